@@ -1,0 +1,39 @@
+"""Sphinx settings. The build reads nothing from the network; only the reader's browser fetches MathJax."""
+
+from importlib.metadata import version as installed_version
+
+project = "genlaws"
+author = "The genlaws developers"
+copyright = "2026, The genlaws developers"
+release = version = installed_version("genlaws")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinxcontrib.bibtex",
+]
+exclude_patterns = ["_build"]
+nitpicky = True  # a name in the text that is not in the library is a warning, and a warning fails the build
+
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # numpydoc's Parameters section gives type, range and shape
+autodoc_member_order = "bysource"
+autosummary_generate = False  # the API page lists and documents in one place, so no files are written
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Exact laws of generalising versus remembering",
+    "fixed_sidebar": True,
+    "page_width": "1080px",
+}
+html_show_sourcelink = False

@@ -1,0 +1,65 @@
+"""The ``genlaws`` command: one group per system, and ``genlaws figure``.
+
+Exit code 0 when the answer was given, 1 when the computation failed, 2 when the input was wrong. With ``--json`` there
+is exactly one JSON object on standard output; everything else goes to standard error. The parts that need numpy are
+imported when their command runs, so that ``genlaws --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from genlaws.numerics.errors import ConvergenceError, InputError
+
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+
+
+def _version() -> str:
+    import genlaws
+
+    return str(genlaws.__version__)
+
+
+app = App(
+    name="genlaws",
+    help="Exact laws of generalising versus remembering: theory, simulation, measurement of your own model.",
+    version=_version,
+    help_format="plaintext",
+)
+app.command("genlaws.commands.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
+app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    code = 0
+    try:
+        app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except (CycloptsError, InputError) as error:
+        code = _complain(str(error), WRONG_INPUT)
+    except ConvergenceError as error:
+        code = _complain(str(error), FAILED)
+    except BrokenPipeError:
+        # Whoever read standard output has gone; keep Python from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    except OSError as error:
+        code = _complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), FAILED)
+    except KeyboardInterrupt:
+        code = _complain("Stopped.", INTERRUPTED)
+    return code
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"genlaws: {sentence}", file=sys.stderr)
+    return code

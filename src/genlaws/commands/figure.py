@@ -1,0 +1,66 @@
+"""``genlaws figure``: draw figures of the papers, each with the table it was drawn from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws.commands.output import DEFAULT_OUTPUT, Output
+from genlaws.commands.progress import ProgressBar
+from genlaws.numerics.errors import InputError
+
+if TYPE_CHECKING:
+    from genlaws.figures import Figure
+
+DEFAULT_FOLDER = Path("out/figures")
+
+
+def figure(
+    *ids: Annotated[str, Parameter(help="Figures such as rules-facts.3; none lists them all.")],
+    set: Annotated[tuple[str, ...], Parameter(name="--set", help="Change a setting: --set fact_fraction=0.1")] = (),
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Draw figures: a CSV table, a PDF and a PNG each, in the folder of --out (out/figures)."""
+    from genlaws.figures import FIGURES, draw_figure, get_figure
+
+    if not ids:
+        _list_figures(FIGURES, output)
+        return
+    changes = dict(_read_change(text) for text in set)
+    # Every name and setting is checked before the first figure is computed.
+    prepared = [(one, get_figure(one).settings(changes)) for one in ids]
+    folder = output.out or DEFAULT_FOLDER
+    with ProgressBar(quiet=output.json) as progress:
+        drawn = [draw_figure(one, folder, settings=settings, progress=progress) for one, settings in prepared]
+    if output.json:
+        answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
+        print(json.dumps({"figures": answer, "seed": output.seed}, indent=2))
+        return
+    for one in drawn:
+        print(f"{one.id}  {one.caption}")
+        for path in one.paths.values():
+            print(f"  {path}")
+
+
+def _list_figures(figures: Mapping[str, Figure], output: Output) -> None:
+    if output.json:
+        listed = [{"id": one.id, "title": one.title, "citation": one.citation} for one in figures.values()]
+        print(json.dumps({"figures": listed}, indent=2))
+        return
+    width = max(len(one) for one in figures)
+    for one, figure in figures.items():
+        print(f"{one:<{width}}  {figure.title}")
+
+
+def _read_change(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InputError(f"set must have the form field=value; got {text!r}.")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

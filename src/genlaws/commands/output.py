@@ -1,0 +1,86 @@
+"""What every command has in common: ``--json``, ``--seed``, ``--out``, and how an answer is shown."""
+
+from __future__ import annotations
+
+import json as json_module
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Output:
+    """Options of every command."""
+
+    json: Annotated[bool, Parameter(negative="")] = False
+    """Print one JSON object and nothing else."""
+
+    seed: int = 0
+    """Seed of whatever is random in this command; recorded with the result."""
+
+    out: Path | None = None
+    """Folder to write the result to."""
+
+
+DEFAULT_OUTPUT = Output()
+
+
+def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
+    """Print the answer as text or as JSON, and write it to the folder asked for.
+
+    Parameters
+    ----------
+    command : str
+        Name of the files in the folder, ``<command>.json`` and ``<command>.csv``.
+    answer : mapping
+        Numbers, strings or lists of them, under the names of the library.
+    text : str
+        The answer for a person: first the number, then what it means.
+    """
+    document = json_module.dumps(as_json(answer), indent=2)
+    if output.out is not None:
+        write_folder(output.out, command, answer, document)
+    if output.json:
+        print(document)
+    else:
+        print(text)
+        if output.out is not None:
+            print(f"Written to {output.out / command}.json and .csv")
+
+
+def as_json(value: Any) -> Any:
+    """Return plain JSON values; a number that is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {key: as_json(part) for key, part in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_folder(folder: Path, command: str, answer: Mapping[str, Any], document: str) -> None:
+    """Write the answer as JSON and as a CSV table with one row per element."""
+    import pandas as pd
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{command}.json").write_text(document + "\n", encoding="utf-8")
+    columns = {
+        key: value if hasattr(value, "tolist") or isinstance(value, list) else [value] for key, value in answer.items()
+    }
+    length = max(len(column) for column in columns.values())
+    rows = {key: list(column) * length if len(column) == 1 else list(column) for key, column in columns.items()}
+    pd.DataFrame(rows).to_csv(folder / f"{command}.csv", index=False)
+
+
+def aligned(rows: Mapping[str, str]) -> str:
+    """Return `rows` as two aligned columns, name and value."""
+    width = max(len(name) for name in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())

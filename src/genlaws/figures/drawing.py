@@ -1,0 +1,136 @@
+"""Write a figure: the table, the picture in each format, and the caption. Either all files appear or none change."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genlaws import __version__
+from genlaws.figures.progress import Progress
+from genlaws.figures.record import Figure
+from genlaws.figures.registry import get_figure
+from genlaws.numerics.arguments import one_of
+from genlaws.numerics.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+    from genlaws.figures.recipe import Settings
+
+FORMATS = ("pdf", "png", "svg")
+RESOLUTION = 300  # dots per inch of the PNG, as journals ask
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """What was written.
+
+    Attributes
+    ----------
+    id, caption : str
+    paths : dict
+        File by kind: ``csv``, ``txt``, each format, and ``summary`` where the figure quotes numbers.
+    """
+
+    id: str
+    caption: str
+    paths: dict[str, Path] = field(default_factory=dict)
+
+
+def draw_figure(
+    figure_id: str,
+    out_dir: str | os.PathLike[str],
+    settings: Settings | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    formats: Sequence[str] = ("pdf", "png"),
+) -> DrawnFigure:
+    """Compute a figure and write ``<id>.csv``, ``<id>.txt`` (the caption) and a picture in each format.
+
+    Parameters
+    ----------
+    figure_id : str
+        One of :func:`~genlaws.figures.registry.figure_ids`.
+    out_dir : path
+        Made if it does not exist. Files of the same name are replaced, each in one step, once all have been made.
+    settings : Settings or mapping, optional
+        What differs from the printed figure.
+    progress : Progress, optional
+        Told how many steps there are and when each is done.
+    formats : sequence of {"pdf", "png", "svg"}
+
+    Returns
+    -------
+    DrawnFigure
+    """
+    figure = get_figure(figure_id)
+    formats = _checked_formats(formats)
+    checked = figure.settings(settings)
+    folder = _folder(out_dir)
+    with tempfile.TemporaryDirectory(prefix=f".{figure.id}-", dir=folder) as work:
+        made = _write_all(figure, checked, progress, formats, Path(work))
+        paths = {kind: folder / path.name for kind, path in made.items()}
+        for kind, path in made.items():
+            os.replace(path, paths[kind])
+    return DrawnFigure(figure.id, figure.caption, paths)
+
+
+def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(formats, str):
+        raise InputError(f"formats must be a list such as ['pdf', 'png']; got {formats!r}.")
+    return tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in formats))
+
+
+def _folder(out_dir: str | os.PathLike[str]) -> Path:
+    folder = Path(out_dir)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"out_dir must be a folder; got {str(folder)!r}, which is a file.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write_all(
+    figure: Figure, settings: Settings, progress: Progress | None, formats: Sequence[str], work: Path
+) -> dict[str, Path]:
+    frame = figure.data(settings, progress)
+    made = {"csv": work / f"{figure.id}.csv"}
+    frame.to_csv(made["csv"], index=False)
+    summary = figure.summary(frame, settings)
+    if summary is not None:
+        made["summary"] = work / f"{figure.id}.summary.csv"
+        summary.to_csv(made["summary"], index=False)
+    made["txt"] = work / f"{figure.id}.txt"
+    made["txt"].write_text(_caption_text(figure, settings), encoding="utf-8")
+    picture = figure.draw(frame, settings)
+    for name in formats:
+        made[name] = work / f"{figure.id}.{name}"
+        _save(picture, made[name], figure, name)
+    return made
+
+
+def _save(picture: Picture, path: Path, figure: Figure, name: str) -> None:
+    from genlaws.figures.style import house_style  # noqa: PLC0415
+
+    maker = f"genlaws {__version__}"
+    # Without a date the same table gives the same bytes.
+    metadata: dict[str, dict[str, Any]] = {
+        "pdf": {"Title": figure.title, "Subject": figure.caption, "Creator": maker, "CreationDate": None},
+        "png": {"Title": figure.title, "Description": figure.caption, "Software": maker},
+        "svg": {"Title": figure.title, "Description": figure.caption, "Creator": maker, "Date": None},
+    }
+    with house_style():
+        picture.savefig(path, format=name, dpi=RESOLUTION, metadata=metadata[name])
+
+
+def _caption_text(figure: Figure, settings: Settings) -> str:
+    lines = [f"{name} = {_plain(value)}" for name, value in settings.model_dump().items()]
+    return "\n".join([figure.title, "", figure.caption, "", f"After {figure.citation}.", "", *lines, ""])
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_plain(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

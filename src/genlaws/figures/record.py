@@ -1,0 +1,89 @@
+"""One figure as a list shows it, with the code that makes it loaded when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from genlaws.figures.progress import NoProgress, Progress
+from genlaws.numerics.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Picture
+
+    from genlaws.figures.recipe import Recipe, Settings
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper.
+
+    Attributes
+    ----------
+    id : str
+        Such as ``rules-facts.3``: the system, and the number in the paper.
+    title, caption : str
+        A few words, and one sentence.
+    citation : str
+    recipe : str
+        ``module:NAME`` of the :class:`~genlaws.figures.recipe.Recipe`.
+    """
+
+    id: str
+    title: str
+    citation: str
+    caption: str
+    recipe: str
+
+    def load(self) -> Recipe[Any]:
+        """Return the recipe; this loads pandas, scipy and matplotlib."""
+        module, name = self.recipe.split(":")
+        loaded: Recipe[Any] = getattr(import_module(module), name)
+        return loaded
+
+    def settings(self, given: Settings | Mapping[str, Any] | None = None) -> Settings:
+        """Return checked settings; what is not given has the value of the printed figure."""
+        from pydantic import ValidationError  # noqa: PLC0415
+
+        wanted: type[Settings] = self.load().settings
+        if given is None:
+            return wanted()
+        if isinstance(given, wanted):
+            return given
+        if not isinstance(given, Mapping):
+            raise InputError(f"settings of {self.id} must be a {wanted.__name__} or a mapping; got {given!r}.")
+        try:
+            return wanted(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            allowed = ", ".join(wanted.model_fields)
+            raise InputError(
+                f"settings of {self.id}: {name} is not accepted: {first['msg'].lower()}; got {first['input']!r}. "
+                f"The settings are {allowed}."
+            ) from None
+
+    def data(
+        self, settings: Settings | Mapping[str, Any] | None = None, progress: Progress | None = None
+    ) -> pd.DataFrame:
+        """Return the long table behind the figure."""
+        return self.load().data(self.settings(settings), progress or NoProgress())
+
+    def summary(self, frame: pd.DataFrame, settings: Settings | Mapping[str, Any] | None = None) -> pd.DataFrame | None:
+        """Return the numbers quoted with the figure, where it has any."""
+        summarise = self.load().summary
+        return summarise(frame, self.settings(settings)) if summarise else None
+
+    def draw(self, frame: pd.DataFrame, settings: Settings | Mapping[str, Any] | None = None) -> Picture:
+        """Return the picture of a table."""
+        from genlaws.figures.style import house_style  # noqa: PLC0415
+
+        with house_style():
+            picture = self.load().draw(frame, self.settings(settings))
+            # Settle the layout once; the labels of curves were placed for it, and every format keeps it.
+            picture.draw_without_rendering()
+            picture.set_layout_engine("none")
+        return picture

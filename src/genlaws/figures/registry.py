@@ -1,0 +1,21 @@
+"""Which figures there are. Listing them loads no numerical library."""
+
+from __future__ import annotations
+
+from genlaws.figures import rules_facts
+from genlaws.figures.record import Figure
+from genlaws.numerics.errors import InputError
+
+FIGURES: dict[str, Figure] = {figure.id: figure for figure in rules_facts.FIGURES}
+
+
+def figure_ids() -> list[str]:
+    """Return the identifiers in the order of the papers."""
+    return list(FIGURES)
+
+
+def get_figure(figure_id: str) -> Figure:
+    """Return the figure of an identifier such as ``rules-facts.3``."""
+    if figure_id not in FIGURES:
+        raise InputError(f"figure must be one of {', '.join(FIGURES)}; got {figure_id!r}.")
+    return FIGURES[figure_id]

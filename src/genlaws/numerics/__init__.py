@@ -1,0 +1,1 @@
+"""Numerical parts that every system uses: checks of arguments, Gaussian integrals, root finding."""

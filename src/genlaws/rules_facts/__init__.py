@@ -1,0 +1,34 @@
+"""Rules and facts: part of the labels follow a rule, part are facts to memorise.
+
+What will a learner of given kernel, loss and regularisation generalise, and what will it remember?
+The theory is that of :cite:t:`farne2026`, in the limit of large dimension.
+"""
+
+from genlaws.rules_facts.bayes_optimal import BayesSolution, bayes_optimal
+from genlaws.rules_facts.kernel_families import parameter_for_angle
+from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.limits import Errors, infinite_regularisation, large_sample_bayes_error, large_sample_error
+from genlaws.rules_facts.losses import LOSSES, Loss, huber_loss
+from genlaws.rules_facts.optimal import optimal_angle, optimal_regularisation
+from genlaws.rules_facts.solution import Solution
+from genlaws.rules_facts.solve import solve
+from genlaws.rules_facts.threshold import interpolation_threshold
+
+__all__ = [
+    "LOSSES",
+    "BayesSolution",
+    "Errors",
+    "Kernel",
+    "Loss",
+    "Solution",
+    "bayes_optimal",
+    "huber_loss",
+    "infinite_regularisation",
+    "interpolation_threshold",
+    "large_sample_bayes_error",
+    "large_sample_error",
+    "optimal_angle",
+    "optimal_regularisation",
+    "parameter_for_angle",
+    "solve",
+]

@@ -1,0 +1,208 @@
+r"""The losses a learner can be trained with, and how a user adds one.
+
+A loss is a convex function of the margin :math:`u = y f(x)`. The theory needs two things of it: its proximal map
+
+.. math:: \mathrm{prox}(u, V) = \arg\min_z \Bigl[\frac{(z-u)^2}{2V} + \ell(z)\Bigr]
+
+and what remains of it when the regularisation vanishes (:attr:`Loss.limit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit
+
+from genlaws.numerics.arguments import Array, positive
+from genlaws.numerics.errors import InputError
+
+Proximal = Callable[[Array, Array], Array]
+Breakpoints = Callable[[Array], list[Array]]
+Limit = Literal["label", "margin", "direction", "unknown"]
+
+# Margins between which the zero of a user's proximal map is looked for, at response 1.
+WIDEST_SLOPE = 1e6
+NEWTON_ROUNDS = 100
+NEWTON_STOP = 1e-8
+
+
+def _no_breakpoints(response: Array) -> list[Array]:
+    return []
+
+
+@dataclass(frozen=True)
+class Loss:
+    r"""A convex loss of the margin.
+
+    Parameters
+    ----------
+    name : str
+        For messages and pictures.
+    proximal : callable
+        ``proximal(u, V)``, elementwise on arrays that broadcast together.
+    slope : float, optional
+        :math:`s = -\ell'(0)`, the pull at margin zero. Found from the proximal map when not given:
+        :math:`\mathrm{prox}(u_0, V) = 0` exactly at :math:`u_0 = -sV`.
+    limit : {"label", "margin", "direction", "unknown"}
+        What the learner does as λ → 0 when it can fit every label: fits the labels exactly (margin = 1, as the
+        square loss does), keeps every margin at 1 or more (as the hinge does), or grows without bound along the
+        largest-margin direction (as the logistic loss does). With "unknown", λ = 0 is refused.
+    value : callable, optional
+        The loss itself; the theory does not need it.
+    breakpoints : callable, optional
+        ``breakpoints(V)`` lists the margins at which ``proximal(·, V)`` bends, so that quadrature can be cut there.
+    """
+
+    name: str
+    proximal: Proximal
+    slope: float = field(default=float("nan"))
+    limit: Limit = "unknown"
+    value: Callable[[Array], Array] | None = None
+    breakpoints: Breakpoints = _no_breakpoints
+
+    def __post_init__(self) -> None:
+        if not callable(self.proximal):
+            raise InputError(f"proximal must be a function of (margin, response); got {self.proximal!r}.")
+        if np.isnan(self.slope):
+            object.__setattr__(self, "slope", _slope_at_zero(self.name, self.proximal))
+        if not self.slope > 0:
+            raise InputError(
+                f"The loss '{self.name}' must fall as the margin passes zero; its slope there is {-self.slope:g}."
+            )
+
+
+def _slope_at_zero(name: str, proximal: Proximal) -> float:
+    """Return s from the zero of the proximal map at response 1."""
+
+    def at(u: float) -> float:
+        return float(np.asarray(proximal(np.array([u]), np.array([1.0])))[0])
+
+    try:
+        if not at(-WIDEST_SLOPE) < 0.0 < at(WIDEST_SLOPE):
+            raise ValueError
+        return -float(brentq(at, -WIDEST_SLOPE, WIDEST_SLOPE, xtol=1e-15, rtol=1e-15))
+    except (ValueError, TypeError, IndexError):
+        raise InputError(
+            f"The proximal map of '{name}' must take arrays (margin, response) and rise through zero; "
+            "give argmin over z of (z - margin)²/(2 response) + loss(z)."
+        ) from None
+
+
+def square_loss() -> Loss:
+    r"""Return :math:`\ell(u) = (1-u)^2/2`, that is ridge regression on the labels."""
+    return Loss(
+        "square",
+        proximal=lambda u, V: u + V * (1.0 - u) / (1.0 + V),
+        slope=1.0,
+        limit="label",
+        value=lambda u: 0.5 * (1.0 - u) ** 2,
+    )
+
+
+def hinge_loss() -> Loss:
+    r"""Return :math:`\ell(u) = \max(0, 1-u)`, that is the support vector machine with C = 1/λ."""
+    return Loss(
+        "hinge",
+        proximal=lambda u, V: u + np.clip(1.0 - u, 0.0, V),
+        slope=1.0,
+        limit="margin",
+        value=lambda u: np.maximum(0.0, 1.0 - u),
+        breakpoints=lambda V: [1.0 - V, np.ones_like(V)],
+    )
+
+
+def squared_hinge_loss() -> Loss:
+    r"""Return :math:`\ell(u) = \max(0, 1-u)^2/2`."""
+    return Loss(
+        "squared_hinge",
+        proximal=lambda u, V: u + V * np.maximum(1.0 - u, 0.0) / (1.0 + V),
+        slope=1.0,
+        limit="margin",
+        value=lambda u: 0.5 * np.maximum(0.0, 1.0 - u) ** 2,
+        breakpoints=lambda V: [np.ones_like(V)],
+    )
+
+
+def huber_loss(width: float = 0.5) -> Loss:
+    r"""Return the Huber loss of the residual r = 1 - u: :math:`r^2/2` up to the width w, then :math:`w(|r| - w/2)`."""
+    width = float(positive("width", width))
+    return Loss(
+        "huber",
+        proximal=lambda u, V: u + V * np.clip((1.0 - u) / (1.0 + V), -width, width),
+        slope=min(1.0, width),
+        limit="label",
+        value=lambda u: np.where(
+            np.abs(1.0 - u) <= width, 0.5 * (1.0 - u) ** 2, width * (np.abs(1.0 - u) - 0.5 * width)
+        ),
+        breakpoints=lambda V: [1.0 - width * (1.0 + V), 1.0 + width * (1.0 + V)],
+    )
+
+
+def logistic_loss() -> Loss:
+    r"""Return :math:`\ell(u) = \log(1 + e^{-u})`."""
+    turns = (-30.0, -10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0, 30.0)
+    return Loss(
+        "logistic",
+        proximal=_logistic_proximal,
+        slope=0.5,
+        limit="direction",
+        value=lambda u: -log_expit(u),
+        breakpoints=lambda V: [turn - V * expit(-turn) for turn in turns],
+    )
+
+
+def _logistic_proximal(u: Array, V: Array) -> Array:
+    """Solve z = u + V/(1 + eᶻ) by Newton's method kept inside its bracket [u, u + V]."""
+    u, V = np.broadcast_arrays(u, V)
+    low, high = u.copy(), u + V
+    z = np.clip(_logistic_guess(u, V), low, high)
+    for _ in range(NEWTON_ROUNDS):
+        pull = expit(-z)
+        gap = z - u - V * pull
+        low, high = np.where(gap <= 0.0, z, low), np.where(gap >= 0.0, z, high)
+        step = gap / (1.0 + V * pull * (1.0 - pull))
+        inside = (z - step >= low) & (z - step <= high)
+        new = np.where(inside, z - step, 0.5 * (low + high))
+        moved = np.abs(new - z)
+        z = new
+        # Quadratic convergence: after a step this small the next would be below rounding.
+        if (moved <= NEWTON_STOP * np.maximum(1.0, np.abs(z))).all():
+            break
+    return z
+
+
+def _logistic_guess(u: Array, V: Array) -> Array:
+    """Start from the branch that rules: the loss linear (z < -2), quadratic, or exponential (z > 2)."""
+    middle = (u + 0.5 * V) / (1.0 + 0.25 * V)
+    exponent = np.log(V) - u
+    bounded = np.minimum(exponent, 1.0)
+    lambert = np.where(
+        exponent > 1.0, exponent - np.log(np.maximum(exponent, 1.0)), np.exp(bounded) / (1.0 + np.exp(bounded))
+    )
+    return np.where(middle < -2.0, u + V, np.where(middle > 2.0, u + lambert, middle))
+
+
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "square": square_loss,
+    "hinge": hinge_loss,
+    "logistic": logistic_loss,
+    "squared_hinge": squared_hinge_loss,
+    "huber": huber_loss,
+}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """Return the loss of that name, or the loss itself if one was given."""
+    if isinstance(loss, Loss):
+        return loss
+    name = loss.replace("-", "_") if isinstance(loss, str) else loss
+    if name not in LOSSES:
+        raise InputError(
+            f"loss must be one of {', '.join(LOSSES)}, or a rules_facts.Loss; got {loss!r}. "
+            "A loss of your own needs only its proximal map."
+        )
+    return LOSSES[name]()

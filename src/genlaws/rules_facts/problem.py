@@ -1,0 +1,96 @@
+"""Check the arguments that describe a learner and its task, and lay them out as flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.numerics.arguments import Array, broadcast, fraction, non_negative, positive, within
+from genlaws.numerics.errors import InputError
+from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.random_features import Learner
+from genlaws.rules_facts.state_equations import Task
+
+SHARE_HINT = "It is the share of random labels, not a percentage."
+RATIO_HINT = "It is the number of training samples divided by the input dimension."
+WIDTH_HINT = "It is the number of random features divided by the input dimension; leave it out for a kernel."
+RIDGE_HINT = "Use 0 for the limit of perfect fitting and 'optimal' for the best generalisation."
+
+# Squares and cubes of the ratios must stay within double precision.
+LARGEST_RATIO = 1e12
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Flat arrays of one length, and the shape they came from."""
+
+    shape: tuple[int, ...]
+    task: Task
+    mu_1: Array
+    mu_star: Array
+    inverse_width: Array
+    regularisation: Array
+
+    def learner(self, regularisation: Array | None = None) -> Learner:
+        """Return the learner in units where μ1 = 1, at the given regularisation."""
+        lam = self.regularisation if regularisation is None else regularisation
+        with np.errstate(all="ignore"):
+            ridge = np.where(self.mu_1 > 0.0, lam / self.mu_1**2, np.inf)
+            share = np.where(self.mu_1 > 0.0, (self.mu_star / self.mu_1) ** 2, np.inf)
+        return Learner(ridge, share, self.inverse_width)
+
+
+def read_problem(
+    sample_ratio: ArrayLike,
+    fact_fraction: ArrayLike,
+    kernel: Kernel | str | None,
+    width_ratio: ArrayLike | None,
+    regularisation: ArrayLike = 0.0,
+) -> Problem:
+    """Return the checked problem; wrong input raises InputError with one sentence."""
+    alpha = read_sample_ratio(sample_ratio)
+    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    kernel = read_kernel(kernel)
+    mu_1, mu_star = np.asarray(kernel.mu_1, dtype=np.float64), np.asarray(kernel.mu_star, dtype=np.float64)
+    gamma = read_inverse_width(width_ratio)
+    lam = non_negative("regularisation", regularisation, infinite=True, hint=RIDGE_HINT)
+    parts = broadcast(
+        sample_ratio=alpha, fact_fraction=epsilon, kernel=mu_1, mu_star=mu_star, width_ratio=gamma, regularisation=lam
+    )
+    alpha, epsilon, mu_1, mu_star, gamma, lam = (np.ravel(part) for part in parts)
+    return Problem(parts[0].shape, Task(alpha, 1.0 - epsilon), mu_1, mu_star, gamma, lam)
+
+
+def read_sample_ratio(sample_ratio: ArrayLike) -> Array:
+    """Return the sample ratio, positive and of a size the arithmetic can carry."""
+    positive("sample_ratio", sample_ratio, RATIO_HINT)
+    return within("sample_ratio", sample_ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO, hint=RATIO_HINT)
+
+
+def read_inverse_width(width_ratio: ArrayLike | None) -> Array:
+    """Return γ = 1/κ, zero where no width is given."""
+    if width_ratio is None:
+        return np.zeros(())
+    positive("width_ratio", width_ratio, WIDTH_HINT)
+    return 1.0 / within("width_ratio", width_ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO, hint=WIDTH_HINT)
+
+
+def read_kernel(kernel: Kernel | str | None) -> Kernel:
+    """Return a kernel from a Kernel, a name such as ``"relu"`` or ``"gaussian:0.5"``, or None for the linear model."""
+    if kernel is None:
+        return Kernel.linear()
+    if isinstance(kernel, str):
+        return Kernel.from_name(kernel)
+    if not isinstance(kernel, Kernel):
+        raise InputError(
+            f"kernel must be a rules_facts.Kernel, a name such as 'relu' or 'gaussian:0.5', or None; got {kernel!r}."
+        )
+    return kernel
+
+
+def in_shape(flat: Array, shape: tuple[int, ...]) -> Array | float:
+    """Return a flat array in its shape, and a Python number where the shape is that of a scalar."""
+    value = flat.reshape(shape)
+    return float(value) if shape == () else value

@@ -1,0 +1,156 @@
+r"""Find the ridge of least generalisation error, also where there are two minima or a narrow one.
+
+The error is not always unimodal in :math:`\log\ell`. The hinge loss has a dip where the response passes one: there the
+pull of a sample stops being saturated, over a range of V as narrow as the spread :math:`\sqrt q` of the margins. So the
+error is tabulated on a coarse grid over the whole range, followed from strong to weak regularisation so that each
+solution is the guess for the next; then on a fine grid around V = 1, spaced by :math:`\sqrt q`; and every local minimum
+of the two grids together is refined. The ends λ = 0 and λ = ∞ are compared last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Whole
+from genlaws.numerics.elementwise import find_minima
+from genlaws.rules_facts.losses import Loss
+from genlaws.rules_facts.point_solver import solve_points
+from genlaws.rules_facts.random_features import Learner
+from genlaws.rules_facts.state_equations import Task
+
+# The coarse grid runs from STRONGEST·(1 + R)(1 + α) down to WEAKEST·min(1, R).
+STRONGEST, WEAKEST, COARSE_POINTS = 1e3, 1e-6, 30
+# The fine grid, in units of the spread of the margins around V = 1.
+FINE_STEPS = np.linspace(-5.0, 5.0, 20)
+WIDEST_FINE_STEP = 1.0
+# How many local minima are refined where there are more than one.
+MOST_MINIMA = 3
+# Errors closer than this are the same.
+ROUNDING = 1e-13
+
+
+class Table(NamedTuple):
+    """Errors and solutions on a grid of log ℓ, one row per grid point and one column per learner."""
+
+    log_ridge: Array
+    error: Array
+    tau: Array
+    rigidity: Array
+    response: Array
+    self_overlap: Array
+
+    def sorted(self) -> Table:
+        """Return the table with log ℓ rising along each column."""
+        order = np.argsort(self.log_ridge, axis=0)
+        return Table(*(np.take_along_axis(part, order, axis=0) for part in self))
+
+
+def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
+    """Return the ridge ℓ = λ/μ1² of least generalisation error; infinite where there is no rule to learn."""
+    ridge = np.full(task.sample_ratio.shape, np.inf)
+    search = (task.rule_share > 0.0) & np.isfinite(learner.nonlinear_share)
+    if not search.any():
+        return ridge
+    task, learner = task.take(search), learner.take(search)
+    coarse = _tabulate_coarse(loss, task, learner)
+    fine = _tabulate_fine(loss, task, learner, coarse)
+    table = Table(*(np.concatenate(parts) for parts in zip(coarse, fine, strict=True))).sorted()
+    best, best_error = _refine(loss, task, learner, table)
+    for end in (np.inf,) if loss.limit == "unknown" else (np.inf, 0.0):
+        at_end = learner._replace(ridge=np.full_like(best, end))
+        error = solve_points(loss, task, at_end).generalisation_error
+        # Fitting every label costs nothing, so at equal error λ = 0 is preferred.
+        better = (error <= best_error) if end == 0.0 else (error < best_error)
+        best, best_error = np.where(better, end, best), np.where(better, error, best_error)
+    ridge[search] = best
+    return ridge
+
+
+def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:
+    """Follow the solution from strong to weak regularisation."""
+    share = learner.nonlinear_share
+    high = np.log(STRONGEST * (1.0 + share) * (1.0 + task.sample_ratio))
+    low = np.log(WEAKEST * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
+    rows: list[Table] = []
+    for log_ridge in np.linspace(high, low, COARSE_POINTS):
+        rows.append(_row(loss, task, learner, log_ridge, _extrapolated(rows)))
+    return Table(*(np.stack(parts) for parts in zip(*rows, strict=True)))
+
+
+def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> Table:
+    """Tabulate around the ridge where V passes one; where it never does, around the lowest coarse point."""
+    column = np.arange(coarse.error.shape[1])
+    lowest = np.argmin(np.where(np.isnan(coarse.error), np.inf, coarse.error), axis=0)
+    below = np.sum(coarse.response < 1.0, axis=0)
+    crosses = (below > 0) & (below < COARSE_POINTS)
+    weak = np.where(crosses, below, np.maximum(lowest, 1))
+    strong = weak - 1
+    log_v = np.log(coarse.response[strong, column]), np.log(coarse.response[weak, column])
+    way = np.where(crosses, log_v[0] / np.where(crosses, log_v[0] - log_v[1], 1.0), 1.0)
+    left, right = coarse.log_ridge[strong, column], coarse.log_ridge[weak, column]
+    centre = left + way * (right - left)
+    # Around there V falls like 1/ℓ, so a step of √q in V is one of √q in log ℓ.
+    spread = np.sqrt(coarse.self_overlap[weak, column])
+    step = np.where(np.isfinite(spread), np.minimum(spread, WIDEST_FINE_STEP), WIDEST_FINE_STEP)
+    grid = centre + FINE_STEPS[:, None] * step
+    every = np.tile(column, FINE_STEPS.size)
+    guess = coarse.tau[weak, column][every], coarse.rigidity[weak, column][every]
+    row = _row(loss, task.take(every), learner.take(every), grid.ravel(), guess)
+    return Table(*(part.reshape(grid.shape) for part in row))
+
+
+def _row(loss: Loss, task: Task, learner: Learner, log_ridge: Array, guess: tuple[Array, Array] | None) -> Table:
+    points = solve_points(loss, task, learner._replace(ridge=np.exp(log_ridge)), guess)
+    self_overlap = points.m**2 + points.tau**2
+    return Table(log_ridge, points.generalisation_error, points.tau, points.rigidity, points.response, self_overlap)
+
+
+def _extrapolated(rows: list[Table]) -> tuple[Array, Array] | None:
+    """Continue the last two rows by one more step of their logarithms."""
+    if not rows:
+        return None
+    now, before = rows[-1], rows[-2] if len(rows) > 1 else rows[-1]
+    with np.errstate(all="ignore"):
+        tau = now.tau * np.clip(now.tau / before.tau, 1e-2, 1e2)
+        rigidity = now.rigidity * np.clip(now.rigidity / before.rigidity, 1e-2, 1e2)
+    return (tau, rigidity) if np.isfinite(tau).all() and np.isfinite(rigidity).all() else None
+
+
+def _refine(loss: Loss, task: Task, learner: Learner, table: Table) -> tuple[Array, Array]:
+    """Return the lowest of the refined local minima of each column, and the error there."""
+    error = np.where(np.isnan(table.error), np.inf, table.error)
+    column: Whole = np.arange(error.shape[1], dtype=np.int64)
+    # On the plateaus towards λ = 0 and ∞ rounding makes minima of its own: a minimum must be below its weaker
+    # neighbour by more than that, so that of a plateau only the end nearest to the middle of the table counts.
+    minimum = (error[1:-1] < error[:-2] - ROUNDING) & (error[1:-1] <= error[2:] + ROUNDING)
+    candidates = np.where(minimum, error[1:-1], np.inf)
+    lowest = np.argmin(error, axis=0)
+    best, best_error = np.exp(table.log_ridge[lowest, column]), error[lowest, column]
+    for _ in range(MOST_MINIMA):
+        place = np.argmin(candidates, axis=0) + 1
+        here = column[np.isfinite(candidates[place - 1, column])]
+        if here.size == 0:
+            break
+        # Two rows to either side: the nearest may be the same ridge again, from the other grid.
+        rows = np.clip(place[here] + np.array([[-2], [0], [2]]), 0, error.shape[0] - 1)
+        start = table.tau[rows[1], here], table.rigidity[rows[1], here]
+        found, found_error = _refine_at(loss, task.take(here), learner.take(here), table.log_ridge[rows, here], start)
+        better = found_error < best_error[here]
+        best[here] = np.where(better, np.exp(found), best[here])
+        best_error[here] = np.where(better, found_error, best_error[here])
+        candidates[rows[1] - 1, here] = np.inf
+    return best, best_error
+
+
+def _refine_at(
+    loss: Loss, task: Task, learner: Learner, bracket: Array, start: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Refine the minimum inside each bracket of log ℓ, given a solution near it."""
+
+    def error(log_ridge: Array, index: Whole) -> Array:
+        here = learner.take(index)._replace(ridge=np.exp(log_ridge))
+        return solve_points(loss, task.take(index), here, (start[0][index], start[1][index])).generalisation_error
+
+    return find_minima(error, (bracket[0], bracket[1], bracket[2]))

@@ -1,0 +1,62 @@
+"""``genlaws figure``: lists, draws with settings, refuses wrong names before computing anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from genlaws.figures import FIGURES
+
+
+def test_without_a_name_the_figures_are_listed(genlaws):
+    answer = genlaws("figure")
+    assert answer.code == 0
+    assert [line.split()[0] for line in answer.out.splitlines()] == list(FIGURES)
+    listed = genlaws("figure", "--json").json["figures"]
+    assert [figure["id"] for figure in listed] == list(FIGURES)
+
+
+def test_several_figures_are_drawn_into_the_folder(genlaws, tmp_path: Path):
+    answer = genlaws("figure", "rules-facts.1", "rules-facts.10", "--out", str(tmp_path / "new"), "--json")
+    assert answer.code == 0, answer.err
+    for figure in answer.json["figures"]:
+        for kind in ("csv", "pdf", "png"):
+            assert Path(figure["files"][kind]).stat().st_size > 500
+    assert len(pd.read_csv(tmp_path / "new" / "rules-facts.1.csv")) > 10
+
+
+def test_a_setting_changes_the_figure(genlaws, tmp_path: Path):
+    for name, share in (("a", "0.2"), ("b", "0.4")):
+        answer = genlaws("figure", "rules-facts.1", "--set", f"fact_fraction={share}", "--out", str(tmp_path / name))
+        assert answer.code == 0, answer.err
+    first, second = (pd.read_csv(tmp_path / name / "rules-facts.1.csv") for name in ("a", "b"))
+    assert set(first.fact_fraction) == {0.2}
+    assert set(second.fact_fraction) == {0.4}
+    assert not first.generalisation_error.equals(second.generalisation_error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("rules-facts.99",), "figure must be one of rules-facts.1"),
+        (("rules-facts.1", "--set", "fact_fraction=2"), "fact_fraction is not accepted"),
+        (("rules-facts.1", "--set", "fact_fracton=0.2"), "fact_fracton is not accepted"),
+        (("rules-facts.1", "--set", "fact_fraction"), "set must have the form field=value"),
+        (("rules-facts.1", "rules-facts.5"), "figure must be one of"),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Path, arguments, sentence):
+    answer = genlaws("figure", *arguments, "--out", str(tmp_path / "none"))
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert answer.out == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
+    answer = genlaws("figure", "rules-facts.10", "--out", str(tmp_path), "--json")
+    assert json.loads(answer.out)["seed"] == 0
+    assert answer.err == ""

@@ -1,0 +1,216 @@
+"""Every figure of the registry is really written, from settings that are checked, and all or nothing."""
+
+import os
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pydantic
+import pytest
+from matplotlib import image
+
+from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
+from genlaws.figures import drawing as drawing_module
+from genlaws.figures.drawing import RESOLUTION
+from genlaws.numerics.errors import InputError
+
+# The same figures with few points, so that all of them are drawn in seconds.
+REDUCED = {
+    "rules-facts.1": {"path_points": 30},
+    "rules-facts.2": {"path_points": 20, "width_ratios": (1.0, 3.0)},
+    "rules-facts.3": {"sample_ratios": (2.0, 10.0), "angle_points": 10},
+    "rules-facts.4": {"path_points": 20},
+    "rules-facts.6": {"points": 9},
+    "rules-facts.7": {"sample_points": 9, "fact_points": 7},
+    "rules-facts.8": {"sample_points": 16, "threshold_points": 6, "fact_fractions": (0.1, 0.5)},
+    "rules-facts.9": {"points": 9, "kernels": ("linear", "relu")},
+    "rules-facts.10": {"curve_points": 12, "fact_points": 7},
+    "rules-facts.11": {"angle_points": 4, "path_points": 20},
+    "rules-facts.12": {"sample_ratios": (4.0,), "angle_points": 10},
+    "rules-facts.16": {"sample_points": 6, "fact_points": 5},
+}
+ERRORS = {"sample_ratio", "fact_fraction", "generalisation_error", "converged"}
+COLUMNS = {
+    "rules-facts.1": ERRORS | {"loss", "kernel", "kernel_angle", "regularisation", "memorisation_error"},
+    "rules-facts.2": ERRORS | {"loss", "kernel", "width_ratio", "regularisation", "memorisation_error"},
+    "rules-facts.3": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
+    "rules-facts.4": ERRORS | {"loss", "angle_choice", "kernel_angle", "regularisation", "memorisation_error"},
+    "rules-facts.6": ERRORS | {"learner", "leading_law"},
+    "rules-facts.7": ERRORS,
+    "rules-facts.8": ERRORS | {"loss", "series", "threshold", "memorisation_error"},
+    "rules-facts.9": ERRORS | {"loss", "kernel", "scaled_error", "local_exponent"},
+    "rules-facts.10": {"series", "kernel", "degree", "parameter", "fact_fraction", "mu_1", "mu_star", "kernel_angle"},
+    "rules-facts.11": ERRORS | {"loss", "kernel_angle", "regularisation", "memorisation_error"},
+    "rules-facts.12": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
+    "rules-facts.16": ERRORS | {"loss", "regularisation"},
+}
+
+
+@pytest.fixture(scope="module", params=list(FIGURES))
+def drawn(request, tmp_path_factory):
+    figure_id = request.param
+    folder = tmp_path_factory.mktemp(figure_id)
+    return draw_figure(figure_id, folder, settings=REDUCED[figure_id])
+
+
+def test_every_figure_has_reduced_settings_and_columns_here():
+    assert list(REDUCED) == figure_ids() == list(COLUMNS)
+
+
+def test_record_reads_well(drawn):
+    figure = get_figure(drawn.id)
+    assert figure.title
+    assert figure.caption.endswith(".")
+    assert ". " not in figure.caption.replace("Fig. ", "")
+    assert "2603.25579" in figure.citation
+    assert figure.citation.endswith(drawn.id.split(".")[-1])
+
+
+def test_table_is_complete(drawn):
+    frame = pd.read_csv(drawn.paths["csv"])
+    assert COLUMNS[drawn.id] <= set(frame.columns)
+    assert not frame.isna().to_numpy().any()
+    if "converged" in frame:
+        assert frame["converged"].all()
+    if "generalisation_error" in frame:
+        assert frame["generalisation_error"].between(0.0, 0.5).all()
+    if "memorisation_error" in frame:
+        assert frame["memorisation_error"].between(0.0, 0.5).all()
+
+
+def test_files_are_of_their_kind(drawn):
+    figure = get_figure(drawn.id)
+    assert {"csv", "txt", "pdf", "png"} <= set(drawn.paths)
+    assert all(path.name.startswith(drawn.id) for path in drawn.paths.values())
+    document = drawn.paths["pdf"].read_bytes()
+    assert document.startswith(b"%PDF-")
+    assert document.rstrip().endswith(b"%%EOF")
+    caption = drawn.paths["txt"].read_text(encoding="utf-8")
+    assert figure.caption in caption
+    assert figure.citation in caption
+    assert all(f"{name} = " in caption for name in type(figure.settings()).model_fields)
+    assert sorted(path.name for path in drawn.paths["csv"].parent.iterdir()) == sorted(
+        path.name for path in drawn.paths.values()
+    )
+
+
+def test_picture_has_column_width_and_is_not_blank(drawn):
+    header = drawn.paths["png"].read_bytes()[:24]
+    assert header.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", header[16:24])
+    assert width / RESOLUTION in (pytest.approx(3.4), pytest.approx(7.0))
+    assert 2.0 < height / RESOLUTION < 5.0
+    pixels = image.imread(drawn.paths["png"])[..., :3]
+    ink = (pixels < 0.99).any(axis=2)
+    assert 0.01 < ink.mean() < 0.9
+    assert len(np.unique((pixels[::7, ::7] * 15).round().reshape(-1, 3), axis=0)) > 5
+    # Nothing runs into the edge of the paper.
+    assert not ink[[0, -1]].any()
+    assert not ink[:, [0, -1]].any()
+
+
+def test_labels_do_not_meet(drawn):
+    figure = get_figure(drawn.id)
+    picture = figure.draw(pd.read_csv(drawn.paths["csv"]), REDUCED[drawn.id])
+    picture.draw_without_rendering()
+    for axes in picture.axes:
+        boxes = [text.get_window_extent() for text in axes.texts if text.get_text() and not text.get_rotation()]
+        for i, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+
+
+def test_summaries_are_written_where_numbers_are_quoted(tmp_path):
+    for figure_id in ("rules-facts.3", "rules-facts.9"):
+        paths = draw_figure(figure_id, tmp_path, settings=REDUCED[figure_id], formats=()).paths
+        assert paths["summary"].name == f"{figure_id}.summary.csv"
+        assert not pd.read_csv(paths["summary"]).isna().to_numpy().any()
+
+
+def test_same_settings_give_the_same_bytes(tmp_path):
+    first, second = (
+        draw_figure("rules-facts.6", tmp_path / name, settings={"points": 9}, formats=("pdf", "png", "svg"))
+        for name in ("a", "b")
+    )
+    for kind, path in first.paths.items():
+        assert path.read_bytes() == second.paths[kind].read_bytes()
+
+
+def test_unknown_figure_lists_those_there_are(tmp_path):
+    with pytest.raises(InputError, match=r"rules-facts\.1, rules-facts\.2.*got 'rules-facts\.99'"):
+        draw_figure("rules-facts.99", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"colour": "red"}, "colour"),
+        ({"points": 0}, "points"),
+        ({"fact_fraction": 1.5}, "fact_fraction"),
+        ("large", "mapping"),
+    ],
+)
+def test_settings_are_checked_before_anything_is_written(tmp_path, settings, complaint):
+    with pytest.raises(InputError, match=complaint):
+        draw_figure("rules-facts.6", tmp_path / "out", settings=settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_settings_cannot_be_changed():
+    settings = get_figure("rules-facts.6").settings({"points": 9})
+    assert get_figure("rules-facts.6").settings(settings) is settings
+    with pytest.raises(pydantic.ValidationError):
+        settings.points = 10
+
+
+@pytest.mark.parametrize("formats", ["pdf", ["gif"]])
+def test_formats_are_checked(tmp_path, formats):
+    with pytest.raises(InputError, match="formats"):
+        draw_figure("rules-facts.6", tmp_path, formats=formats)
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="folder"):
+        draw_figure("rules-facts.6", tmp_path / "taken")
+
+
+def test_a_failure_leaves_the_old_files_as_they_were(tmp_path, monkeypatch):
+    old = draw_figure("rules-facts.6", tmp_path, settings={"points": 9})
+    before = {path: path.read_bytes() for path in old.paths.values()}
+
+    def broken(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(drawing_module, "_save", broken)
+    with pytest.raises(OSError, match="No space"):
+        draw_figure("rules-facts.6", tmp_path, settings={"points": 11})
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_files_get_the_usual_permissions(tmp_path):
+    (tmp_path / "plain").write_text("")
+    path = draw_figure("rules-facts.6", tmp_path, settings={"points": 5}, formats=()).paths["csv"]
+    assert os.stat(path).st_mode == os.stat(tmp_path / "plain").st_mode
+
+
+def test_listing_loads_no_heavy_library():
+    code = (
+        "import sys; from genlaws.figures import FIGURES; [figure.caption for figure in FIGURES.values()];"
+        "print(*[name for name in ('scipy', 'pandas', 'matplotlib', 'pydantic') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []
+
+
+def test_drawing_keeps_pyplot_and_the_reader_s_settings_out(tmp_path):
+    code = (
+        "import sys, matplotlib; matplotlib.rcParams['font.size'] = 31;"
+        "from genlaws.figures import draw_figure;"
+        f"draw_figure('rules-facts.6', {str(tmp_path)!r}, settings={{'points': 5}});"
+        "print('matplotlib.pyplot' in sys.modules, matplotlib.rcParams['font.size'])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False", "31.0"]
