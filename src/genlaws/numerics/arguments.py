@@ -77,11 +77,21 @@ def non_negative(name: str, value: ArrayLike, *, infinite: bool = False, hint: s
     return array
 
 
-def whole_number(name: str, value: object, *, at_least: int = 0, hint: str = "") -> int:
-    """Return `value` as an int that is not below `at_least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
-        raise InputError(_sentence(name, f"must be a whole number, at least {at_least}", value, hint))
-    return int(value)
+def scalar(name: str, array: Array) -> Array:
+    """Return `array` if it is a single number."""
+    if array.ndim:
+        raise InputError(_sentence(name, "must be a single number", array.tolist(), ""))
+    return array
+
+
+def whole_number(name: str, value: object, *, at_least: int = 0, at_most: int | None = None, hint: str = "") -> int:
+    """Return `value` as an int between `at_least` and `at_most`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < at_least or (at_most is not None and value > at_most):  # type: ignore[operator]
+        allowed = f"must be a whole number, at least {at_least}"
+        allowed += "" if at_most is None else f" and at most {at_most}"
+        raise InputError(_sentence(name, allowed, value, hint))
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def one_of(name: str, value: object, allowed: Iterable[str], hint: str = "") -> str:
@@ -102,7 +112,10 @@ def broadcast(**arrays: Array) -> tuple[Array, ...]:
 
 
 def _sentence(name: str, allowed: str, given: object, hint: str) -> str:
-    shown = f"{given:g}" if isinstance(given, float | np.floating) else repr(given)
+    try:
+        shown = f"{given:g}" if isinstance(given, float | np.floating) else repr(given)
+    except ValueError:  # an integer of thousands of digits is not written out
+        shown = f"a {type(given).__name__} too long to print"
     if len(shown) > 80:
         shown = shown[:77] + "..."
     return f"{name} {allowed}; got {shown}." + (f" {hint}" if hint else "")

@@ -14,8 +14,10 @@ from scipy.optimize import elementwise
 from genlaws.numerics.arguments import Array, Whole
 
 _TO_ROUNDING = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 1e-15, "frtol": 0.0}
-# A parabola through points this close (in the unknown) has its vertex within about CLOSE² of the minimum.
-CLOSE = 2e-4
+# A parabola through points this close (in the unknown) has its vertex within about CLOSE² of the minimum; closer ones
+# would lose more to rounding than they gain.
+CLOSE = 2e-3
+MOST_HALVINGS = 100
 # Values closer than this are the same.
 FLAT = 1e-13
 
@@ -36,7 +38,9 @@ def find_minima(function: Callable[[Array, Whole], Array], bracket: tuple[Array,
     column: Whole = np.arange(bracket[0].size, dtype=np.int64)
     x = np.stack(bracket)
     f = _lowest(function(x.ravel(), np.tile(column, 3)).reshape(x.shape))
-    while (x[2] - x[0]).max(initial=0.0) > CLOSE:
+    for _ in range(MOST_HALVINGS):
+        if not (x[2] - x[0] > CLOSE).any():
+            break
         halves = 0.5 * (x[:-1] + x[1:])
         values = _lowest(function(halves.ravel(), np.tile(column, 2)).reshape(halves.shape))
         five = np.stack([x[0], halves[0], x[1], halves[1], x[2]])
@@ -47,9 +51,10 @@ def find_minima(function: Callable[[Array, Whole], Array], bracket: tuple[Array,
         x, f = five[rows, column], heights[rows, column]
     vertex = _vertex(x, f)
     at_vertex = _lowest(function(vertex, column))
-    x, f = np.vstack([x, vertex]), np.vstack([f, at_vertex])
-    best = np.argmin(f, axis=0)
-    return x[best, column], f[best, column]
+    lowest = np.argmin(f, axis=0)
+    # The vertex is the better place also where rounding hides that it is the lower one.
+    good = at_vertex <= f[lowest, column] + FLAT
+    return np.where(good, vertex, x[lowest, column]), np.where(good, at_vertex, f[lowest, column])
 
 
 def _lowest(values: Array) -> Array:

@@ -16,7 +16,7 @@ from genlaws.numerics.arguments import Array, Mask, Whole
 TARGET = 1e-14
 # A residual at or below this, which no further step improves, is as good as the arithmetic allows.
 ACCEPTABLE = 1e-10
-MAXIMUM_EVALUATIONS = 200
+MAXIMUM_EVALUATIONS = 100
 # The unknowns are logarithms: no single step may change a quantity by more than a factor e^4.
 LONGEST_STEP = 4.0
 SHORTEST_FRACTION = 1e-6
@@ -69,7 +69,7 @@ def solve_two_equations(equations: Equations, x: Array, y: Array) -> Root:
         base = equations(x, y, index)
         now = _State(x, y, np.ones_like(x), base, *_newton_step(base, base))
     for evaluation in range(1, MAXIMUM_EVALUATIONS + 1):
-        done = (now.norm() <= TARGET) | ~(now.share >= SHORTEST_FRACTION)
+        done = (now.norm() <= TARGET) | np.isnan(now.norm()) | (now.share < SHORTEST_FRACTION)
         if done.any() or evaluation == MAXIMUM_EVALUATIONS:
             x[index], y[index] = now.x, now.y
             residual[index], iterations[index] = now.norm(), evaluation
@@ -103,8 +103,8 @@ class _State(NamedTuple):
 def _advance(equations: Equations, now: _State, index: Whole) -> _State:
     """Try one step; move where it brings the point closer, halve the step elsewhere."""
     length = np.maximum(np.abs(now.step_x), np.abs(now.step_y))
-    share = np.minimum(now.share, LONGEST_STEP / length)
-    trial_x, trial_y = now.x + share * now.step_x, now.y + share * now.step_y
+    stride = now.share * np.minimum(1.0, LONGEST_STEP / length)
+    trial_x, trial_y = now.x + stride * now.step_x, now.y + stride * now.step_y
     trial = equations(trial_x, trial_y, index)
     ahead_x, ahead_y = _newton_step(now.base, trial)
     closer = np.maximum(np.abs(ahead_x), np.abs(ahead_y)) < length
@@ -117,7 +117,7 @@ def _advance(equations: Equations, now: _State, index: Whole) -> _State:
     return _State(
         np.where(accepted, trial_x, now.x),
         np.where(accepted, trial_y, now.y),
-        np.where(accepted, np.minimum(1.0, GROWTH * share), np.where(settled, 0.0, 0.5 * share)),
+        np.where(accepted, np.minimum(1.0, GROWTH * now.share), np.where(settled, 0.0, 0.5 * now.share)),
         base,
         step_x,
         step_y,

@@ -46,7 +46,7 @@ class Moments(NamedTuple):
 
 
 class Averages(NamedTuple):
-    r"""Everything one evaluation of the state equations needs of the channel, at :math:`m = ` gain · pull."""
+    r"""Everything one evaluation of the state equations needs of the channel, at m = gain · pull."""
 
     pull: Pull
     m: Array

@@ -38,6 +38,8 @@ GAUSS_NODES = 12
 AVERAGE_NOISE = 1e-28
 # k(1) − k(0) − k'(0) within this of zero, relative to k(1), is rounding.
 ROUNDING = 1e-14
+# Every layer is computed in turn; no trained network is deeper.
+DEEPEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def network_kernel(
     ``mu_star_squared`` is a difference of numbers of size k(1), with their rounding error of about 1e-16 k(1). In an
     almost linear network few of its digits remain; below 1e-14 k(1) none do, and it is zero.
     """
-    depth = whole_number("depth", depth, at_least=1)
+    depth = whole_number("depth", depth, at_least=1, at_most=DEEPEST)
     kind = one_of("kind", kind, ("nngp", "ntk"))
     if weight_variance is None:
         weight_variance = 2.0 if activation == "relu" else 1.0

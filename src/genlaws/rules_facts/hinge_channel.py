@@ -39,8 +39,9 @@ from genlaws.rules_facts.channel import Averages, Moments, Pull
 # Gauss rule is used instead: with 16 nodes per panel it is exact to rounding up to width 1.
 NARROW = 0.7
 PANEL_NODES = 16
-# Panels are cut at these multiples of 1/a, the width over which Φ(az) turns over; below the first nothing is left.
-TURNS = (-9.0, -4.0, 0.0, 4.0)
+# Panels are cut at these multiples of 1/a, the width over which Φ(az) turns over; it is zero below the first and one
+# above the last, to rounding.
+TURNS = (-9.0, -4.0, 0.0, 4.0, 9.0)
 
 
 class _FieldEdge(NamedTuple):
@@ -69,7 +70,7 @@ class HingeChannel:
     hard: bool = False
 
     def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
-        r"""Return the pull, :math:`m = ` gain · pull, and the moments at that m, sharing what they have in common."""
+        r"""Return the pull, m = gain · pull, and the moments at that m, sharing what they have in common."""
         lower, upper = self._field_edges(tau, response)
         linear = self._linear_pull(tau, response, lower, upper)
         pull = _pull(response, delta, linear, lower, upper)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from genlaws.numerics.arguments import Array, positive
+from genlaws.numerics.arguments import Array, one_of, positive, scalar
 from genlaws.numerics.errors import InputError
 
 Proximal = Callable[[Array, Array], Array]
@@ -26,6 +26,9 @@ Limit = Literal["label", "margin", "direction", "unknown"]
 
 # Margins between which the zero of a user's proximal map is looked for, at response 1.
 WIDEST_SLOPE = 1e6
+PROXIMAL_HINT = "Give argmin over z of (z - margin)²/(2 response) + loss(z)."
+SLOPE_HINT = "It is minus the slope of the loss at margin zero, which must fall there."
+CHECK_TOLERANCE = 1e-6
 NEWTON_ROUNDS = 100
 NEWTON_STOP = 1e-8
 
@@ -65,14 +68,37 @@ class Loss:
     breakpoints: Breakpoints = _no_breakpoints
 
     def __post_init__(self) -> None:
-        if not callable(self.proximal):
-            raise InputError(f"proximal must be a function of (margin, response); got {self.proximal!r}.")
-        if np.isnan(self.slope):
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name must be a word for messages and pictures; got {self.name!r}.")
+        for part in ("proximal", "breakpoints") if self.value is None else ("proximal", "breakpoints", "value"):
+            if not callable(getattr(self, part)):
+                raise InputError(f"{part} must be a function; got {getattr(self, part)!r}.")
+        one_of("limit", self.limit, get_args(Limit))
+        _check_proximal(self.name, self.proximal)
+        if isinstance(self.slope, float) and np.isnan(self.slope):
             object.__setattr__(self, "slope", _slope_at_zero(self.name, self.proximal))
-        if not self.slope > 0:
-            raise InputError(
-                f"The loss '{self.name}' must fall as the margin passes zero; its slope there is {-self.slope:g}."
-            )
+        object.__setattr__(self, "slope", float(scalar("slope", positive("slope", self.slope, SLOPE_HINT))))
+
+
+def _check_proximal(name: str, proximal: Proximal) -> None:
+    """Refuse what cannot be a proximal map: wrong shape, not rising, rising faster than its argument."""
+    u, V = (part.ravel() for part in np.meshgrid(np.linspace(-6.0, 6.0, 49), [0.25, 1.0, 4.0]))
+    try:
+        with np.errstate(all="ignore"):
+            z = np.asarray(proximal(u, V), dtype=np.float64)
+            shape_fits = z.shape == u.shape
+    except Exception as error:
+        raise InputError(f"proximal of '{name}' must take two arrays; it raised {error!r}. {PROXIMAL_HINT}") from None
+    if not shape_fits or not np.isfinite(z).all():
+        raise InputError(f"proximal of '{name}' must return one finite number per margin. {PROXIMAL_HINT}")
+    pull = (z - u) / V
+    # The pull -ℓ'(z) falls with z and is the same at every response; at a corner of the loss it takes several values.
+    falls = np.all(np.diff(pull[np.lexsort((-pull, np.round(z, 9)))]) <= CHECK_TOLERANCE)
+    rise = np.diff(z.reshape(3, -1)) / np.diff(u.reshape(3, -1))
+    if not (falls and np.all(rise >= -CHECK_TOLERANCE) and np.all(rise <= 1.0 + CHECK_TOLERANCE)):
+        raise InputError(
+            f"proximal of '{name}' is not the proximal map of a convex loss of the margin. {PROXIMAL_HINT}"
+        )
 
 
 def _slope_at_zero(name: str, proximal: Proximal) -> float:
@@ -81,15 +107,12 @@ def _slope_at_zero(name: str, proximal: Proximal) -> float:
     def at(u: float) -> float:
         return float(np.asarray(proximal(np.array([u]), np.array([1.0])))[0])
 
-    try:
-        if not at(-WIDEST_SLOPE) < 0.0 < at(WIDEST_SLOPE):
-            raise ValueError
-        return -float(brentq(at, -WIDEST_SLOPE, WIDEST_SLOPE, xtol=1e-15, rtol=1e-15))
-    except (ValueError, TypeError, IndexError):
-        raise InputError(
-            f"The proximal map of '{name}' must take arrays (margin, response) and rise through zero; "
-            "give argmin over z of (z - margin)²/(2 response) + loss(z)."
-        ) from None
+    if not at(-WIDEST_SLOPE) < 0.0 < at(WIDEST_SLOPE):
+        raise InputError(f"proximal of '{name}' must rise through zero. {PROXIMAL_HINT}")
+    slope = -float(brentq(at, -WIDEST_SLOPE, WIDEST_SLOPE, xtol=1e-15, rtol=1e-15))
+    if slope <= 0.0:
+        raise InputError(f"proximal of '{name}' must push a margin of zero upwards: the loss must fall there.")
+    return slope
 
 
 def square_loss() -> Loss:
@@ -129,7 +152,7 @@ def squared_hinge_loss() -> Loss:
 
 def huber_loss(width: float = 0.5) -> Loss:
     r"""Return the Huber loss of the residual r = 1 - u: :math:`r^2/2` up to the width w, then :math:`w(|r| - w/2)`."""
-    width = float(positive("width", width))
+    width = float(scalar("width", positive("width", width)))
     return Loss(
         "huber",
         proximal=lambda u, V: u + V * np.clip((1.0 - u) / (1.0 + V), -width, width),
@@ -199,7 +222,7 @@ def get_loss(loss: str | Loss) -> Loss:
     """Return the loss of that name, or the loss itself if one was given."""
     if isinstance(loss, Loss):
         return loss
-    name = loss.replace("-", "_") if isinstance(loss, str) else loss
+    name = loss.replace("-", "_") if isinstance(loss, str) else ""
     if name not in LOSSES:
         raise InputError(
             f"loss must be one of {', '.join(LOSSES)}, or a rules_facts.Loss; got {loss!r}. "

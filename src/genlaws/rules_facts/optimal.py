@@ -73,7 +73,7 @@ def optimal_angle(
 
     With many samples the hinge loss at its optimal λ does better and better as θ → π/2 with λ in proportion to
     :math:`\cot^2\theta`, but not at π/2 itself: the vanishing non-linear part rounds the corner of the hinge. An angle
-    within 1e-4 of π/2 is then returned.
+    within 1e-3 of π/2 is then returned.
 
     Parameters
     ----------
@@ -93,7 +93,9 @@ def optimal_angle(
     :cite:t:`farne2026`, Eq. 39.
     """
     loss = get_loss(loss)
-    if regularisation not in (0, "optimal"):
+    at_optimal = isinstance(regularisation, str) and regularisation == "optimal"
+    at_zero = isinstance(regularisation, int | float) and not isinstance(regularisation, bool) and regularisation == 0
+    if not (at_optimal or at_zero):
         raise InputError(
             f"regularisation must be 0 or 'optimal' here; got {regularisation!r}. At any other value the best angle "
             "depends on the size of the kernel, not on its angle alone."
@@ -105,11 +107,11 @@ def optimal_angle(
         return in_shape(np.ravel(np.arcsin(rule_signal(epsilon))), epsilon.shape)
     if sample_ratio is None:
         raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss is free of it.")
-    if loss.limit == "unknown" and regularisation == 0:
+    if loss.limit == "unknown" and at_zero:
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give Loss(limit=…) to say what it fits.")
     alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
     task = Task(np.ravel(alpha), 1.0 - np.ravel(epsilon))
-    best = _best_angle(loss, task, at_optimal=regularisation == "optimal")
+    best = _best_angle(loss, task, at_optimal=at_optimal)
     return in_shape(best, alpha.shape)
 
 
@@ -117,8 +119,9 @@ def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Poin
     """Return the ridge ℓ = λ/μ1² of least generalisation error for flat arrays, and the solution there."""
     if loss.name == "square" and not learner.inverse_width.any():
         rho = rule_signal(1.0 - task.rule_share)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             ridge = np.maximum(0.0, (1.0 - rho**2) / rho**2 - learner.nonlinear_share)
+        ridge = np.where(np.isinf(learner.nonlinear_share) | (rho == 0.0), np.inf, ridge)
     else:
         ridge = search_ridge(loss, task, learner)
     return ridge, solve_points(loss, task, learner._replace(ridge=ridge))

@@ -96,6 +96,7 @@ def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, A
         _solve_into(points, loss, task, learner, guess)
     lost = np.isnan(points.generalisation_error) | np.isnan(points.memorisation_error)
     points.put(lost, generalisation_error=np.nan, memorisation_error=np.nan, status=FAILED)
+    points.put(lost & (points.residual <= ACCEPTABLE), residual=np.nan)
     return points
 
 

@@ -20,6 +20,8 @@ RIDGE_HINT = "Use 0 for the limit of perfect fitting and 'optimal' for the best 
 
 # Squares and cubes of the ratios must stay within double precision.
 LARGEST_RATIO = 1e12
+# Relative size at which a linear part no longer changes the memorisation error (by its square).
+SMALL_LINEAR_PART = 1e-6
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,11 @@ class Problem:
     def learner(self, regularisation: Array | None = None) -> Learner:
         """Return the learner in units where μ1 = 1, at the given regularisation."""
         lam = self.regularisation if regularisation is None else regularisation
+        # Random features without a linear part are still of finite rank and forget: they are the limit of a small one.
+        mu_1 = np.where((self.mu_1 == 0.0) & (self.inverse_width > 0.0), SMALL_LINEAR_PART * self.mu_star, self.mu_1)
         with np.errstate(all="ignore"):
-            ridge = np.where(self.mu_1 > 0.0, lam / self.mu_1**2, np.inf)
-            share = np.where(self.mu_1 > 0.0, (self.mu_star / self.mu_1) ** 2, np.inf)
+            ridge = np.where(mu_1 > 0.0, lam / mu_1**2, np.inf)
+            share = np.where(mu_1 > 0.0, (self.mu_star / mu_1) ** 2, np.inf)
         return Learner(ridge, share, self.inverse_width)
 
 

@@ -53,7 +53,12 @@ def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
     search = (task.rule_share > 0.0) & np.isfinite(learner.nonlinear_share)
     if not search.any():
         return ridge
-    task, learner = task.take(search), learner.take(search)
+    with np.errstate(all="ignore"):
+        ridge[search] = _search(loss, task.take(search), learner.take(search))
+    return ridge
+
+
+def _search(loss: Loss, task: Task, learner: Learner) -> Array:
     coarse = _tabulate_coarse(loss, task, learner)
     fine = _tabulate_fine(loss, task, learner, coarse)
     table = Table(*(np.concatenate(parts) for parts in zip(coarse, fine, strict=True))).sorted()
@@ -64,8 +69,7 @@ def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
         # Fitting every label costs nothing, so at equal error λ = 0 is preferred.
         better = (error <= best_error) if end == 0.0 else (error < best_error)
         best, best_error = np.where(better, end, best), np.where(better, error, best_error)
-    ridge[search] = best
-    return ridge
+    return best
 
 
 def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:

@@ -101,13 +101,14 @@ def _refuse_unknown_limit(loss: Loss, regularisation: Array) -> None:
 
 
 def _as_solution(problem: Problem, regularisation: Array, points: Points) -> Solution:
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         response = np.where(points.status == NO_RULE, problem.mu_star**2 / regularisation, points.response)
     failed = points.status == FAILED
+    no_rule = (problem.mu_1 == 0.0) & ~failed
     columns = {
-        "generalisation_error": points.generalisation_error,
+        "generalisation_error": np.where(no_rule, 0.5, points.generalisation_error),
         "memorisation_error": points.memorisation_error,
-        "teacher_overlap": np.where(failed, np.nan, points.m),
+        "teacher_overlap": np.where(failed, np.nan, np.where(no_rule, 0.0, points.m)),
         "self_overlap": np.where(failed, np.nan, points.m**2 + points.tau**2),
         "response": np.where(failed, np.nan, response),
         "regularisation": regularisation,

@@ -1,0 +1,63 @@
+"""How long does the command take to say anything, compared with Python itself?
+
+python benchmarks/cold_start.py
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+REPEATS = 10
+BOUND = 0.5
+# A virtual environment keeps its commands beside its interpreter.
+COMMAND = Path(sys.executable).parent / "genlaws"
+
+CASES = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    'python -c "import numpy"': [sys.executable, "-c", "import numpy"],
+    'python -c "import genlaws"': [sys.executable, "-c", "import genlaws"],
+    'python -c "import genlaws.rules_facts"': [sys.executable, "-c", "import genlaws.rules_facts"],
+    "genlaws --help": [str(COMMAND), "--help"],
+}
+
+
+def run_once(command, environment):
+    start = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    return time.perf_counter() - start, done
+
+
+def main():
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    times = {}
+    for name, command in CASES.items():
+        if not Path(command[0]).exists():
+            print(f"{name}: {command[0]} is not there; install the package first")
+            continue
+        _, done = run_once(command, environment)  # the first run compiles to bytecode
+        if done.returncode:
+            print(f"{name}: failed with exit status {done.returncode}: {done.stderr.decode().strip().splitlines()[-1]}")
+            continue
+        times[name] = []
+    for _ in range(REPEATS):
+        for name, values in times.items():
+            values.append(run_once(CASES[name], environment)[0])
+    bare, numpy = median(times["python -c pass"]), median(times['python -c "import numpy"'])
+    print(f"medians of {REPEATS} alternating runs")
+    print(f"{'command':40} {'ms':>7} {'to bare python':>15} {'to import numpy':>16}")
+    for name, values in times.items():
+        value = median(values)
+        print(f"{name:40} {1e3 * value:7.1f} {value / bare:15.2f} {value / numpy:16.2f}")
+    if "genlaws --help" in times:
+        value = median(times["genlaws --help"])
+        ratio = value / bare
+        print(f"cold start: genlaws --help {1e3 * value:.0f} ms, {ratio:.1f}x bare python (bound {1e3 * BOUND:.0f} ms)")
+
+
+if __name__ == "__main__":
+    main()
