@@ -170,6 +170,7 @@ CALLS = {
             "limit": "margin",
             "value": None,
             "breakpoints": lambda V: [],
+            "closed_form": "",
         },
         {
             "name": not_text,
@@ -180,7 +181,8 @@ CALLS = {
             ),
             "limit": except_for(wrong_words, {"label", "margin", "direction", "unknown"}),
             "value": not_callable,
-            "breakpoints": not_callable | not_none,
+            "breakpoints": not_callable,
+            "closed_form": except_for(wrong_words, {"", "square", "hinge"}),
         },
     ),
     "Kernel": Call(

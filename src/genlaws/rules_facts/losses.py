@@ -19,10 +19,12 @@ from scipy.special import expit, log_expit
 
 from genlaws.numerics.arguments import Array, one_of, positive, scalar
 from genlaws.numerics.errors import InputError
+from genlaws.rules_facts.bends import find_bends
 
 Proximal = Callable[[Array, Array], Array]
 Breakpoints = Callable[[Array], list[Array]]
 Limit = Literal["label", "margin", "direction", "unknown"]
+ClosedForm = Literal["", "square", "hinge"]
 
 # Margins between which the zero of a user's proximal map is looked for, at response 1.
 WIDEST_SLOPE = 1e6
@@ -31,10 +33,6 @@ SLOPE_HINT = "It is minus the slope of the loss at margin zero, which must fall 
 CHECK_TOLERANCE = 1e-6
 NEWTON_ROUNDS = 100
 NEWTON_STOP = 1e-8
-
-
-def _no_breakpoints(response: Array) -> list[Array]:
-    return []
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,11 @@ class Loss:
         largest-margin direction (as the logistic loss does). With "unknown", λ = 0 is refused.
     value : callable, optional
         The loss itself; the theory does not need it.
+    closed_form : {"", "square", "hinge"}
+        Which exact solution replaces quadrature; the library sets it for its own square and hinge loss.
     breakpoints : callable, optional
         ``breakpoints(V)`` lists the margins at which ``proximal(·, V)`` bends, so that quadrature can be cut there.
+        Found from the proximal map when not given.
     """
 
     name: str
@@ -65,19 +66,26 @@ class Loss:
     slope: float = field(default=float("nan"))
     limit: Limit = "unknown"
     value: Callable[[Array], Array] | None = None
-    breakpoints: Breakpoints = _no_breakpoints
+    breakpoints: Breakpoints | None = None
+    closed_form: ClosedForm = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name must be a word for messages and pictures; got {self.name!r}.")
-        for part in ("proximal", "breakpoints") if self.value is None else ("proximal", "breakpoints", "value"):
-            if not callable(getattr(self, part)):
+        if not callable(self.proximal):
+            raise InputError(f"proximal must be a function; got {self.proximal!r}.")
+        for part in ("breakpoints", "value"):
+            if getattr(self, part) is not None and not callable(getattr(self, part)):
                 raise InputError(f"{part} must be a function; got {getattr(self, part)!r}.")
         one_of("limit", self.limit, get_args(Limit))
+        one_of("closed_form", self.closed_form, get_args(ClosedForm))
         _check_proximal(self.name, self.proximal)
         if isinstance(self.slope, float) and np.isnan(self.slope):
             object.__setattr__(self, "slope", _slope_at_zero(self.name, self.proximal))
         object.__setattr__(self, "slope", float(scalar("slope", positive("slope", self.slope, SLOPE_HINT))))
+        if self.breakpoints is None:
+            bends = find_bends(self.proximal)
+            object.__setattr__(self, "breakpoints", lambda V: [z - V * pull for z, pull in bends])
 
 
 def _check_proximal(name: str, proximal: Proximal) -> None:
@@ -123,6 +131,8 @@ def square_loss() -> Loss:
         slope=1.0,
         limit="label",
         value=lambda u: 0.5 * (1.0 - u) ** 2,
+        breakpoints=lambda V: [],
+        closed_form="square",
     )
 
 
@@ -135,6 +145,7 @@ def hinge_loss() -> Loss:
         limit="margin",
         value=lambda u: np.maximum(0.0, 1.0 - u),
         breakpoints=lambda V: [1.0 - V, np.ones_like(V)],
+        closed_form="hinge",
     )
 
 
@@ -167,7 +178,8 @@ def huber_loss(width: float = 0.5) -> Loss:
 
 def logistic_loss() -> Loss:
     r"""Return :math:`\ell(u) = \log(1 + e^{-u})`."""
-    turns = (-30.0, -10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0, 30.0)
+    # The pull falls by e² from one turn to the next; at a large response the corner of the map lies among the last.
+    turns = (-30.0, -10.0, -5.0, -2.0, *np.arange(0.0, 42.0, 2.0))
     return Loss(
         "logistic",
         proximal=_logistic_proximal,

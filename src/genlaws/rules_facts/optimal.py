@@ -101,7 +101,7 @@ def optimal_angle(
             "depends on the size of the kernel, not on its angle alone."
         )
     epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
-    if loss.name == "square":
+    if loss.closed_form == "square":
         if sample_ratio is not None:
             epsilon, _ = broadcast(fact_fraction=epsilon, sample_ratio=read_sample_ratio(sample_ratio))
         return in_shape(np.ravel(np.arcsin(rule_signal(epsilon))), epsilon.shape)
@@ -117,7 +117,7 @@ def optimal_angle(
 
 def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Points]:
     """Return the ridge ℓ = λ/μ1² of least generalisation error for flat arrays, and the solution there."""
-    if loss.name == "square" and not learner.inverse_width.any():
+    if loss.closed_form == "square" and not learner.inverse_width.any():
         rho = rule_signal(1.0 - task.rule_share)
         with np.errstate(divide="ignore", invalid="ignore"):
             ridge = np.maximum(0.0, (1.0 - rho**2) / rho**2 - learner.nonlinear_share)

@@ -31,13 +31,14 @@ from genlaws.rules_facts.losses import Loss
 from genlaws.rules_facts.proximal_channel import ProximalChannel
 from genlaws.rules_facts.random_features import Learner
 from genlaws.rules_facts.square_loss import SquareSolution, solve_square, solve_square_features, solve_square_limit
-from genlaws.rules_facts.state_equations import StateSolution, Task, solve_state_equations
+from genlaws.rules_facts.state_equations import StateSolution, Task, check_with_finer_rule, solve_state_equations
 from genlaws.rules_facts.threshold import Threshold, threshold
 
 # How finely to follow the ridge, tried in turn on the points still unsolved.
 FOLLOWING_STEPS = (12, 40, 160)
 # A sample ratio this close to the threshold, relatively, is taken to be at it.
 AT_THRESHOLD = 1e-12
+NEXT_TO_THRESHOLD = 1e-10
 # The limit λ → 0 is taken in units where the ridge is one.
 UNIT_RIDGE = 1.0
 
@@ -117,6 +118,11 @@ def _solve_into(points: Points, loss: Loss, task: Task, learner: Learner, guess:
         at = zero & (np.abs(alpha / limit.sample_ratio - 1.0) <= AT_THRESHOLD)
         fitted = zero & ~at & (alpha < limit.sample_ratio)
         _at_threshold(limit, at, points)
+        if loss.limit == "label" and at.any():
+            # Ridge regression keeps a finite overlap there; it is continuous, so it is taken just below.
+            below = Task(task.sample_ratio[at] * (1.0 - NEXT_TO_THRESHOLD), task.rule_share[at])
+            unit = learner.take(at)._replace(ridge=np.full(int(at.sum()), UNIT_RIDGE))
+            points.put(at, m=_square(below, unit, fits_labels=True).m)
         _fitted(loss, task, learner, fitted, points)
         ordinary |= zero & ~at & ~fitted
     if ordinary.any():
@@ -140,6 +146,7 @@ def _infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, point
 
 
 def _at_threshold(limit: Threshold, where: Mask, points: Points) -> None:
+    """Write the limits at the threshold, where the spread diverges and, for margin losses, the overlap with it."""
     if where.any():
         gen = np.arctan2(1.0, limit.overlap_ratio[where]) / np.pi
         points.put(where, generalisation_error=gen, memorisation_error=0.0, m=np.inf, tau=np.inf, response=np.inf)
@@ -189,11 +196,11 @@ def _ordinary(
     loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None
 ) -> tuple[StateSolution, Whole]:
     """Solve the state equations as they stand, with 0 ≤ λ < ∞; return the solutions and their status."""
-    if loss.name == "square":
+    if loss.closed_form == "square":
         square = _square(task, learner, fits_labels=False)
         nothing: Whole = np.zeros(square.m.shape, dtype=np.int64)
         return StateSolution(*square, nothing), np.where(square.residual <= ACCEPTABLE, CLOSED_FORM, FAILED)
-    channel: Channel = HingeChannel() if loss.name == "hinge" else ProximalChannel(loss)
+    channel: Channel = HingeChannel() if loss.closed_form == "hinge" else ProximalChannel(loss)
     if guess is None:
         seed = _square(task, learner, fits_labels=False)
         guess = seed.tau, seed.rigidity
@@ -206,6 +213,11 @@ def _ordinary(
         again = _follow(channel, loss, task.take(rest), learner.take(rest), steps)
         found = _merge(found, rest, again)
         status[rest] = np.where(again.residual <= ACCEPTABLE, FOLLOWED, FAILED)
+    if isinstance(channel, ProximalChannel):
+        # Quadrature can be consistent with itself and wrong: a finer rule must find the same solution.
+        check = check_with_finer_rule(channel, task, learner, found)
+        found = found._replace(residual=np.maximum(found.residual, check))
+        status[~(found.residual <= ACCEPTABLE)] = FAILED
     return found, status
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array
+from genlaws.numerics.arguments import Array, Whole
 from genlaws.numerics.gaussian import (
     SQRT_2_OVER_PI,
     gauss_legendre,
@@ -34,7 +34,7 @@ EDGES = (-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5)
 TURNS = (-8.0, -3.0, -1.0, 1.0, 3.0, 8.0)
 # Relative step of the forward differences for the Jacobian; it slows Newton's last steps by that factor only.
 STEP = 1e-7
-# Points per block: 25 panels of 16 nodes each make blocks of some megabytes.
+# Points per block: some 25 panels of 16 nodes each make blocks of some megabytes.
 BLOCK = 2048
 
 
@@ -43,6 +43,11 @@ class ProximalChannel:
     """Channel averages of a loss by quadrature over its proximal map."""
 
     loss: Loss
+    panel_nodes: int = PANEL_NODES
+
+    def finer(self) -> ProximalChannel:
+        """Return the same channel with twice the nodes, to check a solution with."""
+        return ProximalChannel(self.loss, 2 * self.panel_nodes)
 
     def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
         """Return the pull, m = gain · pull, and the moments at that m."""
@@ -75,28 +80,32 @@ class ProximalChannel:
             (slope_v - slope) / (STEP * response),
         )
 
+    def values(self, m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array, Array]:
+        r"""Return :math:`\hat m/\alpha`, :math:`\hat q/\alpha` and :math:`\hat V/\alpha` without derivatives."""
+        return (self._pull(tau, response, delta), *self._moments(m, tau, response, delta))
+
     def _pull(self, tau: Array, response: Array, delta: Array) -> Array:
         def block(tau: Array, response: Array) -> tuple[Array]:
-            z, weight = self._nodes(tau, response, [])
-            pull = self._force(tau[:, None] * z, response[:, None])
-            return (np.sum(weight * normal_density(z) * pull, axis=1),)
+            row, z, weight = self._panels(tau, response, [])
+            pull = self._force(tau[row, None] * z, response[row, None])
+            return (_sum_by_row(row, weight * normal_density(z) * pull, tau.size),)
 
         return delta * SQRT_2_OVER_PI * _in_blocks(block, tau, response)[0]
 
     def _moments(self, m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
         def block(m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
-            a, root_q = (m / tau)[:, None], np.hypot(m, tau)
+            root_q = np.hypot(m, tau)
             with np.errstate(divide="ignore"):
                 turns = [turn * tau / m for turn in TURNS]
-            z, weight = self._nodes(root_q, response, turns)
-            share = delta[:, None]
+            row, z, weight = self._panels(root_q, response, turns)
+            a, share = (m / tau)[row, None], delta[row, None]
             normal = normal_density(z)
             density = (1.0 - share) * normal + share * skew_density(z, a)
             density_slope = share * skew_density_slope(z, a) - (1.0 - share) * z * normal
-            pull = self._force(root_q[:, None] * z, response[:, None])
-            at_zero = self._force(np.zeros((z.shape[0], 1)), response[:, None])
-            square = np.sum(weight * density * pull**2, axis=1)
-            slope = np.sum(weight * density_slope * (pull - at_zero), axis=1) / root_q
+            pull = self._force(root_q[row, None] * z, response[row, None])
+            at_zero = self._force(np.zeros_like(response), response)
+            square = _sum_by_row(row, weight * density * pull**2, tau.size)
+            slope = _sum_by_row(row, weight * density_slope * (pull - at_zero[row, None]), tau.size) / root_q
             return square, slope
 
         square, slope = _in_blocks(block, m, tau, response, delta)
@@ -105,16 +114,21 @@ class ProximalChannel:
     def _force(self, u: Array, response: Array) -> Array:
         return (self.loss.proximal(u, response) - u) / response
 
-    def _nodes(self, scale: Array, response: Array, turns: list[Array]) -> tuple[Array, Array]:
-        """Return nodes z (in standard deviations) and weights, one row per element."""
-        bends = [bend / scale for bend in self.loss.breakpoints(response)]
+    def _panels(self, scale: Array, response: Array, turns: list[Array]) -> tuple[Whole, Array, Array]:
+        """Return the row each panel belongs to, and its nodes (in standard deviations) and weights; none is empty."""
+        bends = [bend / scale for bend in self.loss.breakpoints(response)] if self.loss.breakpoints else []
         fixed = np.broadcast_to(np.array(EDGES), (scale.size, len(EDGES)))
         extra = [np.clip(np.nan_to_num(edge), EDGES[0], EDGES[-1])[:, None] for edge in (*turns, *bends)]
         edges = np.sort(np.concatenate([fixed, *extra], axis=1), axis=1)
-        nodes, weights = gauss_legendre(PANEL_NODES)
-        length = np.diff(edges, axis=1)[:, :, None]
-        z = edges[:, :-1, None] + length * nodes
-        return z.reshape(scale.size, -1), (length * weights).reshape(scale.size, -1)
+        row, panel = np.nonzero(np.diff(edges, axis=1) > 0.0)
+        start, stop = edges[row, panel], edges[row, panel + 1]
+        nodes, weights = gauss_legendre(self.panel_nodes)
+        length = (stop - start)[:, None]
+        return row.astype(np.int64), start[:, None] + length * nodes, length * weights
+
+
+def _sum_by_row(row: Whole, values: Array, count: int) -> Array:
+    return np.asarray(np.bincount(row, weights=values.sum(axis=1), minlength=count), dtype=np.float64)
 
 
 def _in_blocks(function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:

@@ -21,6 +21,7 @@ import numpy as np
 from genlaws.numerics.arguments import Array, Mask, Whole
 from genlaws.numerics.root_finding import TwoEquations, solve_two_equations
 from genlaws.rules_facts.channel import Channel
+from genlaws.rules_facts.proximal_channel import ProximalChannel
 from genlaws.rules_facts.random_features import Learner, learner_side, learner_side_slope
 
 
@@ -67,6 +68,18 @@ def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: A
     side = learner_side(learner, rigidity)
     m = side.rule_gain * task.sample_ratio * channel.pull(tau, side.response, task.rule_share).value
     return StateSolution(m, tau, side.response, rigidity, root.residual, root.iterations)
+
+
+def check_with_finer_rule(channel: ProximalChannel, task: Task, learner: Learner, found: StateSolution) -> Array:
+    """Return the residual of a solution when its averages are taken with twice the nodes."""
+    alpha, delta = task
+    _, D, A, B = learner_side(learner, found.rigidity)
+    pull, square, slope = channel.finer().values(found.m, found.tau, found.response, delta)
+    m_hat, q_hat, V_hat = alpha * pull, alpha * square, alpha * slope
+    spread = np.abs(0.5 * np.log(A * m_hat**2 + B * q_hat) - np.log(found.tau))
+    rigidity = np.abs(np.log(learner.ridge + learner.weight * V_hat) - np.log(found.rigidity))
+    overlap = np.abs(D * m_hat - found.m) / np.hypot(found.m, found.tau)
+    return np.asarray(np.maximum(np.maximum(spread, rigidity), overlap))
 
 
 def state_residual(channel: Channel, task: Task, learner: Learner, log_tau: Array, log_rigidity: Array) -> TwoEquations:
