@@ -12,6 +12,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import Array
 from genlaws.numerics.gaussian import SQRT_2_OVER_PI
+from genlaws.numerics.root_finding import ACCEPTABLE
 from genlaws.rules_facts.channel import Channel
 from genlaws.rules_facts.random_features import Learner, learner_side
 from genlaws.rules_facts.state_equations import StateSolution, Task, solve_state_equations
@@ -43,6 +44,8 @@ def follow_ridge(channel: Channel, task: Task, learner: Learner, slope: float, s
         tau, rigidity = _extrapolate(before.tau, solution.tau), _extrapolate(before.rigidity, solution.rigidity)
         before = solution
         solution = solve_state_equations(channel, task, here, tau, np.maximum(rigidity, here.ridge))
+        if not (solution.residual <= ACCEPTABLE).any():
+            break  # every path is lost; the residual says so
     return solution
 
 

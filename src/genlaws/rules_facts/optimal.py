@@ -53,7 +53,7 @@ def optimal_regularisation(
     ridge, points = optimal_ridge(get_loss(loss), problem.task, problem.learner(np.zeros_like(problem.mu_1)))
     if problem.shape == () and points.status[0] == FAILED:
         raise ConvergenceError("The state equations were not solved at the optimal regularisation.", points)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         lam = np.where(problem.mu_1 > 0.0, ridge * problem.mu_1**2, 0.0)
     return in_shape(lam, problem.shape)
 

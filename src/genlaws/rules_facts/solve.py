@@ -76,7 +76,7 @@ def solve(
     )
     if optimal:
         ridge, points = optimal_ridge(loss, problem.task, problem.learner(np.zeros_like(problem.mu_1)))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
             lam = np.where(problem.mu_1 > 0.0, ridge * problem.mu_1**2, 0.0)
     else:
         lam = problem.regularisation
@@ -103,13 +103,14 @@ def _refuse_unknown_limit(loss: Loss, regularisation: Array) -> None:
 def _as_solution(problem: Problem, regularisation: Array, points: Points) -> Solution:
     with np.errstate(all="ignore"):
         response = np.where(points.status == NO_RULE, problem.mu_star**2 / regularisation, points.response)
+        self_overlap = points.m**2 + points.tau**2
     failed = points.status == FAILED
     no_rule = (problem.mu_1 == 0.0) & ~failed
     columns = {
         "generalisation_error": np.where(no_rule, 0.5, points.generalisation_error),
         "memorisation_error": points.memorisation_error,
         "teacher_overlap": np.where(failed, np.nan, np.where(no_rule, 0.0, points.m)),
-        "self_overlap": np.where(failed, np.nan, points.m**2 + points.tau**2),
+        "self_overlap": np.where(failed, np.nan, self_overlap),
         "response": np.where(failed, np.nan, response),
         "regularisation": regularisation,
         "converged": ~failed,
