@@ -161,3 +161,18 @@ def test_what_cannot_be_answered_is_said():
         optimal_angle("hinge", sample_ratio=1.0, fact_fraction=0.2, regularisation=0.3)
     with pytest.raises(InputError, match="mine"):
         optimal_angle(Loss("mine", LOSSES["hinge"]().proximal), sample_ratio=1.0, fact_fraction=0.2)
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.3, 0.7, 1.2, 1.5, 1.5707, np.pi / 2])
+def test_no_regularisation_of_a_dense_scan_does_better(angle):
+    """The hinge has narrow dips near V = 1, second minima and plateaus: an optimum must beat every one of them."""
+    points = {
+        "sample_ratio": np.geomspace(0.1, 100, 14)[:, None],
+        "fact_fraction": np.linspace(0, 1, 13)[None, :],
+        "kernel": Kernel.from_angle(angle),
+    }
+    best = solve("hinge", regularisation="optimal", **points)
+    scan = np.concatenate([[0.0], np.geomspace(1e-9, 1e4, 300), [np.inf]])
+    lowest = np.min([solve("hinge", regularisation=lam, **points).generalisation_error for lam in scan], axis=0)
+    assert best.converged.all()
+    assert (best.generalisation_error <= lowest + 1e-12).all()
