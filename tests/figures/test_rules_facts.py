@@ -283,5 +283,5 @@ def test_twelve_keeps_the_shape_at_another_fact_fraction():
 
 def test_progress_that_nobody_watches():
     silent = NoProgress()
-    silent.start(3, "steps")
-    silent.advance(3)
+    assert silent.start(3, "steps") is None
+    assert silent.advance(3) is None

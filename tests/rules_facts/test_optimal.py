@@ -123,20 +123,10 @@ def test_without_a_rule_there_is_nothing_to_tune():
 def test_hinge_angle_agrees_with_a_dense_scan(alpha, regularisation):
     found = optimal_angle("hinge", sample_ratio=alpha, fact_fraction=0.2, regularisation=regularisation)
     scan = np.linspace(0.05, np.pi / 2 - 1e-3, 400)
-    errors = solve(
-        "hinge",
-        sample_ratio=alpha,
-        fact_fraction=0.2,
-        kernel=Kernel.from_angle(scan),
-        regularisation=regularisation,
-    ).generalisation_error
-    at = solve(
-        "hinge",
-        sample_ratio=alpha,
-        fact_fraction=0.2,
-        kernel=Kernel.from_angle(found),
-        regularisation=regularisation,
-    ).generalisation_error
+    task = {"sample_ratio": alpha, "fact_fraction": 0.2, "regularisation": regularisation}
+    errors, at = (
+        solve("hinge", kernel=Kernel.from_angle(angle), **task).generalisation_error for angle in (scan, found)
+    )
     assert at <= errors.min() + VALUE
     if regularisation == 0.0:
         assert found == pytest.approx(scan[np.argmin(errors)], abs=scan[1] - scan[0])
