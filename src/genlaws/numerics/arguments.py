@@ -113,7 +113,7 @@ def broadcast(**arrays: Array) -> tuple[Array, ...]:
 
 def _sentence(name: str, allowed: str, given: object, hint: str) -> str:
     try:
-        shown = f"{given:g}" if isinstance(given, float | np.floating) else repr(given)
+        shown = f"{given:g}" if isinstance(given, float | np.floating) else " ".join(repr(given).split())
     except ValueError:  # an integer of thousands of digits is not written out
         shown = f"a {type(given).__name__} too long to print"
     if len(shown) > 80:

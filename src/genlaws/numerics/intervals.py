@@ -1,0 +1,84 @@
+"""A number with its interval, and how it is printed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from genlaws.numerics.arguments import Array
+
+CONFIDENCE = 0.95
+MOST_DIGITS = 6
+SMALL, LARGE = 1e-4, 1e6  # outside, numbers are printed with a power of ten
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with a 95 % interval.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        Ends of the interval; NaN if there is none.
+    count : int
+        Number of independent things (stimuli, batches, trials) it rests on.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    count: int = 0
+
+    def __str__(self) -> str:
+        rests_on = f" (n = {self.count})" if self.count else ""
+        if not math.isfinite(self.low + self.high):
+            return f"{self.value:.4g}{rests_on}"
+        half = 0.5 * (self.high - self.low)
+        form = _form(max(abs(self.low), abs(self.high)), half)
+        if abs((self.high - self.value) - (self.value - self.low)) <= 0.1 * half:
+            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}{rests_on}"
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]{rests_on}"
+
+
+def _form(size: float, half: float) -> str:
+    """Return the format of numbers of this size, with two digits of half the width of their interval."""
+    if size == 0 or SMALL <= size < LARGE:
+        digits = 1 - math.floor(math.log10(half)) if half > 0 else MOST_DIGITS
+        return f".{min(max(0, digits), MOST_DIGITS)}f"
+    digits = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1 if half > 0 else MOST_DIGITS
+    return f".{min(max(1, digits), MOST_DIGITS)}e"
+
+
+def from_standard_error(value: float, error: float, count: int, freedom: float | None = None) -> Estimate:
+    """Return the interval of Student's t around `value`, with `count` - 1 degrees of freedom unless told."""
+    degrees = count - 1 if freedom is None else freedom
+    if not math.isfinite(error) or degrees < 1:
+        return Estimate(value, count=count)
+    half = float(special.stdtrit(degrees, 0.5 * (1.0 + CONFIDENCE))) * error
+    return Estimate(value, value - half, value + half, count)
+
+
+def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate:
+    """Return the percentile interval of bootstrap replicates; those that are not finite are left out."""
+    given = np.asarray(replicates, dtype=np.float64)
+    finite = given[np.isfinite(given)]
+    if finite.size < 0.5 * given.size or finite.size < 20:
+        return Estimate(value, count=count)
+    low, high = np.quantile(finite, [0.5 * (1.0 - CONFIDENCE), 0.5 * (1.0 + CONFIDENCE)])
+    return Estimate(value, float(low), float(high), count)
+
+
+def jackknife_error(left_out: Array) -> float:
+    r"""Return the standard error from the values without each one.
+
+    .. math:: \sqrt{\tfrac{N-1}{N}\textstyle\sum_i (U_{-i}-\bar U)^2}
+    """
+    finite = left_out[np.isfinite(left_out)]
+    if finite.size < 2:
+        return math.nan
+    return float(np.sqrt((finite.size - 1.0) / finite.size * ((finite - finite.mean()) ** 2).sum()))

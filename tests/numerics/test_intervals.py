@@ -1,0 +1,69 @@
+"""Intervals: against tables, exact formulas and repeated draws, and how an estimate is printed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from genlaws.numerics.intervals import Estimate, from_replicates, from_standard_error, jackknife_error
+
+ROUNDING = 1e-12
+
+
+def test_students_interval():
+    # 97.5 % quantiles of Student's t from a table.
+    for freedom, quantile in ((1, 12.7062), (9, 2.2622), (1e9, 1.9600)):
+        found = from_standard_error(1.0, 0.5, 3, freedom)
+        assert found.high - 1 == pytest.approx(0.5 * quantile, abs=1e-4)
+        assert found.low == pytest.approx(2 - found.high, abs=ROUNDING)
+    assert from_standard_error(1.0, 0.5, 10) == from_standard_error(1.0, 0.5, 10, 9)
+
+
+@pytest.mark.parametrize(("error", "count"), [(math.nan, 10), (math.inf, 10), (0.1, 1), (0.1, 0)])
+def test_no_interval_where_there_is_no_error(error, count):
+    found = from_standard_error(1.0, error, count)
+    assert found.value == 1
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+def test_percentiles_of_replicates():
+    found = from_replicates(0.5, np.linspace(0, 1, 401), 7)
+    assert (found.low, found.high, found.count) == (pytest.approx(0.025), pytest.approx(0.975), 7)
+    some = np.where(np.arange(401) % 3 == 0, np.nan, np.linspace(0, 1, 401))
+    assert from_replicates(0.5, some, 7).low == pytest.approx(0.025, abs=0.01)
+
+
+@pytest.mark.parametrize("replicates", [[], np.arange(19.0), np.r_[np.arange(40.0), np.full(41, np.nan)]])
+def test_too_few_replicates_give_no_interval(replicates):
+    assert math.isnan(from_replicates(0.5, replicates, 3).low)
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    x = np.random.default_rng(0).normal(size=50)
+    left_out = (x.sum() - x) / 49
+    assert jackknife_error(left_out) == pytest.approx(x.std(ddof=1) / np.sqrt(50), rel=ROUNDING)
+    assert jackknife_error(np.append(left_out, np.nan)) == pytest.approx(jackknife_error(left_out))
+    assert math.isnan(jackknife_error(np.array([1.0, np.nan])))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "printed"),
+    [
+        (Estimate(0.8131, 0.8070, 0.8192, 4000), "0.8131 ± 0.0061 (n = 4000)"),
+        (Estimate(0.8131, 0.7931, 0.8331), "0.813 ± 0.020"),
+        (Estimate(0.8131, 0.8000, 0.9000, 5), "0.813 [0.800, 0.900] (n = 5)"),
+        (Estimate(123.4, 100.4, 146.4), "123 ± 23"),
+        (Estimate(0.123456789), "0.1235"),
+        (Estimate(math.nan, count=3), "nan (n = 3)"),
+        (Estimate(2.5e-9, 2.3e-9, 2.7e-9), "2.50e-09 ± 2.0e-10"),
+        (Estimate(2.5e-9, 2.5e-9, 2.5e-9), "2.500000e-09 ± 0.0e+00"),
+        (Estimate(2e12, 1e12, 9e12), "2.0e+12 [1.0e+12, 9.0e+12]"),
+        (Estimate(0.0, -1e-9, 1e-9), "0.0e+00 ± 1.0e-09"),
+        (Estimate(0.0, 0.0, 0.0), "0.000000 ± 0.000000"),
+        (Estimate(0.25, 0.25, 0.25), "0.250000 ± 0.000000"),
+        (Estimate(0.25, 0.25 - 1e-12, 0.25 + 1e-12), "0.250000 ± 0.000000"),
+    ],
+)
+def test_an_estimate_is_printed_with_the_digits_it_has(estimate, printed):
+    assert str(estimate) == printed
