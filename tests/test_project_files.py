@@ -101,7 +101,7 @@ def test_readme_starts_with_the_two_commands():
 @pytest.mark.parametrize(
     ("goal", "expected"),
     [
-        ("run", "genlaws figure rules-facts.1 rules-facts.3 --out"),
+        ("run", "genlaws figure rules-facts.1 rules-facts.3 semanticity.front --out"),
         ("test", "-m pytest -n 2"),
         ("docs", "-m sphinx"),
         ("bench", "benchmarks/*.py"),

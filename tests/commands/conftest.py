@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,8 +29,8 @@ class Answer:
 
 @pytest.fixture
 def genlaws(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    def call(*arguments: str) -> Answer:
-        code = run(arguments)
+    def call(*arguments: str | Path) -> Answer:
+        code = run([str(one) for one in arguments])
         captured = capsys.readouterr()
         return Answer(code, captured.out, captured.err)
 

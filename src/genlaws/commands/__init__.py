@@ -31,6 +31,11 @@ app = App(
     help_format="plaintext",
 )
 app.command("genlaws.commands.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
+app.command(
+    "genlaws.commands.semanticity:app",
+    name="semanticity",
+    help="How finely a representation tells things apart, and what that costs.",
+)
 app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from genlaws.figures import rules_facts
+from genlaws.figures import rules_facts, semanticity
 from genlaws.figures.record import Figure
 from genlaws.numerics.errors import InputError
 
-FIGURES: dict[str, Figure] = {figure.id: figure for figure in rules_facts.FIGURES}
+FIGURES: dict[str, Figure] = {figure.id: figure for figure in (*rules_facts.FIGURES, *semanticity.FIGURES)}
 
 
 def figure_ids() -> list[str]:

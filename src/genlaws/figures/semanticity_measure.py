@@ -1,0 +1,133 @@
+"""Pictures of a measured representation: profile, point on the front of its own set, curves over items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from genlaws.figures import style
+from genlaws.figures.labels import direct_labels
+from genlaws.semanticity.measurement import Measurement
+from genlaws.semanticity.own_front import OwnFront
+
+GENERALISATION_COLOUR, IDENTIFICATION_COLOUR = style.VERMILLION, style.BLUE
+FITTED_COLOUR, CONSTANT_COLOUR = style.GREEN, style.GREY
+WIDTH, HEIGHT = 3.6, 2.9
+POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
+INTERVAL = 1.96  # standard errors on either side
+
+
+def draw_profile(measured: Measurement) -> Figure:
+    """Draw similarity against true distance: mean and spread of each bin, and the fitted shape."""
+    figure = style.new_figure(WIDTH, HEIGHT)
+    axes = figure.subplots()
+    profile, fit = measured.profile, measured.fit
+    low, high = profile.similarity - profile.spread, profile.similarity + profile.spread
+    axes.fill_between(profile.distance, np.maximum(low, 0.0), high, color=style.LIGHT_GREY, alpha=0.5, linewidth=0.0)
+    axes.plot(profile.distance, profile.similarity, color=style.BLACK, **{**POINT, "markersize": 2.2})
+    if np.isfinite(fit.resolution.value):
+        d = np.linspace(0.0, float(profile.upper.max()), 400)
+        fitted = fit.similarity()
+        axes.plot(d, fit.amplitude * fitted(d), color=FITTED_COLOUR)
+        axes.axvline(fit.resolution.value, color=FITTED_COLOUR, linewidth=0.6, linestyle=(0, (3, 2)))
+        axes.set_title(f"{fit.shape} shape, resolution ε = {fit.resolution.value:.3g}")
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("true distance $d$")
+    axes.set_ylabel("similarity, own copy = 1")
+    return figure
+
+
+def draw_own_front(measured: Measurement) -> Figure:
+    """Draw the measured point over the fronts that this set of stimuli allows."""
+    figure = style.new_figure(WIDTH, HEIGHT)
+    axes = figure.subplots()
+    axes.plot([0.5, 1.0], [0.5, 1.0], color=style.LIGHT_GREY, linewidth=0.6, zorder=0)
+    lines: list[Line2D] = []
+    labels: list[str] = []
+    for front, colour in ((measured.constant_front, CONSTANT_COLOUR), (measured.front, FITTED_COLOUR)):
+        if front is not None and not (front is measured.front and labels == [_front_label(front)]):
+            lines.append(axes.plot(front.identification, front.generalisation, color=colour)[0])
+            labels.append(_front_label(front))
+    _cross(axes, measured)
+    heights = [float(np.nanmax(np.asarray(line.get_ydata()))) for line in lines]
+    top = max(measured.generalisation.value, *heights, 0.5)
+    bottom = min(0.5, measured.generalisation.value)
+    axes.set_xlim(min(0.49, measured.identification.value - 0.01), 1.01)
+    axes.set_ylim(bottom - 0.015, top + 0.25 * (top - bottom) + 0.02)
+    axes.set_xlabel("identification $p_I$ (probability)")
+    axes.set_ylabel("generalisation $p_S$ (probability)")
+    axes.set_title("measured point and fronts of this set, 2 items")
+    if lines:
+        direct_labels(axes, lines, labels)
+    return figure
+
+
+def draw_items(measured: Measurement) -> Figure:
+    """Draw both probabilities against the number of items, with the 1/n law and chance."""
+    figure = style.new_figure(WIDTH, HEIGHT)
+    axes = figure.subplots()
+    items = measured.items
+    n = items.item_count.astype(np.float64)
+    curves = (
+        (GENERALISATION_COLOUR, items.generalisation, items.generalisation_error),
+        (IDENTIFICATION_COLOUR, items.identification, items.identification_error),
+    )
+    lines = []
+    for colour, values, error in curves:
+        bar = INTERVAL * np.nan_to_num(error)
+        lines.append(axes.plot(n, values, color=colour, marker="o", markersize=3.0)[0])
+        axes.vlines(n, values - bar, values + bar, color=colour, linewidth=0.9)
+    span = np.geomspace(float(n.min()), float(n.max()) if n.size > 1 else 2.0 * float(n.min()), 50)
+    guides = [axes.plot(span, 1.0 / span, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))[0]]
+    names = ["chance $1/n$"]
+    if np.isfinite(items.collapse_constant):
+        law = items.collapse_constant / span
+        guides += axes.plot(
+            span[law < 1], law[law < 1], color=IDENTIFICATION_COLOUR, linewidth=0.7, linestyle=(0, (3, 2))
+        )
+        names.append(f"${items.collapse_constant:.3g}/n$")
+    low = min(float(np.nanmin(items.generalisation)), float(np.nanmin(items.identification)), 1.0 / float(n.max()))
+    style.log_axis(axes, "x", 0.9 * float(n.min()), 1.1 * float(span.max()))
+    style.log_axis(axes, "y", 0.8 * low, 1.1)
+    axes.set_xlabel("items at once $n$")
+    axes.set_ylabel("probability of the right item")
+    axes.set_title("many items")
+    axes.legend([*lines, *guides], ["generalisation $p_S^n$", "identification $p_I^n$", *names], loc="lower left")
+    return figure
+
+
+def draw_thresholds(measured: Measurement) -> Figure:
+    """Draw both probabilities against the threshold between embeddings."""
+    figure = style.new_figure(WIDTH, HEIGHT)
+    axes = figure.subplots()
+    curve = measured.threshold_curve
+    assert curve is not None
+    lines = [
+        axes.step(curve.threshold, curve.generalisation, where="post", color=GENERALISATION_COLOUR)[0],
+        axes.step(curve.threshold, curve.identification, where="post", color=IDENTIFICATION_COLOUR)[0],
+    ]
+    axes.plot(curve.threshold[curve.best], curve.generalisation[curve.best], color=GENERALISATION_COLOUR, **POINT)
+    axes.set_xlabel("threshold between embeddings $\\varepsilon$")
+    axes.set_ylabel("probability of the right item")
+    axes.set_title("every threshold, 2 items")
+    direct_labels(axes, lines, ["generalisation $p_S$", "identification $p_I$"])
+    return figure
+
+
+def _front_label(front: OwnFront) -> str:
+    return front.shape + (rf", $\Delta={front.background:.2g}$" if front.background > 0 else "")
+
+
+def _cross(axes: Axes, measured: Measurement) -> None:
+    """Draw the measured point with both intervals."""
+    x, y = measured.identification, measured.generalisation
+    if np.isfinite(x.low + x.high + y.low + y.high):
+        axes.hlines(y.value, x.low, x.high, color=style.BLACK, linewidth=0.9, zorder=5)
+        axes.vlines(x.value, y.low, y.high, color=style.BLACK, linewidth=0.9, zorder=5)
+    axes.plot(x.value, y.value, color=style.BLACK, zorder=6, **POINT)
+    axes.annotate("measured", (x.value, y.value), (4, 5), textcoords="offset points", fontsize=style.SMALL_TYPE)

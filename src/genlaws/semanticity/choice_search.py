@@ -1,0 +1,242 @@
+"""Find the parameters under which recorded choices are likeliest.
+
+A smooth likelihood is climbed from several starting points. A shape with a bend (constant, linear) makes it rough in
+the resolution, with a jump or a corner at every recorded distance; there the resolution is first taken through the
+stretches between neighbouring distances, and the climb starts from the best of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Whole
+from genlaws.semanticity.choice_ascent import HASTY, PATIENT, ROUGH, Box, Optimum, ascend
+from genlaws.semanticity.choice_model import BACKGROUND, EXPONENT, LAPSE, RESOLUTION, TEMPERATURE, ChoiceLikelihood
+from genlaws.semanticity.similarity import SHAPES
+
+# A resolution this far below the least or above the largest distance is as good as zero or infinite.
+BEYOND = 1e3
+LARGEST_EFFECT = 15.0  # an answer liked e^15 times as much as another is never or always given
+BEST_STARTS = 4  # of the starting points, or of the stretches, that are climbed from
+APART = 0.08  # share of their range that starting points must keep between them
+NEARLY_FLAT, MOST_RENEWALS = 1e-5, 3  # residual above which an ascent is taken up again, and how often
+FIRST_STRETCHES = 33
+# Stretches are looked into where the log-likelihood near by comes this close to the best: the ends of the intervals lie
+# 1.9 (linear) and 3.7 (constant) below it.
+NEAR = 6.0
+CLIMBED_STRETCHES = 60  # near the best; those between them are only evaluated with their neighbour's other parameters
+SAME_DISTANCE = 1e-9  # relative; distances closer than this differ by rounding
+INSIDE = 1e-10  # relative; how far inside a stretch its ends are taken
+
+
+def make_box(likelihood: ChoiceLikelihood, free: Whole) -> Box:
+    """Return the largest box the search may use."""
+    low, high = np.full(likelihood.size, -LARGEST_EFFECT), np.full(likelihood.size, LARGEST_EFFECT)
+    least, most = _least_and_most(likelihood)
+    low[RESOLUTION], high[RESOLUTION] = np.log(least / BEYOND), np.log(most * BEYOND)
+    low[[BACKGROUND, LAPSE]], high[[BACKGROUND, LAPSE]] = 0.0, 1.0
+    low[EXPONENT], high[EXPONENT] = np.log(0.02), np.log(200.0)
+    low[TEMPERATURE], high[TEMPERATURE] = np.log(0.01), np.log(100.0)
+    return Box(free, low, high)
+
+
+def _least_and_most(likelihood: ChoiceLikelihood) -> tuple[float, float]:
+    positive = likelihood.distances[likelihood.distances > 0]
+    return (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
+
+
+class Search:
+    """The maximum of a likelihood over a box, and profiles of it.
+
+    Parameters
+    ----------
+    likelihood : ChoiceLikelihood
+    free : array of int
+        Numbers of the coordinates to fit.
+    template : array
+        A point; its values are kept for the coordinates that are not free.
+
+    Attributes
+    ----------
+    edges : array
+        Logarithms of the distances at which the likelihood is rough in the resolution; empty if it is smooth.
+    visited : dict of int to Optimum
+        The best point with the resolution in each stretch that was looked into. Stretch 0 lies below the first edge.
+        Without residual the value is a lower bound.
+    """
+
+    def __init__(self, likelihood: ChoiceLikelihood, free: Whole, template: Array) -> None:
+        self.likelihood, self.template = likelihood, template
+        self.box = make_box(likelihood, free)
+        self.edges: Array = np.empty(0)
+        self.visited: dict[int, Optimum] = {}
+        if SHAPES[likelihood.shape].bends and RESOLUTION in free:
+            edges = np.log(np.unique(likelihood.distances[likelihood.distances > 0]))
+            self.edges = edges[np.diff(edges, prepend=-np.inf) > SAME_DISTANCE]
+
+    def maximise(self) -> Optimum:
+        """Return the best point of the box."""
+        starts = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._starting_points()]
+        best = max((self._climb(start.point) for start in _best_apart(starts)), key=_value)
+        if not self.edges.size:
+            return self.polish(best)
+        spread = np.linspace(0, self.edges.size, FIRST_STRETCHES).round().astype(int)
+        self._visit(np.unique(spread).tolist(), best.point)
+        best, before = self.polish(self._climb_from_visited()), -np.inf
+        while best.value > before + ROUGH:  # a likelier place makes more of its neighbours worth a visit
+            before = best.value
+            self._visit([], best.point)
+            best = max(best, self.polish(self._climb_from_visited()), key=_value)
+        return best
+
+    def resume(self, found: Optimum) -> Optimum:
+        """Return the maximum after a point turned up that is likelier than what was taken for it."""
+        return self.polish(max([self._climb(found.point), *self.visited.values()], key=_value))
+
+    def polish(self, found: Optimum) -> Optimum:
+        """Climb the last bit from a point that is nearly the maximum; at a corner, on its likelier side."""
+        if not self.edges.size:
+            return self._settle(found.point, self.box)
+        rank = int(np.searchsorted(self.edges, found.point[RESOLUTION]))
+        corner = self.likelihood.shape != "constant"
+        sides = range(max(rank - 1, 0), min(rank + 1, self.edges.size) + 1) if corner else [rank]
+        tops = {side: self._settle(found.point, self.stretch_box(side)) for side in sides}
+        side = max(tops, key=lambda side: tops[side].value)
+        self.visited[side] = tops[side]
+        return tops[side]
+
+    def _settle(self, start: Array, box: Box) -> Optimum:
+        """Climb to the very top; on a narrow ridge the curvature is learned anew a few times."""
+        top = ascend(self.likelihood, start, box)
+        for _ in range(MOST_RENEWALS):
+            if top.residual < NEARLY_FLAT:
+                break
+            top = ascend(self.likelihood, top.point, box)
+        return top
+
+    def profile(self, number: int, value: float, near: Array) -> Optimum:
+        """Return the best point with one coordinate held at a value, starting from a point near by.
+
+        Where the likelihood is rough, the climb starts from the likeliest of the stretches that came near the maximum.
+        """
+        starts, along = [near], self._tangent(number, near)
+        if self.edges.size and number != RESOLUTION:
+            climbed = [found for found in self.visited.values() if np.isfinite(found.residual)]
+            top = max(map(_value, climbed))
+            starts += [found.point for found in climbed if found.value > top - NEAR]
+        held = []
+        for start in starts:
+            point = np.clip(start + (value - start[number]) * along, self.box.low, self.box.high)
+            held.append(Optimum(point, self.likelihood.value(point) if len(starts) > 1 else 0.0, np.inf))
+        return max((self._climb(start.point, number) for start in _best_apart(held)), key=_value)
+
+    def _tangent(self, number: int, point: Array) -> Array:
+        """Return how the other coordinates follow along the profile of one, as the information sees it."""
+        others = self._smooth_box().without(number).free
+        along = np.zeros_like(point)
+        along[number] = 1.0
+        information = self.likelihood.evaluate(point, np.append(others, number)).information
+        scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
+        scaled = information / np.outer(scale, scale) + 1e-6 * np.eye(len(scale))
+        along[others] = -np.linalg.solve(scaled[:-1, :-1], scaled[:-1, -1]) * scale[-1] / scale[:-1]
+        return along
+
+    def at_stretch(self, rank: int) -> Optimum:
+        """Return the best point with the resolution inside a stretch, climbing there if none has yet."""
+        if np.isinf(self.visited[rank].residual):
+            start, box = self.visited[rank].point, self.stretch_box(rank)
+            self.visited[rank] = ascend(self.likelihood, start, box, ROUGH, HASTY)
+        return self.visited[rank]
+
+    def stretch_box(self, rank: int) -> Box:
+        """Return the box confined to a stretch; between jumps the resolution makes no difference and is held.
+
+        The edges are left out: without background an option that lies on one is outside below and inside above.
+        """
+        if self.likelihood.shape == "constant":
+            return self._smooth_box()
+        low = self.edges[rank - 1] + INSIDE if rank > 0 else self.box.low[RESOLUTION]
+        high = self.edges[rank] - INSIDE if rank < self.edges.size else self.box.high[RESOLUTION]
+        return self.box.between(RESOLUTION, float(low), float(high))
+
+    def _smooth_box(self) -> Box:
+        """Return the box in which a climb may move; a jump cannot be climbed."""
+        return self.box.without(RESOLUTION) if self.edges.size and self.likelihood.shape == "constant" else self.box
+
+    def _climb(self, start: Array, held: int = -1) -> Optimum:
+        patience = HASTY if self.edges.size else PATIENT
+        return ascend(self.likelihood, start, self._smooth_box().without(held), ROUGH, patience)
+
+    def _starting_points(self) -> list[Array]:
+        least, most = _least_and_most(self.likelihood)
+        grids: dict[int, Array] = {
+            RESOLUTION: np.log(np.geomspace(max(least, most / 300.0), 2.0 * most, 10)),
+            BACKGROUND: np.array([0.02, 0.2]),
+            EXPONENT: np.log([1.0, 3.0]),
+            LAPSE: np.array([0.05]),
+        }
+        wanted = {number: grid for number, grid in grids.items() if number in self.box.free}
+        points = []
+        for values in product(*wanted.values()):
+            point = self.template.copy()
+            point[list(wanted)] = values
+            points.append(point)
+        return points
+
+    def _climb_from_visited(self) -> Optimum:
+        return max((self._climb(start.point) for start in _best_apart(list(self.visited.values()))), key=_value)
+
+    def _visit(self, queue: list[int], start: Array) -> None:
+        """Climb in the stretches given, then in the gaps beside the good ones, and evaluate what is left there.
+
+        Stretches visited before are climbed again if the other parameters of `start` are likelier there: a likelihood
+        with several tops would otherwise hand a low one on from neighbour to neighbour.
+        """
+        gaps: list[tuple[int, int]] = []
+        finest = 0
+        again = {rank: self._look_into(rank, start) for rank in self.visited}
+        queue = queue + [rank for rank, found in again.items() if found.value > self.visited[rank].value + ROUGH]
+        while queue or not finest:
+            for rank in queue:
+                self.visited[rank] = self._look_into(rank, start)
+                self.at_stretch(rank)
+            top = max(map(_value, self.visited.values()))
+            near = {rank for rank, found in self.visited.items() if found.value > top - NEAR}
+            gaps = [gap for gap in pairwise(sorted(self.visited)) if near & set(gap)]
+            finest = max(1, sum(high - low for low, high in gaps) // CLIMBED_STRETCHES)
+            queue = [(low + high) // 2 for low, high in gaps if high - low > finest]
+        for low, high in gaps:
+            for rank in range(low + 1, high):
+                self.visited[rank] = self._look_into(rank, start)
+
+    def _look_into(self, rank: int, otherwise: Array) -> Optimum:
+        """Evaluate a stretch with the other parameters of its nearest visited neighbour, or others if likelier."""
+        low, high = self.edges[max(rank - 1, 0)], self.edges[min(rank, self.edges.size - 1)]
+        if rank == self.edges.size:
+            middle = high + 0.2
+        else:
+            middle = np.log(0.5 * np.exp(high) + (0.5 * np.exp(low) if rank > 0 else 0.0))
+        nearest = min(self.visited, key=lambda seen: abs(seen - rank), default=None)
+        found = []
+        for start in [otherwise] if nearest is None else [otherwise, self.visited[nearest].point]:
+            point = start.copy()
+            point[RESOLUTION] = middle
+            found.append(Optimum(point, self.likelihood.value(point), np.inf))
+        return max(found, key=_value)
+
+
+def _value(found: Optimum) -> float:
+    return found.value
+
+
+def _best_apart(starts: list[Optimum]) -> list[Optimum]:
+    """Return the likeliest starting points that are not next to a likelier one in resolution."""
+    places = [start.point[RESOLUTION] for start in starts]
+    apart = (max(places) - min(places)) * APART
+    chosen: list[Optimum] = []
+    for start in sorted(starts, key=_value, reverse=True):
+        if all(abs(start.point[RESOLUTION] - other.point[RESOLUTION]) >= apart for other in chosen):
+            chosen.append(start)
+    return chosen[:BEST_STARTS]

@@ -1,0 +1,322 @@
+"""Fit Luce choice to recorded choices: resolution, background and lapse rate, with the biases taken out.
+
+A chooser who likes one answer looks blurred to a fit that knows only distances. So each answer gets an offset, each
+place in the list may get an effect, and a share of the answers may be lapses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+from genlaws.numerics.arguments import Array, Whole, one_of
+from genlaws.numerics.errors import InputError
+from genlaws.semanticity.choice_ascent import Optimum
+from genlaws.semanticity.choice_fit import ChoiceFit
+from genlaws.semanticity.choice_intervals import LEVEL, BetterPointError, interval_ends
+from genlaws.semanticity.choice_model import (
+    BACKGROUND,
+    LAPSE,
+    RESOLUTION,
+    SCALARS,
+    ChoiceLikelihood,
+    ChoiceModel,
+    background_of,
+    to_model,
+    to_point,
+)
+from genlaws.semanticity.choice_search import Search
+from genlaws.semanticity.choice_trials import Trials
+from genlaws.semanticity.similarity import SHAPES
+
+__all__ = ["ChoiceFit", "fit_choices"]
+
+FIT = "fit"
+FLAT = 1e-3  # standard errors; a maximum this close is as good as reached
+MOST_RESTARTS = 5
+# Eigenvalue of the information, scaled to ones on its diagonal, below which two parameters do the same.
+NOT_TOLD_APART = 1e-7
+INTERVALS = ("scalars", "all", "none")
+
+
+def fit_choices(
+    trials: Trials,
+    shape: str = "exponential",
+    *,
+    resolution: float | str = FIT,
+    background: float | str = FIT,
+    exponent: float | str = 2.0,
+    temperature: float | str = 1.0,
+    lapse: float | str = FIT,
+    offsets: Mapping[str, float] | str | None = FIT,
+    position_effects: Sequence[float] | str | None = None,
+    intervals: Sequence[str] | str = "scalars",
+) -> ChoiceFit:
+    r"""Fit Luce choice to recorded choices by maximum likelihood, with profile-likelihood intervals.
+
+    .. math:: P(k) = (1-\lambda)\,\operatorname{softmax}_k\Big(\frac{\log g(d_k)}{T} + \text{offset} +
+        \text{effect}\Big) + \frac{\lambda}{n}
+
+    Each parameter is either fitted, with ``"fit"``, or fixed at the number given. A trial with scores counts with
+    :math:`\sum_k \text{score}_k \log P(k)`, that is, as one choice; trials without an answer are counted and left out.
+
+    Parameters
+    ----------
+    trials : Trials
+    shape : str
+        ``constant``, ``linear``, ``exponential``, ``gaussian`` or ``power-law``.
+    resolution, background, lapse : float or "fit"
+        :math:`\varepsilon`, :math:`\Delta`, :math:`\lambda`; 0 switches background or lapses off.
+    exponent : float or "fit"
+        Of the power law; the other shapes do not look at it.
+    temperature : float or "fit"
+        :math:`T`. It is refused where other parameters do the same: for the constant shape only
+        :math:`\Delta^{1/T}` matters; without background only :math:`\varepsilon T` (exponential),
+        :math:`\varepsilon\sqrt T` (Gaussian), and :math:`a/T` (power law with fitted exponent).
+    offsets : "fit", mapping or None
+        One per answer option, the first in alphabetical order being 0; fitted where the trials name two or more.
+    position_effects : "fit", sequence or None
+        One per place in the list, the first being 0.
+    intervals : "scalars", "all", "none" or list of names
+        For which fitted parameters to compute intervals; the scalars are all but offsets and effects.
+
+    Returns
+    -------
+    ChoiceFit
+
+    Raises
+    ------
+    genlaws.numerics.errors.InputError
+        If the trials cannot tell the parameters asked for apart, or are fewer than the parameters.
+
+    Notes
+    -----
+    The likelihood of the constant shape jumps where the resolution passes a recorded distance, so any resolution
+    between two distances is as good as another: the middle is returned, and the interval is the region of likelihood
+    ratios above 2.5 % (not the 15 % of the regular case), which holds 95 % for a jump. Without background and lapses a
+    choice at zero similarity is impossible; the fit then keeps every choice within the resolution.
+    """
+    one_of("shape", shape, SHAPES)
+    given: dict[str, float | str] = {
+        "resolution": resolution,
+        "background": background,
+        "exponent": exponent if shape == "power-law" else 2.0,
+        "temperature": temperature,
+        "lapse": lapse,
+    }
+    likelihood = ChoiceLikelihood(trials, shape)
+    free = _free_numbers(likelihood, given, offsets, position_effects)
+    _refuse_too_few(trials, len(free))
+    _refuse_what_cannot_be_told(likelihood, given, _is_fitted(offsets) and _is_fitted(position_effects))
+    search = Search(likelihood, free, _template(likelihood, given, offsets, position_effects))
+    best, ends = _search_and_profile(search, _wanted(likelihood, free, intervals))
+    return _result(trials, search, best, ends, (offsets is not None, position_effects is not None))
+
+
+def parameter_names(likelihood: ChoiceLikelihood) -> list[str]:
+    """Return the names of the coordinates in their order."""
+    offsets = [f"offset[{name}]" for name in likelihood.names[1:]]
+    return [*SCALARS, *offsets, *(f"position[{i}]" for i in range(2, likelihood.place_count + 2))]
+
+
+def _free_numbers(
+    likelihood: ChoiceLikelihood,
+    given: Mapping[str, float | str],
+    offsets: Mapping[str, float] | str | None,
+    position_effects: Sequence[float] | str | None,
+) -> Whole:
+    for name, value in {**given, "offsets": offsets, "position_effects": position_effects}.items():
+        if isinstance(value, str) and value != FIT:
+            raise InputError(f"{name} must be 'fit' or given as numbers; got {value!r}.")
+    fitted = [_is_fitted(value) for value in given.values()]
+    fitted += [_is_fitted(offsets)] * likelihood.offset_count
+    fitted += [_is_fitted(position_effects)] * likelihood.place_count
+    return np.flatnonzero(fitted)
+
+
+def _is_fitted(value: object) -> bool:
+    return isinstance(value, str) and value == FIT
+
+
+def _template(
+    likelihood: ChoiceLikelihood,
+    given: Mapping[str, float | str],
+    offsets: Mapping[str, float] | str | None,
+    position_effects: Sequence[float] | str | None,
+) -> Array:
+    """Return a point with the fixed values in their places; the model checks them."""
+    start = {"resolution": 1.0, "background": 0.1, "exponent": 2.0, "temperature": 1.0, "lapse": 0.05}
+    scalars = {name: start[name] if _is_fitted(value) else value for name, value in given.items()}
+    likings = {} if offsets is None or isinstance(offsets, str) else offsets
+    effects = () if position_effects is None or isinstance(position_effects, str) else tuple(position_effects)
+    model = ChoiceModel(likelihood.shape, **scalars, offsets=likings, position_effects=effects)  # type: ignore[arg-type]
+    return to_point(likelihood, model)
+
+
+def _refuse_too_few(trials: Trials, parameter_count: int) -> None:
+    parsed = trials.trial_count - trials.unparsed_count
+    if parsed <= parameter_count:
+        raise InputError(
+            f"The trials with an answer must outnumber the parameters to fit; got {parsed} of {trials.trial_count} "
+            f"trials with an answer and {parameter_count} parameters. Record more, or switch parameters off."
+        )
+
+
+def _refuse_what_cannot_be_told(likelihood: ChoiceLikelihood, given: Mapping[str, float | str], both: bool) -> None:
+    """Refuse parameters that do the same as others, whatever was recorded."""
+    if _is_fitted(given["temperature"]):
+        same = same_as_temperature(likelihood.shape, given)
+        if same:
+            raise InputError(f"temperature cannot be fitted here: {same}. Fix it, at 1 for example.")
+    if both and likelihood.offset_count:
+        present = likelihood.present
+        pairs = set(zip(likelihood.answer[present].tolist(), likelihood.place[present].tolist(), strict=True))
+        if len({answer for answer, _ in pairs}) == len(pairs) == len({place for _, place in pairs}):
+            raise InputError(
+                "offsets and position_effects cannot both be fitted: every answer option is always at the same place "
+                "in the list, so a liking for the answer looks like a liking for the place. Fit one of them."
+            )
+
+
+def same_as_temperature(shape: str, given: Mapping[str, float | str]) -> str:
+    """Say which parameters of a fit do what the temperature does; empty if none does."""
+    background = given["background"]
+    if shape == "constant" and (background == FIT or background in (0.0, 1.0)):
+        return "for the constant shape only background^(1/temperature) matters"
+    if background != 0 or given["resolution"] != FIT:
+        return ""
+    if shape == "exponential":
+        return "without background only resolution × temperature matters for the exponential shape"
+    if shape == "gaussian":
+        return "without background only resolution × √temperature matters for the Gaussian shape"
+    if shape == "power-law" and given["exponent"] == FIT:
+        return "without background only exponent / temperature matters for the power law"
+    return ""
+
+
+def _wanted(likelihood: ChoiceLikelihood, free: Whole, intervals: Sequence[str] | str) -> dict[str, int]:
+    """Return the names and numbers of the parameters whose intervals are asked for."""
+    names = parameter_names(likelihood)
+    fitted = {names[number]: int(number) for number in free}
+    if isinstance(intervals, str):
+        which = one_of("intervals", intervals, INTERVALS, "Or give a list of names.")
+        some = {"scalars": SCALARS, "all": tuple(fitted), "none": ()}[which]
+        return {name: number for name, number in fitted.items() if name in some}
+    return {one_of("intervals", name, fitted): fitted[name] for name in intervals}
+
+
+def _search_and_profile(search: Search, wanted: dict[str, int]) -> tuple[Optimum, dict[str, tuple[float, float]]]:
+    """Return the maximum and the intervals; a likelier point met on a profile becomes the maximum."""
+    best = search.maximise()
+    for _ in range(MOST_RESTARTS):
+        if not np.isfinite(best.value):
+            break
+        try:
+            ends = {name: interval_ends(search, best, number) for name, number in wanted.items()}
+        except BetterPointError as better:
+            best = search.resume(better.optimum)
+        else:
+            return best, {name: _natural(search.likelihood.shape, name, pair) for name, pair in ends.items()}
+    return best, dict.fromkeys(wanted, (np.nan, np.nan))
+
+
+def _natural(shape: str, name: str, ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of an interval as values of the parameter instead of the coordinate."""
+    if name in ("resolution", "exponent", "temperature"):
+        return float(np.exp(ends[0])), float(np.exp(ends[1]))
+    if name == "background":
+        return background_of(shape, ends[0]), background_of(shape, ends[1])
+    return ends
+
+
+def _result(
+    trials: Trials,
+    search: Search,
+    best: Optimum,
+    ends: dict[str, tuple[float, float]],
+    shown: tuple[bool, bool],
+) -> ChoiceFit:
+    likelihood, count = search.likelihood, len(search.box.free)
+    model = to_model(likelihood, best.point)
+    parsed = trials.trial_count - trials.unparsed_count
+    converged = bool(np.isfinite(best.value) and best.residual < FLAT)
+    return ChoiceFit(
+        shape=model.shape,
+        resolution=model.resolution,
+        background=model.background,
+        exponent=model.exponent if model.shape == "power-law" else None,
+        temperature=model.temperature,
+        lapse=model.lapse,
+        offsets=dict(model.offsets) if shown[0] else {},
+        position_effects=model.position_effects if shown[1] else (),
+        intervals=ends,
+        fitted=tuple(parameter_names(likelihood)[number] for number in search.box.free),
+        log_likelihood=best.value,
+        log_likelihood_per_trial=best.value / parsed,
+        chance_log_likelihood=-float(np.log(likelihood.trials.option_counts).sum()),
+        parameter_count=count,
+        aic=2.0 * count - 2.0 * best.value,
+        trial_count=trials.trial_count,
+        parsed_count=parsed,
+        unparsed_count=trials.unparsed_count,
+        unparsed_interval=wilson_interval(trials.unparsed_count, trials.trial_count),
+        converged=converged,
+        residual=best.residual,
+        message=_message(search, best, converged, ends),
+    )
+
+
+def wilson_interval(count: int, total: int) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a share."""
+    z = float(stats.norm.ppf(0.5 + 0.5 * LEVEL))
+    share = count / total
+    centre = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z / (1 + z**2 / total) * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tuple[float, float]]) -> str:
+    """Say what happened, and what the numbers cannot be trusted for."""
+    if not np.isfinite(best.value):
+        return (
+            "A recorded choice has probability zero under every setting tried, since its similarity is zero; fit a "
+            "background or a lapse rate."
+        )
+    names, point, box = parameter_names(search.likelihood), best.point, search.box
+    short = f"The search stopped {best.residual:.1e} standard errors short."
+    parts = ["The maximum was found." if converged else short]
+    extreme = [i for i in box.free if i not in (BACKGROUND, LAPSE) and (point[i] in (box.low[i], box.high[i]))]
+    if extreme:
+        parts.append(f"{', '.join(names[i] for i in extreme)} ran to the limit of the search.")
+    if any(i >= len(SCALARS) for i in extreme):
+        parts.append("An answer or place that is never, or always, chosen has no finite effect.")
+    if any(np.isnan(low) for low, _ in ends.values()):
+        parts.append("No intervals are given, since likelier points kept turning up.")
+    if search.edges.size and point[BACKGROUND] == 0 and point[LAPSE] == 0:
+        parts.append("Without background and lapses the resolution must hold every choice, so single ones decide it.")
+    parts += _untold(search, best)
+    if search.likelihood.trials.scores.any():
+        parts.append("Trials with scores count as one choice each.")
+    return " ".join(parts)
+
+
+def _untold(search: Search, best: Optimum) -> list[str]:
+    """Say which parameters the trials tell nothing about, or cannot tell apart, at the maximum."""
+    free, names = search.box.free, parameter_names(search.likelihood)
+    if search.edges.size and search.likelihood.shape == "constant":
+        free = free[free != RESOLUTION]
+    information = search.likelihood.evaluate(best.point, free).information
+    scale = np.sqrt(np.diag(information))
+    parts = []
+    silent = [names[number] for number in free[scale == 0]]
+    if silent:
+        parts.append(f"These trials say nothing about {', '.join(silent)}.")
+    told = scale > 0
+    if told.any():
+        values, vectors = np.linalg.eigh((information[np.ix_(told, told)] / scale[told]).T / scale[told])
+        alike = [names[number] for number, part in zip(free[told], vectors[:, 0], strict=True) if abs(part) > 0.1]
+        if values[0] < NOT_TOLD_APART:
+            parts.append(f"These trials cannot tell apart {', '.join(alike)}.")
+    return parts

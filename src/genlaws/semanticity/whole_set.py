@@ -1,0 +1,111 @@
+"""Measure a set of stimuli that fits into memory: every triple counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Whole
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import from_standard_error
+from genlaws.semanticity.finite_sets import Others
+from genlaws.semanticity.measured_set import MeasuredSet, TwoItems, item_curve, two_items
+from genlaws.semanticity.measurement import Measurement, ball_at, describe
+from genlaws.semanticity.own_front import OwnFront, constant_front, own_front
+from genlaws.semanticity.profile import REPLICATES, ProfileFit, fit_profile, profile_sums
+from genlaws.semanticity.stimuli import Stimuli
+from genlaws.semanticity.thresholds import ThresholdCurve, threshold_curve
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a measurement, checked; see :func:`~genlaws.semanticity.measure.measure`."""
+
+    name: str
+    threshold: float | None
+    items: tuple[int, ...]
+    all_thresholds: bool
+    ties: str
+    tie_tolerance: float | None
+    intervals: bool
+    fronts: bool
+
+
+def load_set(
+    stimuli: Stimuli, options: Options, chosen: Whole | None = None
+) -> tuple[MeasuredSet, ThresholdCurve | None]:
+    """Return similarities and distances of the chosen stimuli; for the threshold similarity also its curve."""
+    distance = stimuli.distances(chosen)
+    largest = float(distance.max())
+    if not largest > 0:
+        raise InputError("All true distances are zero; there is nothing to tell apart.")
+    tolerance = stimuli.tie_tolerance(largest) if options.tie_tolerance is None else options.tie_tolerance
+    values = stimuli.similarities(chosen)
+    if not options.all_thresholds:
+        return MeasuredSet(values, distance, options.ties, tolerance), None
+    curve = threshold_curve(MeasuredSet(values, distance, options.ties, tolerance).others(), values, options.ties)
+    radius = curve.threshold[curve.best] if options.threshold is None else options.threshold
+    return MeasuredSet((values <= radius).astype(np.float64), distance, options.ties, tolerance), curve
+
+
+def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) -> Measurement:
+    """Measure all stimuli at once."""
+    whole, curve = load_set(stimuli, options)
+    n = stimuli.count
+    others = whole.others()
+    pair = two_items(others, options.ties, errors=options.intervals)
+    items = item_curve(whole, others, pair, options.items, rng, errors=options.intervals)
+    sums = profile_sums(whole.similarity, whole.distance)
+    fit = fit_profile(sums, rng, REPLICATES if options.intervals else 0)
+    front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
+    off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
+    return Measurement(
+        stimulus_count=n,
+        similarity=options.name,
+        generalisation=from_standard_error(pair.generalisation, pair.generalisation_error, n),
+        identification=from_standard_error(pair.identification, pair.identification_error, n),
+        items=items,
+        profile=sums.profile(),
+        fit=fit,
+        **dict(zip(("ball_mass", "ball_mass_variance"), ball_at(whole.distance, fit.resolution.value), strict=True)),
+        front=front,
+        constant_front=constant,
+        threshold_curve=curve,
+        ties=options.ties,
+        tied_fraction=pair.tied_fraction,
+        zero_fraction=off_diagonal,
+        exact=True,
+        batch_count=1,
+        batch_size=n,
+        message=describe(
+            stimulus_count=n,
+            ties=options.ties,
+            tied_fraction=pair.tied_fraction,
+            zero_fraction=off_diagonal,
+            own_zero=int((whole.own == 0).sum()),
+            probe_count=items.probe_count,
+            explained=fit.explained,
+        ),
+    )
+
+
+def fronts_of(
+    stimuli: MeasuredSet, others: Others, pair: TwoItems, fit: ProfileFit, rng: np.random.Generator
+) -> tuple[OwnFront | None, OwnFront | None]:
+    """Return the front of the fitted shape with its background, and that of the constant similarity without one."""
+    if not np.isfinite(pair.generalisation):
+        return None, None
+    constant = constant_front(stimuli, others, (pair.generalisation, pair.identification))
+    if not np.isfinite(fit.resolution.value):
+        return None, constant
+    return own_front(stimuli, fit.similarity(), rng, others), constant
+
+
+def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:
+    """Return a threshold curve at other thresholds."""
+    place = np.maximum(np.searchsorted(curve.threshold, thresholds, side="right") - 1, 0)
+    values = (
+        getattr(curve, name)[place] for name in ("generalisation", "identification", "ball_mass", "ball_mass_variance")
+    )
+    return ThresholdCurve(thresholds, *values)

@@ -1,0 +1,82 @@
+"""The page of a measurement is one file, well-formed, with the numbers it was given."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from genlaws import semanticity
+from genlaws.figures import semanticity_measure as pictures
+from genlaws.report import measurement_page
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Checker(HTMLParser):
+    """Keeps what is open, what was said, and what the page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text, self.fetched, self.tags = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.fetched += [value for name, value in attributes if name in {"src", "data"}]
+        self.fetched += [value for name, value in attributes if name == "href" and not value.startswith("#")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    rng = np.random.default_rng(3)
+    places = rng.random(30)
+    embeddings = np.stack([np.cos(2 * np.pi * places), np.sin(2 * np.pi * places)], axis=1)
+    return semanticity.measure(embeddings, positions=places, metric="circle", similarity="threshold", items=(2, 3, 5))
+
+
+def test_page_is_whole_and_needs_nothing(measured):
+    page = Checker()
+    page.feed(measurement_page(measured, "a <b> & c.npy"))
+    page.close()
+    assert page.open == []
+    assert page.fetched == []
+    assert page.tags.count("svg") == 4
+    text = " ".join(page.text)
+    assert "Semanticity of a <b> & c.npy" in text
+    assert str(measured.generalisation) in text
+    assert str(measured.fit.resolution) in text
+    for n, value in zip(measured.items.item_count, measured.items.identification, strict=True):
+        assert str(n) in text
+        assert f"{value:.4f}" in text
+
+
+def test_pictures_show_the_measured_numbers(measured):
+    front = pictures.draw_own_front(measured).axes[0]
+    points = [line.get_xydata() for line in front.get_lines()]
+    here = [measured.identification.value, measured.generalisation.value]
+    assert any(len(one) == 1 and np.allclose(one[0], here) for one in points)
+    items = pictures.draw_items(measured).axes[0]
+    drawn = [line.get_ydata() for line in items.get_lines()]
+    assert any(np.array_equal(y, measured.items.generalisation) for y in drawn)
+    assert any(np.array_equal(y, measured.items.identification) for y in drawn)
+    profile = pictures.draw_profile(measured).axes[0]
+    assert any(np.array_equal(line.get_ydata(), measured.profile.similarity) for line in profile.get_lines())
+
+
+def test_a_profile_without_a_shape_is_drawn_too():
+    rng = np.random.default_rng(0)
+    flat = semanticity.measure(
+        np.ones((8, 8)), similarity="precomputed", positions=rng.random(8), metric="euclidean", items=(2,)
+    )
+    assert np.isnan(flat.fit.resolution.value)
+    assert "nan" in measurement_page(flat, "flat")

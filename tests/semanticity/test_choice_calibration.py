@@ -1,0 +1,89 @@
+"""Do the intervals hold what they promise? Choosers are drawn, their choices simulated and fitted, the hits counted.
+
+The planted values lie inside their ranges, and the trials are many enough to see them: near the end of a range (no
+lapse, no background) an interval that cannot reach beyond it covers more often than it says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from genlaws.semanticity.choice_model import ChoiceModel, simulate_choices
+from genlaws.semanticity.choice_trials import Trials
+from genlaws.semanticity.choices import fit_choices
+
+PARAMETERS = ("resolution", "background", "lapse")
+LEVEL = 0.95
+PROMISED = (0.93, 0.97)
+# A count of hits outside these quantiles happens once in two thousand times if the intervals are right.
+UNLIKELY = 2.5e-4
+
+
+def draw_chooser(shape: str, rng: np.random.Generator) -> ChoiceModel:
+    return ChoiceModel(
+        shape,
+        resolution=rng.uniform(15.0, 30.0),
+        background=rng.uniform(0.05, 0.2),
+        lapse=rng.uniform(0.1, 0.3),
+        offsets={"a": 0.0, "b": rng.normal(0.0, 0.7), "c": rng.normal(0.0, 0.7)},
+    )
+
+
+def draw_trials(count: int, rng: np.random.Generator) -> Trials:
+    """Trials of two to six options: with their number a background grows, a lapse does not."""
+    sizes = rng.choice([2, 3, 4, 6], count)
+    return Trials.from_lists(
+        [np.exp(rng.uniform(0.0, np.log(150.0), n)) for n in sizes],
+        options=[rng.choice(["a", "b", "c"], n).tolist() for n in sizes],
+    )
+
+
+def coverage(shape: str, fits: int, trial_count: int, seed: int) -> dict[str, float]:
+    hits = dict.fromkeys(PARAMETERS, 0)
+    for number in range(fits):
+        rng = np.random.default_rng([seed, number])
+        trials, chooser = draw_trials(trial_count, rng), draw_chooser(shape, rng)
+        fit = fit_choices(simulate_choices(trials, chooser, rng), shape)
+        assert fit.converged, fit.message
+        for name in PARAMETERS:
+            low, high = fit.intervals[name]
+            hits[name] += low <= getattr(chooser, name) <= high
+    return {name: count / fits for name, count in hits.items()}
+
+
+def test_intervals_cover_quick(record_property):
+    fits = 200
+    found = coverage("exponential", fits, trial_count=600, seed=20)
+    low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], fits, LEVEL) / fits
+    for name, share in found.items():
+        record_property(f"coverage of {name}", share)
+        assert low <= share <= high, f"{name}: {share:.1%} of {fits} intervals cover, {low:.1%} to {high:.1%} expected"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("shape", "fits", "trial_count"),
+    [
+        ("exponential", 1000, 1500),
+        ("gaussian", 1000, 1500),
+        ("power-law", 1000, 1500),
+        ("linear", 500, 1000),  # its rough likelihood takes ten times as long
+    ],
+)
+def test_intervals_cover(shape, fits, trial_count, record_property):
+    found = coverage(shape, fits, trial_count, seed=30)
+    for name, share in found.items():
+        record_property(f"coverage of {name}", share)
+    assert all(PROMISED[0] <= share <= PROMISED[1] for share in found.values()), found
+
+
+@pytest.mark.long
+def test_intervals_of_a_jump_cover(record_property):
+    """The region of the resolution promises at least 95 %; what is left over comes from the size of the jumps."""
+    found = coverage("constant", 500, trial_count=1000, seed=30)
+    for name, share in found.items():
+        record_property(f"coverage of {name}", share)
+    assert PROMISED[0] <= found["resolution"] <= 0.99
+    assert all(PROMISED[0] <= found[name] <= PROMISED[1] for name in ("background", "lapse")), found
