@@ -180,7 +180,7 @@ def test_a_bad_row_is_named(genlaws, table, tmp_path):
 
 def test_a_missing_file_is_said_to_be_missing(genlaws, tmp_path):
     answer = genlaws(*COMMAND, str(tmp_path / "nothing.csv"))
-    assert answer.code == 1
+    assert answer.code == 2
     assert "nothing.csv" in answer.err
 
 

@@ -1,7 +1,7 @@
 """Do the intervals hold what they promise? Choosers are drawn, their choices simulated and fitted, the hits counted.
 
-The planted values lie inside their ranges, and the trials are many enough to see them: near the end of a range (no
-lapse, no background) an interval that cannot reach beyond it covers more often than it says.
+The planted values lie inside their ranges, and the trials are many enough to see them. Where most maxima lie on a wall
+(no lapse, no background; 200 trials instead of 1,000) the share of hits is off by up to three per cent.
 """
 
 from __future__ import annotations
@@ -50,15 +50,16 @@ def coverage(shape: str, fits: int, trial_count: int, seed: int) -> dict[str, fl
         for name in PARAMETERS:
             low, high = fit.intervals[name]
             hits[name] += low <= getattr(chooser, name) <= high
-    return {name: count / fits for name, count in hits.items()}
+    shares = {name: count / fits for name, count in hits.items()}
+    print(f"{shape}, {fits} fits to {trial_count} trials: intervals cover {shares}")  # shown with pytest -rP
+    return shares
 
 
-def test_intervals_cover_quick(record_property):
+def test_intervals_cover_quick():
     fits = 200
     found = coverage("exponential", fits, trial_count=600, seed=20)
     low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], fits, LEVEL) / fits
     for name, share in found.items():
-        record_property(f"coverage of {name}", share)
         assert low <= share <= high, f"{name}: {share:.1%} of {fits} intervals cover, {low:.1%} to {high:.1%} expected"
 
 
@@ -72,18 +73,14 @@ def test_intervals_cover_quick(record_property):
         ("linear", 500, 1000),  # its rough likelihood takes ten times as long
     ],
 )
-def test_intervals_cover(shape, fits, trial_count, record_property):
+def test_intervals_cover(shape, fits, trial_count):
     found = coverage(shape, fits, trial_count, seed=30)
-    for name, share in found.items():
-        record_property(f"coverage of {name}", share)
     assert all(PROMISED[0] <= share <= PROMISED[1] for share in found.values()), found
 
 
 @pytest.mark.long
-def test_intervals_of_a_jump_cover(record_property):
+def test_intervals_of_a_jump_cover():
     """The region of the resolution promises at least 95 %; what is left over comes from the size of the jumps."""
     found = coverage("constant", 500, trial_count=1000, seed=30)
-    for name, share in found.items():
-        record_property(f"coverage of {name}", share)
     assert PROMISED[0] <= found["resolution"] <= 0.99
     assert all(PROMISED[0] <= found[name] <= PROMISED[1] for name in ("background", "lapse")), found

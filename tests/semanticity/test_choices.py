@@ -473,3 +473,23 @@ def test_predictions_are_those_of_the_model():
     assert fit.predict([5.0, 50.0]).sum() == pytest.approx(1.0)
     assert fit.predict([5.0, 5.0]) == pytest.approx([0.5, 0.5])
     assert fit.predict([5.0, 5.0], ["triangle", "star"])[0] > 0.5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["zero", "equal", "whole", "wide"])
+def test_strange_records_do_not_break_the_fit(shape, kind):
+    rng = np.random.default_rng(12)
+    distances = {
+        "zero": np.zeros((40, 3)),
+        "equal": np.full((40, 3), 3.0),
+        "whole": rng.integers(0, 4, (40, 3)).astype(float),
+        "wide": np.exp(rng.uniform(-20, 20, (40, 3))),
+    }[kind]
+    names = [rng.permutation(ANSWERS[:3]).tolist() for _ in range(40)]
+    for chosen in (np.zeros(40, dtype=int), distances.argmin(axis=1), rng.integers(0, 3, 40)):
+        fit = fit_choices(Trials.from_lists(distances, chosen.tolist(), options=names), shape)
+        low, high = fit.intervals["resolution"]
+        assert fit.log_likelihood >= fit.chance_log_likelihood - 1e-6
+        assert not low > fit.resolution * (1 + 1e-6)
+        assert not high < fit.resolution * (1 - 1e-6)
+        assert fit.converged or "short" in fit.message

@@ -71,6 +71,8 @@ def fit_choices(
     from genlaws.semanticity.choices import fit_choices as fit
     from genlaws.semanticity.similarity import SHAPES
 
+    if not trials.is_file():
+        raise InputError(f"trials must name a file; there is none at {str(trials)!r}.")
     table = read_trials(trials, metric=metric, period=period)
     options: dict[str, Any] = {
         "background": "fit" if background else 0.0,
