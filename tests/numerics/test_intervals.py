@@ -4,8 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from genlaws.numerics.intervals import Estimate, from_replicates, from_standard_error, jackknife_error
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import (
+    Estimate,
+    from_replicates,
+    from_standard_error,
+    jackknife_error,
+    wilson_interval,
+)
 
 ROUNDING = 1e-12
 
@@ -67,3 +75,34 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
 )
 def test_an_estimate_is_printed_with_the_digits_it_has(estimate, printed):
     assert str(estimate) == printed
+
+
+def test_wilson_interval_solves_its_equation():
+    z = stats.norm.ppf(0.975)
+    for successes, count in ((0, 10), (3, 10), (10, 10), (500, 1000)):
+        found = wilson_interval(successes, count)
+        assert found.value == successes / count
+        for end in (found.low, found.high):
+            assert abs(found.value - end) == pytest.approx(z * np.sqrt(end * (1 - end) / count), abs=1e-12)
+    assert wilson_interval(0, 10).low == 0.0
+    assert wilson_interval(10, 10).high == 1.0
+    assert str(wilson_interval(400, 1000)) == "0.400 ± 0.030 (n = 1000)"
+
+
+@pytest.mark.parametrize(("successes", "count"), [(0, 10), (3, 17), (17, 17)])
+def test_wilson_interval_agrees_with_scipy(successes, count):
+    expected = stats.binomtest(successes, count).proportion_ci(method="wilson")
+    found = wilson_interval(successes, count)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("successes", "count", "sentence"),
+    [
+        (3, 2, "successes must be a whole number, at least 0 and at most 2"),
+        (0, 0, "count must be a whole number, at least 1"),
+    ],
+)
+def test_wilson_interval_refuses_impossible_counts(successes, count, sentence):
+    with pytest.raises(InputError, match=sentence):
+        wilson_interval(successes, count)

@@ -21,7 +21,7 @@ from genlaws.semanticity.choice_model import (
 )
 from genlaws.semanticity.choice_search import Search, make_box
 from genlaws.semanticity.choice_trials import Trials
-from genlaws.semanticity.choices import fit_choices, wilson_interval
+from genlaws.semanticity.choices import fit_choices
 from genlaws.semanticity.similarity import SHAPES
 
 SMOOTH = ("exponential", "gaussian", "power-law")
@@ -439,12 +439,6 @@ def test_unread_answers_are_counted_and_change_nothing():
     assert fit.intervals["resolution"] == pytest.approx(kept.intervals["resolution"])
     assert kept.unparsed_count == 0
     assert "50 more unparsed" in str(fit)
-
-
-@pytest.mark.parametrize(("count", "total"), [(0, 10), (3, 17), (17, 17)])
-def test_wilson_interval_agrees_with_scipy(count, total):
-    expected = stats.binomtest(count, total).proportion_ci(method="wilson")
-    assert wilson_interval(count, total) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_the_result_reads_well():

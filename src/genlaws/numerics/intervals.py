@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from genlaws.numerics.arguments import Array
+from genlaws.numerics.arguments import Array, whole_number
 
 CONFIDENCE = 0.95
 MOST_DIGITS = 6
@@ -82,3 +82,23 @@ def jackknife_error(left_out: Array) -> float:
     if finite.size < 2:
         return math.nan
     return float(np.sqrt((finite.size - 1.0) / finite.size * ((finite - finite.mean()) ** 2).sum()))
+
+
+def wilson_interval(successes: int, count: int) -> Estimate:
+    r"""Return a share of independent runs with Wilson's 95 % interval.
+
+    .. math:: \frac{\hat p + \frac{z^2}{2n} \pm z\sqrt{\frac{\hat p(1-\hat p)}{n} + \frac{z^2}{4n^2}}}{1 + z^2/n}
+
+    Parameters
+    ----------
+    successes : int in [0, count]
+    count : int >= 1
+    """
+    n = whole_number("count", count, at_least=1)
+    k = whole_number("successes", successes, at_most=n)
+    z = float(special.ndtri(0.5 * (1.0 + CONFIDENCE)))
+    share, widening = k / n, z**2 / n
+    middle = (share + 0.5 * widening) / (1.0 + widening)
+    half = np.sqrt(share * (1.0 - share) * widening + 0.25 * widening**2) / (1.0 + widening)
+    low, high = float(middle - half), float(middle + half)
+    return Estimate(share, 0.0 if k == 0 else low, 1.0 if k == n else high, n)

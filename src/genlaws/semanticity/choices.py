@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy import stats
 
 from genlaws.numerics.arguments import Array, Whole, one_of
 from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import wilson_interval
 from genlaws.semanticity.choice_ascent import Optimum
 from genlaws.semanticity.choice_fit import ChoiceFit
-from genlaws.semanticity.choice_intervals import LEVEL, BetterPointError, interval_ends
+from genlaws.semanticity.choice_intervals import BetterPointError, interval_ends
 from genlaws.semanticity.choice_model import (
     BACKGROUND,
     LAPSE,
@@ -241,6 +241,7 @@ def _result(
     likelihood, count = search.likelihood, len(search.box.free)
     model = to_model(likelihood, best.point)
     parsed = trials.trial_count - trials.unparsed_count
+    unparsed = wilson_interval(trials.unparsed_count, trials.trial_count)
     converged = bool(np.isfinite(best.value) and best.residual < FLAT)
     return ChoiceFit(
         shape=model.shape,
@@ -261,20 +262,11 @@ def _result(
         trial_count=trials.trial_count,
         parsed_count=parsed,
         unparsed_count=trials.unparsed_count,
-        unparsed_interval=wilson_interval(trials.unparsed_count, trials.trial_count),
+        unparsed_interval=(unparsed.low, unparsed.high),
         converged=converged,
         residual=best.residual,
         message=_message(search, best, converged, ends),
     )
-
-
-def wilson_interval(count: int, total: int) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a share."""
-    z = float(stats.norm.ppf(0.5 + 0.5 * LEVEL))
-    share = count / total
-    centre = (share + z**2 / (2 * total)) / (1 + z**2 / total)
-    half = z / (1 + z**2 / total) * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tuple[float, float]]) -> str:
