@@ -43,6 +43,7 @@ MEASURING_FILES: dict[str, set[str]] = {
     "rules_facts/finite_size.py": {"sklearn"},
     "rules_facts/image_task.py": {"sklearn"},
     "rules_facts/two_layer.py": {"torch"},
+    "relations/automorphisms.py": {"networkx", "igraph"},
     "relations/relation_network.py": {"torch"},
     "residual_stream/capture.py": {"torch", "transformers"},
     "residual_stream/compression.py": {"torch"},

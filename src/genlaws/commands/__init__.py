@@ -36,6 +36,11 @@ app.command(
     name="semanticity",
     help="How finely a representation tells things apart, and what that costs.",
 )
+app.command(
+    "genlaws.commands.relations:app",
+    name="relations",
+    help="How many examples a relation needs, and when representations merge.",
+)
 app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
 
 
