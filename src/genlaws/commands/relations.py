@@ -14,3 +14,8 @@ app.command(
     name="describe",
     help="How many bits describe a relation, and which laws it obeys.",
 )
+app.command(
+    "genlaws.commands.relations_repons:repons",
+    name="repons",
+    help="Chance that two representations of one class merge.",
+)
