@@ -31,8 +31,8 @@ class ProgressBar:
     ) -> None:
         self._progress.stop()
 
-    def start(self, total: int, label: str) -> None:
-        """Begin a new line of the bar."""
+    def start(self, total: int | None, label: str) -> None:
+        """Begin a new line of the bar; without a total it only shows that something is going on."""
         self._task = self._progress.add_task(label, total=total)
 
     def advance(self, n: int = 1) -> None:

@@ -15,6 +15,21 @@ app.command(
     help="How many bits describe a relation, and which laws it obeys.",
 )
 app.command(
+    "genlaws.commands.relations_bound:bound",
+    name="bound",
+    help="The best accuracy any learner can reach from some entries.",
+)
+app.command(
+    "genlaws.commands.relations_data:data_needed",
+    name="data-needed",
+    help="How many random entries the best learner needs.",
+)
+app.command(
+    "genlaws.commands.relations_next:next_pair",
+    name="next-pair",
+    help="Which entry to ask for next.",
+)
+app.command(
     "genlaws.commands.relations_repons:repons",
     name="repons",
     help="Chance that two representations of one class merge.",

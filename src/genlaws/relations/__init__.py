@@ -3,3 +3,144 @@
 Theory of :cite:p:`baek2024`, exact where the paper samples: description lengths, the Bayes bound for any training set,
 the data an accuracy needs, the next pair worth asking for, and the dynamics of representations that attract each other.
 """
+
+from genlaws.relations.automorphisms import AutomorphismCount, count_automorphisms
+from genlaws.relations.balls_in_buckets import accuracy_formula, critical_fraction, inferable_fraction
+from genlaws.relations.bayes_bound import posterior
+from genlaws.relations.bound_curve import BoundCurve, BoundPoint, bound_curve
+from genlaws.relations.data_needed import DataNeeded, data_needed
+from genlaws.relations.description_length import (
+    description_length_count,
+    description_length_exact,
+    description_length_table,
+)
+from genlaws.relations.families import (
+    binary_tree,
+    complete_bipartite,
+    divisibility,
+    equivalence,
+    incomplete_bipartite,
+    less_than,
+    modulo,
+    named_relation,
+    partial_order,
+    tree,
+)
+from genlaws.relations.hypotheses import (
+    CompleteBipartite,
+    Entrywise,
+    Equivalence,
+    Hypotheses,
+    TotalOrder,
+    hypotheses_of,
+    named_hypotheses,
+)
+from genlaws.relations.knowledge_graph import KnowledgeGraph, read_knowledge_graph
+from genlaws.relations.next_pair import AskingCurve, NextPair, asking_curve, next_pair
+from genlaws.relations.paper_bound import paper_bound
+from genlaws.relations.posterior import Posterior
+from genlaws.relations.properties import RelationProperties, properties
+from genlaws.relations.relation import Relation
+from genlaws.relations.relation_class import RelationClass, classify
+from genlaws.relations.repon_class import class_collision_probability, class_invariant, class_limit
+from genlaws.relations.repon_ensemble import ReponRun, evolve_repons, simulate_repons
+from genlaws.relations.repon_flow import TwoReponPath, simulate_two_repons, two_repon_path
+from genlaws.relations.repon_forces import ReponSystem
+from genlaws.relations.repon_matrix import (
+    SeparationPath,
+    matrix_invariant,
+    separation_limit,
+    separation_merges,
+    separation_path,
+)
+from genlaws.relations.repon_pair import (
+    PairState,
+    decoder_pull,
+    gain_shrink_time,
+    pair_invariant,
+    pair_limit,
+    pair_path,
+    separation_shrink_time,
+)
+from genlaws.relations.repon_probability import (
+    collision_probability,
+    collision_rate_ratio,
+    sign_collision_probability,
+)
+from genlaws.relations.training_file import read_training_set
+from genlaws.relations.training_set import TrainingSet, draw_training_set
+
+__all__ = [
+    "AskingCurve",
+    "AutomorphismCount",
+    "BoundCurve",
+    "BoundPoint",
+    "CompleteBipartite",
+    "DataNeeded",
+    "Entrywise",
+    "Equivalence",
+    "Hypotheses",
+    "KnowledgeGraph",
+    "NextPair",
+    "PairState",
+    "Posterior",
+    "Relation",
+    "RelationClass",
+    "RelationProperties",
+    "ReponRun",
+    "ReponSystem",
+    "SeparationPath",
+    "TotalOrder",
+    "TrainingSet",
+    "TwoReponPath",
+    "accuracy_formula",
+    "asking_curve",
+    "binary_tree",
+    "bound_curve",
+    "class_collision_probability",
+    "class_invariant",
+    "class_limit",
+    "classify",
+    "collision_probability",
+    "collision_rate_ratio",
+    "complete_bipartite",
+    "count_automorphisms",
+    "critical_fraction",
+    "data_needed",
+    "decoder_pull",
+    "description_length_count",
+    "description_length_exact",
+    "description_length_table",
+    "divisibility",
+    "draw_training_set",
+    "equivalence",
+    "evolve_repons",
+    "gain_shrink_time",
+    "hypotheses_of",
+    "incomplete_bipartite",
+    "inferable_fraction",
+    "less_than",
+    "matrix_invariant",
+    "modulo",
+    "named_hypotheses",
+    "named_relation",
+    "next_pair",
+    "pair_invariant",
+    "pair_limit",
+    "pair_path",
+    "paper_bound",
+    "partial_order",
+    "posterior",
+    "properties",
+    "read_knowledge_graph",
+    "read_training_set",
+    "separation_limit",
+    "separation_merges",
+    "separation_path",
+    "separation_shrink_time",
+    "sign_collision_probability",
+    "simulate_repons",
+    "simulate_two_repons",
+    "tree",
+    "two_repon_path",
+]

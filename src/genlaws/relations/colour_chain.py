@@ -1,0 +1,219 @@
+r"""Sample proper colourings where they cannot be counted: a Markov chain with slowly hardening constraints.
+
+Walkers start from random colours. Each violated edge costs :math:`\beta`, which grows in steps small enough that the
+walkers can follow (annealed sequential Monte Carlo); between steps every vertex is redrawn given its neighbours. The
+mean weights multiply to the share of all :math:`q^N` colourings that are proper. In the end walkers with a violated
+edge are dropped and the rest goes on among proper colourings. There single vertices are often locked, so each sweep
+also takes two colours and swaps them, with probability one half each, on every connected piece that bears them (the
+moves of Wang, Swendsen and Kotecký 1989).
+
+If the truth behind the training set is known, other walkers start from it. The truth is itself a fair draw from the
+posterior, so both kinds of walkers must agree; where they do not, some colourings are out of the others' reach and the
+walkers from the truth are the ones to believe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Mask, Whole
+from genlaws.numerics.errors import ConvergenceError
+from genlaws.relations.blocks import Neighbours
+from genlaws.relations.walkers import independent_groups, largest_z_score, mean_of_powers, padded, resample
+
+POPULATIONS = 16  # independent groups of walkers, whose spread is the error
+KEPT_SHARE = 0.8  # smallest effective share of walkers that one step of hardening may leave
+PROPER_SHARE = 0.3  # of walkers without a violated edge, at which the rest is dropped
+MOST_STEPS = 400
+SWEEPS_PER_STEP = 4
+FIRST_SWEEPS = 128
+MOST_SWEEPS = 2048
+LARGEST_Z = 4.0  # of how many vertices share a vertex's colour, the largest over vertices
+
+
+@dataclass(frozen=True, eq=False)
+class ColouringSample:
+    """Proper colourings drawn by a Markov chain.
+
+    Attributes
+    ----------
+    colours : array of int, shape (draws, vertices)
+    log2_count, log2_count_error : float
+        Estimated binary logarithm of the number of proper colourings, and its standard error.
+    sweeps : int
+        Sweeps every walker made among proper colourings.
+    largest_z : float
+        Largest z-score between walkers of different starts.
+    converged : bool
+    """
+
+    colours: Whole
+    log2_count: float
+    log2_count_error: float
+    sweeps: int
+    largest_z: float
+    converged: bool
+
+
+class _Walkers:
+    """Colours of all vertices for many walkers at once, shape (vertices + 1, walkers); the last row is no colour."""
+
+    def __init__(self, neighbours: Neighbours, colours: int, walkers: int, generator: np.random.Generator) -> None:
+        count = len(neighbours)
+        linked = np.zeros((count, count), dtype=bool)
+        for vertex, near in enumerate(neighbours):
+            linked[vertex, list(near)] = True
+        self.colours, self.generator = colours, generator
+        self.groups = independent_groups(linked)
+        self.near = padded([np.flatnonzero(row) for row in linked], count)
+        self.state = np.full((count + 1, walkers), -1, dtype=np.int16)  # a neighbour that is not there
+        self.state[:count] = generator.integers(0, colours, (count, walkers))
+
+    def violated(self) -> Array:
+        """Return the number of edges between equal colours, one for each walker."""
+        own = self.state[:-1, None]
+        return np.asarray(0.5 * (self.state[self.near] == own).sum(axis=(0, 1)))
+
+    def sweep(self, cost: float) -> None:
+        """Redraw every vertex given its neighbours; a colour costs `cost` for each neighbour that bears it."""
+        for group in self.groups:
+            beside = self.state[self.near[group]]
+            borne = np.stack([(beside == colour).sum(axis=1) for colour in range(self.colours)])
+            extra = borne - borne.min(axis=0)  # so that no cost is too high for all colours at once
+            weights = (extra == 0).astype(np.float64) if np.isinf(cost) else np.exp(-cost * extra)
+            cumulative = np.cumsum(weights, axis=0)
+            threshold = self.generator.random(cumulative.shape[1:]) * cumulative[-1]
+            self.state[group] = (cumulative <= threshold).sum(axis=0)
+
+    def swap(self) -> None:
+        """Take two colours at random and swap them on each connected piece that bears them, or not, by a coin."""
+        if self.colours == 1:
+            return
+        one, two = self.generator.choice(self.colours, size=2, replace=False)
+        bears = (self.state == one) | (self.state == two)
+        # Each vertex throws a number; a piece takes the largest of its own, whose last bit is the coin.
+        thrown = self.generator.integers(0, 2**31, self.state.shape, dtype=np.int32) * bears
+        while True:
+            heard = np.maximum(thrown[:-1], thrown[self.near].max(axis=1)) * bears[:-1]
+            if (heard == thrown[:-1]).all():
+                break
+            thrown[:-1] = heard
+        turned = bears & (thrown % 2 == 1)
+        self.state[turned] = one + two - self.state[turned]
+
+    def keep(self, chosen: Whole) -> None:
+        self.state = self.state[:, chosen]
+
+    def company(self) -> Array:
+        """Return for each walker (row) how many vertices share the colour of each vertex."""
+        colours = self.state[:-1]
+        sizes = np.stack([(colours == colour).sum(axis=0) for colour in range(self.colours)])
+        return np.take_along_axis(sizes, colours.astype(np.int64), axis=0).T.astype(np.float64)
+
+
+def sample_proper_colourings(
+    neighbours: Neighbours, colours: int, draws: int, generator: np.random.Generator, truth: Whole | None = None
+) -> ColouringSample:
+    """Return random proper colourings with a check of convergence.
+
+    Parameters
+    ----------
+    truth : array of int, shape (vertices,), optional
+        The colouring behind the training set, if it is known.
+
+    Raises
+    ------
+    ConvergenceError
+        If no proper colouring was found and the truth is not known.
+    """
+    half = max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
+    annealed = _Walkers(neighbours, colours, half, generator)
+    log2_counts = _harden(annealed)
+    if log2_counts is None and truth is None:
+        raise ConvergenceError(f"No colouring with {colours} classes was found that agrees with the training set.")
+    if log2_counts is None:
+        return _from_truth_alone(neighbours, colours, draws, generator, truth)
+    other = _Walkers(neighbours, colours, half, generator)
+    if truth is not None:
+        other.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
+    elif _harden(other) is None:
+        raise ConvergenceError(f"A colouring with {colours} classes was found by one of two runs only.")
+    done, largest_z = _sweep_until_alike(annealed, other)
+    log2_count, error = mean_of_powers(log2_counts)
+    agreed = largest_z < LARGEST_Z
+    trusted = [annealed, other] if agreed or truth is None else [other]
+    found = np.hstack([walkers.state[:-1] for walkers in trusted]).T.astype(np.int64)
+    return ColouringSample(found, log2_count, error, done, largest_z, agreed)
+
+
+def _sweep_until_alike(first: _Walkers, second: _Walkers) -> tuple[int, float]:
+    """Sweep among proper colourings, twice as often each time, until both groups look alike."""
+    done, planned = 0, FIRST_SWEEPS
+    while True:
+        for _ in range(planned - done):
+            for walkers in (first, second):
+                walkers.sweep(np.inf)
+                walkers.swap()
+        done = planned
+        largest_z = largest_z_score(first.company(), second.company())
+        if largest_z < LARGEST_Z or done >= MOST_SWEEPS:
+            return done, largest_z
+        planned *= 2
+
+
+def _from_truth_alone(
+    neighbours: Neighbours, colours: int, draws: int, generator: np.random.Generator, truth: Whole | None
+) -> ColouringSample:
+    """Return walkers that started from the truth when no others reached a proper colouring."""
+    walkers = _Walkers(neighbours, colours, draws, generator)
+    walkers.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
+    for _ in range(MOST_SWEEPS):
+        walkers.sweep(np.inf)
+        walkers.swap()
+    found = walkers.state[:-1].T.astype(np.int64)
+    return ColouringSample(found, np.nan, np.nan, MOST_SWEEPS, np.inf, False)
+
+
+def _harden(walkers: _Walkers) -> Array | None:
+    """Raise the cost of a violated edge until walkers are proper; return log2 of the number of proper colourings."""
+    count = len(walkers.state) - 1
+    log2_count = np.full(POPULATIONS, count * np.log2(walkers.colours))
+    cost = 0.0
+    for _ in range(MOST_STEPS):
+        violated = walkers.violated().reshape(POPULATIONS, -1)
+        proper = violated == 0
+        if proper.mean() >= PROPER_SHARE and proper.any(axis=1).all():
+            walkers.keep(resample(proper.astype(np.float64), walkers.generator))
+            return np.asarray(log2_count + np.log2(proper.mean(axis=1)))
+        step = _largest_step(violated)
+        least = violated.min()
+        weights = np.exp(-step * (violated - least))
+        log2_count += np.log2(weights.mean(axis=1)) - step * least / np.log(2.0)
+        cost += step
+        walkers.keep(resample(weights, walkers.generator))
+        for _ in range(SWEEPS_PER_STEP):
+            walkers.sweep(cost)
+    return None
+
+
+def _largest_step(violated: Array) -> float:
+    """Return the largest increase of the cost that leaves an effective share `KEPT_SHARE` of the walkers."""
+
+    def kept(step: float) -> float:
+        weights = np.exp(-step * (violated - violated.min()))
+        return float(weights.mean() ** 2 / (weights**2).mean())
+
+    low, high = 0.0, 1.0
+    while kept(high) > KEPT_SHARE and high < 64:
+        low, high = high, 2.0 * high
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if kept(middle) > KEPT_SHARE else (low, middle)
+    return low
+
+
+def used_colours(colours: Whole, colour_count: int) -> Mask:
+    """Return for each draw (row) which colours occur."""
+    return np.stack([(colours == colour).any(axis=1) for colour in range(colour_count)], axis=1)

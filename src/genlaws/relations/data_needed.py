@@ -1,0 +1,169 @@
+"""How many random entries a learner must see to reach an accuracy, from the exact bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Whole, scalar, whole_number, within
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import Estimate, from_replicates
+from genlaws.relations.balls_in_buckets import critical_fraction
+from genlaws.relations.bayes_bound import posterior
+from genlaws.relations.bound_curve import DEFAULT_REPEATS, table_length
+from genlaws.relations.description_length import description_length_exact
+from genlaws.relations.hypotheses import Hypotheses, hypotheses_of
+from genlaws.relations.relation import Relation
+from genlaws.relations.training_set import draw_order, training_set_of
+
+GRID_POINTS = 9  # where the mean curve is computed between the earliest and the latest crossing
+BOOTSTRAPS = 1000
+
+
+@dataclass(frozen=True)
+class DataNeeded:
+    r"""Share of all entries at which the mean bound reaches a target accuracy.
+
+    Attributes
+    ----------
+    target_accuracy : float
+    train_fraction : Estimate
+        Where the mean over training sets crosses the target, with the bootstrap interval over training sets.
+    sample_count : Estimate
+        The same as a number of entries.
+    typical_range : (float, float)
+        Train fractions by which one and nine training sets in ten have reached the target.
+    fraction_formula : float
+        Eq. 4 with the description length of the paper's Table II.
+    fraction_formula_exact : float
+        Eq. 4 with :math:`\log_2(n!/|Aut|)`.
+    repeats : int
+    exact : bool
+        Whether every probability behind it was computed exactly.
+    """
+
+    target_accuracy: float
+    train_fraction: Estimate
+    sample_count: Estimate
+    typical_range: tuple[float, float]
+    fraction_formula: float
+    fraction_formula_exact: float
+    repeats: int
+    exact: bool
+
+
+@dataclass
+class _Paths:
+    """The bound along growing training sets, each computed once."""
+
+    relation: Relation
+    hypotheses: Hypotheses
+    orders: list[Whole]
+    advance: Callable[[int], object] | None
+    known: dict[tuple[int, int], float] = field(default_factory=dict)
+    exact: bool = True
+
+    def accuracy(self, path: int, count: int) -> float:
+        if (path, count) not in self.known:
+            training_set = training_set_of(self.relation, self.orders[path][:count])
+            law = posterior(training_set, self.hypotheses, truth=self.relation, seed=count)
+            self.exact &= law.method == "exact"
+            self.known[path, count] = law.accuracy
+        return self.known[path, count]
+
+    def crossing(self, path: int, target: float) -> int:
+        """Return a number of entries at which the bound passes the target: below it one entry earlier."""
+        low, high = (-1, 0) if self.accuracy(path, 0) >= target else (0, len(self.orders[path]))
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.accuracy(path, middle) >= target else (middle, high)
+        if self.advance is not None:
+            self.advance(1)
+        return high
+
+
+def data_needed(
+    relation: Relation,
+    target_accuracy: float,
+    *,
+    hypotheses: Hypotheses | None = None,
+    repeats: int = DEFAULT_REPEATS,
+    seed: int = 0,
+    advance: Callable[[int], object] | None = None,
+) -> DataNeeded:
+    """Return the share of random entries from which the best learner reaches an accuracy on all n² entries.
+
+    Random orders of all entries are drawn; along each, the bound is followed to where it passes the target. The mean
+    curve is then computed between the earliest and the latest of these places, and its own crossing is the answer.
+
+    Parameters
+    ----------
+    relation : Relation
+    target_accuracy : float in (0, 1]
+    hypotheses : optional
+        What the learner knows; the smallest known class that contains the relation if left out.
+    repeats : int
+        Random orders, at least 2.
+    seed : int
+    advance : callable, optional
+        Called with 1 after each order.
+
+    References
+    ----------
+    :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
+    """
+    target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0.0, 1.0, open_low=True)))
+    whole_number("repeats", repeats, at_least=2, hint="An interval needs two training sets.")
+    known = hypotheses_of(relation) if hypotheses is None else hypotheses
+    seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
+    paths = _Paths(
+        relation, known, [draw_order(relation.element_count, np.random.default_rng(s)) for s in seeds], advance
+    )
+    crossings = np.array([paths.crossing(path, target) for path in range(repeats)])
+    count = _mean_crossing(paths, crossings, target, np.random.default_rng(seed))
+    total = relation.pair_count
+    share = Estimate(count.value / total, count.low / total, count.high / total, repeats)
+    early, late = np.quantile(crossings, [0.1, 0.9]) / total
+    return DataNeeded(
+        target,
+        share,
+        count,
+        (float(early), float(late)),
+        _eq4(target, relation, table_length(relation.element_count, known)),
+        _eq4(target, relation, description_length_exact(relation)),
+        repeats,
+        paths.exact,
+    )
+
+
+def _eq4(target: float, relation: Relation, length: float) -> float:
+    """Return Eq. 4, or NaN where the description length leaves it without a meaning."""
+    try:
+        return float(critical_fraction(target, relation.element_count, length))
+    except InputError:
+        return float("nan")
+
+
+def _mean_crossing(paths: _Paths, crossings: Whole, target: float, generator: np.random.Generator) -> Estimate:
+    """Return where the mean curve crosses the target, with its bootstrap interval."""
+    repeats = len(crossings)
+    low, high = max(0, int(crossings.min()) - 1), int(crossings.max())
+    grid = np.unique(np.round(np.linspace(low, high, GRID_POINTS)).astype(int))
+    accuracy = np.array([[paths.accuracy(path, int(count)) for count in grid] for path in range(repeats)])
+    rows = generator.integers(0, repeats, (BOOTSTRAPS, repeats))
+    replicates = [_crossing_of(accuracy[chosen].mean(axis=0), grid, target) for chosen in rows]
+    return from_replicates(_crossing_of(accuracy.mean(axis=0), grid, target), replicates, repeats)
+
+
+def _crossing_of(curve: Array, grid: Whole, target: float) -> float:
+    """Return where a curve reaches the target, between grid points on a straight line."""
+    reached = np.flatnonzero(curve >= target)
+    if len(reached) == 0:
+        return float(grid[-1])
+    first = int(reached[0])
+    if first == 0:
+        return float(grid[0])
+    rise = curve[first] - curve[first - 1]
+    return float(grid[first - 1] + (grid[first] - grid[first - 1]) * (target - curve[first - 1]) / rise)

@@ -1,0 +1,127 @@
+"""The entries of a relation a learner has been shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.numerics.arguments import Mask, Whole, fraction, scalar, whole_number
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.seeds import generator_of
+from genlaws.relations.relation import Relation
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Known entries of a relation: `values` at the ordered `pairs` of `element_count` elements.
+
+    Attributes
+    ----------
+    element_count : int
+    pairs : array of int, shape (m, 2)
+        Each ordered pair (i, j) once; repetitions that agree are dropped, those that disagree refused.
+    values : array of bool, shape (m,)
+        :math:`R_{ij}`.
+    names : tuple of str
+        One name for each element; their numbers if left out.
+    """
+
+    element_count: int
+    pairs: Whole
+    values: Mask
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        count = whole_number("element_count", self.element_count, at_least=1)
+        names = tuple(self.names) or tuple(str(number) for number in range(count))
+        if len(names) != count:
+            raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
+        pairs, values = _checked(self.pairs, self.values, count, names)
+        for name, value in (("element_count", count), ("pairs", pairs), ("values", values), ("names", names)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def train_fraction(self) -> float:
+        """Share of all n² entries that are known."""
+        return len(self.pairs) / self.element_count**2
+
+    def with_answer(self, pair: tuple[int, int], value: bool) -> TrainingSet:
+        """Return the training set with one more known entry."""
+        if np.shape(pair) != (2,):
+            raise InputError(f"pair must be two element numbers; got {pair!r}.")
+        pairs, values = np.vstack([self.pairs, np.asarray(pair)]), np.append(self.values, value)
+        return TrainingSet(self.element_count, pairs, values, self.names)
+
+    @classmethod
+    def from_names(cls, rows: Sequence[tuple[str, str, object]], *, elements: Sequence[str] = ()) -> TrainingSet:
+        """Return the training set of rows (first, second, value) with elements by name.
+
+        `elements` lists every element the learner knows of; those that occur in rows alone follow.
+        """
+        for row, given in enumerate(rows):
+            if len(given) != 3:
+                raise InputError(f"A training row must be (first, second, value); got {given!r} in row {row + 1}.")
+        number: dict[str, int] = {}
+        for name in (*elements, *(end for row in rows for end in row[:2])):
+            number.setdefault(str(name), len(number))
+        if not number:
+            raise InputError("A training set needs at least one element; got no rows and no elements.")
+        for row, (_, _, value) in enumerate(rows):
+            if value not in (0, 1):
+                raise InputError(f"The value of a training row must be 0 or 1; got {value!r} in row {row + 1}.")
+        pairs = np.array([(number[str(a)], number[str(b)]) for a, b, _ in rows], dtype=np.int64).reshape(-1, 2)
+        values = np.array([value == 1 for _, _, value in rows], dtype=bool)
+        return cls(len(number), pairs, values, tuple(number))
+
+
+def draw_training_set(relation: Relation, train_fraction: float, seed: int | np.random.Generator = 0) -> TrainingSet:
+    """Return a random share of the n² entries of `relation`, the diagonal included, without replacement.
+
+    The number of entries is :math:`p n^2` rounded; each subset of that size is equally likely (paper's Section II).
+    """
+    share = float(scalar("train_fraction", fraction("train_fraction", train_fraction, "A share, not a percentage.")))
+    codes = draw_order(relation.element_count, seed)[: round(share * relation.pair_count)]
+    return training_set_of(relation, codes)
+
+
+def draw_order(element_count: int, seed: int | np.random.Generator = 0) -> Whole:
+    """Return all n² entries, as numbers i·n + j, in random order."""
+    return generator_of(seed).permutation(element_count**2)
+
+
+def training_set_of(relation: Relation, codes: ArrayLike) -> TrainingSet:
+    """Return the training set of the entries with numbers i·n + j."""
+    pairs = np.column_stack(np.divmod(np.asarray(codes, dtype=np.int64), relation.element_count))
+    return TrainingSet(relation.element_count, pairs, relation.values(pairs), relation.names)
+
+
+def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, ...]) -> tuple[Whole, Mask]:
+    """Return pairs and values sorted, each entry once, or say which entry is impossible or given twice."""
+    try:
+        rows, known = np.asarray(pairs), np.asarray(values)
+    except ValueError:
+        raise InputError("pairs must be rows of two element numbers; the rows have different lengths.") from None
+    rows = rows if rows.size else np.empty((0, 2), dtype=np.int64)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InputError(f"pairs must be rows of two element numbers; got shape {rows.shape}, type {rows.dtype}.")
+    rows = rows.astype(np.int64)
+    if known.shape != (len(rows),):
+        raise InputError(f"values must hold one 0 or 1 for each of the {len(rows)} pairs; got shape {known.shape}.")
+    if known.size and (known.dtype.kind not in "biuf" or ((known != 0) & (known != 1)).any()):
+        raise InputError("values must be 0 or 1.")
+    if ((rows < 0) | (rows >= count)).any():
+        raise InputError(f"pairs must hold element numbers from 0 to {count - 1}.")
+    codes, first, inverse = np.unique(rows[:, 0] * count + rows[:, 1], return_index=True, return_inverse=True)
+    truth = known.astype(bool)
+    clash = np.flatnonzero(truth != truth[first][inverse])
+    if len(clash):
+        i, j = rows[clash[0]]
+        raise InputError(f"The training set contradicts itself: ({names[i]}, {names[j]}) is given as 0 and as 1.")
+    unique = np.column_stack(np.divmod(codes, count))
+    settled = truth[first]
+    for array in (unique, settled):
+        array.setflags(write=False)
+    return unique, settled
