@@ -132,3 +132,31 @@ def test_two_seeds_agree_where_nothing_can_be_counted():
 @pytest.mark.long
 def test_two_seeds_agree_with_many_walkers():
     two_seeds(200, 5, 0.012, 2000)
+
+
+def test_a_population_without_a_proper_walker_takes_those_of_the_others():
+    proper = np.zeros((4, 6), dtype=bool)
+    proper[0, 2] = proper[2, [1, 3]] = proper[3] = True
+    chosen = colour_chain._proper_walkers(proper, np.random.default_rng(0)).reshape(4, 6)
+    assert proper.ravel()[chosen].all()
+    assert (chosen[0] == 2).all()
+    assert set(chosen[2]) == {13, 15}
+    assert sorted(chosen[3]) == list(range(18, 24))
+
+
+def test_colourings_of_which_some_populations_find_none_are_still_counted(monkeypatch):
+    """A population that ends without a proper walker counts as zero; the mean over all stays right."""
+    crown = [frozenset({(i + 1) % 9, (i - 1) % 9}) for i in range(9)]
+    truth = 2.0**9 - 2.0  # colourings of a ring of nine with three colours
+    monkeypatch.setattr(colour_chain, "SWEEPS_PER_STEP", 0)
+    monkeypatch.setattr(colour_chain, "PROPER_SHARE", 0.0)
+    estimates = []
+    for seed in range(40):
+        walkers = colour_chain._Walkers(crown, 3, 16 * colour_chain.POPULATIONS, np.random.default_rng(seed))
+        found = colour_chain._harden(walkers)
+        if found is not None:
+            assert np.isneginf(found).any()
+            assert (walkers.violated() == 0).all()
+            estimates.append(np.exp2(found).mean())
+    mean, error = np.mean(estimates), np.std(estimates) / np.sqrt(len(estimates))
+    assert abs(mean - truth) < 5 * error

@@ -27,9 +27,10 @@ POPULATIONS = 16  # independent groups of walkers, whose spread is the error
 KEPT_SHARE = 0.8  # smallest effective share of walkers that one step of hardening may leave
 PROPER_SHARE = 0.3  # of walkers without a violated edge, at which the rest is dropped
 MOST_STEPS = 400
+HARD = 60.0  # cost of a violated edge at which none is made any more
 SWEEPS_PER_STEP = 4
 FIRST_SWEEPS = 128
-MOST_SWEEPS = 2048
+MOST_SWEEPS = 1024
 LARGEST_Z = 4.0  # of how many vertices share a vertex's colour, the largest over vertices
 
 
@@ -177,16 +178,19 @@ def _from_truth_alone(
 
 
 def _harden(walkers: _Walkers) -> Array | None:
-    """Raise the cost of a violated edge until walkers are proper; return log2 of the number of proper colourings."""
+    """Raise the cost of a violated edge until walkers are proper; return log2 of the number of proper colourings.
+
+    There is one estimate for each population. One in which no walker became proper counts as zero, which keeps the mean
+    right, and takes walkers of the others. None if there is no proper walker at all.
+    """
     count = len(walkers.state) - 1
     log2_count = np.full(POPULATIONS, count * np.log2(walkers.colours))
     cost = 0.0
     for _ in range(MOST_STEPS):
         violated = walkers.violated().reshape(POPULATIONS, -1)
         proper = violated == 0
-        if proper.mean() >= PROPER_SHARE and proper.any(axis=1).all():
-            walkers.keep(resample(proper.astype(np.float64), walkers.generator))
-            return np.asarray(log2_count + np.log2(proper.mean(axis=1)))
+        if proper.mean() >= PROPER_SHARE or cost > HARD:
+            break
         step = _largest_step(violated)
         least = violated.min()
         weights = np.exp(-step * (violated - least))
@@ -195,7 +199,26 @@ def _harden(walkers: _Walkers) -> Array | None:
         walkers.keep(resample(weights, walkers.generator))
         for _ in range(SWEEPS_PER_STEP):
             walkers.sweep(cost)
-    return None
+            walkers.swap()  # changes the number of violated edges by nothing, so it is allowed at any cost
+    if not proper.any():
+        return None
+    with np.errstate(divide="ignore"):
+        log2_count += np.log2(proper.mean(axis=1))
+    walkers.keep(_proper_walkers(proper, walkers.generator))
+    return np.asarray(log2_count)
+
+
+def _proper_walkers(proper: Mask, generator: np.random.Generator) -> Whole:
+    """Return which walkers go on: each population from its own proper ones, or from all if it has none."""
+    weights = proper.astype(np.float64)
+    alive = proper.any(axis=1)
+    chosen = np.empty(proper.shape, dtype=np.int64)
+    chosen[alive] = (
+        resample(weights[alive], generator).reshape(alive.sum(), -1) % proper.shape[1]
+        + np.flatnonzero(alive)[:, None] * proper.shape[1]
+    )
+    chosen[~alive] = generator.choice(np.flatnonzero(proper.ravel()), (int((~alive).sum()), proper.shape[1]))
+    return chosen.ravel()
 
 
 def _largest_step(violated: Array) -> float:

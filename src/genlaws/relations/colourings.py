@@ -111,12 +111,16 @@ def _block_law(neighbours: Neighbours, block: list[int], colours: int, most_work
     whole = eliminate(graph, colours)
     theta = np.where(np.eye(size) > 0, 1.0, differ)
     apart = [(a, b) for a in range(size) for b in range(a) if b not in graph[a]]
-    work = len(apart) * (whole.work + STEP_WORK * float(size))
-    if work > most_work:
+    if len(apart) * (whole.work + STEP_WORK * float(size)) > most_work:
         raise TooMuchWorkError
+    work = 0.0
     if np.isfinite(whole.log_count):
         for a, b in apart:
-            same = np.exp(eliminate(_merged(graph, a, b), colours).log_count - whole.log_count)
+            merged = eliminate(_merged(graph, a, b), colours)
+            work += merged.work + STEP_WORK * size
+            if work > most_work:  # merging two vertices can make the tables larger than they were
+                raise TooMuchWorkError
+            same = np.exp(merged.log_count - whole.log_count)
             theta[a, b] = theta[b, a] = (colours * same - 1.0) / (colours - 1.0)
     return whole.log_count, theta, work
 
