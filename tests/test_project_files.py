@@ -57,10 +57,10 @@ def machine_names(text: str) -> list[str]:
 
 
 def test_extras_exist():
-    assert set(PROJECT["optional-dependencies"]) == {"networks", "models", "cluster", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {"networks", "models", "graphs", "cluster", "export", "dev"}
 
 
-@pytest.mark.parametrize("group", ["core", "dev", "networks"])
+@pytest.mark.parametrize("group", ["core", "dev", "graphs", "cluster", "export", "networks"])
 def test_constraints_pin_every_dependency_inside_its_range(group):
     wanted = PROJECT["dependencies"] if group == "core" else PROJECT["optional-dependencies"][group]
     pinned = pins()
@@ -101,7 +101,7 @@ def test_readme_starts_with_the_two_commands():
 @pytest.mark.parametrize(
     ("goal", "expected"),
     [
-        ("run", "genlaws figure rules-facts.1 rules-facts.3 semanticity.front --out"),
+        ("run", "genlaws figure rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4 --out"),
         ("test", "-m pytest -n 2"),
         ("docs", "-m sphinx"),
         ("bench", "benchmarks/*.py"),

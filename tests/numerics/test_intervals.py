@@ -9,6 +9,7 @@ from scipy import stats
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import (
     Estimate,
+    bootstrap_mean,
     from_replicates,
     from_standard_error,
     jackknife_error,
@@ -106,3 +107,37 @@ def test_wilson_interval_agrees_with_scipy(successes, count):
 def test_wilson_interval_refuses_impossible_counts(successes, count, sentence):
     with pytest.raises(InputError, match=sentence):
         wilson_interval(successes, count)
+
+
+def test_bootstrap_of_a_mean_covers_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(400):
+        found = bootstrap_mean(rng.exponential(size=60), replicates=400, seed=rng)
+        hits += found.low <= 1.0 <= found.high
+    # Percentile intervals of skewed data are known to fall a few per cent short of 95.
+    assert 0.89 < hits / 400 < 0.98
+
+
+def test_bootstrap_of_a_mean_agrees_with_the_normal_law():
+    values = np.random.default_rng(1).standard_normal(400)
+    found = bootstrap_mean(values, seed=2)
+    half = 1.96 * values.std() / 20
+    assert found.value == pytest.approx(values.mean())
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.08)
+    assert found.count == 400
+    assert bootstrap_mean(values, seed=2) == found
+
+
+def test_bootstrap_in_blocks_is_the_same_mean(monkeypatch):
+    monkeypatch.setattr("genlaws.numerics.intervals.BLOCK", 50)
+    values = np.random.default_rng(1).standard_normal(30)
+    found = bootstrap_mean(values, replicates=101)
+    assert found.low < values.mean() < found.high
+
+
+@pytest.mark.parametrize(("values", "count"), [([], 0), ([3.0], 1), ([3.0, np.nan], 1)])
+def test_too_few_values_have_no_interval(values, count):
+    found = bootstrap_mean(values)
+    assert found.count == count
+    assert math.isnan(found.low)

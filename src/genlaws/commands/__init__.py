@@ -41,6 +41,9 @@ app.command(
     name="relations",
     help="How many examples a relation needs, and when representations merge.",
 )
+app.command(
+    "genlaws.commands.sweep:app", name="sweep", help="Run an experiment over many settings; what is done is kept."
+)
 app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
 
 

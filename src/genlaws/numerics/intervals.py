@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from genlaws.numerics.arguments import Array, whole_number
+from genlaws.numerics.seeds import generator_of
 
 CONFIDENCE = 0.95
+BLOCK = 4_000_000  # random numbers held at once
 MOST_DIGITS = 6
 SMALL, LARGE = 1e-4, 1e6  # outside, numbers are printed with a power of ten
 
@@ -71,6 +73,26 @@ def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate
         return Estimate(value, count=count)
     low, high = np.quantile(finite, [0.5 * (1.0 - CONFIDENCE), 0.5 * (1.0 + CONFIDENCE)])
     return Estimate(value, float(low), float(high), count)
+
+
+def bootstrap_mean(values: ArrayLike, *, replicates: int = 2000, seed: int | np.random.Generator = 0) -> Estimate:
+    """Return the mean of independent values with its percentile bootstrap interval.
+
+    Values that are not finite are left out. Fewer than two values have no interval. The replicates are drawn in blocks,
+    so that memory stays small.
+    """
+    given = np.asarray(values, dtype=np.float64).ravel()
+    finite = given[np.isfinite(given)]
+    if finite.size < 2:
+        return Estimate(float(finite.mean()) if finite.size else math.nan, count=finite.size)
+    generator = generator_of(seed)
+    whole_number("replicates", replicates, at_least=20)
+    rows = max(1, min(replicates, BLOCK // finite.size))
+    means = [
+        finite[generator.integers(0, finite.size, (min(rows, replicates - start), finite.size))].mean(axis=1)
+        for start in range(0, replicates, rows)
+    ]
+    return from_replicates(float(finite.mean()), np.concatenate(means), finite.size)
 
 
 def jackknife_error(left_out: Array) -> float:

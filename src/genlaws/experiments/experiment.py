@@ -1,0 +1,96 @@
+"""What an experiment is: settings, and a function from the settings and seed of one cell to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from genlaws.experiments.settings import Settings
+
+Result = Mapping[str, Any]
+"""Numbers, truth values, text and numpy arrays under their names."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How one cell is computed.
+
+    Attributes
+    ----------
+    settings : type of Settings
+    run : callable
+        ``run(settings, seed)`` returns the result of one cell. It depends on nothing else.
+    run_batch : callable, optional
+        ``run_batch(settings, seeds)`` returns the results of several cells at once, for experiments that are faster
+        stacked. A batch is committed as a whole, so a resumed sweep meets the same batches again.
+    batch_size : int
+        Cells in one call of `run_batch`.
+    dtype, device : str
+        What the numbers were computed with; recorded with each cell.
+    """
+
+    settings: type[Settings]
+    run: Callable[[Any, int], Result] | None = None
+    run_batch: Callable[[Sequence[Any], Sequence[int]], Sequence[Result]] | None = None
+    batch_size: int = 1
+    dtype: str = "float64"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.run_batch is None):
+            raise TypeError("A procedure has either run or run_batch.")
+
+    def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[Result]:
+        """Return the results of the cells of one task."""
+        if self.run_batch is not None:
+            results = list(self.run_batch(settings, seeds))
+            if len(results) != len(settings):
+                raise ValueError(f"run_batch returned {len(results)} results for {len(settings)} cells.")
+            return results
+        assert self.run is not None
+        return [self.run(one, seed) for one, seed in zip(settings, seeds, strict=True)]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as a list shows it; its code is loaded when first needed.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``rules-facts.optimal-map``.
+    title : str
+    citation : str
+        The paper and place it belongs to.
+    cost : str
+        What one cell takes, in words.
+    procedure : str or Procedure
+        ``module:NAME`` of the :class:`Procedure`; workers on other machines import it by that name.
+    schema : int
+        Raised whenever the meaning of the result changes; old cells are then not reused.
+    figure : str
+        The figure that draws it, if any.
+    """
+
+    name: str
+    title: str
+    citation: str
+    cost: str
+    procedure: str | Procedure
+    schema: int = 1
+    figure: str = ""
+
+    def load(self) -> Procedure:
+        """Return the procedure."""
+        return load_procedure(self.procedure)
+
+
+def load_procedure(procedure: str | Procedure) -> Procedure:
+    """Return a procedure, imported if it is given by name."""
+    if isinstance(procedure, Procedure):
+        return procedure
+    module, name = procedure.split(":")
+    loaded: Procedure = getattr(import_module(module), name)
+    return loaded

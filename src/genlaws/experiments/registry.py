@@ -1,0 +1,59 @@
+"""Which experiments there are. Listing them loads no numerical library."""
+
+from __future__ import annotations
+
+from genlaws.experiments.experiment import Experiment
+from genlaws.numerics.errors import InputError
+
+RULES_FACTS = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
+RELATIONS = "Baek, Liu and Tegmark (2024), arXiv:2402.05916"
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            name="rules-facts.samples",
+            title="Errors of a learner against the samples per dimension",
+            citation=f"{RULES_FACTS}, Figures 6, 7 and 16",
+            cost="10 to 500 ms for 81 points",
+            procedure="genlaws.experiments.rules_facts:ALONG_SAMPLES",
+            figure="rules-facts.16",
+        ),
+        Experiment(
+            name="rules-facts.angles",
+            title="Errors of a learner against the kernel angle",
+            citation=f"{RULES_FACTS}, Figures 3 and 12",
+            cost="10 to 500 ms for 240 angles",
+            procedure="genlaws.experiments.rules_facts:ALONG_ANGLES",
+            figure="rules-facts.3",
+        ),
+        Experiment(
+            name="relations.bound",
+            title="Best accuracy on a random training set of a relation",
+            citation=f"{RELATIONS}, Figure 2",
+            cost="1 to 400 ms at 30 elements, seconds at 200",
+            procedure="genlaws.experiments.relations:BEST_ACCURACY",
+            figure="relations.2",
+        ),
+        Experiment(
+            name="relations.collisions",
+            title="Share of random starts from which repons merge",
+            citation=f"{RELATIONS}, Theorem 3",
+            cost="about 0.1 ms a draw",
+            procedure="genlaws.experiments.relations:COLLISIONS",
+            figure="relations.collisions",
+        ),
+    )
+}
+
+
+def experiment_names() -> list[str]:
+    """Return the names in the order of the papers."""
+    return list(EXPERIMENTS)
+
+
+def get_experiment(name: str) -> Experiment:
+    """Return the experiment of a name such as ``relations.bound``."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}; got {name!r}.")
+    return EXPERIMENTS[name]
