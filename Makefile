@@ -3,7 +3,7 @@
 PYTHON  ?= python3
 JOBS    ?= 2
 OUT     ?= out/figures
-FIGURES ?= rules-facts.1 rules-facts.3 semanticity.front
+FIGURES ?= rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4
 
 VENV := .venv
 BIN  := $(VENV)/bin

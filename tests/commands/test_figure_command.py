@@ -60,3 +60,16 @@ def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
     answer = genlaws("figure", "rules-facts.10", "--out", str(tmp_path), "--json")
     assert json.loads(answer.out)["seed"] == 0
     assert answer.err == ""
+
+
+def test_kept_cells_are_used_again(genlaws, tmp_path: Path):
+    arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--keep", tmp_path / "cells", "--out", tmp_path)
+    first = genlaws("figure", "rules-facts.16", *arguments)
+    assert first.code == 0, first.err
+    before = (tmp_path / "rules-facts.16.csv").read_bytes()
+    assert (tmp_path / "cells" / "rules-facts.16" / "rules-facts.samples" / "sweep.sqlite").is_file()
+    assert genlaws("figure", "rules-facts.16", *arguments).code == 0
+    assert (tmp_path / "rules-facts.16.csv").read_bytes() == before
+    refused = genlaws("figure", "rules-facts.16", "--jobs", "0", "--out", tmp_path)
+    assert refused.code == 2
+    assert "jobs must be a whole number" in refused.err

@@ -22,9 +22,15 @@ DEFAULT_FOLDER = Path("out/figures")
 def figure(
     *ids: Annotated[str, Parameter(help="Figures such as rules-facts.3; none lists them all.")],
     set: Annotated[tuple[str, ...], Parameter(name="--set", help="Change a setting: --set fact_fraction=0.1")] = (),
+    jobs: Annotated[int, Parameter(help="Processes for the figures that are computed cell by cell.")] = 1,
+    keep: Annotated[
+        Path | None, Parameter(help="Folder that keeps every cell, so that a stopped figure goes on where it was.")
+    ] = None,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Draw figures: a CSV table, a PDF and a PNG each, in the folder of --out (out/figures)."""
+    from genlaws.experiments import Processes
+    from genlaws.experiments.computing import computing
     from genlaws.figures import FIGURES, draw_figure, get_figure
 
     if not ids:
@@ -34,8 +40,11 @@ def figure(
     # Every name and setting is checked before the first figure is computed.
     prepared = [(one, get_figure(one).settings(changes)) for one in ids]
     folder = output.out or DEFAULT_FOLDER
+    drawn = []
     with ProgressBar(quiet=output.json) as progress:
-        drawn = [draw_figure(one, folder, settings=settings, progress=progress) for one, settings in prepared]
+        for figure_id, settings in prepared:
+            with computing(None if jobs == 1 else Processes(jobs), None if keep is None else keep / figure_id):
+                drawn.append(draw_figure(figure_id, folder, settings=settings, progress=progress))
     if output.json:
         answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
         print(json.dumps({"figures": answer, "seed": output.seed}, indent=2))

@@ -19,7 +19,8 @@ from genlaws.numerics.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-    from genlaws.figures.recipe import Settings
+    from genlaws.experiments.settings import Settings
+
 
 FORMATS = ("pdf", "png", "svg")
 RESOLUTION = 300  # dots per inch of the PNG, as journals ask

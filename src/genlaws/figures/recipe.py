@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures.progress import Progress
 
 if TYPE_CHECKING:
@@ -20,12 +21,6 @@ Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
 # More than this in one direction shows nothing on paper.
 Points = Annotated[int, Field(ge=2, le=2000)]
-
-
-class Settings(BaseModel):
-    """The numbers a figure is drawn with; unknown names are refused, and nothing changes after checking."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 S = TypeVar("S", bound=Settings)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-    from genlaws.figures.recipe import Recipe, Settings
+    from genlaws.experiments.settings import Settings
+    from genlaws.figures.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Figure:
 
     def settings(self, given: Settings | Mapping[str, Any] | None = None) -> Settings:
         """Return checked settings; what is not given has the value of the printed figure."""
-        from pydantic import ValidationError  # noqa: PLC0415
+        from genlaws.experiments.settings import checked  # noqa: PLC0415
 
         wanted: type[Settings] = self.load().settings
         if given is None:
@@ -55,16 +56,7 @@ class Figure:
             return given
         if not isinstance(given, Mapping):
             raise InputError(f"settings of {self.id} must be a {wanted.__name__} or a mapping; got {given!r}.")
-        try:
-            return wanted(**given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
-            allowed = ", ".join(wanted.model_fields)
-            raise InputError(
-                f"settings of {self.id}: {name} is not accepted: {first['msg'].lower()}; got {first['input']!r}. "
-                f"The settings are {allowed}."
-            ) from None
+        return checked(wanted, given, self.id)
 
     def data(
         self, settings: Settings | Mapping[str, Any] | None = None, progress: Progress | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from genlaws.figures import rules_facts, semanticity
+from genlaws.figures import relations, rules_facts, semanticity
 from genlaws.figures.record import Figure
 from genlaws.numerics.errors import InputError
 
-FIGURES: dict[str, Figure] = {figure.id: figure for figure in (*rules_facts.FIGURES, *semanticity.FIGURES)}
+FIGURES: dict[str, Figure] = {
+    figure.id: figure for figure in (*rules_facts.FIGURES, *semanticity.FIGURES, *relations.FIGURES)
+}
 
 
 def figure_ids() -> list[str]:

@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Points, Ratio, Recipe, Settings
+from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repon_class import class_collision_probability
 from genlaws.relations.repon_ensemble import simulate_repons
 from genlaws.relations.repon_forces import ReponSystem

@@ -13,9 +13,10 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Points, Ratio, Recipe, Settings
+from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repon_pair import (
     decoder_pull,
     gain_shrink_time,

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Recipe, Settings
+from genlaws.figures.recipe import Recipe
 from genlaws.numerics.errors import InputError
 from genlaws.relations import families
 from genlaws.relations.description_length import (

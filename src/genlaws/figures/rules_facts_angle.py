@@ -8,11 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from genlaws.experiments import Axis, Sweep, get_experiment, make_sweep
+from genlaws.experiments.computing import compute_cells
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe, Settings
-from genlaws.figures.rules_facts_tables import LOSSES, errors_table
+from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
+from genlaws.figures.rules_facts_tables import LOSSES
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 
 # The hinge loss jumps at π/2 when the linear model cannot fit every label, so the curve stops just short of it.
@@ -43,7 +46,6 @@ def angles_data(settings: AnglesSettings, progress: Progress) -> pd.DataFrame:
     """
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     ratios = np.array(settings.sample_ratios)
-    angles = np.sort(np.append(np.linspace(SMALLEST_ANGLE, LARGEST_ANGLE, settings.angle_points), [best, np.pi / 2]))
     reference = solve(
         "square",
         sample_ratio=ratios,
@@ -51,23 +53,35 @@ def angles_data(settings: AnglesSettings, progress: Progress) -> pd.DataFrame:
         kernel=Kernel.from_angle(best),
         regularisation=0.0,
     ).generalisation_error
+    errors = dict(zip(settings.sample_ratios, reference.tolist(), strict=True))
+    choices = {value: choice for choice, value in REGULARISATIONS.items()}
     tables = []
-    progress.start(len(LOSSES) * len(REGULARISATIONS), "kernel angles")
-    for loss in LOSSES:
-        for choice, regularisation in REGULARISATIONS.items():
-            table = errors_table(
-                loss,
-                sample_ratio=ratios[:, None],
-                fact_fraction=settings.fact_fraction,
-                regularisation=regularisation,
-                kernel=Kernel.from_angle(angles),
-                kernel_angle=angles,
-                reference_error=reference[:, None],
-            )
-            table.insert(1, "regularisation_choice", choice)
-            tables.append(table)
-            progress.advance(1)
+    for cell in compute_cells(_sweep(settings), progress, "kernel angles"):
+        about = {
+            "loss": cell.settings.loss,
+            "regularisation_choice": choices[cell.settings.regularisation],
+            "sample_ratio": cell.settings.sample_ratio,
+            "fact_fraction": cell.settings.fact_fraction,
+            "reference_error": errors[cell.settings.sample_ratio],
+        }
+        tables.append(pd.DataFrame({**about, **cell.result}))
     return pd.concat(tables, ignore_index=True)
+
+
+def _sweep(settings: AnglesSettings) -> Sweep:
+    """Return one cell for each loss, regularisation and sample ratio."""
+    base = {
+        "fact_fraction": settings.fact_fraction,
+        "smallest_angle": SMALLEST_ANGLE,
+        "largest_angle": LARGEST_ANGLE,
+        "points": settings.angle_points,
+    }
+    axes = [
+        Axis("loss", LOSSES),
+        Axis("regularisation", tuple(REGULARISATIONS.values())),
+        Axis("sample_ratio", settings.sample_ratios),
+    ]
+    return make_sweep(get_experiment("rules-facts.angles"), base, axes)
 
 
 def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFrame:

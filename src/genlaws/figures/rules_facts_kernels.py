@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import InnerShare, Points, Recipe, Settings
+from genlaws.figures.recipe import InnerShare, Points, Recipe
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 
 FIXED = ("linear", "sign", "erf", "relu")

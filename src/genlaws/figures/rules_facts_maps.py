@@ -8,11 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
+from genlaws.experiments import Axis, get_experiment, make_sweep
+from genlaws.experiments.computing import compute_cells
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Points, Ratio, Recipe, Settings
-from genlaws.figures.rules_facts_tables import LOSSES, errors_table
-from genlaws.rules_facts import bayes_optimal
+from genlaws.figures.recipe import Points, Ratio, Recipe
+from genlaws.figures.rules_facts_tables import LOSSES
 
 LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 SHORTEST_LABELLED = 0.25  # of the side of the map
@@ -26,11 +28,6 @@ class MapSettings(Settings):
     sample_points: Points = 121
     fact_points: Points = 101
 
-    def axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return sample ratios as a row and fact fractions as a column."""
-        ratios = np.geomspace(self.smallest_sample_ratio, self.largest_sample_ratio, self.sample_points)
-        return ratios[None, :], np.linspace(0.0, 1.0, self.fact_points)[:, None]
-
 
 class LinearMapSettings(MapSettings):
     """The hinge loss is solved numerically at every point, so the grid is coarser."""
@@ -41,30 +38,30 @@ class LinearMapSettings(MapSettings):
 
 def bayes_data(settings: MapSettings, progress: Progress) -> pd.DataFrame:
     """Return the Bayes-optimal error on the grid."""
-    ratios, shares = settings.axes()
-    progress.start(1, "map")
-    found = bayes_optimal(sample_ratio=ratios, fact_fraction=shares).to_frame()
-    shape = (settings.fact_points, settings.sample_points)
-    found.insert(0, "sample_ratio", np.ravel(np.broadcast_to(ratios, shape)))
-    found.insert(1, "fact_fraction", np.ravel(np.broadcast_to(shares, shape)))
-    progress.advance(1)
-    return found[["sample_ratio", "fact_fraction", "generalisation_error", "converged"]]
+    rows = map_rows(settings, progress, learner="bayes")
+    return rows[["sample_ratio", "fact_fraction", "generalisation_error", "converged"]]
 
 
 def linear_data(settings: LinearMapSettings, progress: Progress) -> pd.DataFrame:
     """Return the error of the linear model at its optimal regularisation, by loss, on the grid."""
-    ratios, shares = settings.axes()
-    progress.start(len(LOSSES) * settings.fact_points, "map rows")
-    tables = []
-    for loss in LOSSES:
-        for share in shares[:, 0]:
-            tables.append(
-                errors_table(
-                    loss, sample_ratio=ratios[0], fact_fraction=share, regularisation="optimal", kernel="linear"
-                )
+    return map_rows(settings, progress, Axis("learner", LOSSES)).rename(columns={"learner": "loss"})
+
+
+def map_rows(settings: MapSettings, progress: Progress, *axes: Axis, **fixed: str) -> pd.DataFrame:
+    """Return the errors on the grid, a cell of the sweep being one row of the map."""
+    ends = {"smallest_sample_ratio": settings.smallest_sample_ratio, "points": settings.sample_points}
+    base = {**ends, "largest_sample_ratio": settings.largest_sample_ratio, **fixed}
+    shares = Axis("fact_fraction", tuple(np.linspace(0.0, 1.0, settings.fact_points).tolist()))
+    sweep = make_sweep(get_experiment("rules-facts.samples"), base, [*axes, shares])
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {"learner": cell.settings.learner, "fact_fraction": cell.settings.fact_fraction, **cell.result}
             )
-            progress.advance(1)
-    return pd.concat(tables, ignore_index=True)
+            for cell in compute_cells(sweep, progress, "map rows")
+        ],
+        ignore_index=True,
+    )
 
 
 def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from genlaws.experiments import Axis, get_experiment, make_sweep
+from genlaws.experiments.computing import compute_cells
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe, Settings
+from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts_tables import LOSSES, errors_table
-from genlaws.rules_facts import Kernel, bayes_optimal, large_sample_bayes_error, large_sample_error
+from genlaws.rules_facts import Kernel, large_sample_bayes_error, large_sample_error
 
 FIT_DECADES = 2.0  # the exponent is fitted over the last two decades of samples
 LEARNERS = {"square": "square loss", "hinge": "hinge loss", "bayes": "Bayes-optimal"}
@@ -43,25 +46,17 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
     """Return the error of the three learners; ``leading_law`` is ``inf`` for the hinge loss, which has no known one."""
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.points)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
-    progress.start(len(LOSSES) + 1, "learners")
-    tables = []
-    for loss in LOSSES:
-        table = errors_table(loss, regularisation="optimal", kernel=settings.kernel, **task)
-        tables.append(table.rename(columns={"loss": "learner"}))
-        progress.advance(1)
-    bayes = bayes_optimal(**task)
-    tables.append(
-        pd.DataFrame(
-            {
-                "learner": "bayes",
-                **task,
-                "generalisation_error": bayes.generalisation_error,
-                "converged": bayes.converged,
-            }
-        )
+    sweep = make_sweep(
+        get_experiment("rules-facts.samples"), settings.model_dump(), [Axis("learner", (*LOSSES, "bayes"))]
     )
-    progress.advance(1)
-    frame = pd.concat(tables, ignore_index=True)
+    about = {"fact_fraction": settings.fact_fraction}
+    frame = pd.concat(
+        [
+            pd.DataFrame({"learner": cell.settings.learner, **about, **cell.result})
+            for cell in compute_cells(sweep, progress, "learners")
+        ],
+        ignore_index=True,
+    )
     laws = {"square": large_sample_error(**task), "bayes": large_sample_bayes_error(**task)}
     for learner, law in laws.items():
         frame.loc[frame["learner"] == learner, "leading_law"] = law

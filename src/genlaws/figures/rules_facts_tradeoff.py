@@ -14,10 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe, Settings
+from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts_tables import LOSSES, errors_table, regularisation_path
 from genlaws.rules_facts import Kernel, optimal_angle
 

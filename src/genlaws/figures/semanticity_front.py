@@ -12,9 +12,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Points, Ratio, Recipe, Settings
+from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.semanticity_grid import even_ball_masses, smooth_resolutions
 from genlaws.semanticity import Front, circle, front, segment, similarity
 

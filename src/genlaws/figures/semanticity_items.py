@@ -12,10 +12,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
-from genlaws.figures.recipe import Points, Recipe, Settings
+from genlaws.figures.recipe import Points, Recipe
 from genlaws.figures.semanticity_front import Background, background_colours
 from genlaws.semanticity import (
     best_ball_mass,

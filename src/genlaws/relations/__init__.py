@@ -42,30 +42,32 @@ from genlaws.relations.posterior import Posterior
 from genlaws.relations.properties import RelationProperties, properties
 from genlaws.relations.relation import Relation
 from genlaws.relations.relation_class import RelationClass, classify
-from genlaws.relations.repon_class import class_collision_probability, class_invariant, class_limit
-from genlaws.relations.repon_ensemble import ReponRun, evolve_repons, simulate_repons
-from genlaws.relations.repon_flow import TwoReponPath, simulate_two_repons, two_repon_path
-from genlaws.relations.repon_forces import ReponSystem
-from genlaws.relations.repon_matrix import (
-    SeparationPath,
-    matrix_invariant,
-    separation_limit,
-    separation_merges,
-    separation_path,
-)
-from genlaws.relations.repon_pair import (
+from genlaws.relations.repons import (
     PairState,
+    ReponRun,
+    ReponSystem,
+    SeparationPath,
+    TwoReponPath,
+    class_collision_probability,
+    class_invariant,
+    class_limit,
+    collision_probability,
+    collision_rate_ratio,
     decoder_pull,
+    evolve_repons,
     gain_shrink_time,
+    matrix_invariant,
     pair_invariant,
     pair_limit,
     pair_path,
+    separation_limit,
+    separation_merges,
+    separation_path,
     separation_shrink_time,
-)
-from genlaws.relations.repon_probability import (
-    collision_probability,
-    collision_rate_ratio,
     sign_collision_probability,
+    simulate_repons,
+    simulate_two_repons,
+    two_repon_path,
 )
 from genlaws.relations.training_file import read_training_set
 from genlaws.relations.training_set import TrainingSet, draw_training_set

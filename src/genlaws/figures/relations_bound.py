@@ -1,0 +1,182 @@
+"""The best accuracy on a relation against the share of entries seen, and what asking well is worth."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from genlaws.experiments.settings import Settings
+from genlaws.figures import style
+from genlaws.figures.progress import Progress
+from genlaws.figures.recipe import Points, Recipe
+from genlaws.numerics.intervals import from_standard_error
+from genlaws.relations.bound_curve import bound_curve
+from genlaws.relations.families import named_relation
+from genlaws.relations.next_pair import STRATEGIES, asking_curve
+from genlaws.relations.paper_bound import paper_bound
+from genlaws.relations.relation import Relation
+from genlaws.relations.training_set import draw_order, training_set_of
+
+Repeats = Annotated[int, Field(ge=2, le=1000)]
+Elements = Annotated[int, Field(ge=2, le=60)]
+LargestShare = Annotated[float, Field(gt=0, le=1)]
+
+EXACT_COLOUR, PROCEDURE_COLOUR, FORMULA_COLOUR = style.BLUE, style.ORANGE, style.BLACK
+STRATEGY_COLOURS = {"best": style.BLUE, "random": style.VERMILLION}
+STRATEGY_NAMES = {"best": "the pair worth most bits", "random": "a pair at random"}
+ACCURACY = "best accuracy on all pairs"
+BAND = 0.2  # opacity of an interval
+
+
+class BoundSettings(Settings):
+    """Relations by name, and how many training sets each point is averaged over."""
+
+    relations: tuple[str, ...] = Field(
+        default=("mod3", "mod5", "less-than", "bipartite-15-15"), min_length=1, max_length=4
+    )
+    largest_fraction: LargestShare = 0.3
+    points: Points = 31
+    repeats: Repeats = 20
+    seed: int = Field(default=0, ge=0)
+
+
+class AskingSettings(Settings):
+    """Three relations that answer questions."""
+
+    relations: tuple[str, ...] = Field(default=("mod3", "less-than", "bipartite-15-15"), min_length=1, max_length=3)
+    questions: Annotated[int, Field(ge=2, le=2000)] = 130
+    repeats: Repeats = 5
+    seed: int = Field(default=0, ge=0)
+
+
+def bound_data(settings: BoundSettings, progress: Progress) -> pd.DataFrame:
+    """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
+    fractions = _fractions(settings)
+    tables = []
+    for name in settings.relations:
+        relation = named_relation(name)
+        progress.start(2 * len(fractions) * settings.repeats, relation.label)
+        curve = bound_curve(relation, fractions, repeats=settings.repeats, seed=settings.seed, advance=progress.advance)
+        table = curve.to_frame()
+        table["majority_accuracy"] = relation.majority_accuracy
+        tables.append(table.join(_procedure(relation, fractions, settings, progress)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _fractions(settings: BoundSettings) -> list[float]:
+    """Return train fractions that lie closer together where few entries are seen, as the curves rise there."""
+    steps = np.linspace(0.0, 1.0, settings.points)
+    return list(settings.largest_fraction * steps**1.5)
+
+
+def _procedure(relation: Relation, fractions: list[float], settings: BoundSettings, progress: Progress) -> pd.DataFrame:
+    """Return the paper's own estimate, with its interval over training sets."""
+    seeds = [[settings.seed, repeat] for repeat in range(settings.repeats)]
+    orders = [draw_order(relation.element_count, np.random.default_rng(seed)) for seed in seeds]
+    rows = []
+    for share in fractions:
+        values = []
+        for order in orders:
+            training_set = training_set_of(relation, order[: round(share * relation.pair_count)])
+            values.append(paper_bound(relation, training_set, seed=settings.seed))
+            progress.advance(1)
+        error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
+        mean = from_standard_error(float(np.mean(values)), error, len(values))
+        rows.append({"paper_procedure": mean.value, "paper_low": mean.low, "paper_high": mean.high})
+    return pd.DataFrame(rows)
+
+
+def draw_bound(frame: pd.DataFrame, settings: BoundSettings) -> Figure:
+    """Draw one panel for each relation: the exact bound, the paper's procedure and its formula."""
+    labels = list(dict.fromkeys(frame["relation"]))
+    columns = min(2, len(labels))
+    rows = -(-len(labels) // columns)
+    figure = style.new_figure(style.PAGE if columns > 1 else style.COLUMN, 2.25 * rows + 0.4)
+    panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, squeeze=False).ravel())
+    for axes, label in zip(panels, labels, strict=False):
+        _bound_panel(axes, frame[frame["relation"] == label], label)
+        axes.set_xlim(0.0, settings.largest_fraction)
+    for axes in panels[len(labels) :]:
+        axes.set_visible(False)
+    for axes in panels[len(labels) - columns : len(labels)]:
+        axes.set_xlabel("share of all pairs seen $p$")
+        axes.tick_params(labelbottom=True)
+    style.legend_below(figure, _bound_handles())
+    return figure
+
+
+def _bound_panel(axes: Axes, table: pd.DataFrame, label: str) -> None:
+    share = table["train_fraction"].to_numpy()
+    majority = float(table["majority_accuracy"].iloc[0])
+    axes.axhline(majority, color=style.GREY, linewidth=0.6, zorder=0)
+    axes.fill_between(share, table["accuracy_low"], table["accuracy_high"], color=EXACT_COLOUR, alpha=BAND, linewidth=0)
+    axes.fill_between(share, table["paper_low"], table["paper_high"], color=PROCEDURE_COLOUR, alpha=BAND, linewidth=0)
+    axes.plot(share, table["paper_procedure"], color=PROCEDURE_COLOUR, linestyle=(0, (4, 1.5)))
+    axes.plot(share, table["accuracy"], color=EXACT_COLOUR)
+    axes.plot(share, table["accuracy_formula"], color=FORMULA_COLOUR, linestyle=":", linewidth=1.0)
+    axes.set_ylim(min(0.95 * majority, 0.98 * float(table["accuracy"].min())), 1.015)
+    axes.set_ylabel(ACCURACY)
+    axes.set_title(label)
+
+
+def _bound_handles() -> list[Line2D]:
+    return [
+        Line2D([], [], color=EXACT_COLOUR, label="exact bound, with interval"),
+        Line2D([], [], color=PROCEDURE_COLOUR, linestyle=(0, (4, 1.5)), label="the paper's procedure"),
+        Line2D([], [], color=FORMULA_COLOUR, linestyle=":", linewidth=1.0, label="the paper's Eq. 5"),
+        Line2D([], [], color=style.GREY, linewidth=0.6, label="commoner answer"),
+    ]
+
+
+def asking_data(settings: AskingSettings, progress: Progress) -> pd.DataFrame:
+    """Return accuracy and bits left by relation, way of asking and number of questions."""
+    tables = []
+    for name in settings.relations:
+        relation = named_relation(name)
+        for strategy in STRATEGIES:
+            progress.start(settings.repeats * settings.questions, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
+            curve = asking_curve(
+                relation,
+                strategy,
+                questions=settings.questions,
+                repeats=settings.repeats,
+                seed=settings.seed,
+                advance=progress.advance,
+            )
+            tables.append(curve.to_frame().assign(relation=relation.label))
+    return pd.concat(tables, ignore_index=True)
+
+
+def draw_asking(frame: pd.DataFrame, settings: AskingSettings) -> Figure:
+    """Draw accuracy (top) and bits left (bottom) against the number of questions, one column for each relation."""
+    labels = list(dict.fromkeys(frame["relation"]))
+    figure = style.new_figure(style.PAGE, 4.2)
+    panels = figure.subplots(2, len(labels), sharex=True, squeeze=False)
+    for column, label in enumerate(labels):
+        for strategy, colour in STRATEGY_COLOURS.items():
+            table = frame[(frame["relation"] == label) & (frame["strategy"] == strategy)]
+            panels[0, column].plot(table["questions"], table["accuracy"], color=colour)
+            panels[1, column].plot(table["questions"], table["bits_left"], color=colour)
+        bits = float(frame.loc[frame["relation"] == label, "bits_left"].max())
+        one_bit_each = np.array([0.0, min(bits, settings.questions)])
+        panels[1, column].plot(one_bit_each, bits - one_bit_each, color=style.GREY, linewidth=0.6, zorder=0)
+        panels[0, column].set_title(label)
+        panels[1, column].set_xlabel("pairs asked for")
+        panels[0, column].set_ylim(0.48, 1.02)
+        panels[1, column].set_ylim(0.0, None)
+    panels[0, 0].set_ylabel(ACCURACY)
+    panels[1, 0].set_ylabel("bits left")
+    handles = [Line2D([], [], color=STRATEGY_COLOURS[one], label=STRATEGY_NAMES[one]) for one in STRATEGIES]
+    limit = Line2D([], [], color=style.GREY, linewidth=0.6, label="one bit for each answer")
+    style.legend_below(figure, [*handles, limit])
+    return figure
+
+
+BOUND = Recipe(BoundSettings, bound_data, draw_bound)
+ASKING = Recipe(AskingSettings, asking_data, draw_asking)
