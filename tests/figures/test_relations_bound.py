@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from genlaws.experiments import Axis, get_experiment, make_sweep
 from genlaws.figures import get_figure
 from genlaws.figures.progress import NoProgress
 from genlaws.numerics.errors import InputError
@@ -34,12 +35,21 @@ def test_nothing_seen_gives_the_prior_by_all_routes(table):
     assert start.loc["bipartite 15-15", "accuracy_formula"] == pytest.approx(0.5)
 
 
+def seeds():
+    """The seeds of the training sets, from the cells of the sweep written out."""
+    base = {"largest_fraction": 0.1, "points": 4}
+    sweep = make_sweep(get_experiment("relations.curve"), base, [Axis("relation", SMALL["relations"])], 3, 5)
+    return {
+        name: [cell.seed for cell in sweep.cells() if cell.settings.relation == name] for name in SMALL["relations"]
+    }
+
+
 def test_two_classes_follow_their_components(table):
     """1/2 + Σ|c|²/2n² over the components of the sampled pairs, written out."""
     relation, share = complete_bipartite(15, 15), 0.1 * (2 / 3) ** 1.5
     expected = []
-    for child in np.random.SeedSequence(5).spawn(3):
-        seen = training_set_of(relation, draw_order(30, np.random.default_rng(child))[: round(share * 900)])
+    for seed in seeds()["bipartite-15-15"]:
+        seen = training_set_of(relation, draw_order(30, np.random.default_rng(seed))[: round(share * 900)])
         component = np.arange(30)
         for i, j in seen.pairs:
             component[component == component[i]] = component[j]
@@ -50,10 +60,8 @@ def test_two_classes_follow_their_components(table):
 
 def test_procedure_is_the_papers(table):
     relation = modulo(30, 3)
-    values = []
-    for repeat in range(3):
-        order = draw_order(30, np.random.default_rng([5, repeat]))
-        values.append(paper_bound(relation, training_set_of(relation, order[:90])))
+    orders = [draw_order(30, np.random.default_rng(seed)) for seed in seeds()["mod3"]]
+    values = [paper_bound(relation, training_set_of(relation, order[:90])) for order in orders]
     row = table[(table["relation"] == "modulo 3") & np.isclose(table["train_fraction"], 0.1)]
     assert row["paper_procedure"].item() == pytest.approx(np.mean(values), abs=1e-12)
 

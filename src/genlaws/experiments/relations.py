@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from genlaws.experiments.experiment import Procedure
@@ -18,6 +19,7 @@ from genlaws.relations import (
     posterior,
     simulate_repons,
 )
+from genlaws.relations.training_set import draw_order, training_set_of
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -52,6 +54,35 @@ def best_accuracy(settings: BoundSettings, seed: int) -> dict[str, Any]:
     return answer
 
 
+class CurveSettings(Settings):
+    """A relation by name, and the shares of its entries along which one growing training set is followed."""
+
+    relation: str = "mod3"
+    elements: Annotated[int, Field(ge=1, le=1000)] | None = None
+    largest_fraction: Annotated[float, Field(gt=0, le=1)] = 0.3
+    points: Annotated[int, Field(ge=2, le=2000)] = 31
+
+    def fractions(self) -> NDArray[np.float64]:
+        """Return train fractions that lie closer together where few entries are seen, as the bound rises there."""
+        return np.asarray(self.largest_fraction * np.linspace(0.0, 1.0, self.points) ** 1.5)
+
+
+def along_fractions(settings: CurveSettings, seed: int) -> dict[str, Any]:
+    """Return the Bayes bound and the paper's own estimate along one random order of all entries."""
+    relation = named_relation(settings.relation, settings.elements)
+    generator = np.random.default_rng(seed)
+    order = draw_order(relation.element_count, generator)
+    rows = []
+    for share in settings.fractions():
+        training_set = training_set_of(relation, order[: round(share * relation.pair_count)])
+        law = posterior(training_set, hypotheses_of(relation), truth=relation, seed=generator)
+        estimate = paper_bound(relation, training_set, seed=generator)
+        rows.append((law.accuracy, law.unseen_accuracy, law.bits_left, law.determined, law.method == "exact", estimate))
+    names = ("accuracy", "unseen_accuracy", "bits_left", "determined", "exact", "paper_procedure")
+    columns = dict(zip(names, np.array(rows, dtype=np.float64).T, strict=True))
+    return {"train_fraction": settings.fractions(), **columns}
+
+
 class CollisionSettings(Settings):
     """Repons of one class under gradient flow or sign updates."""
 
@@ -83,5 +114,6 @@ def collisions(settings: CollisionSettings, seed: int) -> dict[str, Any]:
     return {"share": share.value, "draws": share.count}
 
 
+CURVE = Procedure(CurveSettings, along_fractions)
 BEST_ACCURACY = Procedure(BoundSettings, best_accuracy)
 COLLISIONS = Procedure(CollisionSettings, collisions)

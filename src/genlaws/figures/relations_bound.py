@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from genlaws.experiments import Axis, get_experiment, make_sweep
+from genlaws.experiments.computing import compute_cells
+from genlaws.experiments.experiment import Result
 from genlaws.experiments.settings import Settings
 from genlaws.figures import style
 from genlaws.figures.progress import Progress
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.numerics.intervals import from_standard_error
-from genlaws.relations.bound_curve import bound_curve
+from genlaws.relations.bound_curve import paper_accuracy
 from genlaws.relations.families import named_relation
+from genlaws.relations.hypotheses import hypotheses_of
 from genlaws.relations.next_pair import STRATEGIES, asking_curve
-from genlaws.relations.paper_bound import paper_bound
 from genlaws.relations.relation import Relation
-from genlaws.relations.training_set import draw_order, training_set_of
 
 Repeats = Annotated[int, Field(ge=2, le=1000)]
 Elements = Annotated[int, Field(ge=2, le=60)]
@@ -57,39 +59,30 @@ class AskingSettings(Settings):
 
 def bound_data(settings: BoundSettings, progress: Progress) -> pd.DataFrame:
     """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
-    fractions = _fractions(settings)
+    base = {"largest_fraction": settings.largest_fraction, "points": settings.points}
+    axes = [Axis("relation", settings.relations)]
+    sweep = make_sweep(get_experiment("relations.curve"), base, axes, settings.repeats, settings.seed)
+    cells = compute_cells(sweep, progress, "training sets")
     tables = []
     for name in settings.relations:
-        relation = named_relation(name)
-        progress.start(2 * len(fractions) * settings.repeats, relation.label)
-        curve = bound_curve(relation, fractions, repeats=settings.repeats, seed=settings.seed, advance=progress.advance)
-        table = curve.to_frame()
-        table["majority_accuracy"] = relation.majority_accuracy
-        tables.append(table.join(_procedure(relation, fractions, settings, progress)))
+        runs = [cell.result for cell in cells if cell.settings.relation == name]
+        tables.append(_averaged(named_relation(name), runs))
     return pd.concat(tables, ignore_index=True)
 
 
-def _fractions(settings: BoundSettings) -> list[float]:
-    """Return train fractions that lie closer together where few entries are seen, as the curves rise there."""
-    steps = np.linspace(0.0, 1.0, settings.points)
-    return list(settings.largest_fraction * steps**1.5)
-
-
-def _procedure(relation: Relation, fractions: list[float], settings: BoundSettings, progress: Progress) -> pd.DataFrame:
-    """Return the paper's own estimate, with its interval over training sets."""
-    seeds = [[settings.seed, repeat] for repeat in range(settings.repeats)]
-    orders = [draw_order(relation.element_count, np.random.default_rng(seed)) for seed in seeds]
-    rows = []
-    for share in fractions:
-        values = []
-        for order in orders:
-            training_set = training_set_of(relation, order[: round(share * relation.pair_count)])
-            values.append(paper_bound(relation, training_set, seed=settings.seed))
-            progress.advance(1)
-        error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
-        mean = from_standard_error(float(np.mean(values)), error, len(values))
-        rows.append({"paper_procedure": mean.value, "paper_low": mean.low, "paper_high": mean.high})
-    return pd.DataFrame(rows)
+def _averaged(relation: Relation, runs: list[Result]) -> pd.DataFrame:
+    """Return means over training sets with their intervals, and what needs no training set."""
+    shares = runs[0]["train_fraction"]
+    table: dict[str, Any] = {"relation": relation.label, "train_fraction": shares}
+    for name in ("accuracy", "unseen_accuracy", "bits_left", "determined", "paper_procedure"):
+        values = np.array([run[name] for run in runs])
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        found = [from_standard_error(*pair, len(values)) for pair in zip(values.mean(axis=0), error, strict=True)]
+        table[name] = [estimate.value for estimate in found]
+        table[f"{name}_low"], table[f"{name}_high"] = [one.low for one in found], [one.high for one in found]
+    table["accuracy_formula"] = paper_accuracy(relation.element_count, hypotheses_of(relation), shares)
+    table["exact_share"] = np.mean([run["exact"] for run in runs], axis=0)
+    return pd.DataFrame(table).assign(majority_accuracy=relation.majority_accuracy, repeats=len(runs))
 
 
 def draw_bound(frame: pd.DataFrame, settings: BoundSettings) -> Figure:
@@ -115,8 +108,8 @@ def _bound_panel(axes: Axes, table: pd.DataFrame, label: str) -> None:
     share = table["train_fraction"].to_numpy()
     majority = float(table["majority_accuracy"].iloc[0])
     axes.axhline(majority, color=style.GREY, linewidth=0.6, zorder=0)
-    axes.fill_between(share, table["accuracy_low"], table["accuracy_high"], color=EXACT_COLOUR, alpha=BAND, linewidth=0)
-    axes.fill_between(share, table["paper_low"], table["paper_high"], color=PROCEDURE_COLOUR, alpha=BAND, linewidth=0)
+    for name, colour in (("accuracy", EXACT_COLOUR), ("paper_procedure", PROCEDURE_COLOUR)):
+        axes.fill_between(share, table[f"{name}_low"], table[f"{name}_high"], color=colour, alpha=BAND, linewidth=0)
     axes.plot(share, table["paper_procedure"], color=PROCEDURE_COLOUR, linestyle=(0, (4, 1.5)))
     axes.plot(share, table["accuracy"], color=EXACT_COLOUR)
     axes.plot(share, table["accuracy_formula"], color=FORMULA_COLOUR, linestyle=":", linewidth=1.0)
