@@ -29,6 +29,7 @@ app = App(
     help="Exact laws of generalising versus remembering: theory, simulation, measurement of your own model.",
     version=_version,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # run() says that it stopped
 )
 app.command("genlaws.commands.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
 app.command(
@@ -68,8 +69,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = FAILED
     except OSError as error:
         code = _complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), FAILED)
-    except KeyboardInterrupt:
-        code = _complain("Stopped.", INTERRUPTED)
+    except KeyboardInterrupt as stopped:
+        code = _complain(str(stopped) or "Stopped.", INTERRUPTED)
     return code
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,8 +104,7 @@ def run(
         with watch(quiet=json) as progress:
             report = run_sweep(sweep, out, engine=engine, progress=progress, retries=retries, stop_after=stop_after)
     except KeyboardInterrupt:
-        print("genlaws: Stopped. What is done is kept; the same command goes on.", file=sys.stderr)
-        raise
+        raise KeyboardInterrupt("Stopped. What is done is kept; the same command goes on.") from None
     if json:
         _print_json({**vars(report), "folder": str(out)})
     else:
@@ -197,7 +195,8 @@ def _status_text(about: dict[str, Any], counts: SweepCounts) -> str:
     if counts.running and counts.rate > 0 and left:
         lines["rate"] = f"{counts.rate:.3g} cells a second, about {left / counts.rate:.0f} s left"
     axes = ", ".join(f"{field} ({len(values)})" for field, values in about["axes"]) or "none"
-    return f"{about['experiment']}, axes {axes}, {about['repeats']} repeats\n" + aligned(lines)
+    repeats = "1 repeat" if about["repeats"] == 1 else f"{about['repeats']} repeats"
+    return f"{about['experiment']}, axes {axes}, {repeats}\n" + aligned(lines)
 
 
 @app.command
