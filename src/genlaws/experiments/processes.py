@@ -175,6 +175,7 @@ class _Worker:
         return True
 
     def ask_to_end(self, *, kill: bool) -> None:
+        """Tell the process to end after what it has in hand, or end it at once."""
         if kill:
             self._process.terminate()
         else:
@@ -192,6 +193,7 @@ class _Worker:
         self._process.close()
 
     def how_it_ended(self) -> str:
+        """Return how the process ended, in words."""
         code = self.exit_code or 0
         return (
             f"the worker process was ended by signal {-code}" if code < 0 else f"the worker process exited with {code}"

@@ -174,6 +174,7 @@ class _Run:
         return self.sweep.total - self.kept - self.computed
 
     def all_cells(self, workers: Engine, retries: int) -> None:
+        """Compute what is missing, then what failed, as often as it may be tried again."""
         self.progress.start(self.sweep.total, self.sweep.experiment.name)
         self._one_pass(workers, self._tasks(first=True, most_attempts=retries))
         for _ in range(retries):

@@ -66,6 +66,7 @@ class _Paths:
     exact: bool = True
 
     def accuracy(self, path: int, count: int) -> float:
+        """Return the bound after the first `count` entries of one order."""
         if (path, count) not in self.known:
             training_set = training_set_of(self.relation, self.orders[path][:count])
             law = posterior(training_set, self.hypotheses, truth=self.relation, seed=count)
