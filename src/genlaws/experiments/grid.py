@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -134,10 +135,15 @@ class Sweep:
 
 
 def read_axis(text: str) -> Axis:
-    """Return the axis of a text such as ``sample_ratio=0.1:100:30:log`` or ``loss=square,hinge``."""
+    """Return the axis of a text such as ``sample_ratio=0.1:100:30:log`` or ``loss=square,hinge``.
+
+    A list in brackets, ``rule_classes=[3, 8]``, is one value of a field that takes several numbers or words.
+    """
     field, equals, values = text.partition("=")
     if not equals or not field or not values:
         raise InputError(f"An axis must name a field and its values; got {text!r}. {HOW}")
+    if values.strip().startswith("["):
+        return Axis(field, (_list(text, values),))
     if re.match(r"\s*[-+.\d][^:,]*:", values):  # a name such as ntk-relu:3 is no range
         return Axis(field, _range(text, values))
     return Axis(field, tuple(_plain(part.strip()) for part in values.split(",")))
@@ -158,6 +164,16 @@ def _range(text: str, values: str) -> tuple[float, ...]:
         raise InputError(f"The ends of the logarithmic axis {text!r} must be positive.")
     points = np.geomspace(start, stop, count) if logarithmic else np.linspace(start, stop, count)
     return tuple(int(value) if float(value).is_integer() else float(value) for value in points)
+
+
+def _list(text: str, values: str) -> tuple[Any, ...]:
+    try:
+        found = json.loads(values)
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, list):
+        raise InputError(f'The list in {text!r} is not understood; write field=[1, 2] or field=["a", "b"].')
+    return tuple(found)
 
 
 def _plain(text: str) -> Any:
