@@ -40,7 +40,7 @@ MEASURING_FILES: dict[str, set[str]] = {
     "semanticity/convolutional.py": {"torch"},
     "semanticity/language_probe.py": {"torch", "transformers", "httpx"},
     "semanticity/vision_probe.py": {"torch", "transformers", "httpx"},
-    "rules_facts/finite_size.py": {"sklearn"},
+    "rules_facts/finite_size/estimators.py": {"sklearn"},
     "rules_facts/image_task.py": {"sklearn"},
     "rules_facts/two_layer.py": {"torch"},
     "relations/automorphisms.py": {"networkx", "igraph"},

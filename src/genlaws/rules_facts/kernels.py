@@ -191,12 +191,12 @@ class Kernel:
         one_of("kernel", label, [*FAMILIES, *NETWORK_FAMILIES])
         texts = text.split(",") if colon else []
         if label in FAMILIES:
-            squares = FAMILIES[label].squares(*_parameters(FAMILIES[label], texts))
+            squares = FAMILIES[label].squares(*read_parameters(FAMILIES[label], texts))
             return cls(np.sqrt(squares[0]), np.sqrt(squares[1]), name.strip())
         if len(texts) != 1:
             raise InputError(f"The kernel {label} takes the depth, for example {label}:3; got {name!r}.")
         kind, activation = label.split("-")
-        return cls.network(int(_read_number("depth", texts[0], whole=True)), activation, kind)
+        return cls.network(int(read_number("depth", texts[0], whole=True)), activation, kind)
 
     @classmethod
     def network(
@@ -232,16 +232,17 @@ def _fixed(array: ArrayLike) -> float | Array:
     return copy
 
 
-def _parameters(family: Family, texts: list[str]) -> list[float]:
+def read_parameters(family: Family, texts: list[str]) -> list[float]:
     """Read the parameters that follow the name of a family; a wrong count is left to the family to report."""
     whole = [parameter.whole for parameter in family.parameters]
     names = [parameter.name for parameter in family.parameters]
     if len(texts) > len(names):
         return [0.0] * len(texts)
-    return [_read_number(*item) for item in zip(names, texts, whole, strict=False)]
+    return [read_number(*item) for item in zip(names, texts, whole, strict=False)]
 
 
-def _read_number(name: str, text: str, whole: bool) -> float:
+def read_number(name: str, text: str, whole: bool) -> float:
+    """Return the number a text stands for."""
     try:
         return int(text) if whole else float(text)
     except ValueError:

@@ -1,0 +1,125 @@
+r"""What an error becomes in infinite dimension, from runs at a few finite ones.
+
+Means over runs in dimension d approach the theory with a correction in powers of 1/d,
+
+.. math:: \bar\varepsilon(d) = \varepsilon_\infty + \frac{c}{d} + \dots
+
+so that runs and theory can be compared without an allowance for the size of the runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.numerics.arguments import Array, positive, real, whole_number
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import Estimate, from_standard_error
+
+ZERO_HINT = (
+    "Runs that never differ do not say how sure their mean is; take more of them, or leave out what hardly ever occurs."
+)
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    r"""Limit of infinite dimension with its standard error.
+
+    Attributes
+    ----------
+    value, error : float
+        :math:`\varepsilon_\infty` and its standard error, which follows from those of the means alone.
+    correction, correction_error : float
+        c, the coefficient of 1/d, and its standard error.
+    chi_square : float
+        Sum of the squared residuals in units of the standard errors; near `freedom` where the form fits.
+    freedom : int
+        Dimensions less coefficients.
+    """
+
+    value: float
+    error: float
+    correction: float
+    correction_error: float
+    chi_square: float
+    freedom: int
+
+    @property
+    def interval(self) -> Estimate:
+        """The value with its 95 % interval."""
+        return from_standard_error(self.value, self.error, 0, freedom=math.inf)
+
+    def z_score(self, expected: float) -> float:
+        """Return how many standard errors the value lies above an expected one."""
+        return (self.value - expected) / self.error
+
+    def __str__(self) -> str:
+        slope = from_standard_error(self.correction, self.correction_error, 0, freedom=math.inf)
+        return f"{self.interval}, with a correction of ({slope})/d"
+
+
+def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayLike, order: int = 1) -> Extrapolation:
+    r"""Fit means in several dimensions by a polynomial in 1/d and return its value at 1/d = 0.
+
+    .. math:: \min_{c_0, \dots, c_k} \sum_d \Bigl(\frac{\bar\varepsilon(d) - \sum_j c_j d^{-j}}{s_d}\Bigr)^2,
+              \qquad \varepsilon_\infty = c_0, \quad c = c_1
+
+    Symbols: :math:`\bar\varepsilon(d)` is ``means``, :math:`s_d` ``standard_errors`` and k ``order``.
+
+    Parameters
+    ----------
+    dimensions : array_like, (m,), positive
+        At least ``order + 1`` different ones.
+    means : array_like, (m,)
+        Independent of one another.
+    standard_errors : array_like, (m,), positive
+    order : int, at least 1
+        Highest power of 1/d. Each further one doubles the standard error of the limit, or worse.
+
+    Returns
+    -------
+    Extrapolation
+
+    Notes
+    -----
+    A standard error that was estimated from the same few runs as the mean goes along with it where the runs are skewed,
+    as counts of rare errors are: low means then get too much weight. Errors that are smooth in d are better.
+    """
+    k = whole_number("order", order, at_least=1)
+    d, y, s = (np.ravel(one) for one in _read(dimensions, means, standard_errors))
+    if len(np.unique(d)) < k + 1:
+        raise InputError(
+            f"dimensions must have at least {k + 1} different values for order {k}; got {len(np.unique(d))}."
+        )
+    scale = d.min()  # powers of scale/d lie in (0, 1], whatever the dimensions
+    design = (scale / d[:, None]) ** np.arange(k + 1) / s[:, None]
+    orthogonal, triangular = np.linalg.qr(design)
+    inverse = np.linalg.inv(triangular)
+    coefficients = inverse @ (orthogonal.T @ (y / s))
+    errors = np.sqrt(np.square(inverse).sum(axis=1))
+    residuals = y / s - design @ coefficients
+    return Extrapolation(
+        value=float(coefficients[0]),
+        error=float(errors[0]),
+        correction=float(scale * coefficients[1]),
+        correction_error=float(scale * errors[1]),
+        chi_square=float(residuals @ residuals),
+        freedom=len(d) - k - 1,
+    )
+
+
+def _read(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayLike) -> tuple[Array, Array, Array]:
+    d = positive("dimensions", dimensions)
+    y = real("means", means)
+    if not np.isfinite(y).all():
+        raise InputError("means must be finite.")
+    s = positive("standard_errors", standard_errors, ZERO_HINT)
+    if d.ndim != 1 or d.shape != y.shape or d.shape != s.shape:
+        raise InputError(
+            f"dimensions, means and standard_errors must be lists of one length; got shapes {d.shape}, {y.shape} and "
+            f"{s.shape}."
+        )
+    return d, y, s

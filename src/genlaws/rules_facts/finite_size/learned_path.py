@@ -1,0 +1,189 @@
+"""What a learner of finite size generalises and remembers, at every regularisation.
+
+Errors are counted as in the theory: against the rule on fresh inputs, and on the facts of the training set against
+the labels they were given. An output of exactly zero counts as half an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.numerics.arguments import Array, Mask, one_of
+from genlaws.numerics.errors import InputError
+from genlaws.rules_facts.finite_size.feature_layer import FeatureLayer
+from genlaws.rules_facts.finite_size.gram import Products, inner_products
+from genlaws.rules_facts.finite_size.hinge_path import TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
+from genlaws.rules_facts.finite_size.ridge_path import ridge_path
+from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.task import Draw
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOSSES = ("square", "hinge")
+
+
+@dataclass(frozen=True)
+class LearnedPath:
+    """Errors of one learner on one draw, at L regularisations.
+
+    Attributes
+    ----------
+    regularisation : array, (L,)
+    generalisation_error : array, (L,)
+        Against the rule, on the test inputs.
+    memorisation_error : array, (L,)
+        On the facts of the training set; NaN when it has none.
+    training_error : array, (L,)
+        On the whole training set against the labels it was given.
+    leave_one_out_error : array, (L,)
+        Of the training labels, each predicted without itself; NaN unless asked for (square loss).
+    effective_dimension : array, (L,)
+        Directions in use (square loss), or support vectors (hinge loss).
+    duality_gap : array, (L,)
+        Relative, for the hinge loss; zero for the square loss, which is solved directly.
+    converged : array of bool, (L,)
+    """
+
+    regularisation: Array
+    generalisation_error: Array
+    memorisation_error: Array
+    training_error: Array
+    leave_one_out_error: Array
+    effective_dimension: Array
+    duality_gap: Array
+    converged: Mask
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per regularisation."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+
+
+@dataclass(frozen=True)
+class DrawProducts:
+    """Products of the training inputs with one another and with the test inputs, shared by any number of kernels."""
+
+    train: Products
+    test: Products
+
+    @classmethod
+    def of(cls, draw: Draw, *, normalise: bool = False) -> DrawProducts:
+        """Compute the products of a draw; `normalise` scales every input to squared length d."""
+        train = inner_products(draw.inputs, normalise=normalise)
+        return cls(train, inner_products(draw.test_inputs, draw.inputs, normalise=normalise))
+
+    def grams(self, kernel: str | Kernel | Callable[..., object] | InputKernel | None) -> tuple[Array, Array]:
+        """Return the Gram matrices among the training inputs and of the test inputs with them."""
+        chosen = read_input_kernel(kernel)
+        return self.train.gram(chosen), self.test.gram(chosen)
+
+
+def learn_path(
+    draw: Draw,
+    loss: str = "square",
+    *,
+    regularisation: ArrayLike,
+    kernel: str | Kernel | Callable[..., object] | InputKernel | None = None,
+    activation: str | Callable[..., object] | None = None,
+    width: int | None = None,
+    normalise: bool = False,
+    products: DrawProducts | None = None,
+    leave_one_out: bool = False,
+    tolerance: float = TOLERANCE,
+    seed: int | np.random.Generator = 0,
+) -> LearnedPath:
+    """Train a learner on a draw at every regularisation and count its errors.
+
+    Parameters
+    ----------
+    draw : Draw
+    loss : {"square", "hinge"}
+    regularisation : array_like, (L,)
+        λ; zero is allowed for the square loss.
+    kernel : str, Kernel, callable or None
+        As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`; the linear model if not given.
+    activation, width : str or callable, and int, optional
+        Random features of this activation and number, in place of a kernel.
+    normalise : bool
+        Scale every input to squared length d before a kernel is computed. Ignored by random features.
+    products : DrawProducts, optional
+        Of this draw, to share them among kernels; `normalise` is then settled by them.
+    leave_one_out : bool
+        Also compute the leave-one-out error; for the square loss alone.
+    tolerance : float
+        Relative duality gap of the hinge loss.
+    seed : int or Generator
+        Of the random features.
+
+    Returns
+    -------
+    LearnedPath
+    """
+    one_of("loss", loss, LOSSES)
+    if (activation is None) != (width is None) or (kernel is not None and width is not None):
+        raise InputError("Give either a kernel, or an activation and a width for random features.")
+    if leave_one_out and loss != "square":
+        raise InputError("leave_one_out must be left out for the hinge loss; cross-validation is the way there.")
+    if activation is not None and width is not None:
+        layer = FeatureLayer.draw(activation, width, draw.dimension, seed)
+        features = layer(draw.inputs)
+        train, test = features @ features.T, layer(draw.test_inputs) @ features.T
+    else:
+        shared = products or DrawProducts.of(draw, normalise=normalise)
+        train, test = shared.grams(kernel)
+    return path_errors(draw, train, test, loss, regularisation, leave_one_out=leave_one_out, tolerance=tolerance)
+
+
+def path_errors(
+    draw: Draw,
+    train: Array,
+    test: Array,
+    loss: str,
+    regularisation: ArrayLike,
+    *,
+    leave_one_out: bool = False,
+    tolerance: float = TOLERANCE,
+) -> LearnedPath:
+    """Train on a Gram matrix of your own, (n, n), and count errors with the test inputs' rows, (m, n)."""
+    one_of("loss", loss, LOSSES)
+    shape = (len(draw.test_inputs), len(draw.inputs))
+    if test.shape != shape:
+        raise InputError(
+            f"test must have a row per test input and a column per training input, {shape}; got {test.shape}."
+        )
+    if loss == "square":
+        ridge = ridge_path(train, draw.labels, regularisation, leave_one_out=leave_one_out)
+        gap, dimension, left_out = np.zeros(len(ridge.regularisation)), ridge.effective_dimension, ridge.leave_one_out
+        lam, coefficients, fitted = ridge.regularisation, ridge.coefficients, ridge.fitted
+        converged = np.ones(len(lam), dtype=bool)
+    else:
+        hinge = hinge_path(train, draw.labels, regularisation, tolerance=tolerance)
+        gap, dimension, left_out = hinge.duality_gap, hinge.support_count.astype(np.float64), None
+        lam, coefficients, fitted, converged = hinge.regularisation, hinge.coefficients, hinge.fitted, hinge.converged
+    facts = draw.is_fact
+    return LearnedPath(
+        regularisation=lam,
+        generalisation_error=sign_error(test @ coefficients, draw.test_labels),
+        memorisation_error=sign_error(fitted[facts], draw.labels[facts]),
+        training_error=sign_error(fitted, draw.labels),
+        leave_one_out_error=np.full(len(lam), np.nan) if left_out is None else sign_error(left_out, draw.labels),
+        effective_dimension=dimension,
+        duality_gap=gap,
+        converged=converged,
+    )
+
+
+def sign_error(outputs: Array, labels: Array) -> Array:
+    """Return the share of wrong signs in each column, a zero counting half; NaN without any row."""
+    if not len(labels):
+        return np.full(outputs.shape[1], np.nan)
+    margins = outputs * labels[:, None]
+    return np.asarray((margins < 0.0).mean(axis=0) + 0.5 * (margins == 0.0).mean(axis=0))
