@@ -45,7 +45,7 @@ def test_a_setting_changes_the_figure(genlaws, tmp_path: Path):
         (("rules-facts.1", "--set", "fact_fraction=2"), "fact_fraction is not accepted"),
         (("rules-facts.1", "--set", "fact_fracton=0.2"), "fact_fracton is not accepted"),
         (("rules-facts.1", "--set", "fact_fraction"), "set must have the form field=value"),
-        (("rules-facts.1", "rules-facts.5"), "figure must be one of"),
+        (("rules-facts.1", "rules-facts.99"), "figure must be one of"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Path, arguments, sentence):

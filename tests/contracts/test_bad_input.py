@@ -101,9 +101,102 @@ wrong_task = {"sample_ratio": not_positive | not_none, "fact_fraction": not_a_fr
 wrong_width = {"width_ratio": not_positive}
 wrong_regularisation = except_for(not_numbers, {"optimal"}) | not_none | or_in_an_array(negative)
 
+# Data of the smallest size that each function takes, and things that are none.
+DRAWN = rules_facts.draw_gaussian(8, 5.0, 0.2, test_count=2)
+LABELLED = rules_facts.load_labelled((np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3))
+training = {"inputs": DRAWN.inputs, "labels": DRAWN.labels}
+wrong_inputs = not_numbers | not_none | st.sampled_from([DRAWN.inputs[0], DRAWN.inputs[:3], DRAWN.inputs * math.inf])
+wrong_labels = not_numbers | not_none | st.sampled_from([DRAWN.labels[:3], 2 * DRAWN.labels, DRAWN.labels[:, None]])
+wrong_flags = not_numbers | st.sampled_from([DRAWN.is_fact[:3], DRAWN.labels, [True] * 40, [[True], [True, False]]])
+wrong_seed = not_whole | not_none | st.integers(max_value=-1)
+wrong_counts = not_whole | st.integers(max_value=0)
+wrong_class = not_none | st.sampled_from([0, "0", [0], [0, 1, 2], [0, 0], (0, 7), (0, "cat"), (0, 1.5), (0, None)])
+# A flag is read as true or false, and everything is one of them.
+FLAG = None
+
 KERNEL_PARTS = ("kernel", "name", "rate", "degree", "offset", "ratio", "angle", "depth", "kind")
 
 CALLS = {
+    "advise": Call(
+        rules_facts.advise,
+        {**training, "is_fact": DRAWN.is_fact, "parameters": [1.0]},
+        {
+            "inputs": wrong_inputs,
+            "labels": wrong_labels,
+            "is_fact": wrong_flags,
+            "fact_fraction": not_a_fraction | st.just(1.0),
+            "loss": except_for(wrong_words, {"square", "hinge"}) | st.just("logistic"),
+            "family": except_for(wrong_words, {"gaussian"}) | st.sampled_from(["relu", "polynomial"]),
+            "parameters": not_positive | st.sampled_from([[], 1.0, [[1.0]]]),
+            "normalise": wrong_words,
+            "folds": not_whole | not_none | st.integers(max_value=1),
+            "seed": wrong_seed,
+            "progress": not_callable,
+        },
+    ),
+    "draw_gaussian": Call(
+        rules_facts.draw_gaussian,
+        {"dimension": 3, **task, "test_count": 2, "seed": 0},
+        {
+            "dimension": wrong_counts | not_none,
+            **wrong_task,
+            "test_count": wrong_counts | not_none,
+            "seed": wrong_seed,
+        },
+    ),
+    "draw_labelled": Call(
+        rules_facts.draw_labelled,
+        {"data": LABELLED, "rule_classes": (0, 1), "fact_fraction": 0.3, "sample_count": 10},
+        {
+            "data": wrong_words,
+            "rule_classes": wrong_class,
+            "fact_fraction": not_a_fraction | not_none,
+            "sample_count": wrong_counts | st.just(10_000),
+            "sample_ratio": not_positive,
+            "fact_classes": st.sampled_from([0, [0, 2], 7, [7], "cat", 1.5, [None]]),
+            "test_count": wrong_counts | st.just(1),
+            "scale": FLAG,
+            "seed": wrong_seed,
+        },
+    ),
+    "load_labelled": Call(
+        rules_facts.load_labelled,
+        {"source": LABELLED},
+        {"source": wrong_words | st.sampled_from([(), ([1.0], [1], [1]), "no.npz", b"digits", "."])},
+    ),
+    "estimate_fact_fraction": Call(
+        rules_facts.estimate_fact_fraction,
+        {"left_out_outputs": DRAWN.inputs[:, 0], "labels": DRAWN.labels},
+        {
+            "left_out_outputs": not_numbers | not_none | st.sampled_from([DRAWN.labels[:3], 0.0 * DRAWN.labels]),
+            "labels": wrong_labels,
+        },
+    ),
+    "message_passing": Call(
+        rules_facts.message_passing,
+        {
+            **training,
+            "fact_fraction": 0.2,
+            "iterations": 3,
+            "tolerance": 1e-3,
+            "damping": 0.1,
+            "teacher": DRAWN.teacher,
+        },
+        {
+            "inputs": not_numbers | not_none | st.sampled_from([DRAWN.inputs[0], DRAWN.inputs * math.inf]),
+            "labels": wrong_labels,
+            "fact_fraction": not_a_fraction | st.just([0.2]),
+            "iterations": wrong_counts | not_none,
+            "tolerance": not_positive | not_none | st.just([1e-3]),
+            "damping": not_a_fraction | not_none | st.sampled_from([1.0, [0.1]]),
+            "teacher": not_numbers | st.sampled_from([DRAWN.teacher[:3], 0.0 * DRAWN.teacher]),
+        },
+    ),
+    "state_evolution": Call(
+        rules_facts.state_evolution,
+        {**task, "iterations": 3},
+        {**wrong_task, "iterations": not_whole | not_none | st.integers(max_value=-1)},
+    ),
     "solve": Call(
         solve,
         {"loss": "hinge", **task, "kernel": "relu", "regularisation": 0.1, "width_ratio": 1.5},
@@ -222,9 +315,9 @@ CALLS = {
         },
     ),
 }
-CASES = [(name, parameter) for name, call in CALLS.items() for parameter in call.wrong]
-# These hold results; nobody calls them.
-RESULTS = {"Solution", "BayesSolution", "Errors", "LOSSES"}
+CASES = [(name, one) for name, call in CALLS.items() for one, wrong in call.wrong.items() if wrong is not FLAG]
+# These hold results; nobody calls them. (A draw checks what it holds; that is tested beside it.)
+RESULTS = {"Advice", "Draw", "Solution", "BayesSolution", "Errors", "LOSSES"}
 
 
 def test_every_public_function_and_argument_is_here():
@@ -259,8 +352,10 @@ def test_wrong_values_are_refused(name, parameter):
     def refused(value):
         with pytest.raises(InputError) as error:
             call.function(**call.valid | {parameter: value})
-        # A kernel's name such as gaussian:-1 may be refused for the parameter in it, a loss for its own name.
+        # A kernel's name such as gaussian:-1 may be refused for the parameter in it, a loss for its own name, classes
+        # for the one that the data lack.
         inside = {"kernel": KERNEL_PARTS, "name": KERNEL_PARTS, "proximal": ("mine",), "slope": ("mine",)}
+        inside |= {"rule_classes": ("class",), "fact_classes": ("class",), "source": ("folder",)}
         check_message(error.value, [parameter, *inside.get(parameter, ())])
 
     refused()

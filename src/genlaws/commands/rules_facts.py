@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from genlaws.rules_facts import Kernel
 
 app = App(name="rules-facts", help="Data that is part rule and part fact.", help_format="plaintext")
+app.command(
+    "genlaws.commands.rules_facts_advise:advise",
+    name="advise",
+    help="Say which kernel and regularisation to use for your own labelled data.",
+)
 
 Ratio = Annotated[str, Parameter(help="Training samples per input dimension; several as 2,4,10 or 0.1:100:30:log.")]
 Share = Annotated[str, Parameter(help="Share of random labels, from 0 to 1.")]

@@ -6,6 +6,8 @@ minimised over :math:`\log\lambda` (:mod:`genlaws.rules_facts.ridge_search`) and
 
 from __future__ import annotations
 
+import reprlib
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -97,8 +99,8 @@ def optimal_angle(
     at_zero = isinstance(regularisation, int | float) and not isinstance(regularisation, bool) and regularisation == 0
     if not (at_optimal or at_zero):
         raise InputError(
-            f"regularisation must be 0 or 'optimal' here; got {regularisation!r}. At any other value the best angle "
-            "depends on the size of the kernel, not on its angle alone."
+            f"regularisation must be 0 or 'optimal' here; got {reprlib.repr(regularisation)}. At any other value the "
+            "best angle depends on the size of the kernel, not on its angle alone."
         )
     epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
     if loss.closed_form == "square":

@@ -1,0 +1,124 @@
+r"""How often do kernels break the rule, counted on samples they have not seen?
+
+Where it is known which samples are facts, they are left aside. Where it is not, they hide among the labels, and a fact
+agrees with any prediction half of the time:
+
+.. math:: e_{label} = (1-\varepsilon)\,e_{rule} + \varepsilon/2.
+
+Solved for the rule error, that is an estimate which needs ε; the intervals here span those of the count and of ε.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array, Whole
+from genlaws.numerics.intervals import Estimate, wilson_interval
+from genlaws.numerics.seeds import generator_of
+
+# Parts into which samples are dealt, so that a choice is never judged on the samples it was made on.
+PARTS = 5
+NORMAL_QUANTILE = 1.959964  # of 97.5 %
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class RuleErrors:
+    """Wrong predictions of G kernels at L regularisations.
+
+    Attributes
+    ----------
+    wrong : array, (G, n, L)
+        One where a left-out output has another sign than the label, a half where it is zero. The facts are not among
+        the samples if they are known.
+    share : Estimate
+        Of facts among the samples; zero if they are known.
+    """
+
+    wrong: Array
+    share: Estimate
+
+    @property
+    def against_labels(self) -> Array:
+        """Share of wrong predictions, (G, L)."""
+        return np.asarray(self.wrong.mean(axis=1))
+
+    @property
+    def against_rule(self) -> Array:
+        """Rule error, (G, L); not below zero."""
+        return _in_range(_without_facts(self.against_labels, self.share.value))
+
+    def interval(self) -> tuple[Array, Array]:
+        """Return the ends of the 95 % interval of each rule error."""
+        counts = np.rint(self.wrong.sum(axis=1)).astype(np.int64)
+        seen, place = np.unique(counts, return_inverse=True)
+        found = [wilson_interval(int(count), self.wrong.shape[1]) for count in seen]
+        ends = [np.array([one.low for one in found]), np.array([one.high for one in found])]
+        low, high = (end[place.reshape(counts.shape)] for end in ends)
+        return (
+            _in_range(np.min([_without_facts(low, share) for share in self._shares], axis=0)),
+            _in_range(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
+        )
+
+    def estimate(self, place: Place) -> Estimate:
+        """Return the rule error of one kernel at one regularisation."""
+        row, column = place
+        one = RuleErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
+        low, high = one.interval()
+        return Estimate(float(one.against_rule[0, 0]), float(low[0, 0]), float(high[0, 0]), self.wrong.shape[1])
+
+    def excess(self, first: Callable[[Array], Place], second: Callable[[Array], Place], seed: int) -> Estimate:
+        """Return how much more often one choice breaks the rule than another, sample by sample.
+
+        Parameters
+        ----------
+        first, second : callable
+            Each returns its kernel and regularisation, given the errors (G, L) of four fifths of the samples; what it
+            chose is counted on the other fifth. So the best of many is not counted where it was lucky.
+        seed : int
+            Deals the samples into fifths.
+        """
+        count = self.wrong.shape[1]
+        part: Whole = generator_of(seed).permutation(count) % PARTS
+        difference = np.empty(count)
+        for number in range(PARTS):
+            here = part == number
+            errors = self.wrong[:, ~here].mean(axis=1)
+            (row, column), (other_row, other_column) = first(errors), second(errors)
+            difference[here] = self.wrong[row, here, column] - self.wrong[other_row, here, other_column]
+        low, high = _paired_interval(difference)
+        factors = [1.0 / (1.0 - share) for share in self._shares]
+        return Estimate(
+            float(difference.mean()) / (1.0 - self.share.value),
+            min(low * factor for factor in factors),
+            max(high * factor for factor in factors),
+            count,
+        )
+
+    @property
+    def _shares(self) -> list[float]:
+        ends = (self.share.value, self.share.low, self.share.high)
+        return [share for share in ends if np.isfinite(share)]
+
+
+def _without_facts(error: Array, share: float) -> Array:
+    return np.asarray((error - 0.5 * share) / (1.0 - share))
+
+
+def _in_range(error: Array) -> Array:
+    return np.clip(error, 0.0, 1.0)
+
+
+def _paired_interval(difference: Array) -> tuple[float, float]:
+    """Return Agresti and Min's interval of a difference of two shares of the same samples.
+
+    It is the usual one after two samples more, half of one for each pair of outcomes: also where the two choices never
+    differed it has a width.
+    """
+    count = difference.size + 2
+    total = float(difference.sum())
+    error = np.sqrt(float(difference @ difference) + 1.0 - total**2 / count) / count
+    return total / count - NORMAL_QUANTILE * error, total / count + NORMAL_QUANTILE * error
