@@ -14,14 +14,19 @@ from matplotlib import image
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
 from genlaws.figures.drawing import RESOLUTION
+from genlaws.figures.rules_facts_points import PARTS, RUN_COLUMNS
+from genlaws.figures.rules_facts_zscores import FITTED
 from genlaws.numerics.errors import InputError
 
+FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
+FEW_RUNS = {"dimension": 40, "repeats": 3}
 # The same figures with few points, so that all of them are drawn in seconds.
 REDUCED = {
-    "rules-facts.1": {"path_points": 30},
-    "rules-facts.2": {"path_points": 20, "width_ratios": (1.0, 3.0)},
+    "rules-facts.1": {**FEW_RUNS, "path_points": 30},
+    "rules-facts.2": {**FEW_RUNS, "path_points": 20, "width_ratios": (1.0, 3.0)},
     "rules-facts.3": {"sample_ratios": (2.0, 10.0), "angle_points": 10},
     "rules-facts.4": {"path_points": 20},
+    "rules-facts.5": {**FEW_REDRAWS, "parameters": (0.1, 0.5, 2.0, 8.0, 30.0), "curves": 3, "theory_points": 9},
     "rules-facts.6": {"points": 9},
     "rules-facts.7": {"sample_points": 9, "fact_points": 7},
     "rules-facts.8": {"sample_points": 16, "threshold_points": 6, "fact_fractions": (0.1, 0.5)},
@@ -29,7 +34,24 @@ REDUCED = {
     "rules-facts.10": {"curve_points": 12, "fact_points": 7},
     "rules-facts.11": {"angle_points": 4, "path_points": 20},
     "rules-facts.12": {"sample_ratios": (4.0,), "angle_points": 10},
+    "rules-facts.13": {**FEW_RUNS, "path_points": 20},
+    "rules-facts.14": {**FEW_REDRAWS, "angles": (0.3, 0.7, 1.2)},
+    "rules-facts.15": {**FEW_REDRAWS, "parameters": (0.1, 0.5, 2.0, 8.0, 30.0), "curves": 3, "theory_points": 9},
     "rules-facts.16": {"sample_points": 6, "fact_points": 5},
+    "rules-facts.finite-size": {
+        "dimensions": (20, 40, 80),
+        "repeats": 4,
+        "tasks": ((2.0, 0.4, 0.3), (1.0, 0.2, 0.1)),
+        "learners": (("linear", None), ("relu", 2.0)),
+    },
+    "rules-facts.message-passing": {
+        **FEW_RUNS,
+        "sample_ratios": (1.0, 2.0, 5.0),
+        "followed": (2.0, 5.0),
+        "iterations": 20,
+        "shown_iterations": 10,
+        "points": 15,
+    },
     "semanticity.front": {"points": 21},
     "semanticity.items": {"points": 15},
     "semanticity.resolution": {"points": 11},
@@ -41,11 +63,15 @@ REDUCED = {
 }
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
 ERRORS = {"sample_ratio", "fact_fraction", "generalisation_error", "converged"}
+REDRAWS = {"series", "loss", "generalisation_error", "memorisation_error", "converged", "redraws", "test_count"}
+BANDWIDTH = REDRAWS | {"role", "regularisation_choice", "parameter", "log_ratio", "price", "at_edge"}
+RUNS = {"regularisation", "memorisation_error", *RUN_COLUMNS}
 COLUMNS = {
-    "rules-facts.1": ERRORS | {"loss", "kernel", "kernel_angle", "regularisation", "memorisation_error"},
-    "rules-facts.2": ERRORS | {"loss", "kernel", "width_ratio", "regularisation", "memorisation_error"},
+    "rules-facts.1": ERRORS | RUNS | {"loss", "kernel", "kernel_angle"},
+    "rules-facts.2": ERRORS | RUNS | {"loss", "kernel", "width_ratio"},
     "rules-facts.3": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
     "rules-facts.4": ERRORS | {"loss", "angle_choice", "kernel_angle", "regularisation", "memorisation_error"},
+    "rules-facts.5": BANDWIDTH,
     "rules-facts.6": ERRORS | {"learner", "leading_law"},
     "rules-facts.7": ERRORS,
     "rules-facts.8": ERRORS | {"loss", "series", "threshold", "memorisation_error"},
@@ -53,7 +79,12 @@ COLUMNS = {
     "rules-facts.10": {"series", "kernel", "degree", "parameter", "fact_fraction", "mu_1", "mu_star", "kernel_angle"},
     "rules-facts.11": ERRORS | {"loss", "kernel_angle", "regularisation", "memorisation_error"},
     "rules-facts.12": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
+    "rules-facts.13": ERRORS | RUNS | {"loss", "family", "kernel", "kernel_angle"},
+    "rules-facts.14": REDRAWS | {"kernel_angle", "generalisation_difference", "memorisation_difference"},
+    "rules-facts.15": BANDWIDTH,
     "rules-facts.16": ERRORS | {"loss", "regularisation"},
+    "rules-facts.finite-size": {"loss", "kernel", "width_ratio", "quantity", "theory", "mean_20", "compared", *FITTED},
+    "rules-facts.message-passing": {"series", "sample_ratio", "iteration", "teacher_overlap", "rule_error", "learner"},
     "semanticity.front": {"series", "similarity", "background", "resolution", "generalisation", "identification"},
     "semanticity.items": {"ball_mass", "item_count", "generalisation", "identification", "collapse_law"},
     "semanticity.resolution": {"background", "item_count", "best_ball_mass", "items_in_ball", "best_generalisation"},
@@ -63,8 +94,23 @@ COLUMNS = {
     "relations.collisions": {"series", "panel", "curve", "low", "high", "draws"},
     "relations.asking": {"relation", "strategy", "questions", "accuracy", "bits_left"},
 }
-# What a law, or a class without an example, has no value for.
+BETWEEN = ("", "_low", "_high")
+ONLY_AT_THE_BEST = [f"{name}{end}" for name in ("parameter", "log_ratio", "price") for end in BETWEEN]
+MEASURED = [f"{name}{end}" for name in ("generalisation_error", "memorisation_error") for end in BETWEEN[1:]]
+DIFFERENCES = [f"{name}_difference{end}" for name in ("generalisation", "memorisation") for end in BETWEEN]
+# What a law, a class without an example, theory without runs, or a row that is no path has no value for.
 MAY_BE_EMPTY = {
+    "rules-facts.1": list(RUN_COLUMNS),
+    "rules-facts.2": list(RUN_COLUMNS),
+    "rules-facts.5": ["regularisation", "memorisation_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
+    "rules-facts.13": list(RUN_COLUMNS),
+    "rules-facts.14": ["generalisation_error", "memorisation_error", *MEASURED, *DIFFERENCES],
+    "rules-facts.15": ["regularisation", "memorisation_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
+    "rules-facts.finite-size": list(FITTED),
+    "rules-facts.message-passing": [
+        *("iteration", "teacher_overlap", "learner", "rule_error", "settled_share"),
+        *(f"run_{name}{part}" for name in ("teacher_overlap", "rule_error") for part in PARTS),
+    ],
     "relations.table2": [
         "example",
         "class_count",
@@ -107,9 +153,9 @@ def test_table_is_complete(drawn):
     if "converged" in frame:
         assert frame["converged"].all()
     if "generalisation_error" in frame:
-        assert frame["generalisation_error"].between(0.0, 0.5).all()
+        assert frame["generalisation_error"].dropna().between(0.0, 0.5).all()
     if "memorisation_error" in frame:
-        assert frame["memorisation_error"].between(0.0, 0.5).all()
+        assert frame["memorisation_error"].dropna().between(0.0, 0.5).all()
 
 
 def test_files_are_of_their_kind(drawn):

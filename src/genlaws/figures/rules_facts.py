@@ -1,4 +1,4 @@
-"""The figures of the rules-and-facts paper that theory alone can draw.
+"""The figures of the rules-and-facts paper: of theory alone, and beside learners of finite size.
 
 Only names and sentences are here; the tables and pictures are in the modules ``rules_facts_*`` beside this one.
 """
@@ -25,14 +25,16 @@ FIGURES = (
         1,
         "Remembering against generalising, by kernel",
         "Memorisation error against generalisation error as the regularisation runs from zero (triangle) to infinity "
-        "(square), for the linear model and the erf and ReLU kernels.",
+        "(square), for the linear model and the erf and ReLU kernels; circles are means over runs of finite size, with "
+        "95 % intervals.",
         "tradeoff:KERNELS",
     ),
     _figure(
         2,
         "Remembering against generalising, by width",
         "Trade-off of random features of finite width, with erf units and the square loss (left) and ReLU units and "
-        "the hinge loss (right); wide layers approach the kernel, and narrow ones cannot fit every label.",
+        "the hinge loss (right); wide layers approach the kernel, and narrow ones cannot fit every label; circles are "
+        "means over runs of finite size, with 95 % intervals.",
         "tradeoff:WIDTHS",
     ),
     _figure(
@@ -50,6 +52,16 @@ FIGURES = (
         "Memorisation error against generalisation error at the best kernel angle of each loss, and at a smaller and "
         "a larger one.",
         "tradeoff:BEST_ANGLE",
+    ),
+    _figure(
+        5,
+        "Bandwidth of ridge regression, theory and labelled data",
+        "Trade-off of ridge regression with Gaussian kernels for several bandwidth parameters, in the theory and on "
+        "labelled data whose squared distances have been divided by their median (top), and generalisation error, less "
+        "its lowest value, against the parameter at the best and at vanishing regularisation (bottom), where diamonds "
+        "mark the best parameter (in the theory every smaller one is as good at the best regularisation) and intervals "
+        "are over redraws, which share samples because they come from one finite pool.",
+        "images:SQUARE",
     ),
     _figure(
         6,
@@ -102,10 +114,51 @@ FIGURES = (
         "angle:ANGLES_MORE_FACTS",
     ),
     _figure(
+        13,
+        "Theory and runs of finite size, two kernels with equal numbers",
+        "Trade-off of the spherical Gaussian kernel at the bandwidth that generalises best as the regularisation "
+        "vanishes, one for each loss, and of the quadratic kernel with the same two coefficients, as means over runs "
+        "of finite size with 95 % intervals on the one curve that the theory has for both.",
+        "agreement:AGREEMENT",
+    ),
+    _figure(
+        14,
+        "Kernels that theory cannot tell apart, on labelled data",
+        "Trade-off of quadratic kernels of several angles on labelled data (left), of the Gaussian kernel and of the "
+        "quadratic kernel with the same two coefficients (middle), and the difference of these two on the same redraws "
+        "along the regularisation (right), with intervals over redraws point by point; inputs have equal length.",
+        "matched:MATCHED",
+    ),
+    _figure(
+        15,
+        "Bandwidth of the support vector machine, theory and labelled data",
+        "As figure 5, for the hinge loss, whose theory has a best parameter at the best regularisation too; the "
+        "machines have no intercept, as in the theory and unlike those of the paper.",
+        "images:HINGE",
+    ),
+    _figure(
         16,
         "Linear model over samples and facts",
         "Generalisation error of the linear model at optimal regularisation over the samples per dimension and the "
         "fact fraction, for the square and the hinge loss.",
         "maps:LINEAR",
+    ),
+    Figure(
+        id="rules-facts.finite-size",
+        title="Runs extrapolated to infinite dimension against the theory",
+        citation=f"{PAPER}, Appendix D.3; the extrapolation is beyond the paper",
+        caption="Errors of learners run in several dimensions and extrapolated with a correction in 1/d, with their "
+        "standard errors, against the theory (left), and their z-scores against normal quantiles (right), for kernels "
+        "and random features of finite width, both losses and several tasks, each with draws of its own.",
+        recipe="genlaws.figures.rules_facts_zscores:LIMIT",
+    ),
+    Figure(
+        id="rules-facts.message-passing",
+        title="Message passing reaches the least possible rule error",
+        citation=f"{PAPER}, Section 2.1; the runs are beyond the paper",
+        caption="Overlap of message passing with the rule after each iteration on its state evolution (left), and its "
+        "generalisation error in the end on the Bayes-optimal curve, beside the two losses at their best "
+        "regularisation (right).",
+        recipe="genlaws.figures.rules_facts_message_passing:MESSAGE_PASSING",
     ),
 )

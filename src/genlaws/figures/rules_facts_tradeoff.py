@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,15 @@ from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.progress import Progress
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
+from genlaws.figures.rules_facts_points import (
+    TaskSettings,
+    add_runs,
+    cell_count,
+    draw_points,
+    learner_groups,
+    path_handles,
+    with_runs,
+)
 from genlaws.figures.rules_facts_tables import LOSSES, errors_table, regularisation_path
 from genlaws.rules_facts import Kernel, optimal_angle
 
@@ -26,20 +36,16 @@ Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
 HEIGHT = 3.0
 
 
-class KernelsSettings(Settings):
+class KernelsSettings(TaskSettings):
     """At these values the hinge loss fits every label with the linear model and the square loss does not."""
 
-    sample_ratio: Ratio = 2.0
-    fact_fraction: InnerShare = 0.2
     kernels: tuple[str, ...] = ("linear", "erf", "relu")
     path_points: Points = 800
 
 
-class WidthsSettings(Settings):
+class WidthsSettings(TaskSettings):
     """The kernel itself is drawn in addition to the widths."""
 
-    sample_ratio: Ratio = 2.0
-    fact_fraction: InnerShare = 0.2
     width_ratios: tuple[Ratio, ...] = (0.5, 1.0, 3.0, 10.0)
     path_points: Points = 400
 
@@ -66,25 +72,27 @@ class AllAnglesSettings(Settings):
 
 
 def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
-    """Return the path of every kernel under both losses."""
+    """Return the path of every kernel under both losses, and the runs beside it."""
+    groups = learner_groups(settings, LOSSES, settings.kernels)
+    progress.start(len(LOSSES) * len(settings.kernels) + cell_count(groups, settings.repeats), "kernels and runs")
+    strengths = with_runs(regularisation_path(settings.path_points), settings)
     tables = []
-    progress.start(len(LOSSES) * len(settings.kernels), "kernels")
     for loss in LOSSES:
         for name in settings.kernels:
-            kernel = Kernel.from_name(name)
-            tables.append(_path(settings, loss, kernel, kernel=name, kernel_angle=float(kernel.kernel_angle)))
+            solved = Kernel.from_name(name)
+            tables.append(_path(settings, loss, solved, strengths, kernel=name, kernel_angle=solved.kernel_angle))
             progress.advance(1)
-    return pd.concat(tables, ignore_index=True)
+    return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 
 
 def _path(
-    settings: KernelsSettings | BestAngleSettings, loss: str, solved: Kernel, **columns: str | float
+    settings: KernelsSettings | BestAngleSettings, loss: str, solved: Kernel, strengths: Any, **columns: Any
 ) -> pd.DataFrame:
     table = errors_table(
         loss,
         sample_ratio=settings.sample_ratio,
         fact_fraction=settings.fact_fraction,
-        regularisation=regularisation_path(settings.path_points),
+        regularisation=strengths,
         kernel=solved,
     )
     for place, (name, value) in enumerate(columns.items(), start=1):
@@ -94,23 +102,21 @@ def _path(
 
 def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
     """Draw one panel per loss."""
-    figure, panels = _panels(frame, settings)
+    figure, panels = loss_panels(frame, settings)
     labelled = []
     for loss, axes in panels.items():
         here = frame[frame["loss"] == loss]
-        lines = [
-            _curve(axes, here[here["kernel"] == name], style.KERNEL_COLOURS.get(name.split(":")[0], style.BLUE))
-            for name in settings.kernels
-        ]
-        labelled.append((axes, lines))
-    style.legend_below(figure, style.path_end_handles())
+        colours = [style.KERNEL_COLOURS.get(name.split(":")[0], style.BLUE) for name in settings.kernels]
+        paths = [here[here["kernel"] == name] for name in settings.kernels]
+        labelled.append((axes, _curves_with_points(axes, paths, colours)))
+    style.legend_below(figure, path_handles(settings))
     for axes, lines in labelled:
         direct_labels(axes, lines, [style.kernel_label(name) for name in settings.kernels])
     return figure
 
 
-def _panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[str, Axes]]:
-    """Two panels side by side, by loss, with one vertical axis; α and ε are in the titles."""
+def loss_panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[str, Axes]]:
+    """Return two panels side by side, by loss, with one vertical axis; α and ε are in the titles."""
     figure = style.new_figure(style.PAGE, HEIGHT)
     left, right = figure.subplots(1, 2, sharey=True)
     values = settings.model_dump()
@@ -118,17 +124,25 @@ def _panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[str, 
     for loss, axes in zip(LOSSES, (left, right), strict=True):
         axes.set_title(f"{loss} loss, {where}")
         axes.set_xlabel(style.GENERALISATION)
-        errors = frame.loc[frame["loss"] == loss, "generalisation_error"]
-        margin = 0.06 * (errors.max() - errors.min())
-        axes.set_xlim(errors.min() - margin, errors.max() + margin)
+        low, high = _extent(frame[frame["loss"] == loss], "generalisation_error")
+        margin = 0.06 * (high - low)
+        axes.set_xlim(low - margin, high + margin)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     left.set_ylabel(style.MEMORISATION)
     right.tick_params(labelleft=True)
-    left.set_ylim(0.0, 0.02 + frame["memorisation_error"].max())
+    left.set_ylim(0.0, 0.02 + _extent(frame, "memorisation_error")[1])
     return figure, {"square": left, "hinge": right}
 
 
-def _curve(axes: Axes, path: pd.DataFrame, colour: object, width: float = 1.4, markers: bool = True) -> Line2D:
+def _extent(frame: pd.DataFrame, name: str) -> tuple[float, float]:
+    """Return the smallest and the largest value of the theory and of the intervals of the runs."""
+    columns = (name, f"run_{name}", f"run_{name}_low", f"run_{name}_high")
+    values = frame[[column for column in columns if column in frame]].to_numpy()
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def draw_path(axes: Axes, path: pd.DataFrame, colour: object, width: float = 1.4, markers: bool = True) -> Line2D:
+    """Draw memorisation against generalisation error along the regularisation, with its two ends marked."""
     x, y = path["generalisation_error"].to_numpy(), path["memorisation_error"].to_numpy()
     (line,) = axes.plot(x, y, color=colour, linewidth=width)
     if markers:
@@ -136,33 +150,42 @@ def _curve(axes: Axes, path: pd.DataFrame, colour: object, width: float = 1.4, m
     return line
 
 
+def _curves_with_points(axes: Axes, paths: Sequence[pd.DataFrame], colours: Sequence[Any]) -> list[Line2D]:
+    lines = [draw_path(axes, path, colour) for path, colour in zip(paths, colours, strict=True)]
+    for path, colour in zip(paths, colours, strict=True):
+        draw_points(axes, path, colour)
+    return lines
+
+
 def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of every width, and of the kernel as width ``inf``, for the two pairs of units and loss."""
     pairs = {"square": "erf", "hinge": "relu"}
-    path = regularisation_path(settings.path_points)
+    widths = (*settings.width_ratios, None)
+    groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), widths)]
+    progress.start(len(pairs) * len(widths) + cell_count(groups, settings.repeats), "widths and runs")
+    path = with_runs(regularisation_path(settings.path_points), settings)
     tables = []
-    progress.start(len(pairs) * (len(settings.width_ratios) + 1), "widths")
     for loss, name in pairs.items():
-        for width in (*settings.width_ratios, np.inf):
+        for width in widths:
             table = errors_table(
                 loss,
                 sample_ratio=settings.sample_ratio,
                 fact_fraction=settings.fact_fraction,
                 regularisation=path,
                 kernel=name,
-                **({"width_ratio": width} if np.isfinite(width) else {}),
+                **({} if width is None else {"width_ratio": width}),
             )
-            if np.isinf(width):
-                table.insert(3, "width_ratio", width)
+            if width is None:
+                table.insert(3, "width_ratio", np.inf)
             table.insert(1, "kernel", name)
             tables.append(table)
             progress.advance(1)
-    return pd.concat(tables, ignore_index=True)
+    return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 
 
 def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
     """Draw erf units with the square loss beside ReLU units with the hinge loss."""
-    figure, panels = _panels(frame, settings)
+    figure, panels = loss_panels(frame, settings)
     widths = (*settings.width_ratios, np.inf)
     labelled = []
     for loss, axes in panels.items():
@@ -170,12 +193,11 @@ def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
         name = str(here["kernel"].iloc[0])
         axes.set_title(f"{style.kernel_label(name)} units, {axes.get_title()}")
         colours = style.shades(style.KERNEL_COLOURS[name], len(widths))
-        lines = [_curve(axes, here[here["width_ratio"] == w], c) for w, c in zip(widths, colours, strict=True)]
+        lines = _curves_with_points(axes, [here[here["width_ratio"] == width] for width in widths], colours)
         lines[-1].set_linewidth(2.2)
-        labels = [f"{width:g}" for width in settings.width_ratios] + ["kernel"]
-        labelled.append((axes, lines, labels))
+        labelled.append((axes, lines, [*(f"{width:g}" for width in settings.width_ratios), "kernel"]))
     meaning = Line2D([], [], linestyle="none", label=r"number at a curve: width per dimension $\kappa$")
-    style.legend_below(figure, [*style.path_end_handles(), meaning])
+    style.legend_below(figure, [*path_handles(settings), meaning])
     for axes, lines, labels in labelled:
         direct_labels(axes, lines, labels)
     return figure
@@ -188,6 +210,7 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
     regularisation; that of the hinge loss has the least error at the optimal regularisation.
     """
     tables = []
+    strengths = regularisation_path(settings.path_points)
     progress.start(3 * len(LOSSES), "angles")
     for loss in LOSSES:
         best = optimal_angle(
@@ -198,14 +221,15 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
         )
         choices = {"smaller": settings.smaller_angle, "best": float(best), "larger": settings.larger_angle}
         for choice, angle in choices.items():
-            tables.append(_path(settings, loss, Kernel.from_angle(angle), angle_choice=choice, kernel_angle=angle))
+            solved = Kernel.from_angle(angle)
+            tables.append(_path(settings, loss, solved, strengths, angle_choice=choice, kernel_angle=angle))
             progress.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 
 def draw_best_angle(frame: pd.DataFrame, settings: BestAngleSettings) -> Figure:
     """Draw three angles per loss; the best in the colour of the loss."""
-    figure, panels = _panels(frame, settings)
+    figure, panels = loss_panels(frame, settings)
     labelled = []
     for loss, axes in panels.items():
         here = frame[frame["loss"] == loss]
@@ -215,7 +239,7 @@ def draw_best_angle(frame: pd.DataFrame, settings: BestAngleSettings) -> Figure:
             angle = float(path["kernel_angle"].iloc[0])
             best = choice == "best"
             colour = style.LOSS_COLOURS[loss] if best else style.angle_colour(angle)
-            lines.append(_curve(axes, path, colour, 2.0 if best else 1.3))
+            lines.append(draw_path(axes, path, colour, 2.0 if best else 1.3))
             labels.append(rf"{'best angle, ' if best else ''}$\theta={angle:.2f}$")
         labelled.append((axes, lines, labels))
     style.legend_below(figure, style.path_end_handles())
@@ -247,7 +271,7 @@ def all_angles_data(settings: AllAnglesSettings, progress: Progress) -> pd.DataF
 
 def draw_all_angles(frame: pd.DataFrame, settings: AllAnglesSettings) -> Figure:
     """Draw every path in the colour of its angle, with a colour bar."""
-    figure, panels = _panels(frame, settings)
+    figure, panels = loss_panels(frame, settings)
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     scale = ScalarMappable(Normalize(0.0, np.pi / 2), style.angle_colours())
     for loss, axes in panels.items():
@@ -255,8 +279,8 @@ def draw_all_angles(frame: pd.DataFrame, settings: AllAnglesSettings) -> Figure:
         for angle in here["kernel_angle"].unique():
             path = here[here["kernel_angle"] == angle]
             if not np.isclose(angle, best, rtol=1e-12):
-                _curve(axes, path, style.angle_colour(angle), 0.8, markers=False)
-        line = _curve(axes, here[np.isclose(here["kernel_angle"], best, rtol=1e-12)], style.BLACK, 1.6)
+                draw_path(axes, path, style.angle_colour(angle), 0.8, markers=False)
+        line = draw_path(axes, here[np.isclose(here["kernel_angle"], best, rtol=1e-12)], style.BLACK, 1.6)
         line.set_dashes((4, 1.5))
     line.set_label(rf"best angle of ridge regression, $\theta_{{\mathrm{{opt}}}}={best:.3f}$")
     style.legend_below(figure, [*style.path_end_handles(), line])
