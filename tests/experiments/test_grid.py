@@ -35,6 +35,8 @@ DEMANDING = Experiment("trial.demanding", "", "", "", Procedure(Demanding, lambd
         ("flag=true,false", "flag", (True, False)),
         ("kernel=ntk-relu:3,rbf:0.5", "kernel", ("ntk-relu:3", "rbf:0.5")),
         ("label=a=b", "label", ("a=b",)),
+        ("widths=[3, 8]", "widths", ((3, 8),)),
+        ('names=["a:1", "b"]', "names", (("a:1", "b"),)),
     ],
 )
 def test_an_axis_is_read_from_its_text(text, field, values):
@@ -57,6 +59,7 @@ def test_an_axis_is_read_from_its_text(text, field, values):
         ("x=1:2:1000001", "1 to 1,000,000 values"),
         ("x=1:inf:3", "finite ends"),
         ("x=0:1:3:log", "must be positive"),
+        ("widths=[3, 8", "The list in 'widths=\\[3, 8' is not understood; write field="),
     ],
 )
 def test_a_wrong_axis_text_is_refused_with_the_right_form(text, sentence):
