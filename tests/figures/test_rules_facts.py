@@ -102,7 +102,9 @@ def test_one_relu_remembers_all_and_generalises_better_than_erf_and_linear(kerne
 
 
 def test_two_wider_is_better_and_tends_to_the_kernel():
-    frame = table(2, width_ratios=(0.5, 3.0, 1000.0), path_points=40, repeats=0)
+    frame = table(2, width_ratios=(0.5, 3.0, 1000.0), path_points=40, dimension=20, repeats=2)
+    assert frame.loc[frame["width_ratio"] == 1000.0, "run_count"].isna().all()  # too wide to run
+    assert frame.loc[frame["width_ratio"] == 3.0, "run_count"].notna().any()
     for _, here in frame.groupby("loss"):
         best = here.groupby("width_ratio")["generalisation_error"].min()
         assert best.index[-1] == np.inf
@@ -111,7 +113,7 @@ def test_two_wider_is_better_and_tends_to_the_kernel():
 
 
 def test_two_narrow_layers_cannot_fit_every_label():
-    ends = table(2, path_points=3)
+    ends = table(2, path_points=3, repeats=0)
     ends = ends[ends["regularisation"] == 0.0]
     for _, row in ends.iterrows():
         width = None if np.isinf(row["width_ratio"]) else row["width_ratio"]

@@ -58,8 +58,9 @@ class PointSettings(Settings):
 class TaskSettings(PointSettings):
     """A task of one sample ratio and fact fraction, and the runs on it.
 
-    A kernel that is not zero at zero correlation has an intercept, which the theory need not know of: its noise is of
-    relative size (1 - Dλ/μ1²)⁻²/d. With strong regularisation that is not small, so runs of such kernels end early.
+    A kernel that is not zero at zero correlation has an intercept, which the theory need not know of: the variance of
+    its noise is (1 - Dλ/μ1²)⁻²/d of that of the output, with D = V - μ*²/λ. With strong regularisation that is not
+    small, so runs of such kernels end early.
     """
 
     sample_ratio: Ratio = 2.0

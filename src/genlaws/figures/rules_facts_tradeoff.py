@@ -44,9 +44,10 @@ class KernelsSettings(TaskSettings):
 
 
 class WidthsSettings(TaskSettings):
-    """The kernel itself is drawn in addition to the widths."""
+    """The kernel itself is drawn in addition to the widths; widths beyond the widest run are drawn without runs."""
 
     width_ratios: tuple[Ratio, ...] = (0.5, 1.0, 3.0, 10.0)
+    widest_run: Ratio = 30.0
     path_points: Points = 400
 
 
@@ -161,7 +162,8 @@ def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of every width, and of the kernel as width ``inf``, for the two pairs of units and loss."""
     pairs = {"square": "erf", "hinge": "relu"}
     widths = (*settings.width_ratios, None)
-    groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), widths)]
+    run = tuple(one for one in widths if one is None or one <= settings.widest_run)
+    groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), run)]
     progress.start(len(pairs) * len(widths) + cell_count(groups, settings.repeats), "widths and runs")
     path = with_runs(regularisation_path(settings.path_points), settings)
     tables = []

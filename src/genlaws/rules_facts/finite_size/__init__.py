@@ -1,5 +1,6 @@
 """Learners of finite size: what the theory predicts in the limit, run on real draws and on the user's own data."""
 
+from genlaws.rules_facts.finite_size.extrapolation import Extrapolation, extrapolate
 from genlaws.rules_facts.finite_size.feature_layer import FeatureLayer
 from genlaws.rules_facts.finite_size.gram import Products, gram_matrix, inner_products
 from genlaws.rules_facts.finite_size.gram_numbers import GramNumbers, gram_numbers
@@ -12,6 +13,7 @@ from genlaws.rules_facts.finite_size.ridge_path import RidgePath, Spectrum, ridg
 
 __all__ = [
     "DrawProducts",
+    "Extrapolation",
     "FeatureLayer",
     "GramNumbers",
     "HingePath",
@@ -21,6 +23,7 @@ __all__ = [
     "Products",
     "RidgePath",
     "Spectrum",
+    "extrapolate",
     "gram_matrix",
     "gram_numbers",
     "hinge_path",
