@@ -13,9 +13,9 @@ from matplotlib import image
 
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
-from genlaws.figures.drawing import RESOLUTION
 from genlaws.figures.rules_facts_points import PARTS, RUN_COLUMNS
 from genlaws.figures.rules_facts_zscores import FITTED
+from genlaws.figures.writing import RESOLUTION
 from genlaws.numerics.errors import InputError
 
 FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
@@ -262,7 +262,7 @@ def test_a_failure_leaves_the_old_files_as_they_were(tmp_path, monkeypatch):
     def broken(*_):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(drawing_module, "_save", broken)
+    monkeypatch.setattr(drawing_module, "save_picture", broken)
     with pytest.raises(OSError, match="No space"):
         draw_figure("rules-facts.6", tmp_path, settings={"points": 11})
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genlaws import __version__
 from genlaws.figures.progress import Progress
 from genlaws.figures.record import Figure
 from genlaws.figures.registry import get_figure
+from genlaws.figures.writing import made_folder, save_picture, write_together
 from genlaws.numerics.arguments import one_of
 from genlaws.numerics.errors import InputError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
     from genlaws.experiments.settings import Settings
 
 
 FORMATS = ("pdf", "png", "svg")
-RESOLUTION = 300  # dots per inch of the PNG, as journals ask
 
 
 @dataclass(frozen=True)
@@ -70,12 +66,8 @@ def draw_figure(
     figure = get_figure(figure_id)
     formats = _checked_formats(formats)
     checked = figure.settings(settings)
-    folder = _folder(out_dir)
-    with tempfile.TemporaryDirectory(prefix=f".{figure.id}-", dir=folder) as work:
-        made = _write_all(figure, checked, progress, formats, Path(work))
-        paths = {kind: folder / path.name for kind, path in made.items()}
-        for kind, path in made.items():
-            os.replace(path, paths[kind])
+    folder = made_folder("out_dir", out_dir)
+    paths = write_together(folder, figure.id, lambda work: _write_all(figure, checked, progress, formats, work))
     return DrawnFigure(figure.id, figure.caption, paths)
 
 
@@ -83,14 +75,6 @@ def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
     if isinstance(formats, str):
         raise InputError(f"formats must be a list such as ['pdf', 'png']; got {formats!r}.")
     return tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in formats))
-
-
-def _folder(out_dir: str | os.PathLike[str]) -> Path:
-    folder = Path(out_dir)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"out_dir must be a folder; got {str(folder)!r}, which is a file.")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _write_all(
@@ -108,22 +92,8 @@ def _write_all(
     picture = figure.draw(frame, settings)
     for name in formats:
         made[name] = work / f"{figure.id}.{name}"
-        _save(picture, made[name], figure, name)
+        save_picture(picture, made[name], name, figure.title, figure.caption)
     return made
-
-
-def _save(picture: Picture, path: Path, figure: Figure, name: str) -> None:
-    from genlaws.figures.style import house_style  # noqa: PLC0415
-
-    maker = f"genlaws {__version__}"
-    # Without a date the same table gives the same bytes.
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"Title": figure.title, "Subject": figure.caption, "Creator": maker, "CreationDate": None},
-        "png": {"Title": figure.title, "Description": figure.caption, "Software": maker},
-        "svg": {"Title": figure.title, "Description": figure.caption, "Creator": maker, "Date": None},
-    }
-    with house_style():
-        picture.savefig(path, format=name, dpi=RESOLUTION, metadata=metadata[name])
 
 
 def _caption_text(figure: Figure, settings: Settings) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 from scipy.interpolate import PchipInterpolator
 
-from genlaws import __version__
 from genlaws.figures import style
-from genlaws.figures.drawing import RESOLUTION
 from genlaws.figures.rules_facts_tables import regularisation_path
-from genlaws.numerics.errors import InputError
+from genlaws.figures.writing import made_folder, save_picture, write_together
 from genlaws.numerics.intervals import wilson_interval
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.advice_result import Advice, Choice
@@ -265,31 +261,18 @@ def write_advice(
     dict
         Path by kind: json, csv, txt, pdf, png.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"out must be a folder; got {str(folder)!r}, which is a file.")
+    made_folder("out", folder)
     table = advice_table(advice)
     picture = draw_advice(table, title, advice.family)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{NAME}-", dir=folder) as work:
-        made = {kind: Path(work) / f"{NAME}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
+
+    def write(work: Path) -> dict[str, Path]:
+        made = {kind: work / f"{NAME}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
         made["json"].write_text(document + "\n", encoding="utf-8")
         table.to_csv(made["csv"], index=False)
         lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
         made["txt"].write_text("\n".join([title, "", CAPTION, "", *lines, ""]), encoding="utf-8")
-        _save(picture, made, title)
-        paths = {kind: folder / path.name for kind, path in made.items()}
-        for kind, path in made.items():
-            os.replace(path, paths[kind])
-    return paths
+        for kind in ("pdf", "png"):
+            save_picture(picture, made[kind], kind, title, CAPTION)
+        return made
 
-
-def _save(picture: Figure, made: Mapping[str, Path], title: str) -> None:
-    maker = f"genlaws {__version__}"
-    # Without a date the same advice gives the same bytes.
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"Title": title, "Subject": CAPTION, "Creator": maker, "CreationDate": None},
-        "png": {"Title": title, "Description": CAPTION, "Software": maker},
-    }
-    with style.house_style():
-        for kind, described in metadata.items():
-            picture.savefig(made[kind], format=kind, dpi=RESOLUTION, metadata=described)
+    return write_together(folder, NAME, write)

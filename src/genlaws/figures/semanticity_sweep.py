@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,9 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from genlaws import __version__
 from genlaws.figures import style
-from genlaws.figures.drawing import RESOLUTION
 from genlaws.figures.semanticity_front import SIMILARITY_COLOURS, front_axes, front_table, plot_front
-from genlaws.numerics.errors import InputError
+from genlaws.figures.writing import made_folder, save_picture, write_together
 from genlaws.semanticity import Front, FrontPoint
 
 NAME = "front"
@@ -74,34 +70,21 @@ def write_front(
     dict
         Path by kind: csv, txt, pdf, png.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"out must be a folder; got {str(folder)!r}, which is a file.")
+    made_folder("out", folder)
     table = front_table(found)
     for point in marked:
         table.loc[len(table)] = {"series": "marked", **vars(point)}
     picture = draw_sweep(table, title, SIMILARITY_COLOURS[str(settings["similarity"])])
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{NAME}-", dir=folder) as work:
-        made = {kind: Path(work) / f"{NAME}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
+
+    def write(work: Path) -> dict[str, Path]:
+        made = {kind: work / f"{NAME}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
         table.to_csv(made["csv"], index=False)
         made["txt"].write_text(_caption(title, settings), encoding="utf-8")
-        _save(picture, made, title)
-        paths = {kind: folder / path.name for kind, path in made.items()}
-        for kind, path in made.items():
-            os.replace(path, paths[kind])
-    return paths
+        for kind in ("pdf", "png"):
+            save_picture(picture, made[kind], kind, _one_line(title), CAPTION)
+        return made
 
-
-def _save(picture: Figure, made: Mapping[str, Path], title: str) -> None:
-    maker = f"genlaws {__version__}"
-    # Without a date the same front gives the same bytes.
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"Title": _one_line(title), "Subject": CAPTION, "Creator": maker, "CreationDate": None},
-        "png": {"Title": _one_line(title), "Description": CAPTION, "Software": maker},
-    }
-    with style.house_style():
-        for kind, described in metadata.items():
-            picture.savefig(made[kind], format=kind, dpi=RESOLUTION, metadata=described)
+    return write_together(folder, NAME, write)
 
 
 def _caption(title: str, settings: Mapping[str, object]) -> str:
