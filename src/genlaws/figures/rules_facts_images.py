@@ -149,7 +149,7 @@ def _legend(figure: Figure, frame: pd.DataFrame, settings: BandwidthSettings) ->
     """Explain the marks, and say in words what was measured."""
     mark: dict[str, Any] = {"marker": "D", "markersize": 3.5, "linestyle": "none"}
     handles = [
-        *style.path_end_handles(),
+        *style.path_end_handles((settings.smallest_regularisation, settings.largest_regularisation)),
         Line2D([], [], color=style.LOSS_COLOURS[settings.loss], label="measured best, interval", **mark),
         Line2D([], [], color=THEORY_COLOUR, label="theory's best", **mark),
     ]

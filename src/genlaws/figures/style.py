@@ -183,8 +183,14 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handletextpad=0.5, columnspacing=2.0)
 
 
-def path_end_handles() -> list[Line2D]:
-    """Return legend entries of the two markers."""
+def path_end_handles(measured: tuple[float, float] | None = None) -> list[Line2D]:
+    """Return legend entries of the two markers; `measured` names the regularisations at which runs end instead."""
+    if measured is not None:
+        low, high = (plain_power(strength) for strength in measured)
+        return [
+            Line2D([], [], label=rf"$\lambda\to0$ (measured: {low})", **ZERO_MARKER),
+            Line2D([], [], label=rf"$\lambda\to\infty$ (measured: {high})", **INFINITE_MARKER),
+        ]
     return [
         Line2D([], [], label=r"no regularisation, $\lambda\to0$", **ZERO_MARKER),
         Line2D([], [], label=r"infinite regularisation, $\lambda\to\infty$", **INFINITE_MARKER),
