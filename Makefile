@@ -8,7 +8,7 @@ FIGURES ?= rules-facts.1 rules-facts.3 semanticity.front relations.table2 relati
 VENV := .venv
 BIN  := $(VENV)/bin
 
-# One thread per process: the tests already run in $(JOBS) processes.
+# One thread per process: the tests already run in $(JOBS) processes, and small matrices gain nothing from two.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 # When two makes start at once, the second waits until the first has installed. Without flock they do not wait.
@@ -25,7 +25,7 @@ help:  ## list these targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /|/' | awk -F'|' '{ printf "  make %-6s %s\n", $$1, $$2 }'
 
 run: core  ## set up and draw the main figures (OUT=folder)
-	@$(BIN)/genlaws figure $(FIGURES) --out "$(OUT)"
+	@$(ONE_THREAD) $(BIN)/genlaws figure $(FIGURES) --out "$(OUT)"
 
 test: lint  ## set up, check the style and the types, run the whole suite (JOBS=processes)
 	@echo "Running the tests in $(JOBS) processes"
