@@ -24,8 +24,8 @@ from genlaws.figures.rules_facts_points import (
     point_handle,
     with_runs,
 )
-from genlaws.figures.rules_facts_tables import LOSSES, errors_table, regularisation_path
-from genlaws.figures.rules_facts_tradeoff import draw_path, loss_panels
+from genlaws.figures.rules_facts_tables import LOSSES, regularisation_path
+from genlaws.figures.rules_facts_tradeoff import draw_path, kernel_path, loss_panels
 from genlaws.numerics.intervals import from_standard_error
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 
@@ -66,15 +66,9 @@ def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFr
     for loss, name in names.items():
         solved = Kernel.from_name(name)
         for family, matched in KERNELS.items():
-            table = errors_table(
-                loss,
-                sample_ratio=settings.sample_ratio,
-                fact_fraction=settings.fact_fraction,
-                regularisation=strengths,
-                kernel=solved,
-            )
             about: dict[str, Any] = {"family": family, "kernel": name, "matched": matched}
-            tables.append(table.assign(**about, kernel_angle=float(solved.kernel_angle)))
+            angle = float(solved.kernel_angle)
+            tables.append(kernel_path(settings, loss, solved, strengths, **about, kernel_angle=angle))
             progress.advance(1)
     return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 

@@ -81,14 +81,15 @@ def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
     for loss in LOSSES:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
-            tables.append(_path(settings, loss, solved, strengths, kernel=name, kernel_angle=solved.kernel_angle))
+            tables.append(kernel_path(settings, loss, solved, strengths, kernel=name, kernel_angle=solved.kernel_angle))
             progress.advance(1)
     return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 
 
-def _path(
-    settings: KernelsSettings | BestAngleSettings, loss: str, solved: Kernel, strengths: Any, **columns: Any
+def kernel_path(
+    settings: TaskSettings | BestAngleSettings, loss: str, solved: Kernel, strengths: Any, **columns: Any
 ) -> pd.DataFrame:
+    """Return the errors of one kernel along the regularisations, with further columns after the loss."""
     table = errors_table(
         loss,
         sample_ratio=settings.sample_ratio,
@@ -224,7 +225,7 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
         choices = {"smaller": settings.smaller_angle, "best": float(best), "larger": settings.larger_angle}
         for choice, angle in choices.items():
             solved = Kernel.from_angle(angle)
-            tables.append(_path(settings, loss, solved, strengths, angle_choice=choice, kernel_angle=angle))
+            tables.append(kernel_path(settings, loss, solved, strengths, angle_choice=choice, kernel_angle=angle))
             progress.advance(1)
     return pd.concat(tables, ignore_index=True)
 
