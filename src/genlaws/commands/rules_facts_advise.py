@@ -194,6 +194,7 @@ def summary(advice: Advice) -> dict[str, Any]:
     from genlaws.rules_facts.advice_result import Choice
 
     def plain(name: str, value: Any) -> dict[str, Any]:
+        """Return a value, or what it is made of, under its name."""
         if isinstance(value, Estimate):
             return {name: value.value, f"{name}_interval": [value.low, value.high]}
         if isinstance(value, Choice):

@@ -266,6 +266,7 @@ def write_advice(
     picture = draw_advice(table, title, advice.family)
 
     def write(work: Path) -> dict[str, Path]:
+        """Make every file in a folder of its own."""
         made = {kind: work / f"{NAME}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
         made["json"].write_text(document + "\n", encoding="utf-8")
         table.to_csv(made["csv"], index=False)

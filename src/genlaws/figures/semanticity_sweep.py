@@ -77,6 +77,7 @@ def write_front(
     picture = draw_sweep(table, title, SIMILARITY_COLOURS[str(settings["similarity"])])
 
     def write(work: Path) -> dict[str, Path]:
+        """Make every file in a folder of its own."""
         made = {kind: work / f"{NAME}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
         table.to_csv(made["csv"], index=False)
         made["txt"].write_text(_caption(title, settings), encoding="utf-8")

@@ -7,6 +7,7 @@ labels as −1 and +1. Import them from here: the rest of the library does witho
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -40,7 +41,7 @@ KernelLike = str | Kernel | Callable[..., object] | InputKernel | None
 _Prediction = tuple[Callable[[Array], Array], int]
 
 
-class _BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What the classifiers share: two classes as signs, and outputs computed block by block."""
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -58,9 +59,9 @@ class _BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         outputs = self.decision_function(X)
         return np.asarray(self.classes_[(outputs > 0.0).astype(np.int64)])
 
+    @abstractmethod
     def _prediction(self) -> _Prediction:
         """Return the function that gives the outputs of a block, and the numbers it needs for each row."""
-        raise NotImplementedError
 
     def _training_set(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Return the inputs and the classes as signs; remember the classes."""
