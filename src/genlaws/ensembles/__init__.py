@@ -1,0 +1,34 @@
+"""Thousands of small networks trained at once, on processors or a graphics card; needs numpy and torch alone.
+
+Every network is trained as if it were alone. `train` is the door; `Perceptron` and `PairPerceptron` are networks
+differentiated by hand, `Differentiated` and `Modules` take any other.
+"""
+
+from genlaws.ensembles.batches import FreshDraws, Minibatches, WholeSet
+from genlaws.ensembles.checkpoint import Checkpoint
+from genlaws.ensembles.differentiated import Differentiated, Modules
+from genlaws.ensembles.layout import Layout, Parameter
+from genlaws.ensembles.optimisers import Adam, AdamW, Sgd
+from genlaws.ensembles.pair_perceptron import PairPerceptron
+from genlaws.ensembles.perceptron import Perceptron
+from genlaws.ensembles.result import Live, Training
+from genlaws.ensembles.training import train
+
+__all__ = [
+    "Adam",
+    "AdamW",
+    "Checkpoint",
+    "Differentiated",
+    "FreshDraws",
+    "Layout",
+    "Live",
+    "Minibatches",
+    "Modules",
+    "PairPerceptron",
+    "Parameter",
+    "Perceptron",
+    "Sgd",
+    "Training",
+    "WholeSet",
+    "train",
+]

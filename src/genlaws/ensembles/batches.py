@@ -1,0 +1,295 @@
+"""What a stack is trained on at each step: all examples, some of them, or fresh draws.
+
+A batch is a mapping from names to tensors whose first axis is the network; an axis of length 1 there means that all
+networks share it. The entry ``weight``, (networks or 1, rows), says how much each row counts, 0 for rows that are only
+there to fill the stack.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from genlaws.ensembles import streams
+from genlaws.ensembles.layout import Tensors
+
+FOREVER = sys.maxsize
+BLOCK = 64  # steps drawn at once; below some ten the calls cost more than the numbers
+WEIGHT = "weight"
+PURPOSE = 1  # of the random numbers: not those of the initial values
+
+
+class Batches(ABC):
+    """Gives the batch of each step. Between two calls of `prepare` it does so without asking the host.
+
+    Attributes
+    ----------
+    networks : int or None
+        For how many networks; none if all share the same examples.
+    """
+
+    networks: int | None = None
+
+    @abstractmethod
+    def prepare(self, step: int) -> int:
+        """Make the batches from this step on ready; return the first step for which they are not."""
+
+    @abstractmethod
+    def at(self, step: Tensor) -> Tensors:
+        """Return the batch of a step, an integer tensor without axes."""
+
+    @abstractmethod
+    def select(self, kept: Tensor) -> Batches:
+        """Return the batches of some of the networks."""
+
+    @abstractmethod
+    def to(self, device: torch.device, dtype: torch.dtype) -> Batches:
+        """Return the same batches on a device; fractions and weights in the given type."""
+
+    @abstractmethod
+    def fingerprint(self) -> int:
+        """Return a number that changes with the data."""
+
+
+class WholeSet(Batches):
+    """All examples at every step.
+
+    Parameters
+    ----------
+    examples : mapping of names to tensors of shape (networks or 1, rows, ...)
+    """
+
+    def __init__(self, examples: Mapping[str, Tensor]) -> None:
+        self.examples = check_examples(examples)
+        counts = {values.shape[0] for values in self.examples.values()} - {1}
+        self.networks = counts.pop() if counts else None
+
+    def prepare(self, step: int) -> int:
+        """Return that nothing has to be prepared, ever."""
+        return FOREVER
+
+    def at(self, step: Tensor) -> Tensors:
+        """Return all examples."""
+        return self.examples
+
+    def select(self, kept: Tensor) -> WholeSet:
+        """Return the examples of some of the networks."""
+        return WholeSet(_selected(self.examples, kept))
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> WholeSet:
+        """Return the same examples on a device."""
+        return WholeSet(_moved(self.examples, device, dtype))
+
+    def fingerprint(self) -> int:
+        """Return a checksum of the examples."""
+        return checksum(self.examples)
+
+
+class Minibatches(Batches):
+    """Some of the examples at each step, chosen for each network by its own seed.
+
+    Parameters
+    ----------
+    examples : mapping of names to tensors of shape (networks or 1, rows, ...)
+        Rows of weight 0 are never chosen; apart from that, weights count as they are.
+    batch_size : int
+    seeds : sequence of int
+        One for each network.
+    order : {"epochs", "random"}
+        Every example once in each epoch, in a new order each time, the last batch of an epoch being smaller if need
+        be; or drawn independently, with replacement.
+    """
+
+    def __init__(
+        self, examples: Mapping[str, Tensor], batch_size: int, seeds: Sequence[int], order: str = "epochs"
+    ) -> None:
+        if order not in {"epochs", "random"}:
+            raise ValueError(f"order must be epochs or random; got {order!r}.")
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
+        self.examples = check_examples(examples)
+        self.batch_size, self.seeds, self.order = int(batch_size), [int(one) for one in seeds], order
+        self.networks = len(self.seeds)
+        given = {values.shape[0] for values in self.examples.values()}
+        if not given <= {1, self.networks}:
+            raise ValueError(f"Examples must be for {self.networks} networks, one for each seed, or shared (1).")
+        rows = next(iter(self.examples.values())).shape[1]
+        device = next(iter(self.examples.values())).device
+        weight = self.examples.get(WEIGHT)
+        some = torch.ones(1, rows, device=device) if weight is None else weight
+        self._allowed = (some > 0).expand(len(self.seeds), rows)
+        self._counts = self._allowed.sum(1)
+        if bool((self._counts < 1).any()):
+            raise ValueError("Every network needs at least one example with a weight above 0.")
+        self._keys = streams.keys_of(self.seeds, device, PURPOSE)
+        self._batches_per_epoch = (self._counts + self.batch_size - 1) // self.batch_size
+        self._epoch_lengths: set[int] = set(self._batches_per_epoch.tolist())
+        # A fixed place, so that a captured graph reads what a later epoch has put there.
+        self._order = self._allowed.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+        block = BLOCK if order == "random" else 0
+        self._drawn = torch.zeros(block, len(self.seeds), self.batch_size, dtype=torch.int64, device=device)
+        self._epoch = torch.full((len(self.seeds),), -1, dtype=torch.int64, device=device)
+        self._in_order = self._order.clone()
+        self._start = self._ready = -1
+
+    def prepare(self, step: int) -> int:
+        """Shuffle where a new epoch begins, or draw the next block of steps."""
+        if self.order == "random":
+            start = step - step % BLOCK
+            if start != self._start:
+                steps = torch.arange(start, start + BLOCK, device=self._keys.device)
+                places = streams.whole_numbers(self._keys, steps, self.batch_size, self._counts)
+                self._drawn.copy_(torch.gather(self._in_order.expand(BLOCK, -1, -1), 2, places))
+                self._start = start
+            return start + BLOCK
+        epoch = step // self._batches_per_epoch
+        ready = step + min((count - step % count for count in self._epoch_lengths), default=1)
+        if self._start <= step < self._ready:
+            return ready
+        self._start, self._ready = step, ready
+        fresh = streams.permutations(self._keys, epoch, self._allowed)
+        self._order.copy_(torch.where((epoch != self._epoch)[:, None], fresh, self._order))
+        self._epoch.copy_(epoch)
+        return ready
+
+    def at(self, step: Tensor) -> Tensors:
+        """Return the rows of this step's batch."""
+        if self.order == "random":
+            chosen = self._drawn.index_select(0, (step % BLOCK).view(1)).squeeze(0)
+            return {name: _rows(values, chosen) for name, values in self.examples.items()}
+        first = (step % self._batches_per_epoch) * self.batch_size
+        places = first[:, None] + torch.arange(self.batch_size, device=first.device)
+        there = places < self._counts[:, None]
+        chosen = torch.gather(self._order, 1, torch.where(there, places, 0))
+        batch = {name: _rows(values, chosen) for name, values in self.examples.items()}
+        weight = batch.get(WEIGHT)
+        kind = next((one.dtype for one in batch.values() if one.is_floating_point()), torch.get_default_dtype())
+        batch[WEIGHT] = there.to(kind) if weight is None else weight * there
+        return batch
+
+    def select(self, kept: Tensor) -> Minibatches:
+        """Return the batches of some of the networks."""
+        seeds = [self.seeds[place] for place in kept.tolist()]
+        return Minibatches(_selected(self.examples, kept), self.batch_size, seeds, self.order)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> Minibatches:
+        """Return the same batches on a device."""
+        return Minibatches(_moved(self.examples, device, dtype), self.batch_size, self.seeds, self.order)
+
+    def fingerprint(self) -> int:
+        """Return a checksum of the examples and of how batches are made."""
+        return zlib.crc32(repr((self.batch_size, self.seeds, self.order)).encode(), checksum(self.examples))
+
+
+Draw = Callable[[Tensor, Tensor], Tensors]
+
+
+class FreshDraws(Batches):
+    """A new random batch at each step, for tasks that can be drawn without end.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(keys, steps)``, of shapes (networks,) and (steps,), returns tensors of shape (steps, networks, ...). It
+        uses the functions of `streams`, so that what a network sees depends on its seed and the step alone.
+    seeds : sequence of int
+    device : torch.device
+    dtype : torch.dtype, optional
+        Of fractions and weights; as they are drawn if left out. `train` puts its own.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        self.draw, self.seeds = draw, [int(one) for one in seeds]
+        self.device, self.dtype, self.networks = torch.device(device), dtype, len(self.seeds)
+        self._keys = streams.keys_of(self.seeds, self.device, PURPOSE)
+        self._block: Tensors = {}
+        self._start = -1
+
+    def prepare(self, step: int) -> int:
+        """Draw the block of steps this one lies in."""
+        start = step - step % BLOCK
+        if start == self._start:
+            return start + BLOCK
+        self._start = start
+        drawn = self.draw(self._keys, torch.arange(start, start + BLOCK, device=self.device))
+        if self.dtype is not None:
+            drawn = _moved(drawn, self.device, self.dtype)
+        if not self._block:
+            # Memory of its own: what was drawn may be a view, or share numbers that a later block must not share.
+            self._block = {name: one.clone(memory_format=torch.contiguous_format) for name, one in drawn.items()}
+        else:
+            for name, values in drawn.items():
+                self._block[name].copy_(values)
+        return start + BLOCK
+
+    def at(self, step: Tensor) -> Tensors:
+        """Return this step's draw."""
+        place = (step % BLOCK).view(1)
+        return {name: values.index_select(0, place).squeeze(0) for name, values in self._block.items()}
+
+    def select(self, kept: Tensor) -> FreshDraws:
+        """Return the draws of some of the networks."""
+        return FreshDraws(self.draw, [self.seeds[place] for place in kept.tolist()], self.device, self.dtype)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> FreshDraws:
+        """Return the same draws on a device."""
+        return FreshDraws(self.draw, self.seeds, device, dtype)
+
+    def fingerprint(self) -> int:
+        """Return a checksum of the seeds and of the first draw."""
+        first = self.draw(self._keys, torch.zeros(1, dtype=torch.int64, device=self.device))
+        return zlib.crc32(repr(self.seeds).encode(), checksum(first))
+
+
+def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
+    """Return examples as a plain dictionary, or say what is wrong with their shapes."""
+    plain = dict(examples)
+    if not plain:
+        raise ValueError("There are no examples.")
+    shapes = {name: tuple(values.shape[:2]) for name, values in plain.items()}
+    if any(len(shape) < 2 for shape in shapes.values()) or len({rows for _, rows in shapes.values()}) > 1:
+        raise ValueError(f"Examples must have the shape (networks or 1, rows, ...) with the same rows; got {shapes}.")
+    networks = {count for count, _ in shapes.values() if count != 1}
+    if len(networks) > 1:
+        raise ValueError(f"Examples must be for the same number of networks, or shared (1); got {shapes}.")
+    return plain
+
+
+def checksum(tensors: Mapping[str, Tensor]) -> int:
+    """Return a checksum of names, shapes and bytes."""
+    total = 0
+    for name in sorted(tensors):
+        values = tensors[name].detach().cpu().contiguous()
+        total = zlib.crc32(f"{name}{tuple(values.shape)}{values.dtype}".encode(), total)
+        total = zlib.crc32(values.numpy().tobytes(), total)
+    return total
+
+
+def _rows(values: Tensor, chosen: Tensor) -> Tensor:
+    """Return the chosen rows, (networks, batch), of examples that may be shared."""
+    if values.shape[0] == 1:
+        return values[0][chosen]
+    index = chosen.reshape(*chosen.shape, *[1] * (values.ndim - 2)).expand(*chosen.shape, *values.shape[2:])
+    return torch.gather(values, 1, index)
+
+
+def _selected(examples: Tensors, kept: Tensor) -> Tensors:
+    return {name: values if values.shape[0] == 1 else values[kept] for name, values in examples.items()}
+
+
+def _moved(examples: Tensors, device: torch.device, dtype: torch.dtype) -> Tensors:
+    return {
+        name: values.to(device, dtype if values.is_floating_point() or name == WEIGHT else values.dtype)
+        for name, values in examples.items()
+    }

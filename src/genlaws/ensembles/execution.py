@@ -1,0 +1,118 @@
+"""Ways to make many updates: one call after the other, a captured CUDA graph, or the architecture's fused kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+
+from genlaws.ensembles.fused import fused_fits, fused_update
+from genlaws.ensembles.stack import Stack
+
+PATHS = ("auto", "eager", "graph", "fused")
+WARM_UP = 3  # updates before a capture: libraries set themselves up in the first ones
+
+
+class Execution(Protocol):
+    """Makes updates of a stack."""
+
+    name: str
+
+    def advance(self, stack: Stack, until: int) -> None:
+        """Make updates until so many have been made in all."""
+
+
+def advance_by(stack: Stack, until: int, some_updates: Callable[[int], None]) -> None:
+    """Make updates with a function that makes a given number of them, preparing batches in between."""
+    while stack.made < until:
+        ready = stack.batches.prepare(stack.made)
+        count = min(ready, until) - stack.made
+        some_updates(count)
+        stack.made += count
+
+
+class Eager:
+    """One call after the other; the path the others are compared with."""
+
+    name = "eager"
+
+    def advance(self, stack: Stack, until: int) -> None:
+        """Make updates until so many have been made in all."""
+
+        def some(count: int) -> None:
+            """Make so many updates."""
+            for _ in range(count):
+                stack.update()
+
+        advance_by(stack, until, some)
+
+
+class Graph:
+    """One captured CUDA graph, replayed; captured again when the stack has changed its size.
+
+    Parameters
+    ----------
+    update : callable
+        What is captured: one update of a stack.
+    """
+
+    name = "graph"
+
+    def __init__(self, update: Callable[[Stack], None] = Stack.update) -> None:
+        self._update = update
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._rows: torch.Tensor | None = None
+
+    def advance(self, stack: Stack, until: int) -> None:
+        """Make updates until so many have been made in all."""
+
+        def some(count: int) -> None:
+            """Make so many updates."""
+            if self._graph is None or self._rows is not stack.rows:
+                self._capture(stack)
+            assert self._graph is not None
+            for _ in range(count):
+                self._graph.replay()
+
+        advance_by(stack, until, some)
+
+    def _capture(self, stack: Stack) -> None:
+        """Record one update; the updates made to warm up are undone."""
+        self._graph = None
+        state = [stack.rows, *stack.moments, stack.loss, stack.step]
+        before = [one.clone() for one in state]
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UP):
+                self._update(stack)
+        torch.cuda.current_stream().wait_stream(side)
+        for one, old in zip(state, before, strict=True):
+            one.copy_(old)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._update(stack)
+        self._graph, self._rows = graph, stack.rows
+
+
+class Fused(Graph):
+    """A captured graph of Triton kernels that do loss, gradient and optimiser in a few launches."""
+
+    name = "fused"
+
+    def __init__(self) -> None:
+        super().__init__(fused_update)
+
+
+def execution(path: str, stack: Stack) -> Execution:
+    """Return the way to compute: the one named, or a graph on a card and one call after the other elsewhere."""
+    if path not in PATHS:
+        raise ValueError(f"path must be one of {', '.join(PATHS)}; got {path!r}.")
+    if path == "eager" or (path == "auto" and not stack.rows.is_cuda):
+        return Eager()
+    if not stack.rows.is_cuda:
+        raise ValueError(f"The path {path!r} needs a CUDA device; this stack is on {stack.rows.device}.")
+    if path == "fused" and not fused_fits(stack):
+        raise ValueError("There is no fused kernel for this network, or no Triton here; use the path 'graph'.")
+    return Fused() if path == "fused" else Graph()

@@ -1,0 +1,33 @@
+"""One update of a stack by Triton kernels, where there is a kernel for its network."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import torch
+
+from genlaws.ensembles.optimisers import Adam
+from genlaws.ensembles.pair_perceptron import PairPerceptron
+from genlaws.ensembles.stack import Stack
+
+
+def fused_fits(stack: Stack) -> bool:
+    """Return whether a stack can be updated by the kernels: networks on pairs of moderate size, in single precision."""
+    network = stack.architecture
+    if not isinstance(network, PairPerceptron) or stack.rows.dtype != torch.float32 or find_spec("triton") is None:
+        return False
+    from genlaws.ensembles.fused_pairs import fused_pairs_fit  # noqa: PLC0415
+
+    return fused_pairs_fit(network)
+
+
+def fused_update(stack: Stack) -> None:
+    """Make one update of every network, as `Stack.update` does; optimisers other than Adam and AdamW are torch's."""
+    from genlaws.ensembles.fused_adam import fused_adam  # noqa: PLC0415
+    from genlaws.ensembles.fused_pairs import fused_loss_and_gradient  # noqa: PLC0415
+
+    network = stack.architecture
+    assert isinstance(network, PairPerceptron)
+    batch = stack.batches.at(stack.step)
+    stack.loss.copy_(fused_loss_and_gradient(network, stack.rows, batch, stack.gradient))
+    stack.optimise(fused_adam if isinstance(stack.optimiser, Adam) else None)

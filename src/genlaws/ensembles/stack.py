@@ -1,0 +1,100 @@
+"""The state of a stack of networks, and one update of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from genlaws.ensembles.architecture import Architecture, Workspace
+from genlaws.ensembles.batches import Batches
+from genlaws.ensembles.optimisers import Optimiser, Portion, Rates
+from genlaws.ensembles.result import NEVER, Live
+
+# Does what the optimiser's `update` does: optimiser, part, rates, count of updates.
+Kernel = Callable[[Any, Portion, Rates, Tensor], None]
+
+
+class Stack:
+    """Networks that are trained together.
+
+    Parameters
+    ----------
+    architecture, optimiser, batches
+    rows : tensor of shape (networks, size)
+        The parameters; changed in place by `update`.
+    rates : list of Rates
+        One for each trained part.
+    """
+
+    def __init__(
+        self, architecture: Architecture, optimiser: Optimiser, batches: Batches, rows: Tensor, rates: list[Rates]
+    ) -> None:
+        self.architecture, self.optimiser = architecture, optimiser
+        self.batches, self.rates = batches, rates
+        self.rows = rows
+        self.moments = [torch.zeros_like(rows) for _ in optimiser.moments]
+        self.number = torch.arange(len(rows), device=rows.device)
+        self.loss = torch.full((len(rows),), torch.nan, dtype=rows.dtype, device=rows.device)
+        self.failed = torch.full((len(rows),), NEVER, dtype=torch.int64, device=rows.device)
+        # Counted on the device as well, so that a captured graph needs no word from the host.
+        self.step = torch.zeros((), dtype=torch.int64, device=rows.device)
+        self.made = 0
+        self.space = Workspace()
+        self._share_memory()
+
+    def _share_memory(self) -> None:
+        """Make the views and the memory that depend on the number of networks."""
+        layout = self.architecture.layout
+        self.gradient = torch.zeros_like(self.rows)
+        self.spare = torch.empty_like(self.rows)
+        self.values = layout.views(self.rows)
+        self.gradients = layout.views(self.gradient)
+        self.space.clear()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def update(self) -> None:
+        """Make one update of every network. Asks nothing of the host, so it can be captured in a graph."""
+        batch = self.batches.at(self.step)
+        self.loss.copy_(self.architecture.loss_and_gradient(self.values, batch, self.gradients, self.space))
+        self.optimise()
+
+    def optimise(self, kernel: Kernel | None = None) -> None:
+        """Count one update and let the optimiser make it, or a kernel in the optimiser's place."""
+        self.step.add_(1)
+        count = self.step.to(torch.float64)
+        for rates in self.rates:
+            own = rates.columns
+            moments = [one[:, own] for one in self.moments]
+            part = Portion(self.rows[:, own], self.gradient[:, own], moments, self.spare[:, own])
+            if kernel is None:
+                self.optimiser.update(part, rates, count)
+            else:
+                kernel(self.optimiser, part, rates, count)
+
+    def mark_broken(self) -> None:
+        """Note which networks have parameters that are not finite, without asking the host."""
+        broken = ~self.rows.isfinite().all(1)
+        self.failed = torch.where(broken & (self.failed == NEVER), self.step, self.failed)
+
+    def live(self) -> Live:
+        """Return the networks as they are now, for measuring."""
+        return Live(self.values, self.number, self.loss, self.made)
+
+    def keep(self, kept: Tensor) -> None:
+        """Leave some networks in the stack, by their places, and drop the others."""
+        self.rows = self.rows[kept].clone()
+        self.moments = [one[kept].clone() for one in self.moments]
+        self.number, self.failed, self.loss = self.number[kept], self.failed[kept], self.loss[kept].clone()
+        self.rates = [one.select(kept) for one in self.rates]
+        self.batches = self.batches.select(kept)
+        self._share_memory()
+
+    def go_to(self, made: int) -> None:
+        """Set the count of updates, when a run goes on from a checkpoint."""
+        self.made = made
+        self.step.fill_(made)

@@ -1,0 +1,243 @@
+"""Train a stack of networks: one call from seeds to measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genlaws.ensembles import checkpoint as saving
+from genlaws.ensembles.architecture import Architecture
+from genlaws.ensembles.batches import Batches, checksum
+from genlaws.ensembles.checkpoint import Checkpoint, Progress, described, fingerprint_of
+from genlaws.ensembles.execution import Execution, execution
+from genlaws.ensembles.layout import Layout, PerPart, Tensors, per_network
+from genlaws.ensembles.optimisers import Adam, Optimiser, rates_of
+from genlaws.ensembles.result import NEVER, Live, Log, Training, describe
+from genlaws.ensembles.stack import Stack
+
+Measure = Callable[[Live], Tensors]
+
+Criterion = Callable[[Tensors], Tensor]
+
+DTYPES = (torch.float32, torch.float64)
+
+
+def train(
+    architecture: Architecture,
+    batches: Batches,
+    *,
+    seeds: Sequence[int] | Mapping[str, Sequence[int]],
+    steps: int,
+    optimiser: Optimiser | None = None,
+    learning_rate: PerPart = 1e-3,
+    weight_decay: PerPart = 0.0,
+    initial_scale: PerPart = 1.0,
+    start: Tensor | None = None,
+    log_at: Sequence[int] = (),
+    measure: Measure | None = None,
+    finished: Criterion | None = None,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    path: str = "auto",
+    checkpoint: Checkpoint | None = None,
+) -> Training:
+    """Train many networks of one architecture at once.
+
+    Every network is trained as if it were alone: its initial values and batches come from its own seed, and its
+    numbers do not depend on the other networks beyond rounding.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    batches : Batches
+        What is learned, for as many networks as there are seeds.
+    seeds : sequence of int, or mapping from each part to one
+        Of the initial values, one for each network.
+    steps : int
+        Updates of each network.
+    optimiser : Optimiser
+        `Adam`, `AdamW` or `Sgd`; Adam with its usual settings if left out.
+    learning_rate, weight_decay, initial_scale : per part
+        A number, one for each network, or a mapping from part to either.
+    start : tensor of shape (networks, size), optional
+        Initial rows in place of drawn ones, as for fine-tuning; the seeds then serve for nothing but their number, and
+        there is no initial scale.
+    log_at : sequence of int
+        After how many updates to measure. The device is not made to wait, unless there is a criterion.
+    measure : callable, optional
+        What to measure: from the networks in the stack to numbers by name, (networks, ...). The loss is measured if
+        this is left out.
+    finished : callable, optional
+        When a network is done: from what was measured to truth values, (networks,). It then leaves the stack, and the
+        others go on in a smaller one.
+    device, dtype : torch device and float32 or float64
+    path : {"auto", "eager", "graph", "fused"}
+        How to compute. They agree within rounding; see the page on ensembles for the measured tolerance.
+    checkpoint : Checkpoint, optional
+        Save the training every so often, and go on from there if the file exists. On the same device the result is
+        the same bit for bit. The file is removed in the end.
+
+    Returns
+    -------
+    Training
+    """
+    plan = _Plan(architecture, sorted({int(one) for one in log_at}), steps, measure or _loss, finished)
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
+    layout, place = architecture.layout, _usable(device)
+    drawn = layout.start(seeds, initial_scale) if start is None else _given(start, seeds, initial_scale, layout)
+    rows = drawn.to(place, dtype, copy=True)
+    count = len(rows)
+    if batches.networks not in {None, count}:
+        raise ValueError(f"There are batches for {batches.networks} networks and seeds for {count}.")
+    lr = per_network(learning_rate, "learning_rate", layout.trained_parts, count, layout.parts)
+    decay = per_network(weight_decay, "weight_decay", layout.trained_parts, count, layout.parts)
+    moved = batches.to(place, dtype)
+    stack = Stack(architecture, optimiser or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
+    chosen = execution(path, stack)
+    progress = Progress(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
+    keeper = None
+    if checkpoint is not None:
+        mark = fingerprint_of(
+            layout=layout.parameters,
+            architecture=described(architecture),
+            optimiser=stack.optimiser,
+            rate=lr,
+            decay=decay,
+            steps=steps,
+            logs=plan.log_at,
+            start=checksum({"rows": rows}),
+            data=moved.fingerprint(),
+            dtype=str(dtype),
+            path=chosen.name,
+        )
+        keeper = _Keeper(checkpoint, mark, len(plan.log_at))
+        keeper.load(stack, progress)
+    _run(plan, stack, chosen, progress, keeper)
+    if checkpoint is not None:
+        checkpoint.remove()
+    progress.log.collect(len(plan.log_at))
+    return Training(
+        progress.rows,
+        layout,
+        np.array(plan.log_at, dtype=np.int64),
+        progress.log.arrays,
+        progress.updates,
+        progress.finished_at,
+        progress.failed_at,
+        describe(progress.rows, chosen.name),
+    )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    architecture: Architecture
+    log_at: list[int]
+    steps: int
+    measure: Measure
+    finished: Criterion | None
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            raise ValueError(f"steps must not be negative; got {self.steps}.")
+        if self.log_at and not 0 <= self.log_at[0] <= self.log_at[-1] <= self.steps:
+            raise ValueError(
+                f"log_at must lie between 0 and steps = {self.steps}; got {self.log_at[0]} to {self.log_at[-1]}."
+            )
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    checkpoint: Checkpoint
+    fingerprint: str
+    expected_logs: int
+
+    def load(self, stack: Stack, progress: Progress) -> None:
+        """Go on from the checkpoint, if there is one."""
+        saving.load(self.checkpoint, self.fingerprint, stack, progress)
+
+    def save(self, stack: Stack, progress: Progress) -> None:
+        """Write the checkpoint."""
+        saving.save(self.checkpoint, self.fingerprint, stack, progress, self.expected_logs)
+
+
+def _usable(device: torch.device | str) -> torch.device:
+    """Return a device, or say that torch has none of this name here."""
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError, TypeError):
+        raise ValueError(f"device must be one that torch can use here, such as cpu; got {str(device)!r}.") from None
+    return place
+
+
+def _given(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Tensor:
+    """Return initial rows that were given, or say what does not go with them."""
+    count = len(next(iter(seeds.values())) if isinstance(seeds, Mapping) else seeds)
+    if start.shape != (count, layout.size):
+        raise ValueError(f"start must have the shape {(count, layout.size)}; got {tuple(start.shape)}.")
+    if isinstance(scale, Mapping) or np.any(np.asarray(scale) != 1.0):
+        raise ValueError("initial_scale belongs to initial values that are drawn; scale start itself.")
+    return start
+
+
+def _loss(live: Live) -> Tensors:
+    """Measure the loss of the last update."""
+    return {"loss": live.loss}
+
+
+def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, keeper: _Keeper | None) -> None:
+    """Make all updates, stopping where something is measured or saved."""
+    to_log = set(plan.log_at[len(progress.log.steps) :])
+    to_save = set(range(keeper.checkpoint.every, plan.steps, keeper.checkpoint.every)) if keeper else set()
+    for stop in sorted({*to_log, *to_save, plan.steps}):
+        if stop < stack.made or not len(stack):
+            continue
+        way.advance(stack, stop)
+        if stop in to_log or stop == plan.steps:
+            # Not where something is only saved: what is found must not depend on how often that is.
+            stack.mark_broken()
+        if stop in to_log:
+            _measure(plan, stack, progress)
+        if keeper is not None and stop in to_save:
+            keeper.save(stack, progress)
+    _leave(stack, progress, torch.ones(len(stack), dtype=torch.bool, device=stack.rows.device))
+
+
+def _measure(plan: _Plan, stack: Stack, progress: Progress) -> None:
+    """Log the measurements; if there is a criterion, networks that meet it or are broken leave the stack."""
+    measured = plan.measure(stack.live())
+    sound = stack.failed == NEVER
+    progress.log.add(stack.made, stack.number, {name: _only(sound, one) for name, one in measured.items()})
+    if not stack.rows.is_cuda:
+        # There is no device to wait for, and thousands of small tensors would leave holes in the memory.
+        progress.log.collect(len(plan.log_at))
+    if plan.finished is None:
+        return
+    done = plan.finished(measured) & sound
+    progress.finished_at[stack.number[done].cpu().numpy()] = stack.made
+    going = done | ~sound
+    if bool(going.any()):
+        _leave(stack, progress, going)
+        stack.keep((~going).nonzero().squeeze(1))
+
+
+def _only(sound: Tensor, measured: Tensor) -> Tensor:
+    """Return measurements with NaN for broken networks; a measurement of theirs may look like a number."""
+    shaped = sound.reshape(-1, *[1] * (measured.ndim - 1))
+    values = measured if measured.is_floating_point() else measured.to(torch.float64)
+    return torch.where(shaped, values, torch.nan)
+
+
+def _leave(stack: Stack, progress: Progress, going: Tensor) -> None:
+    """Write down the parameters of networks that leave."""
+    number = stack.number[going]
+    progress.rows[number] = stack.rows[going]
+    places = number.cpu().numpy()
+    progress.updates[places] = stack.made
+    progress.failed_at[places] = stack.failed[going].cpu().numpy()
