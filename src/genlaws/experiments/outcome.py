@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from genlaws.experiments.experiment import Procedure, Result, load_procedure
+from genlaws.experiments.halfway import working_in
 from genlaws.experiments.settings import Settings
 from genlaws.numerics.errors import ConvergenceError
 
@@ -35,11 +36,14 @@ class Task:
     procedure : str or Procedure
     settings : tuple of Settings
     seeds : tuple of int
+    halfway : str
+        Folder for unfinished work, or nothing.
     """
 
     procedure: str | Procedure
     settings: tuple[Settings, ...]
     seeds: tuple[int, ...]
+    halfway: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ def compute(task: Task) -> list[Outcome]:
     start = time.perf_counter()
     try:
         procedure = load_procedure(task.procedure)
-        results = [_plain_result(result) for result in procedure.compute(task.settings, task.seeds)]
+        with working_in(task.halfway):
+            results = [_plain_result(result) for result in procedure.compute(task.settings, task.seeds)]
     except (Exception, SystemExit) as raised:  # whatever the experiment raises is recorded with its cell
         error = f"{type(raised).__name__}: {raised}"
         return failed(task, error, time.perf_counter() - start, traceback.format_exc())

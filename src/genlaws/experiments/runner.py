@@ -9,12 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from genlaws.experiments.engines import Engine, InProcess
 from genlaws.experiments.experiment import Result
 from genlaws.experiments.grid import Cell, Sweep
+from genlaws.experiments.halfway import folder_for, forget
 from genlaws.experiments.outcome import SweepStoppedError, Task, split_result, utc_now
 from genlaws.experiments.store import Store
 from genlaws.experiments.tables import row_of
@@ -204,13 +206,19 @@ class _Run:
                 self.sweep.experiment.procedure,
                 tuple(cell.settings for cell in missing),
                 tuple(cell.seed for cell in missing),
+                str(self._halfway(missing)),
             )
+
+    def _halfway(self, cells: list[Cell]) -> Path:
+        """Return the folder for unfinished work on these cells."""
+        return folder_for(self.store.folder, (cell.key for cell in cells))
 
     def _one_pass(self, workers: Engine, tasks: Iterator[Task]) -> None:
         for number, outcomes in workers.results(tasks):
             cells, attempts = self._out.pop(number)
             with self.guard.undisturbed():
                 self.store.commit(cells, outcomes)
+                forget(self._halfway(cells))
             error = outcomes[0].error
             if error is None:
                 self.computed += len(cells)
