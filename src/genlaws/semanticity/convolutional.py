@@ -1,0 +1,255 @@
+r"""Fine-tune extractors of features on classes and on how far the classes are apart, and test what they make of images.
+
+The loss of a network is a mean of two,
+
+.. math:: (1-w)\,\mathrm{CE} + w\,\Big\langle\Big(\frac{|z_i-z_j|}{\max_{kl}|z_k-z_l|} -
+    \frac{D_{c_ic_j}}{\max_{kl}D_{c_kc_l}}\Big)^2\Big\rangle_{i<j},
+
+cross-entropy of a linear layer on the features :math:`z`, and the mismatch over all pairs of a batch between distances
+of features and distances :math:`D` of classes :math:`c`, each divided by its largest in the batch.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn import functional
+
+from genlaws.ensembles import Checkpoint, Minibatches, Modules, train
+from genlaws.numerics.arguments import Array, fraction, positive, scalar, whole_number
+from genlaws.numerics.errors import InputError
+from genlaws.semanticity.class_trees import class_distances
+from genlaws.semanticity.extractors import NETWORKS, build_extractor, feature_width
+from genlaws.semanticity.fine_tuned import FineTuned, measure_networks
+from genlaws.semanticity.labelled_images import LabelledImages, load_images
+from genlaws.semanticity.pretrained import load_extractor
+
+FROZEN, HEAD, EXTRACTOR = "frozen", "head", "extractor"
+
+
+def fine_tune(
+    extractor: str | os.PathLike[str] | nn.Module,
+    data: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabelledImages,
+    *,
+    distances: ArrayLike | None = None,
+    tree: str | os.PathLike[str] | None = None,
+    leaf_names: Mapping[str, str] | None = None,
+    similarity_weight: float | Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    seeds: Sequence[int] = (0,),
+    epochs: int = 10,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    most_stimuli: int = 600,
+    device: str = "cpu",
+    path: str = "auto",
+    checkpoint: Checkpoint | None = None,
+) -> FineTuned:
+    r"""Fine-tune one network for each similarity weight and seed, and measure each on held-out images.
+
+    Networks of one seed start alike and see the same batches, so that what the weight does can be told seed by seed.
+
+    Parameters
+    ----------
+    extractor : {"small", "resnet"}, str, path or torch module
+        Networks of these two names start from random weights of their seed. Any other name is given to
+        :func:`~genlaws.semanticity.pretrained.load_extractor`. A module, from images (N, channels, height, width) to
+        features, starts from the weights it has; it is never changed, parameters that need no gradient stay as they
+        are, and its dropout is switched off. Its output layer is new for each seed.
+    data : str, path, pair of arrays, or LabelledImages
+        See :func:`~genlaws.semanticity.labelled_images.load_images`.
+    distances : array_like of shape (classes, classes), optional
+        Between classes, in the order of their names; or else:
+    tree, leaf_names : see :func:`~genlaws.semanticity.class_trees.distances_in_tree`
+        If neither is given, the tree comes from clustering the means of the classes' training images.
+    similarity_weight : float in [0, 1], or several
+        :math:`w` of the loss.
+    seeds : sequence of int
+    epochs : int
+        Every training image once in each, but for some chosen by the seed that would not fill a batch.
+    batch_size : int
+    learning_rate : float
+        Of Adam.
+    most_stimuli : int
+        Held-out images that the tests are made on, the same for all networks; all of them if there are no more.
+        Accuracies rest on all held-out images.
+    device, path, checkpoint :
+        See ``genlaws.ensembles.train``.
+
+    References
+    ----------
+    :cite:p:`nurisso2026`, convolutional network. The means over pairs and the tests over all triples are exact here.
+    """
+    images = load_images(data)
+    truth = class_distances(
+        images.images, images.classes, images.class_names, distances=distances, tree=tree, leaf_names=leaf_names
+    )
+    weights = np.atleast_1d(fraction("similarity_weight", similarity_weight))
+    if weights.ndim > 1 or not weights.size or len(np.unique(weights)) < weights.size:
+        raise InputError(f"similarity_weight must be one number or several different ones; got {similarity_weight!r}.")
+    plan = _Plan(
+        weights=np.repeat(weights, len(seeds := _whole_numbers(seeds))),
+        seeds=seeds * len(weights),
+        epochs=whole_number("epochs", epochs),
+        batch_size=whole_number("batch_size", batch_size, at_least=2, at_most=len(images.images)),
+        learning_rate=float(scalar("learning_rate", positive("learning_rate", learning_rate))),
+        device=_device(device),
+    )
+    stimuli = whole_number("most_stimuli", most_stimuli, at_least=3)
+    networks = _networks(extractor, images, plan.seeds)
+    architecture = Modules(networks[0].to(plan.device).train(), _loss, part_of=_part_of(networks[0]))
+    batches = _batches(images, truth, plan)
+    rates = {part: 0.0 if part == FROZEN else plan.learning_rate for part in architecture.layout.parts}
+    training = train(
+        architecture,
+        batches,
+        seeds=plan.seeds,
+        steps=plan.epochs * (len(images.images) // plan.batch_size),
+        learning_rate=rates,
+        start=architecture.rows(networks),
+        device=plan.device,
+        path=path,
+        checkpoint=checkpoint,
+    )
+    return measure_networks(
+        architecture,
+        training,
+        images,
+        truth,
+        similarity_weight=plan.weights,
+        seeds=plan.seeds,
+        most_stimuli=stimuli,
+    )
+
+
+def distance_mismatch(features: Tensor, distances: Tensor) -> Tensor:
+    """Return the mean squared mismatch of a batch, a tensor without axes.
+
+    Parameters
+    ----------
+    features : tensor of shape (rows, width)
+    distances : tensor of shape (rows, rows)
+        Between the classes of the rows.
+
+    Notes
+    -----
+    The gradient goes through the largest distance too. A batch of one class, or of features all alike, is not divided.
+    """
+    first, second = torch.triu_indices(len(features), len(features), 1, device=features.device)
+    apart, wanted = functional.pdist(features), distances[first, second]
+    smallest = torch.finfo(features.dtype).tiny
+    scaled = apart / apart.max().clamp_min(smallest) - wanted / wanted.max().clamp_min(smallest)
+    return scaled.square().mean()
+
+
+class WithHead(nn.Module):
+    """An extractor and a linear layer from its features to scores of the classes."""
+
+    def __init__(self, extractor: nn.Module, width: int, class_count: int) -> None:
+        super().__init__()
+        self.extractor, self.head = extractor, nn.Linear(width, class_count)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Return features and scores."""
+        features = self.extractor(images).flatten(1)
+        return features, self.head(features)
+
+
+def _loss(call: Callable[..., Any], batch: dict[str, Tensor]) -> Tensor:
+    """Return the loss of one network on its batch."""
+    features, scores = call(batch["images"])
+    w, classes = batch["similarity_weight"][0], batch["classes"]
+    between = batch["distances"].index_select(1, classes)
+    return (1.0 - w) * functional.cross_entropy(scores, classes) + w * distance_mismatch(features, between)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How to train; weights and seeds are those of each network."""
+
+    weights: Array
+    seeds: list[int]
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    device: torch.device
+
+
+def _whole_numbers(seeds: object) -> list[int]:
+    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str) or not len(seeds):
+        raise InputError(f"seeds must be a sequence of whole numbers, at least one; got {seeds!r}.")
+    found = [whole_number("seeds", one) for one in seeds]
+    if len(set(found)) < len(found):
+        raise InputError(f"seeds must differ from each other; got {found}.")
+    return found
+
+
+def _device(name: object) -> torch.device:
+    try:
+        device: torch.device = torch.device(name)  # type: ignore[call-overload]
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
+        raise InputError(f"device must be cpu, cuda or another device that torch finds here; got {name!r}.") from None
+    return device
+
+
+def _networks(extractor: Any, images: LabelledImages, seeds: list[int]) -> list[nn.Module]:
+    """Return the networks as they start: extractors from names by their seed, others as they are, heads by their seed.
+
+    Torch's own generator is left as it was.
+    """
+    some = torch.from_numpy(images.images[:2])
+    named = isinstance(extractor, str) and extractor in NETWORKS
+    given = None if named else _given(extractor)
+    networks: list[nn.Module] = []
+    with torch.random.fork_rng(devices=[]):
+        for seed in seeds:
+            torch.manual_seed(seed)
+            own = copy.deepcopy(given) if given is not None else build_extractor(extractor, some.shape[1])
+            networks.append(WithHead(own, feature_width(own, some), len(images.class_names)))
+    return networks
+
+
+def _given(extractor: Any) -> nn.Module:
+    """Return a copy of a user's module, or a loaded one, in single precision and without dropout."""
+    if not isinstance(extractor, nn.Module):
+        if not isinstance(extractor, str | os.PathLike):
+            raise InputError(
+                f"extractor must be {', '.join(NETWORKS)}, a source of a trained network or a torch module; "
+                f"got {type(extractor).__name__}."
+            )
+        extractor = load_extractor(extractor)
+    own: nn.Module = copy.deepcopy(extractor).cpu().float()
+    for part in own.modules():
+        if isinstance(part, nn.modules.dropout._DropoutNd):
+            part.p = 0.0
+    return own
+
+
+def _part_of(network: nn.Module) -> Callable[[str], str]:
+    """Return the function from a parameter's name to its part; those that need no gradient stay as they are."""
+    still = {name for name, one in network.named_parameters() if not one.requires_grad}
+    return lambda name: FROZEN if name in still else HEAD if name.startswith("head.") else EXTRACTOR
+
+
+def _batches(images: LabelledImages, truth: Array, plan: _Plan) -> Minibatches:
+    """Return minibatches of one size: a network leaves out, by its seed, what would not fill the last."""
+    count = len(images.images)
+    used = np.ones((len(plan.seeds), count))
+    for row, seed in zip(used, plan.seeds, strict=True):
+        row[np.random.default_rng(seed).permutation(count)[: count % plan.batch_size]] = 0.0
+    examples = {
+        "images": torch.from_numpy(images.images)[None],
+        "classes": torch.from_numpy(images.classes)[None],
+        "distances": torch.from_numpy(truth[images.classes])[None],
+        "similarity_weight": torch.from_numpy(np.repeat(plan.weights[:, None], count, axis=1)),
+        "weight": torch.from_numpy(used),
+    }
+    return Minibatches(examples, plan.batch_size, plan.seeds)
