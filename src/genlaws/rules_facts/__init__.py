@@ -7,6 +7,7 @@ The theory is that of :cite:t:`farne2026`, in the limit of large dimension.
 from genlaws.rules_facts.advice import advise
 from genlaws.rules_facts.advice_result import Advice
 from genlaws.rules_facts.bayes_optimal import BayesSolution, bayes_optimal
+from genlaws.rules_facts.decay import DecayFit, fit_decay
 from genlaws.rules_facts.fact_share import estimate_fact_fraction
 from genlaws.rules_facts.image_task import load_labelled
 from genlaws.rules_facts.kernel_families import parameter_for_angle
@@ -24,6 +25,7 @@ __all__ = [
     "LOSSES",
     "Advice",
     "BayesSolution",
+    "DecayFit",
     "Draw",
     "Errors",
     "Kernel",
@@ -34,6 +36,7 @@ __all__ = [
     "draw_gaussian",
     "draw_labelled",
     "estimate_fact_fraction",
+    "fit_decay",
     "huber_loss",
     "infinite_regularisation",
     "interpolation_threshold",
