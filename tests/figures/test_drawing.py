@@ -15,11 +15,20 @@ from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
 from genlaws.figures.rules_facts_points import PARTS, RUN_COLUMNS
 from genlaws.figures.rules_facts_zscores import FITTED
+from genlaws.figures.semanticity_relu import COURSE as RELU_COURSE
+from genlaws.figures.semanticity_relu import ENDS as RELU_ENDS
+from genlaws.figures.semanticity_relu_sizes import MANY as RELU_MANY
+from genlaws.figures.semanticity_relu_sizes import OTHERS as RELU_OTHERS
+from genlaws.figures.semanticity_relu_sizes import REACHED as RELU_REACHED
+from genlaws.figures.semanticity_slots import COURSE as SLOT_COURSE
+from genlaws.figures.semanticity_slots import ENDS as SLOT_ENDS
+from genlaws.figures.semanticity_slots import EXCESSES as SLOT_EXCESSES
 from genlaws.figures.writing import RESOLUTION
 from genlaws.numerics.errors import InputError
 
 FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
 FEW_RUNS = {"dimension": 40, "repeats": 3}
+FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 600, "marks": (0, 300, 600)}
 # The same figures with few points, so that all of them are drawn in seconds.
 REDUCED = {
     "rules-facts.1": {**FEW_RUNS, "path_points": 30},
@@ -52,9 +61,37 @@ REDUCED = {
         "shown_iterations": 10,
         "points": 15,
     },
+    "rules-facts.two-layer": {
+        "dimension": 15,
+        "repeats": 3,
+        "sample_ratios": (2.0, 4.0, 8.0),
+        "steps": 150,
+        "test_count": 500,
+        "points": 7,
+    },
     "semanticity.front": {"points": 21},
     "semanticity.items": {"points": 15},
     "semanticity.resolution": {"points": 11},
+    "semanticity.relu-network": FEW_RELU,
+    "semanticity.relu-profile": FEW_RELU,
+    "semanticity.relu-sizes": {
+        **FEW_RELU,
+        "hidden_widths": (2, 6),
+        "item_counts": (2, 4),
+        "many_items": (2, 5, 12),
+        "hidden": 6,
+    },
+    "semanticity.slots": {
+        "slots": (1, 3),
+        "ring_sizes": (5, 8),
+        "followed": (1, 3),
+        "followed_ring": 8,
+        "repeats": 2,
+        "steps": 250,
+        "stimulus_count": 25,
+        "logs": 6,
+    },
+    "semanticity.convolutional": {"similarity_weights": (0.0, 0.5, 1.0), "repeats": 2, "epochs": 2, "most_stimuli": 90},
     "relations.2": {"points": 5, "repeats": 2, "relations": ("mod3", "less-than")},
     "relations.table2": {},
     "relations.4": {"lines_per_axis": 3, "points": 21},
@@ -85,9 +122,15 @@ COLUMNS = {
     "rules-facts.16": ERRORS | {"loss", "regularisation"},
     "rules-facts.finite-size": {"loss", "kernel", "width_ratio", "quantity", "theory", "mean_20", "compared", *FITTED},
     "rules-facts.message-passing": {"series", "sample_ratio", "iteration", "teacher_overlap", "rule_error", "learner"},
+    "rules-facts.two-layer": {"learner", "moment", "sample_ratio", "rule_error", "fact_error", "exponent", "misfit"},
     "semanticity.front": {"series", "similarity", "background", "resolution", "generalisation", "identification"},
     "semanticity.items": {"ball_mass", "item_count", "generalisation", "identification", "collapse_law"},
     "semanticity.resolution": {"background", "item_count", "best_ball_mass", "items_in_ball", "best_generalisation"},
+    "semanticity.relu-network": {"series", "network", "front", "run", "step", *RELU_COURSE, "mean_set_distance"},
+    "semanticity.relu-profile": {"series", "network", "step", "distance", "relative_similarity", "resolution", "cut"},
+    "semanticity.relu-sizes": {"series", "varied", "size", "peak_generalisation", "tested_items", "collapse_law"},
+    "semanticity.slots": {"series", "network", "slots", "ring_size", "truth", "step", *SLOT_COURSE, "peak_above_set"},
+    "semanticity.convolutional": {"series", "similarity_weight", "identification", "generalisation", "quantity"},
     "relations.2": {"relation", "train_fraction", "accuracy", "paper_procedure", "accuracy_formula", "bits_left"},
     "relations.table2": {"class"},
     "relations.4": {"series", "decoder_gain", "half_separation"},
@@ -110,6 +153,31 @@ MAY_BE_EMPTY = {
     "rules-facts.message-passing": [
         *("iteration", "teacher_overlap", "learner", "rule_error", "settled_share"),
         *(f"run_{name}{part}" for name in ("teacher_overlap", "rule_error") for part in PARTS),
+    ],
+    "rules-facts.two-layer": [
+        *("moment", "learning_rate", "feature_rate", "weight_decay", "run_count", "remembering_share", "fact_error"),
+        *(f"{name}{part}" for name in ("rule_error", "fact_error") for part in PARTS[1:]),
+        *("exponent_low", "exponent_high", "misfit"),
+    ],
+    "semanticity.relu-network": [
+        *("front", "run", "run_count", "step"),
+        *(f"{name}{part}" for name in (*RELU_COURSE, *RELU_ENDS) for part in PARTS),
+    ],
+    "semanticity.relu-profile": [
+        *("distance", "cut_share"),
+        *(f"{name}{part}" for name in ("relative_similarity", "resolution", "cut") for part in PARTS),
+    ],
+    "semanticity.relu-sizes": [
+        *("tested_items", "collapse_law"),
+        *(f"{name}{part}" for name in (*RELU_REACHED, *RELU_OTHERS, *RELU_MANY) for part in PARTS),
+    ],
+    "semanticity.slots": [
+        *("step", *SLOT_COURSE, "stimulus_count"),
+        *(f"{name}{part}" for name in (*SLOT_ENDS, *SLOT_EXCESSES) for part in PARTS),
+    ],
+    "semanticity.convolutional": [
+        *("similarity_weight", "identification", "quantity"),
+        *(f"{name}{part}" for name in ("generalisation", "mean", "change") for part in PARTS),
     ],
     "relations.table2": [
         "example",

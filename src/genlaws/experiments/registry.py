@@ -6,6 +6,7 @@ from genlaws.experiments.experiment import Experiment
 from genlaws.numerics.errors import InputError
 
 RULES_FACTS = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
+SEMANTICITY = "Nurisso et al. (2026), arXiv:2506.14797"
 RELATIONS = "Baek, Liu and Tegmark (2024), arXiv:2402.05916"
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -50,6 +51,38 @@ EXPERIMENTS: dict[str, Experiment] = {
             cost="1 s at 1,000 dimensions",
             procedure="genlaws.experiments.rules_facts_runs:MESSAGE_PASSING_RUN",
             figure="rules-facts.message-passing",
+        ),
+        Experiment(
+            name="rules-facts.two-layer",
+            title="Two-layer networks with trained features on rules and facts",
+            citation=f"{RULES_FACTS}, Section 3.5",
+            cost="3 to 5 s at 50 dimensions, 200 units and 16 samples per dimension, in a stack",
+            procedure="genlaws.experiments.rules_facts_two_layer:TWO_LAYER",
+            figure="rules-facts.two-layer",
+        ),
+        Experiment(
+            name="semanticity.relu-network",
+            title="Both tests, the profile and the distance from the front along the training of ReLU networks",
+            citation=f"{SEMANTICITY}, experiments with ReLU networks",
+            cost="0.7 s for 50 stimuli and 7,500 steps, ten of them trained together",
+            procedure="genlaws.experiments.semanticity_relu:RELU_NETWORK",
+            figure="semanticity.relu-network",
+        ),
+        Experiment(
+            name="semanticity.slot-network",
+            title="Both tests along the training of networks with one map for each feature, or with one for all",
+            citation=f"{SEMANTICITY}, experiments with compositional stimuli",
+            cost="0.2 to 1 s, ten of them trained together",
+            procedure="genlaws.experiments.semanticity_slots:SLOT_NETWORK",
+            figure="semanticity.slots",
+        ),
+        Experiment(
+            name="semanticity.convolutional",
+            title="Both tests on images after fine-tuning on their classes and on how far the classes are apart",
+            citation=f"{SEMANTICITY}, experiments with a convolutional network",
+            cost="3 s for a small network on digits, five of them trained together",
+            procedure="genlaws.experiments.semanticity_convolutional:CONVOLUTIONAL",
+            figure="semanticity.convolutional",
         ),
         Experiment(
             name="relations.bound",

@@ -161,4 +161,14 @@ FIGURES = (
         "regularisation (right).",
         recipe="genlaws.figures.rules_facts_message_passing:MESSAGE_PASSING",
     ),
+    Figure(
+        id="rules-facts.two-layer",
+        title="Trained features: the rate of the rule and the memory of facts",
+        citation=f"{PAPER}, Section 3.5 asks; the runs are beyond the paper",
+        caption="Rule error of two-layer networks with trained features against the samples per dimension, in the end "
+        "of training and at the best time to stop, beside the Bayes-optimal learner and kernels at their best "
+        "regularisation, with exponents fitted over the same sample ratios (left), and the share of facts that the "
+        "networks do not reproduce at the same two moments (right); points are means over runs with 95 % intervals.",
+        recipe="genlaws.figures.rules_facts_two_layer:TWO_LAYER",
+    ),
 )

@@ -39,4 +39,62 @@ FIGURES = (
         "backgrounds; thin grey lines are the limits of many items without background.",
         recipe="genlaws.figures.semanticity_items:RESOLUTION",
     ),
+    Figure(
+        id="semanticity.relu-network",
+        title="ReLU networks over the front",
+        citation=f"{PAPER}, experiments with ReLU networks",
+        caption="Networks that learn to say which of two items is nearer, to reconstruct stimuli, or both: "
+        "means of both tests along training with dots at some steps (left), the same where the fronts peak with single "
+        "networks as thin lines (middle), and the distance from the front of linear decay against the step (right, "
+        "means with 95 % bands over networks), where solid lines are distances from the front of the circle or segment "
+        "and dashed ones from that of its equally spaced stimuli, of which probe and items are different and triples "
+        "with a tie are left out, as in the tests of the networks.",
+        recipe="genlaws.figures.semanticity_relu:NETWORK",
+    ),
+    Figure(
+        id="semanticity.relu-profile",
+        title="The resolution that ReLU networks learn",
+        citation=f"{PAPER}, experiments with ReLU networks",
+        caption="Similarity of two stimuli against their distance, relative to that of equal stimuli, at several steps "
+        "of training on a circle (left) and a segment (right), and below it the resolution of the linear decay that "
+        "fits it best and the first distance at which it is below 1 %, from where on every network has one, against "
+        "the step (means with 95 % bands over networks), beside the resolution with which linear decay generalises "
+        "best in the space (grey).",
+        recipe="genlaws.figures.semanticity_relu_profile:PROFILE",
+    ),
+    Figure(
+        id="semanticity.relu-sizes",
+        title="ReLU networks of several widths, trained with several items",
+        citation=f"{PAPER}, experiments with ReLU networks and Theorem 3",
+        caption="Networks on a circle of several hidden widths (top) and trained with several items (bottom): largest "
+        "generalisation and final identification with two items, mean distance from the fronts of linear decay after "
+        "the peak (means with 95 % intervals over networks), and identification with many items after training, which "
+        "falls as the inverse of their number times the mean similarity of two stimuli relative to a copy (grey).",
+        recipe="genlaws.figures.semanticity_relu_sizes:SIZES",
+    ),
+    Figure(
+        id="semanticity.slots",
+        title="Slots against one shared map",
+        citation=f"{PAPER}, experiments with compositional stimuli",
+        caption="Networks that learn from triples which of two items is nearer, with a map for each feature, whose "
+        "similarities are combined by their maximum or product, or with one map of as many hidden units for all "
+        "features, and with the mean or the smallest of the features' distances as truth: course of training over the "
+        "front of the linear similarity on the circle (top, means over networks, the dot is the end) and, where "
+        "generalisation is largest, what it has more than the constant or linear similarity of the true distance "
+        "reaches at any resolution on the same stimuli at the same identification (bottom, means with 95 % intervals "
+        "over networks), ties left out.",
+        recipe="genlaws.figures.semanticity_slots:SLOTS",
+    ),
+    Figure(
+        id="semanticity.convolutional",
+        title="Images fine-tuned on the distances of their classes",
+        citation=f"{PAPER}, experiments with a convolutional network",
+        caption="Generalisation against identification of held-out images as the threshold between features runs from "
+        "fine (right) to coarse (left), for networks trained with several weights of the distances between classes, "
+        "with 95 % bands over networks, beside features that match the tree of the classes exactly (dotted) and a grey "
+        "line where both are equal; and against the weight the peak of generalisation with the identification there, "
+        "both tests averaged over thresholds from zero to the largest distance, and the share of images nearest to the "
+        "mean of their class.",
+        recipe="genlaws.figures.semanticity_convolutional:CONVOLUTIONAL",
+    ),
 )

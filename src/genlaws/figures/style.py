@@ -110,10 +110,10 @@ def ordered_colours(count: int) -> list[Any]:
     return [mpl.colormaps[ORDERED_MAP](value) for value in np.linspace(low, high, max(count, 1))]
 
 
-def shades(colour: str, count: int, darkest: float = 0.25) -> list[tuple[float, ...]]:
+def shades(colour: str, count: int, darkest: float = 0.25) -> list[tuple[float, float, float]]:
     """Return `count` shades of a colour, from nearly black to itself."""
-    full = np.array(to_rgb(colour))
-    return [tuple(float(part) for part in full * share) for share in np.linspace(darkest, 1.0, count)]
+    red, green, blue = to_rgb(colour)
+    return [(red * share, green * share, blue * share) for share in np.linspace(darkest, 1.0, count).tolist()]
 
 
 def angle_colours() -> ListedColormap:
