@@ -16,6 +16,18 @@ from cyclopts import App, CycloptsError
 from genlaws.numerics.errors import ConvergenceError, InputError
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+# Libraries that are not always there, and the extra that brings each.
+EXTRAS = {
+    "torch": "networks",
+    "transformers": "models",
+    "httpx": "models",
+    "igraph": "graphs",
+    "networkx": "graphs",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "xarray": "export",
+    "pyarrow": "export",
+}
 
 
 def _version() -> str:
@@ -63,6 +75,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = _complain(str(error), WRONG_INPUT)
     except ConvergenceError as error:
         code = _complain(str(error), FAILED)
+    except ModuleNotFoundError as error:
+        code = _complain(_how_to_install(error), FAILED)
     except BrokenPipeError:
         # Whoever read standard output has gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,6 +86,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         code = _complain(str(stopped) or "Stopped.", INTERRUPTED)
     return code
+
+
+def _how_to_install(error: ModuleNotFoundError) -> str:
+    """Return the sentence for an optional library that is missing; anything else missing is a bug and is raised."""
+    library = (error.name or "").partition(".")[0]
+    if library not in EXTRAS:
+        raise error
+    extra = EXTRAS[library]
+    return f"This needs {library}, which is not installed. Install it with: pip install 'genlaws[{extra}]'"
 
 
 def _complain(sentence: str, code: int) -> int:

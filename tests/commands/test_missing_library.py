@@ -1,0 +1,54 @@
+"""A command that needs an optional library says which, and how to get it."""
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {library!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+from genlaws.commands import run
+sys.exit(run({arguments!r}))
+"""
+
+
+def run_without(library, *arguments):
+    code = WITHOUT.format(library=library, arguments=list(arguments))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("figure", "semanticity.slots"),
+        ("figure", "semanticity.convolutional"),
+        ("figure", "rules-facts.two-layer"),
+        ("sweep", "run", "semanticity.slot-network"),
+    ],
+    ids=" ".join,
+)
+def test_networks_without_torch(arguments, tmp_path):
+    found = run_without("torch", *arguments, "--out", str(tmp_path / "out"))
+    assert found.returncode == 1
+    assert found.stderr.strip().endswith(
+        "genlaws: This needs torch, which is not installed. Install it with: pip install 'genlaws[networks]'"
+    )
+    assert "Traceback" not in found.stderr
+
+
+def test_theory_needs_no_torch(tmp_path):
+    found = run_without("torch", "rules-facts", "bayes", "--sample-ratio", "2", "--fact-fraction", "0.2")
+    assert found.returncode == 0, found.stderr
+
+
+def test_other_missing_modules_are_bugs():
+    found = run_without("matplotlib", "figure", "semanticity.front")
+    assert "ModuleNotFoundError" in found.stderr
