@@ -27,18 +27,22 @@ DEEPEST = 3
 MOST_INPUTS = 15  # of the decoder; one column more holds the bias
 MOST_ELEMENTS = 128
 COLUMNS = 16  # the decoder's inputs and the ones, filled up to what matrix units take
-TILE = 128  # pairs at once
-WARPS = 8
+TILE = 32  # pairs at once
+WARPS = 4
 LOSS_NUMBERS = {"logistic": 0, "squared": 1, "hinge": 2}
-MODE_NUMBERS = {"concatenate": 0, "difference": 1, "squared_difference": 2}
+MODE_NUMBERS = {"concatenate": 0, "difference": 1}
 
 
 def fused_pairs_fit(network: PairPerceptron) -> bool:
-    """Return whether the kernel can compute a network: equal hidden layers of tanh, one output, all of it small."""
+    """Return whether the kernel can compute a network.
+
+    That is one with inputs linear in the embeddings, equal hidden layers of tanh and one output, all of it small.
+    """
     sizes = network.decoder.sizes
     hidden = sizes[1:-1]
     return (
-        network.decoder.activation == "tanh"
+        network.mode in MODE_NUMBERS
+        and network.decoder.activation == "tanh"
         and 1 <= len(hidden) <= DEEPEST
         and len(set(hidden)) == 1
         and hidden[0] <= WIDEST
@@ -122,8 +126,10 @@ def _stride(values: Tensor) -> int:
 
 
 @triton.jit
-def _tanh(z):
-    return 1.0 - 2.0 / (tl.exp(2.0 * z) + 1.0)
+def _tanh(z, size):
+    """Return the hyperbolic tangent of z times a size."""
+    twice_in_powers_of_two: tl.constexpr = 2.8853900817779268
+    return 1.0 - 2.0 / (tl.exp2((twice_in_powers_of_two * size) * z) + 1.0)
 
 
 @triton.jit
@@ -176,7 +182,7 @@ def _power_of_two_above(largest):
 def _scaled_halves(x):
     """Return numbers in halves, in units of a power of two near the largest of them, and that unit."""
     size = _power_of_two_above(tl.max(tl.abs(x)))
-    high, rest = _halves(x / size)
+    high, rest = _halves(x * (1.0 / size))
     return high, rest, size
 
 
@@ -202,30 +208,36 @@ def _store_layer(
 
 
 @triton.jit
-def _hidden(z, hidden: tl.constexpr, padded: tl.constexpr):
-    """Return the activations, and 1 for the unit that stands for the bias of the next layer."""
+def _hidden(z, size, hidden: tl.constexpr, padded: tl.constexpr):
+    """Return the activations of sums in units of a size, and 1 for the unit that stands for the next layer's bias."""
     unit = tl.arange(0, padded)
-    return tl.where(unit[None, :] == hidden, 1.0, _tanh(z))
+    return tl.where(unit[None, :] == hidden, 1.0, _tanh(z, size))
 
 
 @triton.jit
-def _decoder_inputs(table, one, other, columns: tl.constexpr, dimension: tl.constexpr, mode: tl.constexpr):
-    """Return what goes into the decoder, (pairs, 16), with a column of ones after it, and the differences."""
-    column = tl.arange(0, columns)
-    inputs: tl.constexpr = 2 * dimension if mode == 0 else dimension
-    is_input = column[None, :] < inputs
-    if mode == 0:
-        entry = tl.where(column[None, :] < dimension, one[:, None], other[:, None])
-        place = tl.where(column < dimension, column, column - dimension)
-        x = tl.load(table + entry * dimension + place[None, :], mask=is_input, other=0.0)
-        apart = x
-    else:
-        x = tl.load(table + one[:, None] * dimension + column[None, :], mask=is_input, other=0.0)
-        x -= tl.load(table + other[:, None] * dimension + column[None, :], mask=is_input, other=0.0)
-        apart = x
-        if mode == 2:
-            x = x * x
-    return tl.where(column[None, :] == inputs, 1.0, x), apart
+def _entries(
+    table,
+    columns: tl.constexpr,
+    elements: tl.constexpr,
+    padded: tl.constexpr,
+    dimension: tl.constexpr,
+    mode: tl.constexpr,
+):
+    """Return what each entry brings into the decoder's inputs, (2 padded, columns): as first of a pair, then as second.
+
+    The column after the inputs is the one of the bias; every pair has one first entry, so that one brings it.
+    """
+    row, column = tl.arange(0, 2 * padded), tl.arange(0, columns)
+    is_first = (row < padded)[:, None]
+    element = tl.where(row < padded, row, row - padded)[:, None]
+    shift: tl.constexpr = dimension if mode == 0 else 0
+    inputs: tl.constexpr = dimension + shift
+    place = tl.where(is_first, column[None, :], column[None, :] - shift)
+    inside = (element < elements) & (place >= 0) & (place < dimension)
+    brought = tl.load(table + element * dimension + place, mask=inside, other=0.0)
+    if mode == 1:
+        brought = tl.where(is_first, brought, -brought)
+    return tl.where(is_first & (column[None, :] == inputs), 1.0, brought)
 
 
 @triton.jit
@@ -288,11 +300,15 @@ def _pair_gradient(
     own, out = rows + network * row_stride, gradient + network * row_stride
     inputs: tl.constexpr = 2 * dimension if mode == 0 else dimension
     unit, entry = tl.arange(0, padded), tl.arange(0, 2 * padded_elements)
+    # The first layer is linear in the table, so it is applied to the entries, once, and its gradient comes from theirs.
     layer_1, rest_1, size_1 = _scaled_halves(_layer(own + weight_1, inputs, columns, hidden, padded))
+    entries = _entries(own + embedding_at, columns, elements, padded_elements, dimension, mode)
+    brought, brought_rest, brought_size = _scaled_halves(entries)
+    sums = brought_size * size_1 * _product(brought, brought_rest, layer_1, rest_1)
+    from_entry, rest_0, size_0 = _scaled_halves(sums)
+    by_sums = tl.zeros((2 * padded_elements, padded), tl.float32)
     last = tl.load(own + last_at + unit, mask=unit <= hidden, other=0.0)
     last_size = _power_of_two_above(tl.max(tl.abs(last)))
-    by_layer_1 = tl.zeros((columns, padded), tl.float32)
-    by_entry = tl.zeros((2 * padded_elements, columns), tl.float32)
     by_last = tl.zeros((padded,), tl.float32)
     total = tl.zeros((tile,), tl.float32)
     if depth >= 2:
@@ -310,15 +326,17 @@ def _pair_gradient(
         wanted = tl.load(target + network * target_stride + pair, mask=there, other=0.0)
         share = tl.load(shares + network * share_stride + pair, mask=there, other=0.0)
         # Forwards.
-        x_all, apart = _decoder_inputs(own + embedding_at, one, other, columns, dimension, mode)
-        x, x_rest, x_size = _scaled_halves(x_all)
-        top = _hidden(x_size * size_1 * _product(x, x_rest, layer_1, rest_1), hidden, padded)
+        is_first = (entry[None, :] < padded_elements) & (one[:, None] == entry[None, :])
+        is_second = other[:, None] + padded_elements == entry[None, :]
+        chosen = (is_first | is_second).to(tl.float16)
+        z = tl.dot(chosen, from_entry) + tl.dot(chosen, rest_0) * (1.0 / 2048.0)
+        top = _hidden(z, size_0, hidden, padded)
         if depth >= 2:
             high_1, low_1 = _halves(top)
-            top = _hidden(size_2 * _product(high_1, low_1, layer_2, rest_2), hidden, padded)
+            top = _hidden(_product(high_1, low_1, layer_2, rest_2), size_2, hidden, padded)
         if depth == 3:
             high_2, low_2 = _halves(top)
-            top = _hidden(size_3 * _product(high_2, low_2, layer_3, rest_3), hidden, padded)
+            top = _hidden(_product(high_2, low_2, layer_3, rest_3), size_3, hidden, padded)
         value, slope = _loss(loss, tl.sum(top * last[None, :], 1), wanted)
         total += value * share
         slope = slope * share
@@ -335,17 +353,12 @@ def _pair_gradient(
             by_layer_2 += size * _product(tl.trans(high_1), tl.trans(low_1), high, low)
             high, low = _halves(_product(high, low, tl.trans(layer_2), tl.trans(rest_2)) * _slope(high_1, low_1))
             size = size * size_2
-        by_layer_1 += x_size * size * _product(tl.trans(x), tl.trans(x_rest), high, low)
-        by_x = _product(high, low, tl.trans(layer_1), tl.trans(rest_1))
-        if mode == 2:
-            by_x = by_x * 2.0 * apart
-        by_high, by_low, by_size = _scaled_halves(by_x)
-        is_first = (entry[None, :] < padded_elements) & (one[:, None] == entry[None, :])
-        is_second = other[:, None] + padded_elements == entry[None, :]
-        chosen = tl.trans((is_first | is_second).to(tl.float16))
-        by_entry += by_size * size * size_1 * (tl.dot(chosen, by_high) + tl.dot(chosen, by_low) * (1.0 / 2048.0))
+        by_sums += size * (tl.dot(tl.trans(chosen), high) + tl.dot(tl.trans(chosen), low) * (1.0 / 2048.0))
 
     tl.store(losses + network, tl.sum(total))
+    high, low, size = _scaled_halves(by_sums)
+    by_layer_1 = brought_size * size * _product(tl.trans(brought), tl.trans(brought_rest), high, low)
+    by_entry = size_1 * size * _product(high, low, tl.trans(layer_1), tl.trans(rest_1))
     _store_layer(out + weight_1, by_layer_1, inputs, columns, hidden, padded)
     if depth >= 2:
         _store_layer(out + weight_2, by_layer_2, hidden, padded, hidden, padded)
