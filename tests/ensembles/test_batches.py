@@ -239,3 +239,18 @@ def test_wrong_shapes(found, sentence):
 def test_wrong_settings(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         Minibatches(**{"examples": examples(), "batch_size": 4, "seeds": SEEDS, **settings})
+
+
+@pytest.mark.parametrize("make", [WholeSet, lambda examples: Minibatches(examples, 2, [0, 1])], ids=["whole", "mini"])
+@pytest.mark.parametrize(
+    ("weight", "complaint"),
+    [
+        ([[1.0, 1.0], [0.0, 0.0]], "at least one example"),
+        ([[1.0, 1.0], [1.0, -1.0]], "not negative"),
+        ([[1.0, 1.0], [1.0, float("nan")]], "finite"),
+    ],
+)
+def test_weights_are_checked(make, weight, complaint):
+    examples = {"input": torch.zeros(2, 2, 1), "weight": torch.tensor(weight)}
+    with pytest.raises(ValueError, match=complaint):
+        make(examples)

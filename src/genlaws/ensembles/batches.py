@@ -124,8 +124,6 @@ class Minibatches(Batches):
         some = torch.ones(1, rows, device=device) if weight is None else weight
         self._allowed = (some > 0).expand(len(self.seeds), rows)
         self._counts = self._allowed.sum(1)
-        if bool((self._counts < 1).any()):
-            raise ValueError("Every network needs at least one example with a weight above 0.")
         self._keys = streams.keys_of(self.seeds, device, PURPOSE)
         self._batches_per_epoch = (self._counts + self.batch_size - 1) // self.batch_size
         self._epoch_lengths: set[int] = set(self._batches_per_epoch.tolist())
@@ -253,7 +251,7 @@ class FreshDraws(Batches):
 
 
 def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
-    """Return examples as a plain dictionary, or say what is wrong with their shapes."""
+    """Return examples as a plain dictionary, or say what is wrong with their shapes or weights."""
     plain = dict(examples)
     if not plain:
         raise ValueError("There are no examples.")
@@ -263,6 +261,12 @@ def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
     networks = {count for count, _ in shapes.values() if count != 1}
     if len(networks) > 1:
         raise ValueError(f"Examples must be for the same number of networks, or shared (1); got {shapes}.")
+    weight = plain.get(WEIGHT)
+    if weight is not None:
+        if bool((weight < 0).any()) or (weight.is_floating_point() and not bool(weight.isfinite().all())):
+            raise ValueError("Weights must be finite and not negative.")
+        if not bool((weight > 0).any(1).all()):
+            raise ValueError("Every network needs at least one example with a weight above 0.")
     return plain
 
 
