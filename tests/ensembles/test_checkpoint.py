@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from sign_task import sign_batches, sign_examples
 
 from genlaws.ensembles import (
     Adam,
     AdamW,
     Checkpoint,
     Differentiated,
-    FreshDraws,
     Layout,
     Minibatches,
     Modules,
@@ -20,7 +20,6 @@ from genlaws.ensembles import (
     Perceptron,
     Sgd,
     WholeSet,
-    streams,
     train,
 )
 
@@ -34,23 +33,7 @@ class CrashError(Exception):
     """Stands for a power cut."""
 
 
-def examples():
-    rng = np.random.default_rng(0)
-    inputs = torch.as_tensor(rng.standard_normal((len(SEEDS), 20, 3)))
-    return {"input": inputs, "target": (inputs.sum(2, keepdim=True) > 0).double()}
-
-
-def fresh(keys, steps):
-    inputs = streams.normals(keys, steps, 30).view(len(steps), len(keys), 10, 3)
-    return {"input": inputs, "target": (inputs.sum(3, keepdim=True) > 0).double()}
-
-
-BATCHES = {
-    "whole": lambda: WholeSet(examples()),
-    "epochs": lambda: Minibatches(examples(), 6, SEEDS),
-    "random": lambda: Minibatches(examples(), 6, SEEDS, "random"),
-    "fresh": lambda: FreshDraws(fresh, SEEDS),
-}
+BATCHES = sign_batches(SEEDS, fresh_rows=10)
 
 
 def measured(live, crash_at=None):
@@ -158,7 +141,7 @@ def test_running_averages_are_kept(tmp_path):
             return {"mean": live.values["1.running_mean"]}
 
         start = network.rows([module] * 6)
-        batches = Minibatches(examples(), 6, SEEDS)
+        batches = Minibatches(sign_examples(len(SEEDS)), 6, SEEDS)
         return train(network, batches, seeds=SEEDS, steps=20, start=start, log_at=[15, 20], measure=measure, **settings)
 
     unbroken = train_modules()

@@ -3,16 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from sign_task import sign_batches, sign_examples
 
 from genlaws.ensembles import (
     Adam,
-    FreshDraws,
-    Minibatches,
     Modules,
     Perceptron,
     Sgd,
     WholeSet,
-    streams,
     train,
 )
 
@@ -24,23 +22,7 @@ LOGS = [0, 10, 20, 30, 40]
 RATES = [0.3, 0.001, 0.08, 0.0, 0.03, 0.01, 0.02, 0.04]
 
 
-def examples():
-    rng = np.random.default_rng(0)
-    inputs = torch.as_tensor(rng.standard_normal((len(SEEDS), 20, 3)))
-    return {"input": inputs, "target": (inputs.sum(2, keepdim=True) > 0).double()}
-
-
-def fresh(keys, steps):
-    inputs = streams.normals(keys, steps, 60).view(len(steps), len(keys), 20, 3)
-    return {"input": inputs, "target": (inputs.sum(3, keepdim=True) > 0).double()}
-
-
-BATCHES = {
-    "whole": lambda: WholeSet(examples()),
-    "epochs": lambda: Minibatches(examples(), 6, SEEDS),
-    "random": lambda: Minibatches(examples(), 6, SEEDS, "random"),
-    "fresh": lambda: FreshDraws(fresh, SEEDS),
-}
+BATCHES = sign_batches(SEEDS, fresh_rows=20)
 every_batches = pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
 
 
@@ -97,7 +79,7 @@ def test_logging_changes_nothing(batches):
 
 def test_the_logged_loss_is_that_before_the_last_update():
     one_less, found = trained(steps=9), trained(steps=10, log_at=[10])
-    batch = WholeSet(examples()).at(torch.tensor(0))
+    batch = WholeSet(sign_examples(len(SEEDS))).at(torch.tensor(0))
     outputs = NETWORK.outputs(one_less.values, batch["input"])
     losses = torch.nn.functional.binary_cross_entropy_with_logits(outputs, batch["target"], reduction="none")
     np.testing.assert_allclose(found.measured["loss"][:, 0], losses.mean((1, 2)), rtol=1e-12)
@@ -111,7 +93,7 @@ def test_no_updates():
 
 
 def test_no_networks():
-    found = train(NETWORK, FreshDraws(fresh, []), seeds=[], steps=3, log_at=[1], finished=learned)
+    found = train(NETWORK, sign_batches([], 20)["fresh"](), seeds=[], steps=3, log_at=[1], finished=learned)
     assert found.rows.shape == (0, NETWORK.layout.size)
 
 
@@ -163,7 +145,7 @@ def test_a_network_that_overflows(finished):
     network = Perceptron((3, 6, 1), "relu", "squared")
     rates = [1e200 if place == 2 else 0.01 for place in SEEDS]
     settings = {"seeds": SEEDS, "steps": 40, "optimiser": Sgd(), "dtype": torch.float64, "log_at": LOGS}
-    found = train(network, WholeSet(examples()), learning_rate=rates, finished=finished, **settings)
+    found = train(network, WholeSet(sign_examples(len(SEEDS))), learning_rate=rates, finished=finished, **settings)
     assert found.failed.tolist() == [place == 2 for place in SEEDS]
     assert found.failed_at[2] == 10
     assert found.finished_at[2] == -1
@@ -221,7 +203,7 @@ def test_parts_without_training_need_no_rate():
 
 
 def test_shared_examples_serve_any_number_of_networks():
-    shared = {name: one[:1] for name, one in examples().items()}
+    shared = {name: one[:1] for name, one in sign_examples(len(SEEDS)).items()}
     own = {name: one.repeat(8, 1, 1) for name, one in shared.items()}
     first, second = (trained(lambda one=one: WholeSet(one)) for one in (shared, own))
     torch.testing.assert_close(first.rows, second.rows, rtol=ROUNDING, atol=ROUNDING)
@@ -268,4 +250,4 @@ def test_refused(settings, sentence):
 
 def test_draws_for_another_number_of_networks_are_refused():
     with pytest.raises(ValueError, match="There are batches for 1 networks and seeds for 8"):
-        trained(lambda: FreshDraws(fresh, [0]))
+        trained(sign_batches([0], 20)["fresh"])

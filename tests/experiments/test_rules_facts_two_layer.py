@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from genlaws.experiments import Axis, get_experiment, make_sweep
 from genlaws.experiments.rules_facts_two_layer import TwoLayerSettings, two_layer_runs
@@ -14,14 +13,6 @@ from genlaws.rules_facts.two_layer_runs import MEASURED
 
 SMALL = {"dimension": 8, "sample_ratio": 3.0, "width_ratio": 2.0, "steps": 40, "test_count": 100, "dtype": "float64"}
 ROUNDING = 1e-9
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_a_batch_gives_each_cell_its_own_result():

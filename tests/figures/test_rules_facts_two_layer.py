@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from genlaws.experiments import Axis, compute_sweep, get_experiment, make_sweep
 from genlaws.figures import NoProgress, get_figure
@@ -15,10 +14,7 @@ SETTINGS = {"dimension": 12, "repeats": 3, "sample_ratios": RATIOS, "steps": 60,
 
 @pytest.fixture(scope="module")
 def frame():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield get_figure("rules-facts.two-layer").data(SETTINGS, NoProgress())
-    torch.set_num_threads(before)
+    return get_figure("rules-facts.two-layer").data(SETTINGS, NoProgress())
 
 
 def test_points_are_means_of_the_runs(frame):

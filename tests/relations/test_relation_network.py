@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from genlaws.ensembles import Checkpoint
 from genlaws.numerics.errors import InputError
@@ -10,14 +9,6 @@ from genlaws.relations import Relation
 from genlaws.relations.relation_network import MODES, learn_relation
 
 FEW = {"width": 10, "depth": 1, "log_at": [0, 50, 100], "steps": 100}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_shown_entries_follow_the_fraction_and_the_seed():

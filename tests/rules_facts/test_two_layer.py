@@ -21,14 +21,6 @@ SMALL = {"dimension": D, "sample_ratio": RATIO, "fact_fraction": FACTS, "width":
 ROUNDING = 1e-9  # relative, in double precision, after some dozen steps
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def draw_of(seed, dimension=D, ratio=RATIO, facts=FACTS):
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(DRAW_STREAM,)))
     return draw_gaussian(dimension, ratio, facts, test_count=1, seed=rng)

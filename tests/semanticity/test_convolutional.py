@@ -31,14 +31,6 @@ def made_images(count=60, size=8, seed=0, channels=1):
     return x.astype(np.float32), y
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def images():
     return LabelledImages.of(*made_images(), *made_images(40, seed=1))

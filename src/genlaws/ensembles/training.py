@@ -101,22 +101,8 @@ def train(
     stack = Stack(architecture, optimiser or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
     chosen = execution(path, stack)
     progress = Progress(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
-    keeper = None
-    if checkpoint is not None:
-        mark = fingerprint_of(
-            layout=layout.parameters,
-            architecture=described(architecture),
-            optimiser=stack.optimiser,
-            rate=lr,
-            decay=decay,
-            steps=steps,
-            logs=plan.log_at,
-            start=checksum({"rows": rows}),
-            data=moved.fingerprint(),
-            dtype=str(dtype),
-            path=chosen.name,
-        )
-        keeper = _Keeper(checkpoint, mark, len(plan.log_at))
+    keeper = None if checkpoint is None else _Keeper(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
+    if keeper is not None:
         keeper.load(stack, progress)
     _run(plan, stack, chosen, progress, keeper)
     if checkpoint is not None:
@@ -184,6 +170,22 @@ def _given(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Tensor:
     if isinstance(scale, Mapping) or np.any(np.asarray(scale) != 1.0):
         raise ValueError("initial_scale belongs to initial values that are drawn; scale start itself.")
     return start
+
+
+def _fingerprint(plan: _Plan, stack: Stack, way: Execution) -> str:
+    """Return a digest of all that the training depends on, before its first update."""
+    return fingerprint_of(
+        layout=plan.architecture.layout.parameters,
+        architecture=described(plan.architecture),
+        optimiser=stack.optimiser,
+        rates=[(one.learning_rate.tolist(), one.weight_decay.tolist()) for one in stack.rates],
+        steps=plan.steps,
+        logs=plan.log_at,
+        start=checksum({"rows": stack.rows}),
+        data=stack.batches.fingerprint(),
+        dtype=str(stack.rows.dtype),
+        path=way.name,
+    )
 
 
 def _loss(live: Live) -> Tensors:

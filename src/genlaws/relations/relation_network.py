@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from genlaws.ensembles import Adam, AdamW, Checkpoint, Live, Minibatches, PairPerceptron, Sgd, WholeSet, train
+from genlaws.ensembles import Adam, AdamW, Checkpoint, Live, Minibatches, PairPerceptron, Sgd, Training, WholeSet, train
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.layout import Tensors
 from genlaws.ensembles.optimisers import Optimiser
@@ -109,16 +109,9 @@ def learn_relation(
     network = PairPerceptron(
         known.element_count, whole_number("dimension", dimension, at_least=1), hidden, mode=mode, activation=activation
     )
-    drawn = _draw_tables(
-        known,
-        _each("train_fraction", fraction, train_fraction, count),
-        _each("label_noise", fraction, label_noise, count),
-        numbers,
-    )
-    rates = {
-        "embedding": _each("encoder_rate", positive, encoder_rate, count),
-        "decoder": _each("decoder_rate", positive, decoder_rate, count),
-    }
+    shown_share = _each("train_fraction", fraction, train_fraction, count)
+    drawn = _draw_tables(known, shown_share, _each("label_noise", fraction, label_noise, count), numbers)
+    rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
     logs = _log_steps(whole_number("steps", steps, at_least=1), log_at)
     scales = {
         "embedding": _each("embedding_scale", non_negative, embedding_scale, count),
@@ -134,10 +127,7 @@ def learn_relation(
         steps=steps,
         optimiser=OPTIMISERS[optimiser],
         learning_rate=rates,
-        weight_decay={
-            "embedding": _each("encoder_decay", non_negative, encoder_decay, count),
-            "decoder": _each("decoder_decay", non_negative, decoder_decay, count),
-        },
+        weight_decay=_by_part("decay", non_negative, (encoder_decay, decoder_decay), count),
         start=start,
         log_at=logs,
         measure=measure,
@@ -147,10 +137,15 @@ def learn_relation(
         path=path,
         checkpoint=checkpoint,
     )
-    found = trained.measured
+    return _runs_of(trained, known, drawn)
+
+
+def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationRuns:
+    """Return a trained stack as runs on a relation."""
+    found, count, size = trained.measured, len(drawn.shown), relation.element_count
     table = trained.values["embedding"].cpu().numpy().astype(np.float64)
     return RelationRuns(
-        relation=known.label,
+        relation=relation.label,
         steps=trained.steps,
         train_accuracy=found["train"],
         test_accuracy=found["test"],
@@ -160,8 +155,8 @@ def learn_relation(
         invariant_drift=found["drift"],
         embeddings=found.get("embeddings", np.empty((count, 0, *table.shape[1:]))),
         final_embeddings=table,
-        shown=drawn.shown.reshape(count, known.element_count, known.element_count),
-        majority_accuracy=known.majority_accuracy,
+        shown=drawn.shown.reshape(count, size, size),
+        majority_accuracy=relation.majority_accuracy,
         failed=trained.failed,
         device=trained.computed.device,
         dtype=trained.computed.dtype,
@@ -295,6 +290,15 @@ def _each(name: str, check: Any, value: ArrayLike, count: int) -> Array:
             f"{name} must be a number or {count} numbers, one for each network; got shape {numbers.shape}."
         )
     return np.broadcast_to(numbers, (count,)).copy()
+
+
+def _by_part(name: str, check: Any, values: tuple[ArrayLike, ArrayLike], count: int) -> dict[str, Array]:
+    """Return checked numbers of the embeddings and of the decoder, one for each network."""
+    encoder, decoder = values
+    return {
+        "embedding": _each(f"encoder_{name}", check, encoder, count),
+        "decoder": _each(f"decoder_{name}", check, decoder, count),
+    }
 
 
 def _log_steps(steps: int, log_at: Sequence[int] | None) -> list[int]:

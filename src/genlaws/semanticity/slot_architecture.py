@@ -12,6 +12,8 @@ With one feature both are the ReLU network of :cite:p:`nurisso2026`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -61,7 +63,7 @@ def choice_loss(nearer: Tensor, farther: Tensor, weight: Tensor) -> tuple[Tensor
     return -(functional.logsigmoid(-behind) * share).sum(1), -torch.sigmoid(behind) * share
 
 
-class FeatureNetwork:
+class FeatureNetwork(ABC):
     """What both networks have in common: the vectors, (slots, values, width), and the loss on triples.
 
     A batch holds ``probe``, ``nearer`` and ``farther``, whole numbers of shape (networks, rows, slots), and ``weight``.
@@ -76,17 +78,17 @@ class FeatureNetwork:
         maps = Parameter("maps", (slots, ring_size, width), "maps", "uniform", 0.0, LARGEST_START)
         self.layout = Layout([maps])
 
+    @abstractmethod
     def log_similarity(self, maps: Tensor, probe: Tensor, item: Tensor) -> Tensor:
         """Return log g of pairs, (networks, rows)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def all_log_similarities(self, maps: Tensor, stimuli: Tensor) -> Tensor:
         """Return log g between all stimuli of a set, (networks, stimuli, stimuli), from (networks, stimuli, slots)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reconstruction(self, maps: Tensor, stimuli: Tensor) -> Tensor:
         """Return ReLU(WᵀWx), (networks, rows, slots, values)."""
-        raise NotImplementedError
 
     def losses(self, values: Tensors, batch: Tensors, reconstruction_weight: float = 0.0) -> Tensor:
         """Return the loss of each network, (networks,), for torch to differentiate."""
