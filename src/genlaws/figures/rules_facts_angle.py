@@ -97,6 +97,7 @@ def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFram
     fitting = optimal_angle("hinge", fact_fraction=epsilon, sample_ratio=ratios)
 
     def error(loss: str, angle: np.ndarray, regularisation: float | str) -> np.ndarray:
+        """Return the rule error at each angle."""
         kernel = Kernel.from_angle(angle)
         found = solve(
             loss, sample_ratio=ratios, fact_fraction=epsilon, kernel=kernel, regularisation=regularisation

@@ -159,6 +159,7 @@ class _Orbits:
         self._above = list(range(size))
 
     def of(self, element: int) -> int:
+        """Return the representative of an element's orbit."""
         above = self._above
         while above[element] != element:
             above[element] = above[above[element]]

@@ -43,6 +43,7 @@ def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Pos
     bits_left = float(np.log2(count[np.triu_indices(n)]).sum())
 
     def draw(draws: int, generator: np.random.Generator) -> Mask:
+        """Return so many tables that agree with the known entries."""
         chosen = _pick(fits, draws, generator)
         tables = np.triu(options[chosen, 0], 1) + np.swapaxes(np.triu(options[chosen, 1], 1), 1, 2)
         own = alone[_pick(fits_alone, draws, generator)]

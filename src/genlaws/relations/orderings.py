@@ -115,6 +115,7 @@ def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPos
     log2_count = counts.log2_count + sum(float(special.gammaln(len(group) + 1)) for group in alike) / np.log(2.0)
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:
+        """Return so many orders of one component."""
         sequence = sample_extensions(lattice, counts, draws, generator)
         for group in alike:
             shuffled = generator.permuted(np.repeat(group[None], draws, axis=0), axis=1)
@@ -198,6 +199,7 @@ def _shuffled(pieces: Sequence[OrderPosterior]) -> Draw:
     owner = np.repeat(np.arange(len(pieces)), [len(piece.elements) for piece in pieces])
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:
+        """Return so many orders of all elements, the components mixed at random."""
         owners = generator.permuted(np.repeat(owner[None], draws, axis=0), axis=1)
         sequence = np.empty_like(owners)
         for number, piece in enumerate(pieces):

@@ -188,6 +188,7 @@ class _Pair:
     def of(
         cls, decoder: ArrayLike, half_separation: ArrayLike, encoder_rate: float, decoder_rate: float, cluster: float
     ) -> _Pair:
+        """Return the pair, checked."""
         r = real("half_separation", half_separation)
         if r.ndim < 1:
             raise InputError("half_separation must be a vector, or a stack of them; got a single number.")

@@ -144,6 +144,7 @@ def vectorised(name: str, function: object) -> Scalars:
         takes_arrays = False
 
     def on_arrays(z: Array) -> Array:
+        """Return the activation's values, or say that they are no numbers."""
         with np.errstate(all="ignore"):
             values = np.asarray(call(z) if takes_arrays else _one_by_one(name, call, z))
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():

@@ -94,6 +94,7 @@ class ProximalChannel:
 
     def _moments(self, m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
         def block(m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
+            """Return the mean squared force and its mean slope for some of the points."""
             root_q = np.hypot(m, tau)
             with np.errstate(divide="ignore"):
                 turns = [turn * tau / m for turn in TURNS]

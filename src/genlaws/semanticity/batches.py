@@ -141,6 +141,7 @@ def _mean_curve(curves: list[ItemCurve]) -> ItemCurve:
         return np.asarray(np.mean([getattr(curve, name) for curve in curves], axis=0))
 
     def error(name: str) -> Array:
+        """Return the standard error over batches."""
         values = np.stack([getattr(curve, name) for curve in curves])
         return (
             np.std(values, axis=0, ddof=1) / np.sqrt(len(curves))

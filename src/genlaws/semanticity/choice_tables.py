@@ -84,6 +84,7 @@ class _Row:
         return self.cells.get(column, "")
 
     def number(self, column: str, *, low: float = -math.inf) -> float:
+        """Return the number in a column, or say why it is none."""
         try:
             value = float(self.text(column))
         except ValueError:
@@ -137,6 +138,7 @@ class _Columns:
             raise InputError("The metric 'circle' needs the columns probe and item; the table gives distances already.")
 
     def distance(self, row: _Row, ending: str) -> float:
+        """Return how far an item is from the probe."""
         if self.value == "distance":
             return row.number(f"distance{ending}", low=0.0)
         apart = abs(row.number(f"{self.value}{ending}") - row.number("probe"))
