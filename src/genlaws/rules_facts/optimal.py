@@ -131,7 +131,7 @@ def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Poin
 
 def _best_angle(loss: Loss, task: Task, *, at_optimal: bool) -> Array:
     def error(angle: Array, index: Whole) -> Array:
-        """Return the rule error without regularisation at each angle."""
+        """Return the rule error at each angle, at the best regularisation or without any."""
         here, nothing = task.take(index), np.zeros(index.shape)
         share = np.where(angle < np.pi / 2, 1.0 / np.tan(angle) ** 2, 0.0)
         learner = Learner(nothing, share, nothing)
