@@ -106,13 +106,14 @@ class Fused(Graph):
 
 
 def execution(path: str, stack: Stack) -> Execution:
-    """Return the way to compute: the one named, or a graph on a card and one call after the other elsewhere."""
+    """Return the way to compute: the one named, or the fastest there is for the stack where it lies."""
     if path not in PATHS:
         raise ValueError(f"path must be one of {', '.join(PATHS)}; got {path!r}.")
     if path == "eager" or (path == "auto" and not stack.rows.is_cuda):
         return Eager()
     if not stack.rows.is_cuda:
         raise ValueError(f"The path {path!r} needs a CUDA device; this stack is on {stack.rows.device}.")
-    if path == "fused" and not fused_fits(stack):
+    fits = path != "graph" and fused_fits(stack)
+    if path == "fused" and not fits:
         raise ValueError("There is no fused kernel for this network, or no Triton here; use the path 'graph'.")
-    return Fused() if path == "fused" else Graph()
+    return Fused() if fits else Graph()

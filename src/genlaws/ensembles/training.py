@@ -77,7 +77,8 @@ def train(
         others go on in a smaller one.
     device, dtype : torch device and float32 or float64
     path : {"auto", "eager", "graph", "fused"}
-        How to compute. They agree within rounding; see the page on ensembles for the measured tolerance.
+        How to compute; by default the fastest that fits. They agree within rounding; the page on ensembles has the
+        measured tolerance.
     checkpoint : Checkpoint, optional
         Save the training every so often, and go on from there if the file exists. On the same device the result is
         the same bit for bit. The file is removed in the end.
