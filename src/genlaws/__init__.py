@@ -1,14 +1,17 @@
 """Exact laws of generalising versus remembering.
 
-Four systems, each in a package of its own: :mod:`genlaws.rules_facts` now; semanticity, relations and
-the residual stream follow. Importing :mod:`genlaws` imports none of them: import the one you need.
+Each system has a package of its own: :mod:`genlaws.rules_facts`, :mod:`genlaws.semanticity` and
+:mod:`genlaws.relations`. Importing :mod:`genlaws` imports none of them: import the one you need.
 """
 
 
 def __getattr__(name: str) -> str:
     """Read the version from the installed package when it is asked for; the look-up is slow at import."""
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
-        return version("genlaws")
+        try:
+            return version("genlaws")
+        except PackageNotFoundError:
+            return "from source"  # a checkout on the path, not installed
     raise AttributeError(f"module 'genlaws' has no attribute {name!r}")

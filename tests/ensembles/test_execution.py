@@ -1,5 +1,8 @@
 """Ways to compute: what is chosen, what is refused, and that they agree where there is a CUDA device."""
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import pytest
 import torch
 
@@ -78,6 +81,65 @@ def test_kernels_are_for_pairs_in_single_precision():
 def test_no_kernels_without_triton(monkeypatch):
     monkeypatch.setattr(fused, "find_spec", lambda _: None)
     assert not fused.fused_fits(stack_of(NETWORK, BATCHES["whole"]()))
+
+
+def on_a_card(network, dtype=torch.float32):
+    """Return a stack as the choice of a path sees it, with rows that claim to lie on a card."""
+    rows = SimpleNamespace(is_cuda=True, dtype=dtype, device="cuda")
+    return SimpleNamespace(architecture=network, rows=rows, optimiser=Adam())
+
+
+@pytest.fixture
+def triton_is_there(monkeypatch):
+    """Let the kernels be found, and fit every network on pairs."""
+    pairs_fit = ModuleType("genlaws.ensembles.fused_pairs")
+    pairs_fit.fused_pairs_fit = lambda network: network.layout.size < 100_000
+    monkeypatch.setitem(sys.modules, pairs_fit.__name__, pairs_fit)
+    monkeypatch.setattr(fused, "find_spec", lambda _: object())
+
+
+@pytest.mark.parametrize(
+    ("elements", "way"), [(2, ways.Fused), (30, ways.Fused), (64, ways.Fused), (65, ways.Graph), (300, ways.Graph)]
+)
+def test_the_fastest_path_on_a_card_depends_on_the_size_of_the_table(elements, way, triton_is_there):
+    stack = on_a_card(PairPerceptron(elements, 2, (12, 12)))
+    assert fused.fused_fits(stack)
+    assert fused.fused_pays(stack) == (way is ways.Fused)
+    assert type(ways.execution("auto", stack)) is way
+    # Whoever names a path gets it.
+    assert type(ways.execution("fused", stack)) is ways.Fused
+    assert type(ways.execution("graph", stack)) is ways.Graph
+    assert type(ways.execution("eager", stack)) is ways.Eager
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        on_a_card(Perceptron((2, 3, 1))),
+        on_a_card(PairPerceptron(9, 2, (12,)), torch.float64),
+        on_a_card(PairPerceptron(9, 2, (1000, 1000))),
+    ],
+    ids=["no pairs", "double", "large"],
+)
+def test_what_has_no_kernel_is_captured_on_a_card(stack, triton_is_there):
+    assert type(ways.execution("auto", stack)) is ways.Graph
+    with pytest.raises(ValueError, match="There is no fused kernel for this network"):
+        ways.execution("fused", stack)
+
+
+def test_without_triton_a_small_table_is_captured_too(monkeypatch):
+    monkeypatch.setattr(fused, "find_spec", lambda _: None)
+    assert type(ways.execution("auto", on_a_card(NETWORK))) is ways.Graph
+
+
+def test_only_networks_on_pairs_can_pay():
+    assert not fused.fused_pays(on_a_card(Perceptron((2, 3, 1))))
+
+
+@pytest.mark.parametrize("path", ["", "Fused", "cuda"])
+def test_an_unknown_path_is_refused_wherever_the_stack_lies(path):
+    with pytest.raises(ValueError, match=f"path must be one of auto, eager, graph, fused; got '{path}'"):
+        ways.execution(path, on_a_card(NETWORK))
 
 
 @pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import torch
 
-from genlaws.ensembles.fused import fused_fits, fused_update
+from genlaws.ensembles.fused import fused_fits, fused_pays, fused_update
 from genlaws.ensembles.stack import Stack
 
 PATHS = ("auto", "eager", "graph", "fused")
@@ -113,7 +113,8 @@ def execution(path: str, stack: Stack) -> Execution:
         return Eager()
     if not stack.rows.is_cuda:
         raise ValueError(f"The path {path!r} needs a CUDA device; this stack is on {stack.rows.device}.")
-    fits = path != "graph" and fused_fits(stack)
-    if path == "fused" and not fits:
+    if path == "graph" or (path == "auto" and not (fused_fits(stack) and fused_pays(stack))):
+        return Graph()
+    if not fused_fits(stack):
         raise ValueError("There is no fused kernel for this network, or no Triton here; use the path 'graph'.")
-    return Fused() if fits else Graph()
+    return Fused()

@@ -10,6 +10,8 @@ from genlaws.ensembles.optimisers import Adam
 from genlaws.ensembles.pair_perceptron import PairPerceptron
 from genlaws.ensembles.stack import Stack
 
+LARGEST_TABLE = 64  # elements
+
 
 def fused_fits(stack: Stack) -> bool:
     """Return whether a stack can be updated by the kernels: networks on pairs of moderate size, in single precision."""
@@ -19,6 +21,16 @@ def fused_fits(stack: Stack) -> bool:
     from genlaws.ensembles.fused_pairs import fused_pairs_fit  # noqa: PLC0415
 
     return fused_pairs_fit(network)
+
+
+def fused_pays(stack: Stack) -> bool:
+    """Return whether the kernels are the fastest path of a stack they fit.
+
+    Each pair picks its elements by a product with the whole table. With more than 64 elements, padded to 128, that
+    takes longer than the layers; the measured rates are in ``benchmarks/README.md``.
+    """
+    network = stack.architecture
+    return isinstance(network, PairPerceptron) and network.elements <= LARGEST_TABLE
 
 
 def fused_update(stack: Stack) -> None:
