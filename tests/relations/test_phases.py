@@ -74,6 +74,22 @@ def test_clean_separation_leaves_what_the_grid_allows():
     assert fit.agrees_with_unit_slope
 
 
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_the_point_lies_on_the_true_line(slope):
+    fit = fit_boundary(*draw(slope, 6.0, 2, networks=40))
+    decoder, encoder = np.log10(fit.point) + 3.5  # the line passes through the middle of the grid
+    assert abs(slope * decoder - encoder) / math.hypot(1.0, slope) < 0.05
+    assert math.hypot(decoder, encoder) < 0.05
+
+
+def test_point_and_slope_separate_what_can_be_separated():
+    x, y = (one.ravel() for one in np.meshgrid(GRID, GRID))
+    failed = np.log10(x) > 0.7 * np.log10(y) - 1.3
+    fit = fit_boundary(x, y, failed)
+    beyond = fit.slope.value * np.log10(x / fit.point[0]) - np.log10(y / fit.point[1])
+    assert ((beyond > 0) == failed).all()
+
+
 def test_overlap_has_a_width():
     x, y, memorised = draw(1.0, 6.0, 1, networks=40)
     assert fit_boundary(x, y, memorised).width == pytest.approx(2.0 * math.log(3.0) / 6.0, rel=0.15)
@@ -82,6 +98,30 @@ def test_overlap_has_a_width():
 def test_an_upright_boundary_has_an_infinite_end():
     x, y = (one.ravel() for one in np.meshgrid(GRID, GRID))
     assert fit_boundary(x, y, x > 1e-4).slope.high == math.inf
+
+
+@pytest.mark.parametrize(
+    ("failed", "separated"),
+    [
+        (lambda x, y: x * y > 2e-7, True),  # leans back
+        (lambda x, y: x * y < 2e-7, True),  # the other way round: nothing changes with the ratio
+        (lambda x, y: x < 1e-4, True),
+        (lambda x, y: np.arange(x.size) % 5 == 0, False),
+    ],
+)
+def test_intervals_hold_their_values_whichever_way_the_boundary_leans(failed, separated):
+    x, y = (one.ravel() for one in np.meshgrid(GRID, GRID))
+    fit = fit_boundary(x, y, failed(x, y))
+    assert fit.separated == separated
+    for one in (fit.slope, fit.critical_ratio):
+        assert one.low <= one.value <= one.high
+    if separated and math.isfinite(fit.slope.value):
+        assert fit.slope.low < -1.0 < fit.slope.high < 0.0
+
+
+def test_a_flat_curve_has_no_finite_threshold():
+    found = fit_boundary([1.0, 1.0, 10.0, 10.0], [1.0, 10.0, 1.0, 10.0], [False, True, False, False])
+    assert found.critical_ratio.value == math.inf
 
 
 @pytest.mark.parametrize(

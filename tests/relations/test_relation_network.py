@@ -120,6 +120,13 @@ def test_table_has_a_row_for_each_network_and_log():
     assert list(frame.columns[:3]) == ["network", "step", "train_accuracy"]
 
 
+def test_progress_adds_up_to_the_steps_and_changes_nothing():
+    made = []
+    watched = learn_relation("mod3", advance=made.append, **FEW)
+    assert made == [0, 50, 50]
+    assert (watched.final_embeddings == learn_relation("mod3", **FEW).final_embeddings).all()
+
+
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [

@@ -36,6 +36,8 @@ from genlaws.relations.hypotheses import (
     named_hypotheses,
 )
 from genlaws.relations.knowledge_graph import KnowledgeGraph, read_knowledge_graph
+from genlaws.relations.learning_advice import LearningAdvice, advise_relation, quick_pilot
+from genlaws.relations.learning_pilot import Pilot, PilotPoint
 from genlaws.relations.next_pair import AskingCurve, NextPair, asking_curve, next_pair
 from genlaws.relations.paper_bound import paper_bound
 from genlaws.relations.posterior import Posterior
@@ -83,8 +85,11 @@ __all__ = [
     "Equivalence",
     "Hypotheses",
     "KnowledgeGraph",
+    "LearningAdvice",
     "NextPair",
     "PairState",
+    "Pilot",
+    "PilotPoint",
     "Posterior",
     "Relation",
     "RelationClass",
@@ -96,6 +101,7 @@ __all__ = [
     "TrainingSet",
     "TwoReponPath",
     "accuracy_formula",
+    "advise_relation",
     "asking_curve",
     "binary_tree",
     "bound_curve",
@@ -134,6 +140,7 @@ __all__ = [
     "partial_order",
     "posterior",
     "properties",
+    "quick_pilot",
     "read_knowledge_graph",
     "read_training_set",
     "separation_limit",

@@ -6,7 +6,7 @@ Each element has an embedding :math:`E_i \in \mathbb R^d`; a decoder of hidden l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from genlaws.ensembles import Adam, AdamW, Checkpoint, Live, Minibatches, PairPerceptron, Sgd, Training, WholeSet, train
+from genlaws.ensembles.activations import ACTIVATIONS
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.layout import Tensors
 from genlaws.ensembles.optimisers import Optimiser
@@ -58,6 +59,7 @@ def learn_relation(
     device: str = "cpu",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    advance: Callable[[int], object] | None = None,
 ) -> RelationRuns:
     """Train networks on random entries of a relation and measure them along the way.
 
@@ -91,6 +93,8 @@ def learn_relation(
     precision : {"single", "double"}
     device, path, checkpoint :
         See ``genlaws.ensembles.train``.
+    advance : callable, optional
+        Called at each measurement with the number of steps made since the one before.
 
     References
     ----------
@@ -101,6 +105,8 @@ def learn_relation(
     one_of("mode", mode, MODES)
     one_of("optimiser", optimiser, tuple(OPTIMISERS))
     one_of("precision", precision, tuple(PRECISIONS))
+    one_of("activation", activation, tuple(ACTIVATIONS))
+    _check_device(device)
     numbers = [whole_number("seeds", one) for one in seeds]
     if not numbers:
         raise InputError("seeds must name at least one network; got none.")
@@ -130,7 +136,7 @@ def learn_relation(
         weight_decay=_by_part("decay", non_negative, (encoder_decay, decoder_decay), count),
         start=start,
         log_at=logs,
-        measure=measure,
+        measure=measure if advance is None else _reported(measure, advance),
         finished=None if level is None else lambda found: torch.minimum(found["train"], found["test"]) > level,
         device=device,
         dtype=PRECISIONS[precision],
@@ -138,6 +144,14 @@ def learn_relation(
         checkpoint=checkpoint,
     )
     return _runs_of(trained, known, drawn)
+
+
+def _check_device(device: str) -> None:
+    """Refuse a device that torch cannot use here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError):
+        raise InputError(f"device must be one that torch can use here, such as cpu; got {device!r}.") from None
 
 
 def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationRuns:
@@ -203,7 +217,7 @@ def _batches(drawn: _Tables, batch_size: int | None, seeds: list[int]) -> Batche
         examples["weight"] = torch.as_tensor(weight.astype(np.float64))
     if batch_size is None:
         return WholeSet(examples)
-    return Minibatches(examples, whole_number("batch_size", batch_size, at_least=1), seeds)
+    return Minibatches(examples, min(most, whole_number("batch_size", batch_size, at_least=1)), seeds)
 
 
 class _Measure:
@@ -257,6 +271,21 @@ class _Measure:
         decoder, encoder = self._conserved(live.values, live.number)
         drift: Tensor = torch.linalg.matrix_norm(decoder - encoder - self.start[live.number]) / self.scale[live.number]
         return drift
+
+
+def _reported(measure: _Measure, advance: Callable[[int], object]) -> Callable[[Live], Tensors]:
+    """Return a measurement that also says how many steps were made since the last."""
+    made = 0
+
+    def measured(live: Live) -> Tensors:
+        """Measure, and tell the caller how far the training is."""
+        nonlocal made
+        found = measure(live)
+        advance(live.step - made)
+        made = live.step
+        return found
+
+    return measured
 
 
 def conserved_parts(mode: str, values: Tensors) -> tuple[Tensor, Tensor]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array, Mask, Whole, fraction, scalar
+from genlaws.numerics.arguments import Array, Mask, Whole, fraction, one_of, scalar
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NEVER = -1
+ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
+MEASURED = (*ACCURACIES, "loss", "invariant_drift")
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,26 @@ class RelationRuns:
         target : float in [0, 1]
         """
         level = float(scalar("target", fraction("target", target)))
-        above = np.nan_to_num(getattr(self, accuracy), nan=-1.0) > level
+        above = np.nan_to_num(getattr(self, one_of("accuracy", accuracy, ACCURACIES)), nan=-1.0) > level
         reached: Whole = np.where(above.any(axis=1), self.steps[np.argmax(above, axis=1)], NEVER)
         return reached
+
+    def final(self, measured: str) -> Array:
+        """Return an accuracy, the loss or the drift when each network was last measured, (networks,).
+
+        That is in the end, or when it left or broke.
+        """
+        course: Array = getattr(self, one_of("measured", measured, MEASURED))
+        there = np.isfinite(self.table_accuracy)
+        last = there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)
+        found: Array = course[np.arange(len(self)), last]
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each network and log."""
         import pandas as pd  # noqa: PLC0415
 
-        names = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy", "loss", "invariant_drift")
         networks, logs = self.train_accuracy.shape
-        columns = {name: getattr(self, name).ravel() for name in names}
+        columns = {name: getattr(self, name).ravel() for name in MEASURED}
         places = {"network": np.repeat(np.arange(networks), logs), "step": np.tile(self.steps, networks)}
         return pd.DataFrame({**places, **columns})
