@@ -25,8 +25,8 @@ class Procedure:
     run_batch : callable, optional
         ``run_batch(settings, seeds)`` returns the results of several cells at once, for experiments that are faster
         stacked. A batch is committed as a whole, so a resumed sweep meets the same batches again.
-    batch_size : int
-        Cells in one call of `run_batch`.
+    batch_size : int, or callable
+        Cells in one call of `run_batch`; ``batch_size(settings)`` where it depends on the settings of a sweep.
     dtype, device : str
         What the numbers were computed with; recorded with each cell.
     """
@@ -34,13 +34,17 @@ class Procedure:
     settings: type[Settings]
     run: Callable[[Any, int], Result] | None = None
     run_batch: Callable[[Sequence[Any], Sequence[int]], Sequence[Result]] | None = None
-    batch_size: int = 1
+    batch_size: int | Callable[[Any], int] = 1
     dtype: str = "float64"
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         if (self.run is None) == (self.run_batch is None):
             raise TypeError("A procedure has either run or run_batch.")
+
+    def cells_together(self, settings: Settings) -> int:
+        """Return how many cells of a sweep with these settings make one task."""
+        return max(1, self.batch_size(settings)) if callable(self.batch_size) else self.batch_size
 
     def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[Result]:
         """Return the results of the cells of one task."""

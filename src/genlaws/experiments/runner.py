@@ -192,7 +192,7 @@ class _Run:
         """
         procedure = self.sweep.experiment.load()
         number = 0
-        for batch in _batches(self.sweep.cells(), procedure.batch_size):
+        for batch in _batches(self.sweep.cells(), procedure.cells_together(self.sweep.settings)):
             missing = [cell for cell in batch if not self.store.is_done(cell.key)]
             if first and len(missing) < len(batch):
                 self.kept += len(batch) - len(missing)
@@ -299,7 +299,7 @@ def _clean_stop() -> Iterator[_Guard]:
 def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
     """Yield every cell with its result, computed in this process and kept nowhere; an exception of a cell is raised."""
     procedure = sweep.experiment.load()
-    for batch in _batches(sweep.cells(), procedure.batch_size):
+    for batch in _batches(sweep.cells(), procedure.cells_together(sweep.settings)):
         results = procedure.compute([cell.settings for cell in batch], [cell.seed for cell in batch])
         yield from zip(batch, results, strict=True)
 
