@@ -13,6 +13,7 @@ from matplotlib import image
 
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
+from genlaws.figures.relations_success import LAWS
 from genlaws.figures.rules_facts_points import PARTS, RUN_COLUMNS
 from genlaws.figures.rules_facts_zscores import FITTED
 from genlaws.figures.semanticity_relu import COURSE as RELU_COURSE
@@ -25,9 +26,12 @@ from genlaws.figures.semanticity_slots import ENDS as SLOT_ENDS
 from genlaws.figures.semanticity_slots import EXCESSES as SLOT_EXCESSES
 from genlaws.figures.writing import RESOLUTION
 from genlaws.numerics.errors import InputError
+from genlaws.relations.phases import PHASES
 
 FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
 FEW_RUNS = {"dimension": 40, "repeats": 3}
+FEW_PHASES = {"relations": ("mod3",), "grid": 2, "repeats": 2, "width": 5, "steps": 40}
+FEW_LEARNERS = {"repeats": 2, "depth": 1, "width": 6, "steps": 60}
 FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 600, "marks": (0, 300, 600)}
 # The same figures with few points, so that all of them are drawn in seconds.
 REDUCED = {
@@ -97,12 +101,30 @@ REDUCED = {
     "relations.4": {"lines_per_axis": 3, "points": 21},
     "relations.collisions": {"points": 21, "draws": 100},
     "relations.asking": {"questions": 25, "repeats": 2, "relations": ("mod3", "bipartite-15-15")},
+    "relations.3": {
+        "architectures": (("concatenate", 2, 8, 2), ("difference", 0, 1, 2)),
+        "train_fractions": (0.05, 0.2, 0.5),
+        "repeats": 2,
+        "bound_repeats": 2,
+        "steps": 60,
+    },
+    "relations.5": {**FEW_PHASES, "optimisers": ("adam", "sgd")},
+    "relations.delays": FEW_PHASES,
+    "relations.6": {"ratios": (10.0, 1.0, 0.1), "repeats": 2, "steps": 30, "depth": 1, "width": 8},
+    "relations.7": {"depths": (0, 2, 5), "widths": (5, 10), "repeats": 2, "steps": 30},
+    "relations.8": {**FEW_PHASES, "decays": (0.0, 1.0)},
+    "relations.controls": {"ratios": (10.0, 1.0, 0.1), "repeats": 2, "steps": 30, "depth": 1, "width": 8},
+    "relations.sizes": {**FEW_LEARNERS, "sizes": (9, 15), "entries_per_element": (2.0, 4.0, 7.0)},
+    "relations.noise": {**FEW_LEARNERS, "noises": (0.0, 0.1, 0.2), "train_fractions": (0.2, 0.5, 0.8)},
+    "relations.graph": {**FEW_LEARNERS, "fewest_pairs": 10, "train_fractions": (0.2, 0.5, 0.8)},
+    "relations.embeddings": {"width": 10, "depth": 1, "steps": 200, "times": 3},
 }
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
 ERRORS = {"sample_ratio", "fact_fraction", "generalisation_error", "converged"}
 REDRAWS = {"series", "loss", "generalisation_error", "memorisation_error", "converged", "redraws", "test_count"}
 BANDWIDTH = REDRAWS | {"role", "regularisation_choice", "parameter", "log_ratio", "price", "at_edge"}
 RUNS = {"regularisation", "memorisation_error", *RUN_COLUMNS}
+NETWORK_PHASES = {"relation", *PHASES, "late", "count", "median_delay"}
 COLUMNS = {
     "rules-facts.1": ERRORS | RUNS | {"loss", "kernel", "kernel_angle"},
     "rules-facts.2": ERRORS | RUNS | {"loss", "kernel", "width_ratio"},
@@ -136,6 +158,17 @@ COLUMNS = {
     "relations.4": {"series", "decoder_gain", "half_separation"},
     "relations.collisions": {"series", "panel", "curve", "low", "high", "draws"},
     "relations.asking": {"relation", "strategy", "questions", "accuracy", "bits_left"},
+    "relations.3": {"relation", "mode", "depth", "width", "dimension", "train_fraction", "table_accuracy", "run"},
+    "relations.5": NETWORK_PHASES | {"optimiser", "decoder_rate", "encoder_rate"},
+    "relations.delays": NETWORK_PHASES | {"optimiser", "decoder_rate", "encoder_rate"},
+    "relations.6": {"optimiser", "embedding_scale", "ratio", "success", "success_low", "reached", "networks", *LAWS},
+    "relations.7": {"width", "depth", "train_accuracy", "test_accuracy_worst", "success_high", "majority_accuracy"},
+    "relations.8": NETWORK_PHASES | {"decoder_decay", "decoder_rate", "encoder_rate"},
+    "relations.controls": {"optimiser", "batch_size", "weight_decay", "ratio", "success", "memorised", "networks"},
+    "relations.sizes": {"elements", "train_fraction", "entries_per_element", "success", "success_low", "networks"},
+    "relations.noise": {"label_noise", "train_fraction", "test_accuracy", "train_accuracy_high", "majority_accuracy"},
+    "relations.graph": {"relation", "elements", "pairs", "description_length", "train_fraction", "balanced_accuracy"},
+    "relations.embeddings": {"ratio", "step", "element", "class", "x", "y", "train_accuracy", "test_accuracy"},
 }
 BETWEEN = ("", "_low", "_high")
 ONLY_AT_THE_BEST = [f"{name}{end}" for name in ("parameter", "log_ratio", "price") for end in BETWEEN]
@@ -189,6 +222,9 @@ MAY_BE_EMPTY = {
         "example_bits",
     ],
     "relations.collisions": ["low", "high", "draws"],
+    "relations.5": ["median_train_step", "median_delay"],
+    "relations.delays": ["median_train_step", "median_delay"],
+    "relations.8": ["median_train_step", "median_delay"],
 }
 
 
@@ -196,7 +232,23 @@ MAY_BE_EMPTY = {
 def drawn(request, tmp_path_factory):
     figure_id = request.param
     folder = tmp_path_factory.mktemp(figure_id)
-    return draw_figure(figure_id, folder, settings=REDUCED[figure_id])
+    return draw_figure(figure_id, folder, settings=REDUCED[figure_id] | given_file(figure_id, tmp_path_factory))
+
+
+def given_file(figure_id, tmp_path_factory):
+    """Return the setting of a figure that reads a file of the reader's: three relations of twelve elements."""
+    if figure_id != "relations.graph":
+        return {}
+    both = [(i, j) for i in range(12) for j in range(12)]
+    held = {
+        "below": [(i, j) for i, j in both if i < j],
+        "alike": [(i, j) for i, j in both if (i - j) % 3 == 0],
+        "next": [(i, j) for i, j in both if (j - i) % 12 == 1],
+    }
+    file = tmp_path_factory.mktemp("edges") / "graph.tsv"
+    lines = [f"e{i}\t{name}\te{j}\n" for name, pairs in held.items() for i, j in pairs]
+    file.write_text("".join(lines), encoding="utf-8")
+    return {"file": str(file)}
 
 
 def test_every_figure_has_reduced_settings_and_columns_here():

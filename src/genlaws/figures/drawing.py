@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from genlaws.figures.kept import kept_table
 from genlaws.figures.progress import Progress
 from genlaws.figures.record import Figure
 from genlaws.figures.registry import get_figure
@@ -16,6 +17,8 @@ from genlaws.numerics.arguments import one_of
 from genlaws.numerics.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from genlaws.experiments.settings import Settings
 
 
@@ -44,6 +47,8 @@ def draw_figure(
     settings: Settings | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     formats: Sequence[str] = ("pdf", "png"),
+    *,
+    kept: bool = False,
 ) -> DrawnFigure:
     """Compute a figure and write ``<id>.csv``, ``<id>.txt`` (the caption) and a picture in each format.
 
@@ -58,6 +63,8 @@ def draw_figure(
     progress : Progress, optional
         Told how many steps there are and when each is done.
     formats : sequence of {"pdf", "png", "svg"}
+    kept : bool
+        Draw the table that comes with the library, computed at full size elsewhere; `settings` are then its own.
 
     Returns
     -------
@@ -65,10 +72,19 @@ def draw_figure(
     """
     figure = get_figure(figure_id)
     formats = _checked_formats(formats)
-    checked = figure.settings(settings)
+    if kept and settings is not None:
+        raise InputError("A kept table is drawn with the settings it was computed with; leave settings out.")
+    table = kept_table(figure.id) if kept else None
+    checked = figure.settings(settings if table is None else table.settings)
     folder = made_folder("out_dir", out_dir)
-    paths = write_together(folder, figure.id, lambda work: _write_all(figure, checked, progress, formats, work))
-    return DrawnFigure(figure.id, figure.caption, paths)
+
+    def write(work: Path) -> dict[str, Path]:
+        """Write every file of the figure."""
+        frame = figure.data(checked, progress) if table is None else table.frame
+        about = {} if table is None else table.about
+        return _write_all(figure, checked, frame, work, formats=formats, about=about)
+
+    return DrawnFigure(figure.id, figure.caption, write_together(folder, figure.id, write))
 
 
 def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
@@ -78,9 +94,14 @@ def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
 
 
 def _write_all(
-    figure: Figure, settings: Settings, progress: Progress | None, formats: Sequence[str], work: Path
+    figure: Figure,
+    settings: Settings,
+    frame: pd.DataFrame,
+    work: Path,
+    *,
+    formats: Sequence[str],
+    about: Mapping[str, object],
 ) -> dict[str, Path]:
-    frame = figure.data(settings, progress)
     made = {"csv": work / f"{figure.id}.csv"}
     frame.to_csv(made["csv"], index=False)
     summary = figure.summary(frame, settings)
@@ -88,7 +109,7 @@ def _write_all(
         made["summary"] = work / f"{figure.id}.summary.csv"
         summary.to_csv(made["summary"], index=False)
     made["txt"] = work / f"{figure.id}.txt"
-    made["txt"].write_text(_caption_text(figure, settings), encoding="utf-8")
+    made["txt"].write_text(_caption_text(figure, settings, about), encoding="utf-8")
     picture = figure.draw(frame, settings)
     for name in formats:
         made[name] = work / f"{figure.id}.{name}"
@@ -96,8 +117,11 @@ def _write_all(
     return made
 
 
-def _caption_text(figure: Figure, settings: Settings) -> str:
+def _caption_text(figure: Figure, settings: Settings, about: Mapping[str, object]) -> str:
     lines = [f"{name} = {_plain(value)}" for name, value in settings.model_dump().items()]
+    if about:
+        versions = ", ".join(f"{name} {about[name]}" for name in ("torch", "numpy") if name in about)
+        lines += ["", f"Computed on {about['device']} in {about['seconds']} s, {about['date']} ({versions})."]
     return "\n".join([figure.title, "", figure.caption, "", f"After {figure.citation}.", "", *lines, ""])
 
 

@@ -57,4 +57,107 @@ FIGURES = (
         "which no way of asking can beat on average.",
         recipe="genlaws.figures.relations_bound:ASKING",
     ),
+    Figure(
+        id="relations.3",
+        title="Networks behind the best learner",
+        citation=f"{PAPER}, Figure 3",
+        caption="Accuracy on the whole table against the share of entries shown, of networks that answer from both "
+        "embeddings, their difference or its square with a given number of hidden layers (means with 95 % intervals), "
+        "below the exact bound (black), with the description length over the number of entries (dotted); below, the "
+        "induction gap: how much more of the table each needs for an accuracy than the best learner does.",
+        recipe="genlaws.figures.relations_learning_picture:CURVES",
+    ),
+    Figure(
+        id="relations.5",
+        title="What becomes of networks at each pair of learning rates",
+        citation=f"{PAPER}, Table IV and Figure 5",
+        caption="Shares of networks that generalise, grok, memorise or stay confused, by decoder and encoder learning "
+        "rate; the fitted boundaries of memorising and of being late, with the slope and its 95 % interval, beside a "
+        "line of slope 1.",
+        recipe="genlaws.figures.relations_phases_picture:PHASES",
+    ),
+    Figure(
+        id="relations.delays",
+        title="Grokking delay at each pair of learning rates",
+        citation=f"{PAPER}, Section III, of the networks of Figure 5",
+        caption="Median number of steps from fitting what is shown to generalising, over the networks that do both, by "
+        "decoder and encoder learning rate; hatched where none does, with the fitted boundary of memorising.",
+        recipe="genlaws.figures.relations_phases_picture:DELAYS",
+    ),
+    Figure(
+        id="relations.6",
+        title="How often networks generalise against the ratio of their rates",
+        citation=f"{PAPER}, Eq. 12 and Figure 6",
+        caption="Share of networks that generalise against the encoder rate in units of the decoder rate (along the "
+        "top the paper's x), for factors s on standard normal embeddings (dots with 95 % intervals), beside Eq. 12 as "
+        "the paper draws it, (2/π) arctan(x/s), where s is the width of half the separation and the decoder's entries "
+        "have width 1 (solid; with s as the width of each embedding it would lie at half the ratio), the same law for "
+        "sign updates (dashed), and the exact law in two dimensions for embeddings of width s and the first layer the "
+        "networks start with (dotted); diamonds are read from the paper's Figure 6, whose optimiser is not stated.",
+        recipe="genlaws.figures.relations_success_picture:SUCCESS",
+    ),
+    Figure(
+        id="relations.7",
+        title="Between too shallow and too deep",
+        citation=f"{PAPER}, Figure 7",
+        caption="Accuracy on the entries shown and on the others (means with 95 % intervals, thin lines from "
+        "the worst to the best network), and the share of networks that generalise (Wilson's 95 % intervals), against "
+        "the number of hidden layers, with the single networks of the paper's Figure 7 (crosses) and the band it "
+        "shades (grey); green bars span the depths at which the whole interval of the share lies above one half.",
+        recipe="genlaws.figures.relations_depth_picture:DEPTH",
+    ),
+    Figure(
+        id="relations.8",
+        title="Weight decay and memorising",
+        citation=f"{PAPER}, Figure 8",
+        caption="Shares of networks in each phase by decoder rate and decoder weight decay at one encoder rate, with "
+        "the decoder rate beyond which every other network memorises (dots) or is late (diamonds) and its 95 % "
+        "interval.",
+        recipe="genlaws.figures.relations_phases_picture:DECAY",
+    ),
+    Figure(
+        id="relations.controls",
+        title="Other optimisers and batches",
+        citation=f"{PAPER}, Section III, with optimisers and batches the paper does not vary",
+        caption="Share of networks that generalise against the encoder rate in units of the decoder rate for several "
+        "optimisers, batch sizes and weight decays (95 % intervals), and the ratio at which every other network does, "
+        "by a logistic fit with its 95 % interval (arrows: it goes on beyond the axis).",
+        recipe="genlaws.figures.relations_success_picture:CONTROLS",
+    ),
+    Figure(
+        id="relations.sizes",
+        title="The critical share of entries at several sizes",
+        citation=f"{PAPER}, Section II, at sizes the paper does not vary",
+        caption="Share of networks that generalise against the entries shown for each element, for relations of "
+        "several sizes (95 % intervals); right, the share at which every other network does against the "
+        "size, with a line of slope -1 and the description length over the number of entries.",
+        recipe="genlaws.figures.relations_learning_picture:SIZES",
+    ),
+    Figure(
+        id="relations.noise",
+        title="Learning a relation from labels that are partly wrong",
+        citation=f"{PAPER}, Section II, with noise the paper does not consider",
+        caption="Accuracy on entries not shown (left) and on those shown, counted against the relation (right), by the "
+        "share of entries shown and of labels turned round (95 % intervals); a network that fits every wrong label is "
+        "right on the dashed lines.",
+        recipe="genlaws.figures.relations_learning_picture:NOISE",
+    ),
+    Figure(
+        id="relations.graph",
+        title="Relations of a knowledge graph and the bits that describe them",
+        citation=f"{PAPER}, Section II.B, on a knowledge graph of the reader's",
+        caption="Share of entries a network must see to reach a balanced accuracy on the others, against the exact "
+        "description length of the relation (colours: pairs in the relation; bars: where the interval of the accuracy "
+        "crosses; arrows: not reached), with rank correlations and their 95 % intervals.",
+        recipe="genlaws.figures.relations_graph_picture:GRAPH",
+    ),
+    Figure(
+        id="relations.embeddings",
+        title="Representations that merge and representations that do not",
+        citation=f"{PAPER}, Section III",
+        caption="Embeddings of the elements along the training at two ratios of the learning rates, coloured by class: "
+        "from small initial embeddings, classes merge where the network generalises and stay scattered where it "
+        "memorises.",
+        recipe="genlaws.figures.relations_embeddings:EMBEDDINGS",
+    ),
 )
