@@ -26,25 +26,32 @@ def figure(
     keep: Annotated[
         Path | None, Parameter(help="Folder that keeps every cell, so that a stopped figure goes on where it was.")
     ] = None,
+    kept: Annotated[
+        bool, Parameter(negative="", help="Draw the full-size table that comes with the library instead of computing.")
+    ] = False,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Draw figures: a CSV table, a PDF and a PNG each, in the folder of --out (out/figures)."""
     from genlaws.experiments import Processes
     from genlaws.experiments.computing import computing
     from genlaws.figures import FIGURES, draw_figure, get_figure
+    from genlaws.figures.kept import kept_ids, kept_table
 
     if not ids:
-        _list_figures(FIGURES, output)
+        _list_figures({one: FIGURES[one] for one in FIGURES if not kept or one in kept_ids()}, output)
         return
     changes = dict(_read_change(text) for text in set)
     # Every name and setting is checked before the first figure is computed.
-    prepared = [(one, get_figure(one).settings(changes)) for one in ids]
+    if kept and changes:
+        raise InputError("--kept draws a table with the settings it was computed with; leave out --set.")
+    prepared = [(one, get_figure(one).settings(kept_table(one).settings if kept else changes)) for one in ids]
     folder = output.out or DEFAULT_FOLDER
     drawn = []
     with ProgressBar(quiet=output.json) as progress:
         for figure_id, settings in prepared:
             with computing(None if jobs == 1 else Processes(jobs), None if keep is None else keep / figure_id):
-                drawn.append(draw_figure(figure_id, folder, settings=settings, progress=progress))
+                given = None if kept else settings
+                drawn.append(draw_figure(figure_id, folder, settings=given, progress=progress, kept=kept))
     if output.json:
         answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
         print(json.dumps({"figures": answer, "seed": output.seed}, indent=2))

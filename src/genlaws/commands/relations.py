@@ -30,7 +30,23 @@ app.command(
     help="Which entry to ask for next.",
 )
 app.command(
+    "genlaws.commands.relations_learn:learn",
+    name="learn",
+    help="Train networks on a relation; see whether they generalise.",
+)
+app.command(
     "genlaws.commands.relations_repons:repons",
     name="repons",
     help="Chance that two representations of one class merge.",
+)
+app.command(
+    "genlaws.commands.relations_advise:advise",
+    name="advise",
+    help="How much data and which learning rates a network needs, from a pilot of about a minute.",
+)
+app.command(
+    "genlaws.commands.relations_phases:phases",
+    name="phases",
+    help="What becomes of networks at each pair of learning rates. The defaults are a reduced size of a few minutes: "
+    "6 × 6 rates, 3 networks each, 10,000 steps, layers of 20 units.",
 )
