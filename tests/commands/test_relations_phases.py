@@ -179,8 +179,9 @@ def test_the_boundary_is_that_of_the_phases():
     assert found["slope_low"] <= 1.0 <= found["slope_high"]
     assert 10.0 < found["critical_ratio"] < 100.0
     assert found["critical_ratio_low"] <= found["critical_ratio"] <= found["critical_ratio_high"]
-    text = explain(summarised(named_relation("mod3", 9), table, settings, 0.9))
-    assert "agrees with 1: the ratio decides" in text
+    wide = found["slope_high"] - found["slope_low"] > 1.0
+    said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
+    assert said in explain(summarised(named_relation("mod3", 9), table, settings, 0.9))
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_trials import contents, wait_until
+from killed_stack import EVERY, kill_sweep
+from sweep_trials import contents
 
 from genlaws.experiments import Axis, get_experiment, make_sweep, run_sweep, stacking
 from genlaws.experiments import relations_network as here
@@ -39,23 +36,6 @@ LEARNS = {"width": 20, "depth": 2, "encoder_rate": 1e-2, "decoder_rate": 3e-3, "
 NUMBERS = ("train_step", "test_step", "phase", "failed")
 FINAL = tuple(f"final_{name}" for name in ACCURACIES)
 ENTRY = 1.0 / 144.0  # of a table of 12 elements: rounding may turn one answer that is close to even
-EVERY = 15  # updates between two checkpoints here
-# A driver with small checkpoints that is killed while it waits beside the second of them.
-DRIVER = f"""
-import sys, time
-from genlaws.experiments import stacking
-from genlaws.ensembles import checkpoint
-from genlaws.commands import run
-stacking.CHECKPOINT_EVERY = {EVERY}
-save, saved = checkpoint.save, []
-def save_and_wait(*given):
-    save(*given)
-    saved.append(1)
-    if len(saved) == 2:
-        time.sleep(600)
-checkpoint.save = save_and_wait
-sys.exit(run(sys.argv[1:]))
-"""
 
 
 def cell(**settings):
@@ -331,27 +311,10 @@ def killable_sweep():
 def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
     settings, sweep = killable_sweep()
-    options = [f"--set={name}={str(value).lower()}" for name, value in settings.items()]
-    driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, "sweep", "run", NAME, "--out", str(tmp_path / "s"), "--repeats", "3", *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ},
-    )
-    try:
-        half = lambda: list((tmp_path / "s" / UNFINISHED).glob("*/stack-0.npz"))  # noqa: E731
-        wait_until(lambda: driver.poll() is not None or (half() and made_in(half()[0]) == 2 * EVERY), "a checkpoint")
-    finally:
-        driver.send_signal(signal.SIGKILL)
-        assert driver.wait(60) == -signal.SIGKILL
+    kill_sweep(NAME, tmp_path / "s", settings, repeats=3)
     assert contents(tmp_path / "s") == []
     assert run_sweep(sweep, tmp_path / "s").computed == 3
     run_sweep(sweep, tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
     assert len(contents(tmp_path / "s")) == 3
     assert not (tmp_path / "s" / UNFINISHED).exists()
-
-
-def made_in(file: Path) -> int:
-    with np.load(file) as saved:
-        return int(saved["made"])

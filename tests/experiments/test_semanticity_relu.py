@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_trials import contents, wait_until
+from killed_stack import EVERY, kill_sweep
+from sweep_trials import contents
 
 from genlaws.experiments import Axis, compute_sweep, get_experiment, make_sweep, run_sweep, stacking
 from genlaws.experiments.experiment import Procedure
@@ -26,23 +23,6 @@ NAME = "semanticity.relu-network"
 SMALL = {"stimulus_count": 10, "hidden": 4, "steps": 40, "batch_size": 16, "log_every": 10}
 STACKED = 1e-5  # single precision: a stack of another size sums in another order
 LOGS = 5
-EVERY = 15  # updates between two checkpoints here
-# A driver with small checkpoints that is killed while it waits beside the second of them.
-DRIVER = f"""
-import sys, time
-from genlaws.experiments import stacking
-from genlaws.ensembles import checkpoint
-from genlaws.commands import run
-stacking.CHECKPOINT_EVERY = {EVERY}
-save, saved = checkpoint.save, []
-def save_and_wait(*given):
-    save(*given)
-    saved.append(1)
-    if len(saved) == 2:
-        time.sleep(600)
-checkpoint.save = save_and_wait
-sys.exit(run(sys.argv[1:]))
-"""
 
 
 def small_sweep(repeats=3, **settings):
@@ -124,20 +104,7 @@ def test_a_stopped_sweep_goes_on_in_the_middle_of_a_training(tmp_path: Path, mon
 
 def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
-    options = [f"--set={name}={value}" for name, value in SMALL.items()]
-    asked = ["sweep", "run", NAME, "--out", str(tmp_path / "s"), "--repeats", "3", *options]
-    driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, *asked],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ},
-    )
-    try:
-        half = lambda: list((tmp_path / "s" / UNFINISHED).glob("*/stack-0.npz"))  # noqa: E731
-        wait_until(lambda: driver.poll() is not None or (half() and made_in(half()[0]) == 2 * EVERY), "a checkpoint")
-    finally:
-        driver.send_signal(signal.SIGKILL)
-        assert driver.wait(60) == -signal.SIGKILL
+    kill_sweep(NAME, tmp_path / "s", SMALL, repeats=3)
     assert contents(tmp_path / "s") == []
     sweep = make_sweep(get_experiment(NAME), SMALL, repeats=3)
     calls = counted_measurements(monkeypatch)
@@ -146,11 +113,6 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, 
     run_sweep(sweep, tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
     assert not (tmp_path / "s" / UNFINISHED).exists()
-
-
-def made_in(file: Path) -> int:
-    with np.load(file) as saved:
-        return int(saved["made"])
 
 
 def counted_measurements(monkeypatch) -> list[int]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from genlaws.relations.relation import Relation
 
 SAME = ("depth", "width", "steps", "train_fraction", "embedding_scale", "patience", "device")
+TELLING = 1.0  # widest interval of a slope from which it can be told to be 1
 
 
 def told_cost(cost: Cost, folder: Path | None) -> str:
@@ -136,7 +137,10 @@ def explain(answer: dict[str, Any]) -> str:
 
 
 def _unit(found: dict[str, Any]) -> str:
-    return "agrees with 1: the ratio decides" if found["agrees_with_slope_1"] else "does not agree with 1"
+    if not found["agrees_with_slope_1"]:
+        return "does not agree with 1"
+    wide = not found["slope_high"] - found["slope_low"] <= TELLING
+    return "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
 
 
 def _interval(found: dict[str, Any], name: str) -> str:
