@@ -32,6 +32,9 @@ def run_without(library, *arguments):
         ("figure", "semanticity.convolutional"),
         ("figure", "rules-facts.two-layer"),
         ("sweep", "run", "semanticity.slot-network"),
+        ("relations", "learn", "mod3"),
+        ("relations", "phases", "mod3"),
+        ("relations", "advise", "mod3", "--quick"),
     ],
     ids=" ".join,
 )
@@ -47,6 +50,12 @@ def test_networks_without_torch(arguments, tmp_path):
 def test_theory_needs_no_torch(tmp_path):
     found = run_without("torch", "rules-facts", "bayes", "--sample-ratio", "2", "--fact-fraction", "0.2")
     assert found.returncode == 0, found.stderr
+
+
+def test_a_kept_table_is_drawn_without_torch(tmp_path):
+    found = run_without("torch", "figure", "relations.7", "--kept", "--out", str(tmp_path / "out"))
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "out" / "relations.7.png").stat().st_size > 10_000
 
 
 def test_other_missing_modules_are_bugs():

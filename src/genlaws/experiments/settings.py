@@ -18,6 +18,7 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
+MOST_SHOWN = 200  # characters of a value that is not accepted
 
 
 def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
@@ -28,8 +29,10 @@ def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "the combination"
         allowed = ", ".join(kind.model_fields)
+        given_text = repr(first["input"])
+        shown = given_text if len(given_text) <= MOST_SHOWN else f"{given_text[:MOST_SHOWN]}…"
         raise InputError(
-            f"settings of {owner}: {name} is not accepted: {first['msg'].lower()}; got {first['input']!r}. "
+            f"settings of {owner}: {name} is not accepted: {first['msg'].lower()}; got {shown}. "
             f"The settings are {allowed}."
         ) from None
 
