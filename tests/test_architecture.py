@@ -50,8 +50,6 @@ MEASURING_FILES: dict[str, set[str]] = {
     "semanticity/probes/model_files.py": {"torch", "transformers"},
     "semanticity/probes/padded_passes.py": {"torch"},
     "semanticity/probes/text_generation.py": {"torch"},
-    "semanticity/language_probe.py": {"torch", "transformers", "httpx"},
-    "semanticity/vision_probe.py": {"torch", "transformers", "httpx"},
     "semanticity/probes/vision_stimuli.py": {"PIL"},
     "rules_facts/finite_size/estimators.py": {"sklearn"},
     "rules_facts/image_task.py": {"sklearn"},

@@ -20,6 +20,8 @@ FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 EXTRAS = {
     "torch": "networks",
     "transformers": "models",
+    "accelerate": "models",
+    "gguf": "models",
     "httpx": "models",
     "igraph": "graphs",
     "networkx": "graphs",

@@ -56,7 +56,7 @@ def made_up_tokenizer(chat=True):
 def made_up_network(kind="Llama", seed=0, **changes):
     torch.manual_seed(seed)
     config = getattr(transformers, f"{kind}Config")(**{**SHAPE, **changes}, eos_token_id=1, bos_token_id=0)
-    return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    return transformers.AutoModelForCausalLM.from_config(config).eval()
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +105,11 @@ def test_scores_equal_one_full_pass_for_each_option(model, network):
         ("Mistral", {"sliding_window": 8}),
         ("Gemma2", {"sliding_window": 8, "head_dim": 8, "final_logit_softcapping": 5.0}),
         ("Bloom", {"n_head": 4}),
+        ("GPT2", {}),
     ],
 )
 def test_other_architectures_give_the_scores_of_full_passes(kind, changes):
-    # Windows, capped scores, and positions that are no argument of the network.
+    # Windows, capped scores, positions that are no argument of the network, and positions that are not relative.
     network = made_up_network(kind, **changes)
     model = TransformersModel(network, made_up_tokenizer(), kind, batch_size=4)
     for prompt, reply in zip(PROMPTS, model.score(PROMPTS), strict=True):
@@ -236,6 +237,13 @@ def test_draws_have_the_probabilities_of_the_model():
         assert 0.02 < probability < 0.2
         spread = np.sqrt(trials * probability * (1 - probability))
         assert abs(drawn.count(letter) - trials * probability) < 4 * spread  # one in 16,000 by chance
+
+
+def test_prompts_of_the_same_length_draw_by_themselves():
+    network = made_up_network(vocab_size=20, initializer_range=0.05)  # about uniform: the draw decides
+    model = TransformersModel(network, made_up_tokenizer(), "x", max_new_tokens=1, temperature=1.0)
+    said = model.reply([Prompt(f"{one}{two}:", ("a",)) for one in "defg" for two in "defg"])
+    assert len({reply.text for reply in said}) >= 6  # 11 of 20 expected from 16 draws; one or two from a common draw
 
 
 def test_lower_precision_is_close(model):

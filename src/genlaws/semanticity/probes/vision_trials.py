@@ -127,8 +127,8 @@ def draw_vision_resolution_trials(
     Two items are at c ± D, the probe is at c + δ. On the circle of hues that is all. In a picture two numbered squares
     lie in any direction from each other, and two shapes are neighbours on a square of half side D around the middle of
     the picture (300 puts them near its corners), whose other two corners are further off. The X is also moved along
-    the line of equal distances by a random amount, so that it touches nothing; its distance from that line is |δ|. A
-    shift of 0 is a tie and is left out.
+    the line of equal distances by a random amount, so that it touches nothing; its distance from that line is δ,
+    either way. A shift of 0 is a tie and is left out.
 
     Parameters
     ----------
