@@ -61,14 +61,20 @@ class Handler(BaseHTTPRequestHandler):
             server.bodies.append(body)
             server.paths.append(self.path)
             server.headers.append(dict(self.headers))
+            self.inside = 1
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
             script = server.script.get(prompt, [])
             (script[place] if place < len(script) else server.usual)(self, body)
         finally:
-            with server.lock:
-                server.at_once -= 1
+            self.leave()
+
+    def leave(self) -> None:
+        """Count this request as done, once: before its last bytes go out, after which the client may send another."""
+        with self.server.lock:
+            self.server.at_once -= self.inside
+            self.inside = 0
 
     def send(self, content: bytes, code: int = 200, length: int | None = None, **headers: str) -> None:
         self.send_response(code)
@@ -76,6 +82,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(content) if length is None else length))
         self.end_headers()
+        self.leave()
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
