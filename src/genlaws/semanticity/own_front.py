@@ -107,6 +107,7 @@ def own_front(
     measured = _both(truth, stimuli.ties)
 
     def sweep(resolutions: Array) -> OwnFront:
+        """Return both tests of the set at each resolution."""
         judged = (_judged_by(similarity.at_resolution(one), truth, near) for one in resolutions.tolist())
         generalisation, identification = np.array([_both(one, stimuli.ties) for one in judged]).T
         name, background = similarity.shape.name, similarity.background

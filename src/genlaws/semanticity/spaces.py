@@ -108,6 +108,7 @@ def segment() -> ContinuousSpace:
     """
 
     def ball(radius: Array) -> tuple[Array, Array]:
+        """Return the mean and the variance over probes of the mass within a radius."""
         r = np.minimum(np.asarray(radius, dtype=np.float64), 1.0)
         mean = 2.0 * r - r**2
         above = (2.0 * r - 1.0) + 2.0 / 3.0 * (1.0 - r**3) - mean**2
