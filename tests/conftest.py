@@ -1,7 +1,10 @@
-"""One thread per process, the same random examples on every machine, and no display."""
+"""One thread per process, the same random examples on every machine, no display, and real models loaded once."""
 
 import os
+import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Set before numpy is loaded: the tests run in several processes, and more threads only get in each other's way.
@@ -11,3 +14,30 @@ os.environ["MPLBACKEND"] = "Agg"
 
 settings.register_profile("genlaws", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("genlaws")
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session")
+def stories():
+    """Return stories260K and its tokenizer."""
+    from real_models import stories_network, stories_tokenizer
+
+    return stories_network(), stories_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def wikitext():
+    """Return forty lines of WikiText-2 with the white space at their ends."""
+    from real_models import wikitext_lines
+
+    return wikitext_lines(40)
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder(tmp_path_factory):
+    """Return a folder with SmolLM2, the same for all processes of a run."""
+    from real_models import save_smollm2
+
+    own = tmp_path_factory.getbasetemp()
+    return save_smollm2((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "smollm2")
