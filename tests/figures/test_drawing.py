@@ -34,6 +34,13 @@ FEW_PHASES = {"relations": ("mod3",), "grid": 2, "repeats": 2, "width": 5, "step
 FEW_LEARNERS = {"repeats": 2, "depth": 1, "width": 6, "steps": 60}
 FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 600, "marks": (0, 300, 600)}
 # The same figures with few points, so that all of them are drawn in seconds.
+FEW_YEARS = {
+    "model": "simulated",
+    "templates": ("list", "sentences"),
+    "item_counts": (2, 4, 8),
+    "trials": 28,
+    "replicates": 20,
+}
 REDUCED = {
     "rules-facts.1": {**FEW_RUNS, "path_points": 30},
     "rules-facts.2": {**FEW_RUNS, "path_points": 20, "width_ratios": (1.0, 3.0)},
@@ -96,6 +103,9 @@ REDUCED = {
         "logs": 6,
     },
     "semanticity.convolutional": {"similarity_weights": (0.0, 0.5, 1.0), "repeats": 2, "epochs": 2, "most_stimuli": 90},
+    "semanticity.years": FEW_YEARS,
+    "semanticity.anchors": FEW_YEARS,
+    "semanticity.layers": {"trials": 6, "templates": ("list", "sentences"), "replicates": 20},
     "relations.2": {"points": 5, "repeats": 2, "relations": ("mod3", "less-than")},
     "relations.table2": {},
     "relations.4": {"lines_per_axis": 3, "points": 21},
@@ -153,6 +163,9 @@ COLUMNS = {
     "semanticity.relu-sizes": {"series", "varied", "size", "peak_generalisation", "tested_items", "collapse_law"},
     "semanticity.slots": {"series", "network", "slots", "ring_size", "truth", "step", *SLOT_COURSE, "peak_above_set"},
     "semanticity.convolutional": {"series", "similarity_weight", "identification", "generalisation", "quantity"},
+    "semanticity.years": {"template", "what", "item_count", "value", "low", "high", "half_separation", "shift"},
+    "semanticity.anchors": {"template", "what", "item_count", "value", "low", "high", "half_separation", "shift"},
+    "semanticity.layers": {"weights", "template", "what", "layer", "ball_mass", "nearest_generalisation"},
     "relations.2": {"relation", "train_fraction", "accuracy", "paper_procedure", "accuracy_formula", "bits_left"},
     "relations.table2": {"class"},
     "relations.4": {"series", "decoder_gain", "half_separation"},
@@ -175,6 +188,20 @@ ONLY_AT_THE_BEST = [f"{name}{end}" for name in ("parameter", "log_ratio", "price
 MEASURED = [f"{name}{end}" for name in ("generalisation_error", "memorisation_error") for end in BETWEEN[1:]]
 DIFFERENCES = [f"{name}_difference{end}" for name in ("generalisation", "memorisation") for end in BETWEEN]
 # What a law, a class without an example, theory without runs, or a row that is no path has no value for.
+YEARS_PARTS = [
+    *("item_count", "accuracy", "first", "trials", "half_separation", "shift", "fitted", "determined", "shape"),
+    *("best_law", "low", "high"),
+]
+LAYER_TESTS = [
+    *("best_generalisation", "identification_there", "best_identification", "nearest_generalisation"),
+    *("nearest_identification", "read_generalisation", "read_identification"),
+]
+LAYER_PARTS = [
+    *(f"{start}{name}" for name in LAYER_TESTS for start in ("", "control_")),
+    *(f"{name}{end}" for name in (*LAYER_TESTS, "generalisation", "identification") for end in ("_low", "_high")),
+    *("best_ball_mass", "chance", "threshold", "ball_mass", "generalisation", "identification"),
+    *("control_generalisation", "control_identification"),
+]
 MAY_BE_EMPTY = {
     "rules-facts.1": list(RUN_COLUMNS),
     "rules-facts.2": list(RUN_COLUMNS),
@@ -212,6 +239,9 @@ MAY_BE_EMPTY = {
         *("similarity_weight", "identification", "quantity"),
         *(f"{name}{part}" for name in ("generalisation", "mean", "change") for part in PARTS),
     ],
+    "semanticity.years": YEARS_PARTS,
+    "semanticity.anchors": YEARS_PARTS,
+    "semanticity.layers": LAYER_PARTS,
     "relations.table2": [
         "example",
         "class_count",
@@ -236,9 +266,34 @@ def drawn(request, tmp_path_factory):
 
 
 def given_file(figure_id, tmp_path_factory):
-    """Return the setting of a figure that reads a file of the reader's: three relations of twelve elements."""
-    if figure_id != "relations.graph":
-        return {}
+    """Return the setting of a figure that reads a file of the reader's."""
+    if figure_id == "semanticity.layers":
+        return {"model": str(small_language_model(tmp_path_factory.mktemp("model")))}
+    return {"file": str(small_graph(tmp_path_factory))} if figure_id == "relations.graph" else {}
+
+
+def small_language_model(folder):
+    """Write a language model of two layers that has learnt nothing, which reads letter by letter."""
+    transformers = pytest.importorskip("transformers", reason="needs the package transformers")
+    tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
+    letters = {letter: number for number, letter in enumerate(map(chr, [10, *range(32, 127)]))}
+    inside = tokenizers.Tokenizer(tokenizers.models.WordLevel(letters, unk_token=" "))
+    inside.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"[\s\S]"), "isolated")
+    transformers.PreTrainedTokenizerFast(tokenizer_object=inside, eos_token="~").save_pretrained(folder)
+    config = transformers.LlamaConfig(
+        vocab_size=len(letters),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def small_graph(tmp_path_factory):
+    """Write three relations of twelve elements."""
     both = [(i, j) for i in range(12) for j in range(12)]
     held = {
         "below": [(i, j) for i, j in both if i < j],
@@ -248,7 +303,7 @@ def given_file(figure_id, tmp_path_factory):
     file = tmp_path_factory.mktemp("edges") / "graph.tsv"
     lines = [f"e{i}\t{name}\te{j}\n" for name, pairs in held.items() for i, j in pairs]
     file.write_text("".join(lines), encoding="utf-8")
-    return {"file": str(file)}
+    return file
 
 
 def test_every_figure_has_reduced_settings_and_columns_here():

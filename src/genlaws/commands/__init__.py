@@ -22,7 +22,6 @@ EXTRAS = {
     "transformers": "models",
     "accelerate": "models",
     "gguf": "models",
-    "httpx": "models",
     "igraph": "graphs",
     "networkx": "graphs",
     "dask": "cluster",
@@ -55,6 +54,11 @@ app.command(
     "genlaws.commands.relations:app",
     name="relations",
     help="How many examples a relation needs, and when representations merge.",
+)
+app.command(
+    "genlaws.commands.residual_stream:app",
+    name="residual-stream",
+    help="A transformer's layers as time: how its states move, beside surrogates.",
 )
 app.command(
     "genlaws.commands.sweep:app", name="sweep", help="Run an experiment over many settings; what is done is kept."

@@ -33,6 +33,11 @@ app.command(
     name="measure",
     help="Measure generalisation, identification and resolution of embeddings.",
 )
+app.command(
+    "genlaws.commands.semanticity_probe:probe",
+    name="probe",
+    help="Probe a language or vision model: its resolution, its p_S and p_I, its collapse over items.",
+)
 
 DEFAULT_FOLDER = Path("out/semanticity")
 MOST_ITEMS = 1_000_000  # beyond, identification is the collapse constant over n for every purpose

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = files("genlaws.figures") / "kept"
-SAME_TABLE = {"relations.delays": "relations.5"}  # figures drawn from another's table
+# Figures drawn from another's table.
+SAME_TABLE = {"relations.delays": "relations.5", "semanticity.anchors": "semanticity.years"}
 
 
 @dataclass(frozen=True)

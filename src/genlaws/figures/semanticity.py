@@ -97,4 +97,35 @@ FIGURES = (
         "mean of their class.",
         recipe="genlaws.figures.semanticity_convolutional:CONVOLUTIONAL",
     ),
+    Figure(
+        id="semanticity.years",
+        title="A language model asked about years",
+        citation=f"{PAPER}, experiments with language models",
+        caption="Probability that a language model gives to the person born closest to a year (left) and to the one "
+        "born in it (right) against the number of people it is told of, for several ways to put it in words, with "
+        "95 % intervals over trials; grey is guessing, and the dashed curve is the law of n items with the ball mass "
+        "that fits the identification of the best template.",
+        recipe="genlaws.figures.semanticity_years_picture:ITEMS",
+    ),
+    Figure(
+        id="semanticity.anchors",
+        title="How a language model answers between two years",
+        citation=f"{PAPER}, experiments with language models",
+        caption="Probability that a language model gives to the later of two people born at the middle ± D when asked "
+        "for the one born closest to the middle + δ, for several half separations D (columns) and ways to put it in "
+        "words (rows), with 95 % intervals over trials; a line is the fitted similarity, drawn where the answers "
+        "determine one.",
+        recipe="genlaws.figures.semanticity_years_picture:ANCHORS",
+    ),
+    Figure(
+        id="semanticity.layers",
+        title="Generalisation against identification in the layers of a language model",
+        citation=f"{PAPER}, a question its experiments with language models leave open",
+        caption="Both tests in every layer of a language model, from its residual stream at the places it is told of "
+        "and asked for: generalisation against identification as the threshold between states runs from fine to "
+        "coarse, one curve for each layer (left, with Theorem 1); how often the nearest state is that of the right "
+        "item (middle); and the probability of the right answer when the last state of a layer is read out (right), "
+        "with 95 % bands over trials and the same network with random weights in grey.",
+        recipe="genlaws.figures.semanticity_layers_picture:LAYERS",
+    ),
 )

@@ -10,3 +10,8 @@ def _interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def no_key_from_outside(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)

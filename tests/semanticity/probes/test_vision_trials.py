@@ -241,7 +241,7 @@ def test_a_template_comes_from_a_file(tmp_path):
         with pytest.raises(InputError, match=f"deutsch.json {complaint}"):
             vision_template_of("shapes", file)
     file.write_text('{"similarity": "?", "identification": 3}')
-    with pytest.raises(InputError, match="text alone"):
+    with pytest.raises(InputError, match="identification of a template must be text; got 3"):
         vision_template_of("shapes", file)
 
 

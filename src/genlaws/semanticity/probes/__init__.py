@@ -9,9 +9,12 @@ from genlaws.semanticity.probes.anchors import ResolutionCurve, resolution_curve
 from genlaws.semanticity.probes.answers import parse_answer
 from genlaws.semanticity.probes.asking import AskingReport, ask, ask_and_report
 from genlaws.semanticity.probes.collapse import Collapse, collapse_of, fit_collapse
+from genlaws.semanticity.probes.distance_curve import DistanceCurve, distance_curve
 from genlaws.semanticity.probes.domains import DOMAINS, Domain, domain_of, read_table
 from genlaws.semanticity.probes.models import ProbeModel, Prompt, Reply
 from genlaws.semanticity.probes.outcomes import Recorded, recorded
+from genlaws.semanticity.probes.plan import Plan, plan_probe
+from genlaws.semanticity.probes.probe import ProbeResult, compare_templates, run_probe
 from genlaws.semanticity.probes.rates import Rates, Summary, summary
 from genlaws.semanticity.probes.resolution import ResolutionFit, fit_resolution
 from genlaws.semanticity.probes.server_model import ServerModel
@@ -33,8 +36,11 @@ __all__ = [
     "VISION_TEMPLATES",
     "AskingReport",
     "Collapse",
+    "DistanceCurve",
     "Domain",
+    "Plan",
     "ProbeModel",
+    "ProbeResult",
     "ProbeTrial",
     "Prompt",
     "Rates",
@@ -52,6 +58,8 @@ __all__ = [
     "ask",
     "ask_and_report",
     "collapse_of",
+    "compare_templates",
+    "distance_curve",
     "domain_of",
     "draw_resolution_trials",
     "draw_trials",
@@ -61,10 +69,12 @@ __all__ = [
     "fit_resolution",
     "option_counts",
     "parse_answer",
+    "plan_probe",
     "prompt_of",
     "read_table",
     "recorded",
     "resolution_curve",
+    "run_probe",
     "summary",
     "template_of",
     "vision_template_of",

@@ -1,4 +1,4 @@
-"""Load a language model and its tokenizer with transformers, and say in one sentence why that fails."""
+"""Load a language model or a vision model with transformers, and say in one sentence why that fails."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import torch
 
 from genlaws.numerics.arguments import one_of
 from genlaws.numerics.errors import InputError
+from genlaws.semanticity.probes.packaged_models import PACKAGED, packaged_source
 
 Source = str | os.PathLike[str]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -34,28 +35,57 @@ def load_language_model(source: Source, device: str, dtype: str, local_files_onl
     local_files_only : bool
         Whether nothing may be downloaded.
     """
-    if not isinstance(source, str | os.PathLike) or not os.fspath(source):
-        raise InputError(f"source must be {KINDS}; got {source!r}.")
-    kind = DTYPES[one_of("dtype", dtype, DTYPES)]
-    place = _device(device)
-    name, where, options = _where(os.fspath(source))
+    return _load(source, device, dtype, local_files_only, reader="AutoTokenizer", kind="AutoModelForCausalLM")
+
+
+def load_vision_model(source: Source, device: str, dtype: str, local_files_only: bool) -> tuple[Any, Any, str]:
+    """Return a model of pictures and text that is not training, its processor, and what it is called.
+
+    Parameters are those of `load_language_model`. A language model is refused.
+    """
+    if not supports_images(source, local_files_only=local_files_only):
+        raise InputError(f"source: {os.fspath(source)} has no vision support; it is a model of text alone.")
+    return _load(source, device, dtype, local_files_only, reader="AutoProcessor", kind="AutoModelForImageTextToText")
+
+
+def supports_images(source: Source, *, local_files_only: bool = True) -> bool:
+    """Return whether a model is shown pictures and answers with text, from its configuration; no weights are loaded.
+
+    Parameters
+    ----------
+    source : str or path
+        A Hugging Face id, a folder, or a ``.gguf`` file, which holds the text part alone.
+    local_files_only : bool
+        Whether nothing may be downloaded.
+    """
+    name, where, options = files_of(source)
+    transformers = import_module("transformers")
+    with _loading(transformers, name, local_files_only):
+        config = transformers.AutoConfig.from_pretrained(where, local_files_only=bool(local_files_only), **options)
+    return type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+
+def _load(
+    source: Source, device: str, dtype: str, local_files_only: bool, *, reader: str, kind: str
+) -> tuple[Any, Any, str]:
+    """Return a network, what turns text into its tokens, and what it is called; by classes of transformers."""
+    bits = DTYPES[one_of("dtype", dtype, DTYPES)]
+    place = device_of(device)
+    name, where, options = files_of(source)
     transformers = import_module("transformers")
     options |= {"local_files_only": bool(local_files_only)}
-    with _quiet(transformers):
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-            network, told = transformers.AutoModelForCausalLM.from_pretrained(
-                where, dtype=kind, output_loading_info=True, **options
-            )
-        except Exception as error:  # whatever a library raises over files it cannot read
-            raise InputError(_why(name, error, local_files_only)) from None
+    with _loading(transformers, name, local_files_only):
+        turned = getattr(transformers, reader).from_pretrained(where, **options)
+        network, told = getattr(transformers, kind).from_pretrained(
+            where, dtype=bits, output_loading_info=True, **options
+        )
     missing = sorted(told["missing_keys"])
     if missing:
         raise InputError(f"source: {name} is no language model; it holds no weights for {missing[0]}.")
-    return network.to(place).eval(), tokenizer, name
+    return network.to(place).eval(), turned, name
 
 
-def _device(device: str) -> torch.device:
+def device_of(device: str) -> torch.device:
     """Return a device that is there."""
     try:
         place = torch.device(device)
@@ -65,8 +95,14 @@ def _device(device: str) -> torch.device:
     return place
 
 
-def _where(source: str) -> tuple[str, str, dict[str, Any]]:
+def files_of(given: Source) -> tuple[str, str, dict[str, Any]]:
     """Return what a source is called, what transformers is to load, and how."""
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+        raise InputError(f"source must be {KINDS}; got {given!r}.")
+    source = os.fspath(given)
+    if source in PACKAGED:
+        _, where, options = files_of(packaged_source(source))
+        return source, where, options  # its name is the same on every machine
     path = Path(source).expanduser()
     if path.suffix.lower() == ".gguf":
         if not path.is_file():
@@ -82,7 +118,7 @@ def _where(source: str) -> tuple[str, str, dict[str, Any]]:
     return source, source, {}
 
 
-def _why(name: str, error: Exception, local_files_only: bool) -> str:
+def why_not_loaded(name: str, error: Exception, local_files_only: bool) -> str:
     """Return the sentence for a model that could not be loaded."""
     if isinstance(error, OSError) and not Path(name).exists():
         hint = " Nothing is downloaded unless local_files_only is false." if local_files_only else ""
@@ -92,7 +128,17 @@ def _why(name: str, error: Exception, local_files_only: bool) -> str:
 
 
 @contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
+def _loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[None]:
+    """Load quietly, and make one sentence of what goes wrong."""
+    with loading_quietly(transformers):
+        try:
+            yield
+        except Exception as error:  # whatever a library raises over files it cannot read
+            raise InputError(why_not_loaded(name, error, local_files_only)) from None
+
+
+@contextmanager
+def loading_quietly(transformers: Any) -> Iterator[None]:
     """Keep transformers from writing bars and notes while a model is loaded.
 
     Its bar over the tensors of a GGUF file knows no switch, so standard error is set aside meanwhile.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy import special
@@ -20,6 +20,9 @@ from genlaws.numerics.errors import InputError
 from genlaws.semanticity.choice_trials import Trials
 from genlaws.semanticity.probes.answers import parse_answer
 from genlaws.semanticity.probes.models import Reply
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MODES = ("text", "probability")
 NEAREST = ("similarity", "resolution")  # kinds of trials in which distances decide
@@ -111,6 +114,27 @@ class Recorded:
     def of_kinds(self, kinds: Sequence[str]) -> Recorded:
         """Return the trials of these kinds."""
         return self.take(np.array([kind in kinds for kind in self.kinds], dtype=np.bool_))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per trial: what was asked, what was chosen, and the probability of the right answer."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(
+            {
+                "kind": self.kinds,
+                "item_count": self.item_counts,
+                "distance": [trial.distances[trial.right] for trial in self.trials],
+                "right": [trial.items[trial.right] for trial in self.trials],
+                "chosen": [
+                    "" if choice == NO_CHOICE else trial.items[choice]
+                    for trial, choice in zip(self.trials, self.chosen.tolist(), strict=True)
+                ],
+                "correct": self.correct,
+                "unparsed": self.unparsed,
+                "failed": self.failed,
+                "probability": self.probability,
+            }
+        )
 
     def to_trials(self, kinds: Sequence[str] = NEAREST, *, named: bool = False) -> Trials:
         """Return trials for :func:`~genlaws.semanticity.choices.fit_choices`; failed ones are left out.

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from genlaws.numerics.arguments import Array, whole_number
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.probes.padded_passes import Reading, read, read_on, selected
+from genlaws.semanticity.probes.padded_passes import Reading, read
+
+Endings = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,12 @@ def score_continuations(network: Any, asked: Sequence[Continuations], batch_size
     list of arrays of shape (endings,)
     """
     size = whole_number("batch_size", batch_size, at_least=1)
-    scores = [np.zeros(len(one.endings)) for one in asked]
+    scores: dict[int, Array] = {}
     for batch in _by_length(asked, size):
-        _score_batch(network, [asked[place] for place in batch], [scores[place] for place in batch], size)
-    return scores
+        reading = read(network, [asked[place].shared for place in batch])
+        found = score_endings(reading, [asked[place].endings for place in batch], size)
+        scores.update(zip(batch, found, strict=True))
+    return [scores[place] for place in range(len(asked))]
 
 
 def _by_length(asked: Sequence[Continuations], size: int) -> Iterator[list[int]]:
@@ -90,26 +92,37 @@ def _by_length(asked: Sequence[Continuations], size: int) -> Iterator[list[int]]
         yield order[start : start + size]
 
 
-def _score_batch(network: Any, asked: Sequence[Continuations], scores: Sequence[Array], size: int) -> None:
-    """Add to `scores` the log-probabilities of all endings of a batch of beginnings."""
-    reading = read(network, [one.shared for one in asked])
-    for row, one in enumerate(asked):
-        first = [ending[0] for ending in one.endings]
-        scores[row][:] += reading.log_probabilities[row, -1, first].double().cpu().numpy()
-    longer = [
-        (row, option) for row, one in enumerate(asked) for option, ending in enumerate(one.endings) if len(ending) > 1
+def score_endings(reading: Reading, endings: Sequence[Endings], size: int) -> list[Array]:
+    """Return the log-probabilities of all endings of beginnings that were read.
+
+    Parameters
+    ----------
+    reading : Reading
+        Of the beginnings, one in a row.
+    endings : sequence of sequences of tokens
+        Of each beginning.
+    size : int
+        Rows of one pass, at most.
+    """
+    scores = [
+        reading.log_probabilities[row, -1, [ending[0] for ending in of_row]].double().cpu().numpy()
+        for row, of_row in enumerate(endings)
     ]
-    longer.sort(key=lambda place: -len(asked[place[0]].endings[place[1]]))
+    longer = [
+        (row, option) for row, of_row in enumerate(endings) for option, ending in enumerate(of_row) if len(ending) > 1
+    ]
+    longer.sort(key=lambda place: -len(endings[place[0]][place[1]]))
     for start in range(0, len(longer), size):
         part = longer[start : start + size]
-        rest = _rest(network, reading, [row for row, _ in part], [asked[row].endings[option] for row, option in part])
+        rest = _rest(reading.selected([row for row, _ in part]), [endings[row][option] for row, option in part])
         for (row, option), value in zip(part, rest, strict=True):
             scores[row][option] += value
+    return scores
 
 
-def _rest(network: Any, reading: Reading, rows: Sequence[int], endings: Sequence[tuple[int, ...]]) -> list[float]:
+def _rest(reading: Reading, endings: Endings) -> list[float]:
     """Return the log-probabilities of all tokens of endings but the first."""
-    found = read_on(network, selected(reading, rows), [ending[:-1] for ending in endings]).log_probabilities
+    found = reading.read_on([ending[:-1] for ending in endings]).log_probabilities
     return [
         float(found[row, list(range(len(ending) - 1)), list(ending[1:])].double().sum())
         for row, ending in enumerate(endings)

@@ -129,6 +129,13 @@ def summary(given: Recorded) -> Summary:
     )
 
 
+def above_chance(given: Recorded) -> Estimate:
+    """Return how far the answers are above guessing on average, all trials together, with its bootstrap interval."""
+    kept = given.take(~given.failed)
+    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
+    return bootstrap_mean(hits - 1.0 / np.maximum(kept.item_counts, 1))
+
+
 def _rates(kind: str, count: int, group: Recorded) -> Rates:
     replied = ~group.failed
     parsed = replied & ~group.unparsed

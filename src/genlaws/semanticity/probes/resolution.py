@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 
 from genlaws.numerics.arguments import Array, one_of, positive, real, scalar, whole_number
 from genlaws.numerics.errors import InputError
-from genlaws.numerics.intervals import Estimate, bootstrap_mean, from_replicates
+from genlaws.numerics.intervals import Estimate, from_replicates
 from genlaws.semanticity.choice_comparison import ShapeComparison, compare_shapes
 from genlaws.semanticity.choice_fit import ChoiceFit
 from genlaws.semanticity.choice_model import choice_probabilities
 from genlaws.semanticity.choice_trials import Trials
 from genlaws.semanticity.choices import fit_choices
 from genlaws.semanticity.probes.outcomes import NEAREST, Recorded
+from genlaws.semanticity.probes.rates import above_chance
 from genlaws.semanticity.similarity import SHAPES
 
 if TYPE_CHECKING:
@@ -171,13 +172,15 @@ def fit_resolution(
 
     Notes
     -----
-    The intervals take the shape as given. That it was chosen with the same answers is not in them.
+    The intervals take the shape as given. That it was chosen with the same answers is not in them. Where the answers do
+    not follow the distances beyond chance there is nothing to resolve: shapes are not compared, and there are no
+    intervals.
     """
     names = [one_of("shapes", shape, SHAPES) for shape in shapes]
     if not names:
         raise InputError("shapes must name at least one shape; got none.")
     whole_number("replicates", replicates, at_least=20)
-    excess = _excess(given.of_kinds(kinds))
+    excess = above_chance(given.of_kinds(kinds))
     if not (~given.of_kinds(kinds).failed).any():
         return _nothing(excess, unit, f"There is no trial of {' or '.join(kinds)} that was replied to.")
     trials = given.to_trials(kinds, named=offsets)
@@ -189,6 +192,9 @@ def fit_resolution(
         return _nothing(excess, unit, few)
     options: dict[str, Any] = {"background": background, "lapse": lapse, "offsets": "fit" if offsets else None}
     options["position_effects"] = "fit" if places else None
+    if not excess.low > 0:  # a likelihood without a slope has no interval worth its minutes
+        fit = fit_choices(trials, names[0], intervals="none", **options)
+        return _found(trials, fit, None, excess, unit)
     comparison = compare_shapes(trials, names, folds=folds, seed=seed, **options) if len(names) > 1 else None
     shape = names[0] if comparison is None else comparison.best
     fit = fit_choices(trials, shape, intervals="all" if given.mode == "text" else "none", **options)
@@ -205,12 +211,6 @@ def _wants_places(trials: Trials, offsets: bool) -> bool:
 def _parameter_count(trials: Trials, offsets: bool, places: bool) -> int:
     likings = len(trials.option_names) - 1 if offsets else 0
     return len(SCALARS) + likings + (int(trials.option_counts.max()) - 1 if places else 0)
-
-
-def _excess(given: Recorded) -> Estimate:
-    kept = given.take(~given.failed)
-    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
-    return bootstrap_mean(hits - 1.0 / np.maximum(kept.item_counts, 1))
 
 
 def _bootstrap(
@@ -273,7 +273,7 @@ def _doubts(fit: ChoiceFit, resolution: Estimate, excess: Estimate) -> list[str]
     """Say why the answers do not determine the resolution; empty if they do."""
     doubts = []
     if not excess.low > 0:
-        doubts.append(f"The answers do not follow the distances beyond chance (excess {excess}).")
+        return [f"The answers do not follow the distances beyond chance (excess {excess})."]
     if not fit.converged:
         doubts.append("The fit did not converge.")
     if resolution.low == 0 or math.isnan(resolution.low):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import string
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.probes.domains import Domain
 from genlaws.semanticity.probes.models import Prompt
+from genlaws.semanticity.probes.template_files import check_kinds, template_named
 from genlaws.semanticity.probes.trials import ProbeTrial
 
 HOLDS = {"fact": {"item", "place"}, "similarity": {"place"}, "identification": {"place"}}
@@ -48,11 +46,7 @@ class Template:
     answer_prefix: str = " "
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            wanted = bool if field.name == "chat" else str
-            if not isinstance(getattr(self, field.name), wanted):
-                kind = "true or false" if wanted is bool else "text"
-                raise InputError(f"{field.name} of a template must be {kind}; got {getattr(self, field.name)!r}.")
+        check_kinds(self)
         for part, holds in HOLDS.items():
             if _fields_in(getattr(self, part)) != holds:
                 needed = " and ".join(f"{{{one}}}" for one in sorted(holds))
@@ -155,30 +149,7 @@ def template_of(domain: Domain, template: str | os.PathLike[str] | Template = "l
     """Return a template by its name, or read one from a JSON file with the fields of `Template`."""
     if isinstance(template, Template):
         return template
-    known = TEMPLATES.get(domain.name, TEMPLATES[""])
-    name = os.fspath(template)
-    if name in known:
-        return known[name]
-    if not Path(name).is_file():
-        raise InputError(f"template must be one of {', '.join(known)}, or a JSON file; got {name!r}.")
-    return _read(Path(name))
-
-
-def _read(path: Path) -> Template:
-    try:
-        given: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} must be JSON: {error}.") from None
-    names = {field.name for field in fields(Template)}
-    if (
-        not isinstance(given, dict)
-        or not set(given) <= names
-        or not {"fact", "similarity", "identification"} <= set(given)
-    ):
-        raise InputError(
-            f"{path.name} must hold fact, similarity and identification, and may hold the rest of {sorted(names)}."
-        )
-    return Template(**{"name": path.stem, **given})
+    return template_named(template, TEMPLATES.get(domain.name, TEMPLATES[""]), Template)
 
 
 def prompt_of(trial: ProbeTrial, domain: Domain, template: Template) -> Prompt:

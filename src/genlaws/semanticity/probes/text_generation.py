@@ -14,28 +14,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genlaws.semanticity.probes.padded_passes import Row, read, read_on
+from genlaws.semanticity.probes.padded_passes import Reading, Row
 
 Done = Callable[[list[int]], bool]
 
 
 def write_on(
-    network: Any,
-    rows: Sequence[Row],
+    reading: Reading,
     *,
+    draws: Sequence[np.random.Generator],
     ends: Collection[int],
     done: Sequence[Done],
     most: int,
     temperature: float = 0.0,
-    seed: int = 0,
 ) -> list[list[int] | None]:
     """Return the new tokens of each row, without the token that ends it; none where the network gave no numbers.
 
     Parameters
     ----------
-    network : causal language model of transformers
-    rows : sequence of sequences of int
-        Tokens of the texts, read together.
+    reading : Reading
+        Of the texts, one in a row.
+    draws : sequence of Generator
+        Of each row, as `draws_for` makes them.
     ends : collection of int
         Tokens that end a text.
     done : sequence of callables
@@ -44,14 +44,11 @@ def write_on(
         New tokens of a row, at most.
     temperature : float
         0 for the likeliest token.
-    seed : int
     """
-    written: list[list[int]] = [[] for _ in rows]
-    failed, open_rows = set[int](), set(range(len(rows)))
-    generators = [_generator(seed, row) for row in rows]
-    reading = read(network, rows)
+    written: list[list[int]] = [[] for _ in draws]
+    failed, open_rows = set[int](), set(range(len(written)))
     while True:
-        tokens = _choose(reading.log_probabilities[:, -1], temperature, generators)
+        tokens = _choose(reading.log_probabilities[:, -1], temperature, draws)
         for row in sorted(open_rows):
             if tokens[row] is None:
                 failed.add(row)
@@ -61,7 +58,7 @@ def write_on(
                 open_rows.discard(row)
         if not open_rows:
             return [None if row in failed else new for row, new in enumerate(written)]
-        reading = read_on(network, reading, [[token or 0] for token in tokens])
+        reading = reading.read_on([[token or 0] for token in tokens])
 
 
 def _choose(log_probabilities: Tensor, temperature: float, generators: Sequence[np.random.Generator]) -> list[Any]:
@@ -78,6 +75,7 @@ def _choose(log_probabilities: Tensor, temperature: float, generators: Sequence[
     ]
 
 
-def _generator(seed: int, row: Row) -> np.random.Generator:
-    digest = hashlib.sha256(np.asarray(row, dtype=np.int64).tobytes()).digest()
+def draws_for(seed: int, row: Row, images: Sequence[bytes] = ()) -> np.random.Generator:
+    """Return the random numbers of one text, bound to its tokens and its pictures."""
+    digest = hashlib.sha256(np.asarray(row, dtype=np.int64).tobytes() + b"".join(images)).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "little")])

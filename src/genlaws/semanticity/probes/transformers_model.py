@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from genlaws.numerics.arguments import non_negative, scalar, whole_number
+from genlaws.numerics.arguments import Array, non_negative, scalar, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.probes.model_files import Source, load_language_model
 from genlaws.semanticity.probes.models import Prompt, Reply
+from genlaws.semanticity.probes.padded_passes import Reading, read
 from genlaws.semanticity.probes.prefix_scoring import Continuations, score_continuations, split_continuations
-from genlaws.semanticity.probes.text_generation import Done, write_on
+from genlaws.semanticity.probes.text_generation import Done, draws_for, write_on
 
 NO_NUMBERS = "The model gave values that are not numbers; use dtype float32 or bfloat16."
 
@@ -99,25 +100,30 @@ class TransformersModel:
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return the exact log-probability of each option of each prompt: the sum over its tokens.
 
-        Each prompt is read once and its options after it; prompts of similar length are read together.
+        Each prompt is read once and its options after it; prompts of similar length are read together. A prompt that is
+        too long for the model is an error of its reply alone.
         """
-        scores = score_continuations(self.network, [self.continuations(one) for one in prompts], self.batch_size)
-        return [Reply(error=NO_NUMBERS) if np.isnan(one).any() else Reply(log_probabilities=one) for one in scores]
+        asked = [self.continuations(one) for one in prompts]
+        replies = [Reply(error=self._too_long(len(one.shared) + max(map(len, one.endings)))) for one in asked]
+        fine = [place for place, reply in enumerate(replies) if not reply.error]
+        scores = score_continuations(self.network, [asked[place] for place in fine], self.batch_size)
+        for place, score in zip(fine, scores, strict=True):
+            replies[place] = scored(score)
+        return replies
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the words the model writes after each prompt, without the prompt."""
+        """Return the words the model writes after each prompt, without the prompt; as `score` if one is too long."""
         rows = [self.prompt_tokens(one) for one in prompts]
         if not all(rows):
             raise InputError("A prompt must have at least one token; one of them is empty.")
-        for row in rows:
-            self._check_length(len(row) + self.max_new_tokens)
-        replies = [Reply()] * len(rows)
-        order = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
+        replies = [Reply(error=self._too_long(len(row) + self.max_new_tokens)) for row in rows]
+        fine = [place for place, reply in enumerate(replies) if not reply.error]
+        order = sorted(fine, key=lambda place: -len(rows[place]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            for place, reply in zip(
-                batch, self._write([prompts[one] for one in batch], [rows[one] for one in batch]), strict=True
-            ):
+            reading = read(self.network, [rows[place] for place in batch])
+            said = self._write(reading, [prompts[place] for place in batch], [rows[place] for place in batch])
+            for place, reply in zip(batch, said, strict=True):
                 replies[place] = reply
         return replies
 
@@ -127,7 +133,6 @@ class TransformersModel:
             raise InputError(f"options must be at least one word, none empty; got {prompt.options!r}.")
         text = self.prompt_text(prompt)
         whole = [self._tokens(text + prompt.answer_prefix + option, prompt.chat) for option in prompt.options]
-        self._check_length(max(map(len, whole)))
         return split_continuations(self._tokens(text, prompt.chat), whole)
 
     def prompt_tokens(self, prompt: Prompt) -> list[int]:
@@ -136,44 +141,62 @@ class TransformersModel:
 
     def prompt_text(self, prompt: Prompt) -> str:
         """Return what the model reads: the text of a plain prompt, or a chat in the model's own form."""
-        if prompt.images:
-            raise InputError(f"{self.source} is read as a language model and takes no images.")
+        self._check_images(prompt)
         if not prompt.chat:
             return prompt.text
-        if not getattr(self.tokenizer, "chat_template", None):
+        writer, messages = self._conversation(prompt)
+        if not getattr(writer, "chat_template", None):
             raise InputError(f"{self.source} has no chat template; use a template that is plain text.")
-        told = [{"role": "system", "content": prompt.system}] if prompt.system else []
         try:
-            text: str = self.tokenizer.apply_chat_template(
-                [*told, {"role": "user", "content": prompt.text}], tokenize=False, add_generation_prompt=True
-            )
+            text: str = writer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except Exception as error:  # templates are programs of the model's makers; Jinja raises what they wrote
             reason = " ".join(str(error).split())[:160].rstrip(".")
             raise InputError(f"The chat template of {self.source} refused the prompt: {reason}.") from None
         return text
 
+    def _check_images(self, prompt: Prompt) -> None:
+        """Refuse pictures."""
+        if prompt.images:
+            raise InputError(
+                f"{self.source} was loaded as a language model, which has no vision support; try VisionModel."
+            )
+
+    def _conversation(self, prompt: Prompt) -> tuple[Any, list[dict[str, Any]]]:
+        """Return what puts a chat into the model's own form, and the chat."""
+        told = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        return self.tokenizer, [*told, {"role": "user", "content": prompt.text}]
+
     def _tokens(self, text: str, chat: bool) -> list[int]:
-        """Return the tokens of a text; a chat names its special tokens itself, and no end is added to a plain text."""
-        tokens: list[int] = self.tokenizer.encode(text, add_special_tokens=not chat)
-        end = self.tokenizer.eos_token_id
-        added = not chat and len(tokens) > 1 and tokens[-1] == end and not text.endswith(str(self.tokenizer.eos_token))
-        return tokens[:-1] if added else tokens
+        """Return the tokens of a text, without an end that the tokenizer adds."""
+        adds = self._adds_special(text, chat)
+        tokens: list[int] = self.tokenizer.encode(text, add_special_tokens=adds)
+        return tokens[:-1] if adds and self._end_is_added(tokens, text) else tokens
 
-    def _check_length(self, length: int) -> None:
-        most = getattr(self.network.config, "max_position_embeddings", None)
-        if most is not None and length > most:
-            raise InputError(f"{self.source} reads at most {most} tokens; a prompt with its answer has {length}.")
+    def _adds_special(self, text: str, chat: bool) -> bool:
+        """Return whether the tokenizer adds special tokens of its own; a chat names them itself."""
+        return not chat
 
-    def _write(self, prompts: Sequence[Prompt], rows: Sequence[list[int]]) -> list[Reply]:
-        """Return the replies to a batch of prompts."""
+    def _end_is_added(self, tokens: Sequence[int], text: str) -> bool:
+        """Return whether a text ends with a token that is not written in it."""
+        ends = len(tokens) > 1 and tokens[-1] == self.tokenizer.eos_token_id
+        return ends and not text.endswith(str(self.tokenizer.eos_token))
+
+    def _too_long(self, length: int) -> str:
+        """Return the sentence for a prompt that is too long with its answer; nothing for another."""
+        most = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        if most is None or length <= most:
+            return ""
+        return f"{self.source} reads at most {most} tokens; a prompt with its answer has {length}."
+
+    def _write(self, reading: Reading, prompts: Sequence[Prompt], rows: Sequence[list[int]]) -> list[Reply]:
+        """Return the replies to a batch of prompts that were read; `rows` are their tokens."""
         new = write_on(
-            self.network,
-            rows,
+            reading,
+            draws=[draws_for(self.seed, row, prompt.images) for prompt, row in zip(prompts, rows, strict=True)],
             ends=self._ends(),
             done=[self._done(prompt) for prompt in prompts],
             most=self.max_new_tokens,
             temperature=self.temperature,
-            seed=self.seed,
         )
         return [self._reply(prompt, tokens) for prompt, tokens in zip(prompts, new, strict=True)]
 
@@ -200,3 +223,8 @@ class TransformersModel:
         told = getattr(settings, "eos_token_id", None)
         found = [told] if isinstance(told, int) else list(told or [])
         return {*found, self.tokenizer.eos_token_id} - {None}
+
+
+def scored(log_probabilities: Array) -> Reply:
+    """Return scores as a reply, or that they are no numbers."""
+    return Reply(error=NO_NUMBERS) if np.isnan(log_probabilities).any() else Reply(log_probabilities=log_probabilities)

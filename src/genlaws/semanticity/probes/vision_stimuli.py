@@ -51,7 +51,9 @@ def png_of(trial: VisionTrial) -> bytes:
     return stream.getvalue()
 
 
-def vision_prompt(trial: VisionTrial, template: str | os.PathLike[str] | VisionTemplate = "chat") -> Prompt:
+def vision_prompt(
+    trial: VisionTrial, template: str | os.PathLike[str] | VisionTemplate = "chat", *, picture: bytes | None = None
+) -> Prompt:
     """Return a trial as a picture and a question about it.
 
     Parameters
@@ -59,6 +61,8 @@ def vision_prompt(trial: VisionTrial, template: str | os.PathLike[str] | VisionT
     trial : VisionTrial
     template : str, path or VisionTemplate
         A name, a JSON file, or the words themselves.
+    picture : bytes, optional
+        To show in place of one that is drawn.
 
     Notes
     -----
@@ -74,9 +78,8 @@ def vision_prompt(trial: VisionTrial, template: str | os.PathLike[str] | VisionT
     words = vision_template_of(trial.task, template)
     asked = words.identification if trial.kind == "identification" else words.similarity
     text = asked.format(count=len(trial.options), options=", ".join(trial.options))
-    return Prompt(
-        text, trial.options, words.system, chat=True, answer_prefix=words.answer_prefix, images=(png_of(trial),)
-    )
+    shown = (png_of(trial) if picture is None else picture,)
+    return Prompt(text, trial.options, words.system, chat=True, answer_prefix=words.answer_prefix, images=shown)
 
 
 def save_pictures(trials: Sequence[VisionTrial], folder: str | os.PathLike[str]) -> Path:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import string
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from genlaws.numerics.arguments import one_of
 from genlaws.numerics.errors import InputError
+from genlaws.semanticity.probes.template_files import check_kinds, template_named
 from genlaws.semanticity.probes.vision_trials import TASKS
 
 MAY_HOLD = {"count", "options"}
@@ -38,10 +36,11 @@ class VisionTemplate:
     answer_prefix: str = ""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         for part in ("similarity", "identification"):
             try:
                 held = {name for _, name, _, _ in string.Formatter().parse(getattr(self, part)) if name is not None}
-            except (ValueError, TypeError):
+            except ValueError:
                 held = {"?"}
             if not held <= MAY_HOLD or not getattr(self, part):
                 raise InputError(
@@ -86,26 +85,4 @@ def vision_template_of(task: str, template: str | os.PathLike[str] | VisionTempl
     """Return a template by its name, or read one from a JSON file with the fields of `VisionTemplate`."""
     if isinstance(template, VisionTemplate):
         return template
-    known = VISION_TEMPLATES[one_of("task", task, TASKS)]
-    name = os.fspath(template)
-    if name in known:
-        return known[name]
-    if not Path(name).is_file():
-        raise InputError(f"template must be one of {', '.join(known)}, or a JSON file; got {name!r}.")
-    return _read(Path(name))
-
-
-def _read(path: Path) -> VisionTemplate:
-    try:
-        given: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} must be JSON: {error}.") from None
-    names = {field.name for field in fields(VisionTemplate)}
-    questions = {"similarity", "identification"}
-    if not isinstance(given, dict) or not questions <= set(given) <= names:
-        raise InputError(
-            f"{path.name} must hold similarity and identification, and may hold the rest of {sorted(names)}."
-        )
-    if not all(isinstance(text, str) for text in given.values()):
-        raise InputError(f"{path.name} must hold text alone.")
-    return VisionTemplate(**{"name": path.stem, **given})
+    return template_named(template, VISION_TEMPLATES[one_of("task", task, TASKS)], VisionTemplate)

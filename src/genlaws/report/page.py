@@ -1,0 +1,141 @@
+"""What every page has in common: its look, its tables, and pictures inside it; one file that needs no network."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from matplotlib.figure import Figure
+
+from genlaws.figures.style import house_style
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --soft: #555555;
+  --field: #f5f5f5; --link: #0b5a8a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #ececec; --paper: #17181a; --line: #44474c; --soft: #b0b0b0;
+  --field: #222428; --link: #7cc4f0; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
+  max-width: 62rem; padding: 0 1rem; overflow-wrap: break-word; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin-top: 2.2rem; overflow-wrap: anywhere; } h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
+a { color: var(--link); } .soft { color: var(--soft); } p { max-width: 46rem; }
+table { border-collapse: collapse; }
+.told { font-size: .9rem; margin: 1rem 0 .3rem; }
+th, td { text-align: left; padding: .25rem 1.2rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { font-weight: 600; } td.number, .numbers th, .scroll th { white-space: nowrap; }
+td.number { font-variant-numeric: tabular-nums; }
+.wrapped td.number { white-space: normal; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; } :focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(21rem, 100%), 1fr)); gap: 1.2rem;
+  align-items: start; }
+figure { margin: 0; max-width: 32rem; }
+figure svg { background: #ffffff; border-radius: 4px; width: 100%; height: auto; display: block; }
+img.shown { max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 4px; background: #ffffff; }
+figcaption { font-size: .9rem; color: var(--soft); margin-top: .3rem; }
+pre { background: var(--field); border: 1px solid var(--line); border-radius: 4px; padding: .5rem .7rem;
+  margin: .3rem 0; font: .85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere;
+  max-height: 22rem; overflow-y: auto; }
+summary { cursor: pointer; margin: .6rem 0; }
+code { font: .88em ui-monospace, monospace; overflow-wrap: anywhere; }
+.scroll { margin-bottom: 1rem; } .example { margin-bottom: 1.2rem; }
+@media (max-width: 40rem) { .numbers tr { display: block; border-bottom: 1px solid var(--line); padding: .3rem 0; }
+  .numbers th, .numbers td { display: block; border: 0; padding: 0; white-space: normal; overflow-wrap: anywhere; } }
+@media print { body { margin: 0; max-width: none; } figure, tr, .example { break-inside: avoid; }
+  h2, h3 { break-after: avoid; } pre { max-height: none; }
+  details::details-content { content-visibility: visible; block-size: auto; } .scroll { overflow: visible; } }
+"""
+# Whatever a model wrote, the page runs no script and fetches nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+LONGEST_TEXT = 4000  # characters of a text that is quoted
+# Characters that are no part of a text: control characters but line ends and tabs, halves of pairs, and those that
+# turn the direction of what follows.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def escaped(text: object) -> str:
+    """Return a text as HTML that shows it and does nothing else, wherever the text comes from."""
+    return html.escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
+
+
+def whole_page(heading: str, parts: Iterable[str]) -> str:
+    """Return a page with a heading and these parts, which are HTML."""
+    head = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(heading)}</title>',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style></head><body><main>",
+        f"<h1>{escaped(heading)}</h1>",
+    ]
+    return "\n".join([*head, *parts, "</main></body></html>"]) + "\n"
+
+
+def number_table(rows: Iterable[tuple[str, str, str]], *, wrapped: bool = False) -> str:
+    """Return a table of names, values and what they mean; long values are `wrapped`."""
+    cells = (
+        f'<tr><th scope="row">{escaped(name)}</th><td class="number">{escaped(value)}</td>'
+        f"<td>{escaped(meaning)}</td></tr>"
+        for name, value, meaning in rows
+    )
+    return f'<table class="numbers{" wrapped" if wrapped else ""}">{"".join(cells)}</table>'
+
+
+def data_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with named columns, which scrolls by itself where the page is narrow."""
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in columns)
+    lines = ("".join(f'<td class="number">{escaped(cell)}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        f'<p class="soft told">{escaped(caption)}</p>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def folded(summary: str, inside: str) -> str:
+    """Return HTML that is shown when its summary is clicked, and on paper."""
+    return f"<details><summary>{escaped(summary)}</summary>{inside}</details>"
+
+
+def paragraphs(sentences: Iterable[str], kind: str = "") -> str:
+    """Return each text as a paragraph; `kind` is a class of the style."""
+    opening = f'<p class="{kind}">' if kind else "<p>"
+    return "".join(f"{opening}{escaped(sentence)}</p>" for sentence in sentences)
+
+
+def quoted(text: str) -> str:
+    """Return a text as it was written, line by line; a very long one is cut, and says so."""
+    rest = len(text) - LONGEST_TEXT
+    shown = text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} characters more)"
+    return f'<pre dir="auto">{escaped(shown)}</pre>'
+
+
+def picture(draw: Callable[[], Figure], caption: str, name: str) -> str:
+    """Return a picture with its caption.
+
+    Parameters
+    ----------
+    draw : callable
+        Returns the figure; called in the house style.
+    caption : str
+        Read out too in place of the picture.
+    name : str
+        Of this picture, different from that of all others on the page.
+    """
+    text = io.StringIO()
+    with house_style():
+        draw().savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    svg = _own_names(svg[svg.index("<svg") :], name)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escaped(caption)}"', 1)
+    return f"<figure>{svg}<figcaption>{escaped(caption)}</figcaption></figure>"
+
+
+def _own_names(svg: str, name: str) -> str:
+    """Give the parts of a picture names that no other on the page has; those that nothing points to lose theirs."""
+    used = set(re.findall(r'(?:url\(#|href="#)([\w-]+)', svg))
+    svg = re.sub(r' id="([\w.-]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)
+    return re.sub(r'(url\(#|href="#)(?=[\w-])', lambda found: f"{found[1]}{name}-", svg)

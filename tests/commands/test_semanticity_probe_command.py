@@ -1,0 +1,154 @@
+"""A model is probed from the command line, here or through a server, and wrong input gets one sentence."""
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "semanticity" / "probes"))
+
+FEW = ["--items", "2,3", "--trials", "10", "--shifts=-50,50", "--half-separations", "20,100"]
+
+
+@pytest.fixture(scope="module")
+def model(stories, tmp_path_factory):
+    """Return stories260K as a folder that transformers loads."""
+    folder = tmp_path_factory.mktemp("stories")
+    for part in stories:
+        part.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def probe(genlaws, model):
+    return lambda *options: genlaws("semanticity", "probe", model, *FEW, *options)
+
+
+def test_a_folder_of_results_is_written_and_nothing_is_asked_twice(probe, tmp_path):
+    found = probe("--template", "list,sentences", "--out", tmp_path)
+    assert found.code == 0, found.err
+    assert "generalisation p_S" in found.out
+    assert "that it was chosen among 2 is not in its interval" in found.out
+    assert "list: 60 prompts; " in found.err
+    assert "tokens to read" in found.err
+    names = {path.name for path in tmp_path.iterdir()}
+    tables = {f"{name}.csv" for name in ("rates", "resolution", "collapse", "distances", "trials", "anchors")}
+    assert names == {"answers.jsonl", "report.html", "probe.json", *tables}
+    answers, numbers = (tmp_path / "answers.jsonl").read_bytes(), json.loads((tmp_path / "probe.json").read_text())
+    assert len(answers.splitlines()) == 120
+    assert [one["template"] for one in numbers["probes"]] == ["list", "sentences"]
+    again = probe("--template", "list,sentences", "--out", tmp_path)
+    assert "60 prompts; 60 answered already" in again.err
+    assert (tmp_path / "answers.jsonl").read_bytes() == answers
+    assert json.loads((tmp_path / "probe.json").read_text()) == numbers
+    rates = pd.read_csv(tmp_path / "rates.csv")
+    assert set(rates["kind"]) == {"similarity", "identification", "resolution"}
+
+
+def test_the_numbers_are_those_of_the_library(probe, model):
+    from genlaws.semanticity.probes.plan import plan_probe
+    from genlaws.semanticity.probes.probe import run_probe
+    from genlaws.semanticity.probes.transformers_model import TransformersModel
+
+    found = probe("--json", "--seed", "4")
+    plan = plan_probe("years", [2, 3], 10, half_separations=[20, 100], shifts=[-50, 50], seed=4)
+    expected = run_probe(TransformersModel.load(model, seed=4), plan).to_dict()
+    told = found.json["probes"][0]
+    assert told["rates"] == [pytest.approx(row, nan_ok=True) for row in expected["rates"]]
+    assert told["resolution"]["excess_over_chance"]["value"] == pytest.approx(
+        expected["resolution"]["excess_over_chance"]["value"]
+    )
+
+
+def test_layers_are_shown_and_written(probe, tmp_path):
+    found = probe("--layers", "--layer-trials", "8", "--out", tmp_path)
+    assert found.code == 0, found.err
+    assert "after block 5" in found.out
+    assert len(pd.read_csv(tmp_path / "layers.csv")) == 6
+    assert set(pd.read_csv(tmp_path / "layer_curves.csv")["layer"]) == set(range(6))
+
+
+def test_a_server_gives_the_words_of_the_model_behind_it(genlaws, stories, model, tmp_path):
+    from openai_server import OpenAIServer
+
+    with OpenAIServer(*stories) as server:
+        options = ("--server", server.url, "--key-variable", "", "--price", "2,8", "--out", tmp_path / "there")
+        there = genlaws("semanticity", "probe", "stories", *FEW, *options)
+    here = genlaws("semanticity", "probe", model, *FEW, "--mode", "text", "--out", tmp_path / "here")
+    assert there.code == here.code == 0, there.err
+    assert "at the given price" in there.err
+    columns = ["kind", "item_count", "right", "chosen", "unparsed"]
+    tables = [pd.read_csv(tmp_path / name / "trials.csv")[columns] for name in ("here", "there")]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_a_dry_run_shows_prompts_and_loads_nothing(genlaws):
+    found = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--price", "1,2")
+    assert found.code == 0
+    assert found.out.count("---") == 3
+    assert "Nothing was asked." in found.out
+    assert "at the given price" in found.out
+    told = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--json", "--task", "colours").json
+    assert len(told["prompts"]) == 3
+    assert told["workload"][0]["pictures"] == told["workload"][0]["different"]
+
+
+def test_an_encoder_is_measured_layer_by_layer(genlaws, model, tmp_path):
+    options = ("--mode", "embedding", "--trials", "30", "--pooling", "last", "--out", tmp_path)
+    found = genlaws("semanticity", "probe", model, *options)
+    assert found.code == 0, found.err
+    assert "generalises best" in found.out
+    table = pd.read_csv(tmp_path / "layers.csv")
+    assert set(table["condition"]) == {"as loaded", "permuted", "random weights"}
+    page = (tmp_path / "report.html").read_text()
+    assert "Control: random weights." in page
+    assert "<script" not in page
+
+
+def test_pictures_are_saved_before_they_are_shown(genlaws, tmp_path):
+    found = genlaws("semanticity", "probe", "m", "--task", "shapes", "--save-pictures", "--dry-run")
+    assert found.code == 0
+    found = genlaws("semanticity", "probe", "m", "--server", "http://127.0.0.1:9", "--save-pictures", "--out", tmp_path)
+    assert "save_pictures needs a task with pictures" in found.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["no/such-model"], "there is no model 'no/such-model'"),
+        (["MODEL", "--task", "shapes"], "has no vision support"),
+        (["MODEL", "--task", "year"], "task must be one of years"),
+        (["MODEL", "--task", "table:TABLE"], "every item and every value may occur once"),
+        (["MODEL", "--task", "table:missing.csv"], "There is no file 'missing.csv'"),
+        (["MODEL", "--items", "2,x"], "items"),
+        (["MODEL", "--items", "2.5"], "items must be whole numbers"),
+        (["MODEL", "--template", "list,list"], "template must name different templates"),
+        (["MODEL", "--template", "haiku"], "template must be one of"),
+        (["MODEL", "--template", "chat", "--trials", "1"], "has no chat template"),
+        (["MODEL", "--mode", "guess"], "mode must be one of"),
+        (
+            ["m", "--server", "https://example.org/v1", "--key-variable", "NO_KEY"],
+            "NO_KEY holds no key for example.org",
+        ),
+        (["m", "--server", "ftp://example.org"], "url must be like"),
+        (["m", "--server", "http://127.0.0.1:9", "--layers"], "leave out --layers"),
+        (["m", "--server", "http://127.0.0.1:9", "--mode", "embedding"], "leave out --server"),
+        (["MODEL", "--no-anchors", "--shifts", "1"], "belong to the two-anchor test"),
+        (["MODEL", "--dtype", "int8"], "dtype must be one of"),
+        (["MODEL", "--device", "abacus"], "device must be one that torch has here"),
+        (["MODEL", "--mode", "embedding", "--task", "colours"], "is no image encoder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_input_gets_one_sentence(genlaws, model, tmp_path, options, words):
+    table = tmp_path / "table.csv"
+    table.write_text("item,value\na,1\nbb,2\nccc,2\n", encoding="utf-8")
+    given = [one.replace("MODEL", str(model)).replace("TABLE", str(table)) for one in options]
+    found = genlaws("semanticity", "probe", *given)
+    assert found.code in {1, 2}
+    assert words in found.err
+    assert found.err.strip().splitlines()[-1].startswith("genlaws: ")
+    assert "Traceback" not in found.err
+    assert not found.out
