@@ -64,6 +64,7 @@ app.command(
     "genlaws.commands.sweep:app", name="sweep", help="Run an experiment over many settings; what is done is kept."
 )
 app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
+app.command("genlaws.commands.claims:app", name="claims", help="What the papers claim, and what was found here.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

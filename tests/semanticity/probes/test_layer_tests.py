@@ -250,7 +250,7 @@ def test_trials_with_different_numbers_of_items_are_refused(stories):
 
 def test_smollm_holds_years_apart_and_brings_them_together(smollm2_folder):
     model = TransformersModel.load(smollm2_folder)
-    found = layer_tests(model, "years", "list", trial_count=60, replicates=100)
+    found = layer_tests(model, "years", "list", trial_count=32, replicates=50)
     assert len(found.layers) == 31
     middle = found.layers[17]
     assert middle.nearest_identification.low > 0.8

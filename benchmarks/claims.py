@@ -1,0 +1,38 @@
+"""Check the claims of the papers and keep what was found with the library.
+
+python benchmarks/claims.py                    # every claim at full size; an hour or less on one core
+python benchmarks/claims.py semanticity        # one paper
+python benchmarks/claims.py --quick relations  # seconds for each claim; the records say so
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from one_thread import require_one_thread
+
+FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "kept"
+
+
+def main():
+    from genlaws.claims.records import write_kept
+    from genlaws.commands.claims_running import choose_claims, record_claims
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=["all"], help="claims, papers, or all")
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    chosen, skipped = choose_claims(given.names or ["all"])
+    records, broken = record_claims([one.id for one in chosen], quick=given.quick, jobs=1, quiet=False)
+    for file in write_kept(records, FOLDER):
+        print(f"Kept in {file}")
+    for name, reason in {**skipped, **broken}.items():
+        print(f"Not kept: {name}, {reason}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    require_one_thread()
+    sys.exit(main())

@@ -1,0 +1,291 @@
+"""One call from a model and some texts to every measure of its residual stream, beside surrogates, with verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from genlaws.numerics.arguments import one_of, whole_number
+from genlaws.numerics.errors import InputError
+from genlaws.residual_stream.analysis_results import Analysis
+from genlaws.residual_stream.claims import claims_of
+from genlaws.residual_stream.information_estimators import ESTIMATORS
+from genlaws.residual_stream.model_measures import (
+    PROMPT,
+    Disturbed,
+    measure_compression,
+    measure_perturbation,
+    perturbation_work,
+)
+from genlaws.residual_stream.positions import Positions
+from genlaws.residual_stream.reducers import text_numbers
+from genlaws.residual_stream.stream import Stream
+from genlaws.residual_stream.stream_measures import STREAM_MEASURES, Recorded, measured
+from genlaws.residual_stream.surrogate_kinds import SUPPLIED_SURROGATES
+from genlaws.residual_stream.texts import Tokens, tokenise
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from genlaws.residual_stream.capture import Capture
+
+MEASURES = (*STREAM_MEASURES, "compression", "perturbation")
+USUAL_MEASURES = tuple(name for name in MEASURES if name != "compression")  # without the one that trains a network
+SURROGATE_NAMES = (
+    "random walk",
+    "step signs",
+    "phase-randomised",
+    "layer shuffle",
+    "basis rotation",
+    *SUPPLIED_SURROGATES,
+)
+REFERENCE_MEASURES = ("paths", "correlations", "dimensions", "rotations")
+OWN = "the model"
+
+
+class Progress(Protocol):
+    """What is told how the work goes on."""
+
+    def start(self, total: int | None, label: str) -> None:
+        """Begin a piece of work of so many parts."""
+
+    def advance(self, n: int = 1) -> None:
+        """Say that so many parts are done."""
+
+
+class _Silent:
+    """A progress that nobody sees."""
+
+    def start(self, total: int | None, label: str) -> None:
+        """Begin."""
+
+    def advance(self, n: int = 1) -> None:
+        """Go on."""
+
+
+def analyse(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    name: str = "",
+    measures: Sequence[str] = USUAL_MEASURES,
+    surrogates: Sequence[str] = SURROGATE_NAMES,
+    position: Positions = "last",
+    strip: bool = True,
+    batch_size: int = 8,
+    max_tokens: int | None = None,
+    estimators: Sequence[str] = ("copula",),
+    surrogate_draws: int = 200,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Record the residual stream of texts and measure it, beside the surrogates that say whether it means anything.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A decoder or encoder of transformers, on its device; nothing of it is changed.
+    tokenizer : object
+        Of transformers.
+    texts : sequence of str
+        None of them empty. Some measures need several texts; what could not be measured is said in the messages.
+    name : str
+        What the model is called in the result.
+    measures : names
+        Of ``paths``, ``correlations``, ``information``, ``dimensions``, ``rotations``, ``dynamics``, ``compression``
+        and ``perturbation``; all but ``compression``, which trains networks, if not given.
+    surrogates : names
+        Of ``random walk``, ``step signs``, ``phase-randomised``, ``layer shuffle``, ``basis rotation``,
+        ``random weights`` and ``shuffled tokens``; all if not given.
+    position : {"last", "all", "sample"}, int, Sample, or sequence
+        Which tokens of each text are read. Disturbances are always of the last.
+    strip : bool
+        Whether white space at the end of each text is left out; otherwise the last token of many texts is a line break.
+    batch_size : int
+        Texts of one pass.
+    max_tokens : int, optional
+        The most tokens of a text; longer ones are cut at the end, which is said.
+    estimators : names
+        Of mutual information: ``copula``, ``neighbours``, ``binned``, ``kernel``.
+    surrogate_draws : int >= 2
+    seed : int
+        Of everything that is random.
+    jobs : int
+        Threads of the mutual information.
+    progress : object with ``start(total, label)`` and ``advance(n)``, optional
+
+    Raises
+    ------
+    InputError
+        Where the architecture is unknown, activations are not finite numbers, or an argument is wrong.
+    """
+    asked = _checked(measures, surrogates, estimators)
+    whole_number("surrogate_draws", surrogate_draws, at_least=2)
+    from genlaws.residual_stream.capture import context_length  # noqa: PLC0415 - torch
+
+    bar = _Silent() if progress is None else progress
+    limits: dict[str, Any] = {"max_tokens": max_tokens, "context": context_length(model, tokenizer)}
+    tokens = tokenise(tokenizer, texts, strip=strip, **limits)
+    reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "advance": bar.advance}
+    models, captures = _captured((model, tokenizer), tokens, asked[1], bar, seed=seed, **reading)
+    whole = captures[OWN]
+    found = analyse_stream(
+        whole.stream,
+        texts=whole.text_numbers,
+        name=name,
+        measures=asked[0],
+        surrogates=asked[1],
+        supplied={label: one.stream for label, one in captures.items() if label != OWN},
+        estimators=asked[2],
+        draws=surrogate_draws,
+        seed=seed,
+        jobs=jobs,
+        progress=bar,
+    )
+    messages = (*whole.messages, *found.messages)
+    found = replace(found, identity=whole.identity, identity_error=whole.identity_error, messages=messages)
+    if "perturbation" in asked[0]:
+        prompt = tokenise(tokenizer, [PROMPT], **limits)
+        given = {label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in models.items()}
+        found = _disturbed(found, given, bar)
+    return replace(found, claims=claims_of(found))
+
+
+def _captured(
+    loaded: tuple[nn.Module, Any],
+    tokens: Tokens,
+    surrogates: Sequence[str],
+    bar: Progress,
+    *,
+    seed: int,
+    **reading: Any,
+) -> tuple[dict[str, nn.Module], dict[str, Capture]]:
+    """Return the model and that with random weights, and the streams of both and of shuffled tokens, as asked for."""
+    from genlaws.residual_stream.capture import capture_texts  # noqa: PLC0415 - torch
+    from genlaws.residual_stream.untrained import random_weights  # noqa: PLC0415 - torch
+
+    model, tokenizer = loaded
+
+    def record(one: nn.Module, read: Tokens, label: str) -> Capture:
+        """Record a stream, telling how many texts are done."""
+        bar.start(len(read.ids), f"states, {label}")
+        return capture_texts(one, tokenizer, read, **reading)
+
+    models, captures = {OWN: model}, {OWN: record(model, tokens, OWN)}
+    random, shuffled = SUPPLIED_SURROGATES
+    if random in surrogates:
+        models[random] = random_weights(model, seed)
+        captures[random] = record(models[random], tokens, random)
+    if shuffled in surrogates:
+        captures[shuffled] = record(model, tokens.shuffled(seed), shuffled)
+    return models, captures
+
+
+def analyse_stream(
+    stream: Stream,
+    *,
+    texts: ArrayLike | None = None,
+    name: str = "",
+    measures: Sequence[str] = USUAL_MEASURES,
+    surrogates: Sequence[str] = SURROGATE_NAMES,
+    supplied: Mapping[str, Stream] | None = None,
+    estimators: Sequence[str] = ("copula",),
+    draws: int = 200,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Measure a recorded stream; what needs the model itself, the perturbation, is left out.
+
+    Parameters
+    ----------
+    stream : Stream
+    texts : whole numbers (rows,), optional
+        Number of the text of each row, where a text has several.
+    supplied : mapping from name to Stream, optional
+        Streams of ``random weights`` or ``shuffled tokens``; without them these surrogates are left out.
+    name, measures, surrogates, estimators, draws, seed, jobs, progress
+        As in `analyse`, where draws are called surrogate_draws.
+    """
+    asked = _checked(measures, surrogates, estimators)
+    others = dict(supplied or {})
+    numbers = text_numbers(texts, stream.text_count)
+    bar = _Silent() if progress is None else progress
+    own = tuple(one for one in asked[1] if one not in SUPPLIED_SURROGATES)
+    given = Recorded(stream, numbers, own, others, asked[2], draws, seed, jobs)
+    references = {
+        label: _reference(label, replace(given, stream=one, surrogates=(), supplied={}), asked[0], bar)
+        for label, one in others.items()
+    }
+    fields, messages = _measured(given, asked[0], bar, OWN)
+    if "compression" in asked[0]:
+        bar.start(2, "compression")
+        more, said = measure_compression(given, advance=bar.advance)
+        fields, messages = fields | more, messages + said
+    found = Analysis(
+        **_about(given, name, asked[0], asked[1]),
+        messages=tuple(dict.fromkeys(one for one in messages if one)),
+        references=references,
+        **fields,
+    )
+    return replace(found, claims=claims_of(found))
+
+
+def _checked(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return measures, surrogates and estimators, each name known and given once."""
+    known = {"measures": MEASURES, "surrogates": SURROGATE_NAMES, "estimators": tuple(ESTIMATORS)}
+    found = []
+    for (label, allowed), given in zip(known.items(), named, strict=True):
+        if isinstance(given, str):
+            raise InputError(f"{label} must be a sequence of names; got the text {given!r}.")
+        found.append(tuple(dict.fromkeys(one_of(label, one, allowed) for one in given)))
+    if not found[0]:
+        raise InputError(f"measures must name at least one of {', '.join(MEASURES)}; got none.")
+    return tuple(found)
+
+
+def _about(given: Recorded, name: str, measures: tuple[str, ...], surrogates: tuple[str, ...]) -> dict[str, Any]:
+    """Return what an analysis says of itself."""
+    return {
+        "model": name,
+        "text_count": given.text_count,
+        "row_count": given.stream.text_count,
+        "sites": given.stream.sites,
+        "identity": "",
+        "identity_error": float("nan"),
+        "seed": given.seed,
+        "measures": measures,
+        "surrogates": surrogates,
+    }
+
+
+def _measured(given: Recorded, measures: Sequence[str], bar: Progress, label: str) -> tuple[dict[str, Any], list[str]]:
+    """Measure a stream, telling which measure is done."""
+    bar.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
+    return measured(given, measures, lambda _: bar.advance(1))
+
+
+def _reference(label: str, given: Recorded, measures: Sequence[str], bar: Progress) -> Analysis:
+    """Return the quick measures of a stream that others are compared with."""
+    quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
+    fields, messages = _measured(given, quick, bar, label)
+    return Analysis(**_about(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)
+
+
+def _disturbed(found: Analysis, given: Mapping[str, Disturbed], bar: Progress) -> Analysis:
+    """Add the perturbation of the model, and of the one with random weights, to an analysis."""
+    references = dict(found.references)
+    for label, one in given.items():
+        own = label == OWN
+        bar.start(perturbation_work(one, exponents=own), f"perturbation, {label}")
+        fields, said = measure_perturbation(one, exponents=own, advance=bar.advance)
+        if own:
+            found = replace(found, **fields, messages=(*found.messages, *said))
+        else:
+            references[label] = replace(references[label], **fields)
+    return replace(found, references=references)
