@@ -20,6 +20,7 @@ from genlaws.residual_stream.analysis_results import (
     HOLDS,
     NOT_TESTED,
     SO_DOES_THE_SURROGATE,
+    UNDECIDED,
     VERDICTS,
 )
 from genlaws.residual_stream.stream import Stream
@@ -157,7 +158,7 @@ def test_the_rule_of_verdicts():
     assert verdict_of(sure, {"a": Estimate(0.9, 0.8, 1.1)}, 1.0) == (HOLDS, "")
     assert verdict_of(sure, {"a": Estimate(1.2, 1.1, 1.3)}, 1.0) == (HOLDS, "")
     assert verdict_of(sure, {"a": below, "b": Estimate(1.7)}, 1.0) == (SO_DOES_THE_SURROGATE, "b")
-    assert verdict_of(unsure, {}, 1.0) == (NOT_TESTED, "")
+    assert verdict_of(unsure, {}, 1.0) == (UNDECIDED, "")
     assert verdict_of(Estimate(2.0), {}, 1.0) == (NOT_TESTED, "")
     assert verdict_of(below, {"b": Estimate(1.7)}, 1.0) == (DOES_NOT_HOLD, "")
 

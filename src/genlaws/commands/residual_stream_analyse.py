@@ -125,7 +125,9 @@ def analyse(
         print(lines.said, file=sys.stderr, flush=True)
     options: dict[str, Any] = {"read": read, "measured": measured, "here": here, "output": output}
     found = _analysed(network, tokenizer, lines.texts, asked, name=name, **options)
-    _finish(found, name, output, pictures)
+    note = f"{lines.said} Tokens read of each: {read.position}."
+    written = [] if output.out is None else _write(found, name, note, output.out, pictures)
+    _show(found, written, output.json)
 
 
 def _names(measured: Measured) -> dict[str, tuple[str, ...]]:
@@ -214,15 +216,19 @@ def _position(text: str) -> str | int:
         return text
 
 
-def _finish(found: Analysis, name: str, output: Output, pictures: bool) -> None:
-    """Write the folder and print the answer."""
+def _write(found: Analysis, name: str, note: str, out: Path, pictures: bool) -> list[Path]:
+    from genlaws.commands.residual_stream_files import write_analysis
+
+    return write_analysis(out, name, found, notes=[note], pictures=pictures)
+
+
+def _show(found: Analysis, written: list[Path], json_wanted: bool) -> None:
+    """Print the answer, in words or as JSON."""
     import json
 
-    from genlaws.commands.residual_stream_files import write_analysis
     from genlaws.commands.residual_stream_words import analysis_text
 
-    written = [] if output.out is None else write_analysis(output.out, name, found, pictures=pictures)
-    if output.json:
+    if json_wanted:
         print(json.dumps(found.to_dict() | {"files": [str(path) for path in written]}, indent=2, allow_nan=False))
         return
     print(analysis_text(found))
@@ -230,5 +236,6 @@ def _finish(found: Analysis, name: str, output: Output, pictures: bool) -> None:
         if path.suffix in {".html", ".json"}:
             print(f"Written to {path}")
     if written:
-        others = len([path for path in written if path.suffix not in {".html", ".json"}])
-        print(f"and {others} tables{' and pictures' if pictures else ''} beside them.")
+        others = [path for path in written if path.suffix not in {".html", ".json"}]
+        drawn = " and pictures" if any(path.suffix == ".png" for path in others) else ""
+        print(f"and {len(others)} tables{drawn} beside them.")

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 HOLDS = "holds"
 SO_DOES_THE_SURROGATE = "holds, but so it does for the surrogate"
 DOES_NOT_HOLD = "does not hold"
+UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
-VERDICTS = (HOLDS, SO_DOES_THE_SURROGATE, DOES_NOT_HOLD, NOT_TESTED)
+VERDICTS = (HOLDS, SO_DOES_THE_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
 
 
 @dataclass(frozen=True)

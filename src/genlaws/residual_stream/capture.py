@@ -263,7 +263,7 @@ def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[st
     if count <= MOSTLY * len(last):
         return []
     shown = repr(tokenizer.decode([token])) if hasattr(tokenizer, "decode") else str(token)
-    remedy = "White space at the end is stripped with strip=True; position='sample' reads other tokens."
+    remedy = "If it is white space, strip=True leaves it out; position='sample' reads other tokens."
     if count < len(last):
         return [f"{count} of {len(last)} texts end with the same token {shown}. {remedy}"]
     return [

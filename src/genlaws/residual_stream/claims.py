@@ -18,6 +18,7 @@ from genlaws.residual_stream.analysis_results import (
     HOLDS,
     NOT_TESTED,
     SO_DOES_THE_SURROGATE,
+    UNDECIDED,
     Analysis,
     Claim,
 )
@@ -41,6 +42,7 @@ from genlaws.residual_stream.verdicts import (
 STRONG = 0.8  # correlation
 HALF = 0.5  # of the variance of the mean path
 CARRIED = "carried along"
+NO_INTERVAL = "One text has no interval."
 
 
 def claims_of(analysis: Analysis) -> tuple[Claim, ...]:
@@ -75,7 +77,8 @@ def continuity(analysis: Analysis) -> Claim:
         HOLDS: "Neither random axes nor the other surrogates reach as high a correlation.",
         SO_DOES_THE_SURROGATE: f"{_capital(name)} gives r above {STRONG} too: it follows from small steps, not units.",
         DOES_NOT_HOLD: f"The mean correlation is not above {STRONG}.",
-        NOT_TESTED: found.message or straddles(STRONG),
+        UNDECIDED: straddles(STRONG),
+        NOT_TESTED: found.message or NO_INTERVAL,
     }[verdict]
     if not np.isnan(found.mean.value).all():
         lowest = int(np.nanargmin(found.mean.value))
@@ -99,7 +102,8 @@ def acceleration(analysis: Analysis) -> Claim:
         HOLDS: corrected,
         SO_DOES_THE_SURROGATE: f"With {name} the stream speeds up no less. {corrected}",
         DOES_NOT_HOLD: f"The last third is no faster than the first. {corrected}",
-        NOT_TESTED: "One text has no interval." if analysis.text_count == 1 else straddles(1.0),
+        UNDECIDED: straddles(1.0),
+        NOT_TESTED: NO_INTERVAL,
     }[verdict]
     shown = listed({one: two.speed for one, two in others.items()}, "× ")
     return Claim("acceleration", says, f"speed × {found.speed}", shown, verdict, why)
@@ -142,7 +146,7 @@ def _paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, st
         both = "rises" if change.low > 0 else "falls"
         return DOES_NOT_HOLD, f"Information {both} in the first layers, and r {'rises' if rise.value > 0 else 'falls'}."
     if not (change.high < 0 and rise.low > 0):
-        return NOT_TESTED, "The interval of one of the two changes has zero inside, so it shows no direction."
+        return UNDECIDED, "The interval of one of the two changes has zero inside, so it shows no direction."
     if gaussian < 0:
         return SO_DOES_THE_SURROGATE, "A Gaussian with the same correlations loses information too: no paradox."
     return HOLDS, "A Gaussian with the same correlations would gain information: the states are not Gaussian there."
@@ -252,7 +256,8 @@ def self_correction(analysis: Analysis) -> Claim:
         HOLDS: absolute,
         SO_DOES_THE_SURROGATE: f"One {less} shrinks as fast in units of the growing state. {absolute}",
         DOES_NOT_HOLD: f"A disturbance grows as fast as the state, or faster. {absolute}",
-        NOT_TESTED: "One text has no interval." if found.text_count == 1 else straddles(0.0),
+        UNDECIDED: straddles(0.0),
+        NOT_TESTED: NO_INTERVAL,
     }[verdict]
     why += _teleported(analysis)
     observed = f"log of relative distance {relative} per step"

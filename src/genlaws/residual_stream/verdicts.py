@@ -2,7 +2,8 @@ r"""How a verdict follows from a number, its interval and the surrogates beside 
 
 One rule for all. A claim is a number on one side of a limit.
 
-- *not tested here*: the number was not measured, has no interval, or its interval has the limit inside;
+- *not tested here*: the number was not measured, or has no interval;
+- *undecided*: its interval has the limit inside;
 - *does not hold*: its interval lies on the other side;
 - *holds, but so it does for the surrogate*: a surrogate is on the claim's side of the limit as well, and the interval
   of the number is not wholly beyond the surrogate's;
@@ -24,6 +25,7 @@ from genlaws.residual_stream.analysis_results import (
     HOLDS,
     NOT_TESTED,
     SO_DOES_THE_SURROGATE,
+    UNDECIDED,
     Claim,
 )
 from genlaws.residual_stream.curves import Curve
@@ -48,7 +50,7 @@ def verdict_of(observed: Estimate, surrogates: Mapping[str, Estimate], limit: fl
     if observed.high <= limit:
         return DOES_NOT_HOLD, ""
     if observed.low <= limit:
-        return NOT_TESTED, ""
+        return UNDECIDED, ""
     for name, one in surrogates.items():
         low, high = (one.value if math.isnan(end) else end for end in (one.low, one.high))
         if low > limit and not observed.low > high:
