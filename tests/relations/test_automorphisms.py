@@ -19,7 +19,7 @@ from genlaws.relations.symmetry_reduction import ColouredGraph, fold_hanging_par
 
 DATA = Path(os.environ.get("GENLAWS_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PERMUTATIONS = {n: np.array(list(itertools.permutations(range(n)))) for n in range(1, 7)}
-SMALL = 3000  # relations compared with brute force
+SMALL = 1500  # relations compared with brute force
 
 
 def data_file(name: str) -> Path:
