@@ -13,13 +13,13 @@ from pathlib import Path
 
 from one_thread import require_one_thread
 
+from genlaws.claims.records import write_kept
+from genlaws.commands.claims_running import choose_claims, record_claims
+
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "kept"
 
 
 def main():
-    from genlaws.claims.records import write_kept
-    from genlaws.commands.claims_running import choose_claims, record_claims
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=["all"], help="claims, papers, or all")
     parser.add_argument("--quick", action="store_true")

@@ -1,0 +1,132 @@
+"""What a check found, with when, with what and how long: records that are kept with the library or written by a run."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
+from genlaws.claims.ledger import get_claim, run_claim
+from genlaws.numerics.errors import InputError
+
+KEPT = files("genlaws.claims") / "kept"
+LIBRARIES = ("genlaws", "numpy", "scipy", "torch", "transformers")
+DIGITS = 6  # of a number in a record; more would differ from machine to machine
+
+
+@dataclass(frozen=True)
+class Record:
+    """One check of one claim.
+
+    Attributes
+    ----------
+    id, verdict, sentence : str
+    numbers : dict of str to float or str
+    size : {"quick", "full"}
+    seconds : float
+    date : str
+        Year, month and day.
+    versions : dict of str to str
+        Of Python and of the libraries that are installed.
+    """
+
+    id: str
+    verdict: str
+    numbers: dict[str, float | str]
+    sentence: str
+    size: str
+    seconds: float
+    date: str
+    versions: dict[str, str]
+
+
+def missing_libraries(claim: Claim) -> tuple[str, ...]:
+    """Return the libraries that a check needs and that are not installed."""
+    return tuple(name for name in claim.needs if find_spec(name) is None)
+
+
+def record_claim(claim_id: str, *, quick: bool = True) -> Record:
+    """Check a claim and return what was found, with the time it took and what it was computed with."""
+    claim = get_claim(claim_id)
+    started = time.perf_counter()
+    finding = run_claim(claim, quick=quick)
+    return make_record(claim, finding, quick=quick, seconds=time.perf_counter() - started)
+
+
+def make_record(claim: Claim, finding: Finding, *, quick: bool, seconds: float) -> Record:
+    """Return the record of a finding made today."""
+    numbers = {name: _plain(value) for name, value in finding.numbers.items()}
+    size, today = "quick" if quick else "full", datetime.now(UTC).date().isoformat()
+    return Record(
+        claim.id, finding.verdict, numbers, finding.sentence, size, round(seconds, 2), today, dict(_versions())
+    )
+
+
+def _plain(value: float | str) -> float | str:
+    """Return a number rounded to its first digits, or the text as it is."""
+    return value if isinstance(value, str) else float(f"{float(value):.{DIGITS}g}")
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    found = [("python", platform.python_version())]
+    for name in LIBRARIES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return tuple(found)
+
+
+def kept_records() -> dict[str, Record]:
+    """Return the records kept with the library, by the id of their claim."""
+    found: dict[str, Record] = {}
+    for paper in PAPERS:
+        file = KEPT / f"{paper}.json"
+        if file.is_file():
+            found |= {one.id: one for one in read_records(json.loads(file.read_text(encoding="utf-8")))}
+    return found
+
+
+def read_records(document: Mapping[str, object]) -> tuple[Record, ...]:
+    """Return the records of a document, or say what is wrong with it."""
+    rows = document.get("claims")
+    if not isinstance(rows, list):
+        raise InputError("A file of records must hold a list under 'claims'.")
+    try:
+        records = tuple(Record(**row) for row in rows)
+    except TypeError as error:
+        raise InputError(f"A record must have the fields of genlaws.claims.records.Record; {error}.") from None
+    wrong = [one.id for one in records if one.verdict not in VERDICTS]
+    if wrong:
+        raise InputError(f"The verdict of {wrong[0]} must be one of {', '.join(VERDICTS)}.")
+    return records
+
+
+def as_document(records: Iterable[Record]) -> dict[str, object]:
+    """Return records as what a JSON file of them holds."""
+    return {"claims": [asdict(one) for one in records]}
+
+
+def write_kept(records: Iterable[Record], folder: Path) -> list[Path]:
+    """Write one file per paper, keeping the records of other claims that a file already holds; return the files."""
+    fresh = {one.id: one for one in records}
+    written = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for paper in sorted({one.partition(".")[0] for one in fresh}):
+        file = folder / f"{paper}.json"
+        old = read_records(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ()
+        both = {one.id: one for one in old} | {name: one for name, one in fresh.items() if name.startswith(f"{paper}.")}
+        text = json.dumps(as_document(both.values()), indent=1, ensure_ascii=False)
+        file.write_text(text + "\n", encoding="utf-8")
+        written.append(file)
+    return written

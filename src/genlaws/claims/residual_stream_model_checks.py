@@ -1,0 +1,90 @@
+"""Checks of the claims on a real model that is small: the encoder all-MiniLM-L6-v2, read on made-up sentences.
+
+A post-norm encoder of six blocks is no Llama: what holds in it need not hold there, and what does not is not general.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from genlaws.claims.claim import FAILS, HOLDS, LIMITED, Finding
+from genlaws.numerics.errors import InputError
+from genlaws.residual_stream import analysis_results as analysed
+
+if TYPE_CHECKING:
+    from genlaws.residual_stream.analysis_results import Claim as Judged
+
+SUBJECTS = (
+    "The old bridge",
+    "A young painter",
+    "The second battalion",
+    "Her first album",
+    "The village church",
+    "A storm from the west",
+)
+EVENTS = ("was rebuilt", "won little praise", "changed hands", "drew large crowds", "fell into ruin")
+TIMES = (
+    "after the war",
+    "in the spring of 1911",
+    "by the river",
+    "for eleven years",
+    "without any warning",
+    "at the end",
+)
+ENCODER = "all-MiniLM-L6-v2"
+
+
+def check_continuity(quick: bool, judged: Judged | None = None) -> Finding:
+    """Take the mean correlation of units from one site to the next, beside random axes and random weights."""
+    return _finding("continuity", quick, judged)
+
+
+def check_acceleration(quick: bool, judged: Judged | None = None) -> Finding:
+    """Compare the speed of the last third of the steps with the first, beside random weights."""
+    return _finding("acceleration", quick, judged)
+
+
+def check_rotations(quick: bool, judged: Judged | None = None) -> Finding:
+    """Compare the turns of units with those of random walks with the same steps, which trace no orbits."""
+    return _finding("rotations", quick, judged, like_surrogate=FAILS)
+
+
+def _finding(name: str, quick: bool, judged: Judged | None, like_surrogate: str = LIMITED) -> Finding:
+    found = _judged(quick)[name] if judged is None else judged
+    verdicts = {analysed.HOLDS: HOLDS, analysed.SO_DOES_THE_SURROGATE: like_surrogate}
+    return Finding(
+        verdicts.get(found.verdict, FAILS),  # what is undecided was not borne out
+        {"measured": found.observed, "beside": found.surrogate, "verdict on this model": found.verdict},
+        f"In {ENCODER}, a post-norm encoder of six blocks: {found.observed}. {found.why}",
+    )
+
+
+def sentences(count: int) -> list[str]:
+    """Return short sentences that differ in subject, event and time, spread evenly over all there are."""
+    every = [f"{who} {what} {when}." for who, what, when in product(SUBJECTS, EVENTS, TIMES)]
+    if not 1 <= count <= len(every):
+        raise InputError(f"count must lie between 1 and {len(every)}; got {count}.")
+    return [every[number * len(every) // count] for number in range(count)]
+
+
+@cache
+def _judged(quick: bool) -> dict[str, Judged]:
+    """Return the library's verdicts on the encoder, by the names of the claims."""
+    from genlaws.residual_stream.analysis import analyse  # noqa: PLC0415 - torch
+    from genlaws.semanticity.probes.encoders import load_encoder  # noqa: PLC0415 - torch
+    from genlaws.semanticity.probes.text_encoders import TextEncoder  # noqa: PLC0415 - torch
+
+    encoder = load_encoder("minilm", kind="text")
+    if not isinstance(encoder, TextEncoder):
+        raise TypeError("The packaged encoder must be one of texts.")
+    found = analyse(
+        encoder.network,
+        encoder.tokenizer,
+        sentences(60 if quick else 180),
+        measures=("paths", "correlations", "rotations"),
+        surrogates=("random walk", "step signs", "basis rotation", "random weights"),
+        surrogate_draws=20 if quick else 200,
+    )
+    return {one.name: one for one in found.claims}

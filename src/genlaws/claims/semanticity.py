@@ -1,0 +1,258 @@
+"""Claims of the semanticity paper, in its order: theory first, then networks, models and ways of scoring."""
+
+from __future__ import annotations
+
+from genlaws.claims.claim import Claim
+from genlaws.claims.semanticity_experiments import EXPERIMENTS
+
+HERE = "genlaws.claims.semanticity_"
+TWO, MANY, SHAPE = f"{HERE}two_item_checks:check_", f"{HERE}many_item_checks:check_", f"{HERE}shape_checks:check_"
+FRONT = "genlaws semanticity front"
+DRAW = "genlaws figure semanticity."
+
+
+def _claim(name: str, *rest: str) -> Claim:
+    """Return a claim of this paper from its name and kind, what it says and where, route, check and command."""
+    kind, says, where, route, check, command = rest
+    return Claim(f"semanticity.{name}", kind, says, where, route, check, command)
+
+
+THEORY = (
+    _claim(
+        "theorem-1",
+        "theorem",
+        "Two items, constant similarity: p_S = 1/2 + <b> - <b>^2 - Var b and p_I = 1 - <b>/2, in any space.",
+        "Theorem 1",
+        "simulation",
+        f"{TWO}theorem_1",
+        f"{FRONT} --ball-mass 0.5",
+    ),
+    _claim(
+        "heterogeneity",
+        "finding",
+        "Where the ball mass varies over the space, generalisation falls by exactly its variance.",
+        "after Theorem 1",
+        "simulation",
+        f"{TWO}heterogeneity",
+        f"{FRONT} --space segment --resolution 0.3",
+    ),
+    _claim(
+        "homogeneous-front",
+        "equation",
+        "In every homogeneous space p_S = 1/2 + 2 (1 - p_I)(2 p_I - 1): one curve, whatever the space.",
+        "after Theorem 1",
+        "simulation",
+        f"{TWO}homogeneous_front",
+        f"{DRAW}front",
+    ),
+    _claim(
+        "peak-three-quarters",
+        "finding",
+        "Generalisation is largest, 3/4, where the ball holds half of the space.",
+        "after Theorem 1",
+        "exact",
+        f"{TWO}peak",
+        f"{FRONT} --ball-mass 0.5",
+    ),
+    _claim(
+        "three-regimes",
+        "finding",
+        "Fine resolution identifies but does not generalise, coarse does neither, and between them the two are traded.",
+        "after Theorem 1",
+        "simulation",
+        f"{TWO}regimes",
+        f"{DRAW}front",
+    ),
+    _claim(
+        "half-is-best",
+        "finding",
+        "Generalisation is best when the similarity covers about half of the space.",
+        "key findings",
+        "exact",
+        f"{SHAPE}half_is_best",
+        f"{DRAW}resolution",
+    ),
+    _claim(
+        "one-front-for-all",
+        "finding",
+        "Any model whose similarity decays with a finite resolution lies on one front, whatever the space.",
+        "abstract",
+        "exact",
+        f"{SHAPE}one_front_for_all",
+        f"{DRAW}front",
+    ),
+    _claim(
+        "front-is-a-bound",
+        "finding",
+        "The front of Theorem 1 is a fundamental limit of every system of finite resolution.",
+        "abstract",
+        "simulation",
+        f"{SHAPE}front_is_a_bound",
+        f"{FRONT} --similarity linear --ball-mass 0.5",
+    ),
+    _claim(
+        "theorem-2",
+        "theorem",
+        "With a background D: p_S = 1/2 + (1-D)/(1+D) (<b> - <b>^2 - Var b), p_I = (2 - (1-D)<b>)/(2(1+D)).",
+        "Theorem 2",
+        "simulation",
+        f"{TWO}theorem_2",
+        f"{FRONT} --ball-mass 0.5 --background 0.1",
+    ),
+    _claim(
+        "noise-lowers-both",
+        "finding",
+        "A background lowers generalisation and identification together, the more the larger it is.",
+        "after Theorem 2",
+        "exact",
+        f"{TWO}noise_lowers_both",
+        f"{FRONT} --ball-mass 0.5 --background 0.1",
+    ),
+    _claim(
+        "theorem-3-identification",
+        "theorem",
+        "One of n items is identified with p_I = (1 - q^n)/(n b), q = 1 - b.",
+        "Theorem 3",
+        "exact",
+        f"{MANY}theorem_3_identification",
+        f"{FRONT} --ball-mass 0.1 --items 2,10,100",
+    ),
+    _claim(
+        "theorem-3-generalisation",
+        "theorem",
+        "The nearest of n items is chosen with p_S = q^n/n + sum over k of C(n,k) b^k q^(n-k)/k.",
+        "Theorem 3",
+        "exact",
+        f"{MANY}theorem_3_generalisation",
+        f"{FRONT} --ball-mass 0.1 --items 2,10,100",
+    ),
+    _claim(
+        "theorem-3-noise",
+        "theorem",
+        "With a background the k items inside share the choice with the others: 1/(k + (n-k) D).",
+        "Theorem 3 with noise",
+        "simulation",
+        f"{MANY}theorem_3_noise",
+        f"{FRONT} --ball-mass 0.1 --items 2,10,100 --background 0.05",
+    ),
+    _claim(
+        "collapse",
+        "finding",
+        "Identification collapses as 1/(b n) with many items.",
+        "after Theorem 3",
+        "exact",
+        f"{MANY}collapse",
+        f"{DRAW}items",
+    ),
+    _claim(
+        "collapse-elsewhere",
+        "finding",
+        "The 1/n collapse extends to noisy and to heterogeneous spaces.",
+        "abstract",
+        "exact",
+        f"{MANY}collapse_elsewhere",
+        f"{FRONT} --ball-mass 0.2 --background 0.1 --items 400",
+    ),
+    _claim(
+        "not-monotone",
+        "finding",
+        "With a fine resolution generalisation is not monotone in the number of items.",
+        "after Theorem 3",
+        "exact",
+        f"{MANY}not_monotone",
+        f"{DRAW}items",
+    ),
+    _claim(
+        "finer-for-more",
+        "finding",
+        "The more items, the finer the resolution that generalises best.",
+        "after Theorem 3",
+        "exact",
+        f"{MANY}finer_for_more",
+        f"{DRAW}resolution",
+    ),
+    _claim(
+        "peak-identity",
+        "equation",
+        "Follows from Theorem 3: (1-b) dp_S/db = n (p_I - p_S), so the peak lies on the diagonal.",
+        "not in the paper; from Theorem 3",
+        "exact",
+        f"{MANY}peak_identity",
+        f"{FRONT} --ball-mass 0.1 --items 2,10,100",
+    ),
+    _claim(
+        "peak-on-diagonal",
+        "finding",
+        "For every similarity that is lost at a finite distance the peak lies on the diagonal, as for the constant "
+        "one.",
+        "not in the paper; from Theorem 3",
+        "exact",
+        f"{SHAPE}peak_on_diagonal",
+        f"{DRAW}front",
+    ),
+    _claim(
+        "proposition-1",
+        "theorem",
+        "Linear decay on the circle: p_S = 1/2 + b - (3/2 - ln 2) b^2 and p_I = 1 - (1 - ln 2) b.",
+        "Proposition 1",
+        "simulation",
+        f"{SHAPE}proposition_1",
+        f"{FRONT} --similarity linear --ball-mass 0.5",
+    ),
+    _claim(
+        "proposition-1-peak",
+        "equation",
+        "Follows from Proposition 1: the best generalisation is 0.80985, at b = 0.61969.",
+        "Proposition 1",
+        "exact",
+        f"{SHAPE}proposition_1_peak",
+        f"{FRONT} --similarity linear --ball-mass 0.61969",
+    ),
+    _claim(
+        "segment-moments",
+        "equation",
+        "On the segment <b> = 2e - e^2 and Var b = 2/3 e^3 - e^4 for e up to 1/2, with another form beyond.",
+        "segment",
+        "exact",
+        f"{TWO}segment_moments",
+        f"{FRONT} --space segment --resolution 0.3",
+    ),
+    _claim(
+        "segment-below-circle",
+        "finding",
+        "The ends of a segment cost generalisation: its front lies below that of the circle.",
+        "segment",
+        "exact",
+        f"{TWO}segment_below_circle",
+        f"{DRAW}front",
+    ),
+    _claim(
+        "exponential-form",
+        "equation",
+        "Exponential decay on the circle has p_I = (ln(1+e^a) - ln 2)/a and p_S with a dilogarithm, a = 1/(2e).",
+        "exponential similarity",
+        "simulation",
+        f"{SHAPE}exponential_form",
+        f"{FRONT} --similarity exponential --resolution 0.1",
+    ),
+    _claim(
+        "exponential-trades",
+        "finding",
+        "A similarity that decays exponentially with distance trades generalisation against identification, too.",
+        "language models, noisy exponential fits",
+        "simulation",
+        f"{SHAPE}exponential_trades",
+        f"{FRONT} --similarity exponential --resolution 0.1 --background 0.05",
+    ),
+    _claim(
+        "finite-set",
+        "finding",
+        "The probabilities of the circle are those of the 50 stimuli that the experiments use.",
+        "ReLU networks",
+        "exact",
+        f"{SHAPE}finite_set",
+        f"{DRAW}relu-network",
+    ),
+)
+
+CLAIMS: tuple[Claim, ...] = (*THEORY, *EXPERIMENTS)

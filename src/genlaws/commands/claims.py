@@ -1,0 +1,158 @@
+"""``genlaws claims``: what the papers claim, what was found, and the checks themselves."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from genlaws.commands.output import aligned, as_json
+from genlaws.numerics.errors import ConvergenceError, InputError
+
+if TYPE_CHECKING:
+    from genlaws.claims import Claim
+    from genlaws.claims.records import Record
+
+app = App(
+    name="claims",
+    help="What the papers claim, what was found, and the checks themselves.",
+    help_format="plaintext",
+)
+
+NOT_RUN = "not run"
+FILE = "claims.json"
+Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
+Paper = Annotated[str | None, Parameter(help="semanticity, rules-facts, relations or residual-stream.")]
+Verdict = Annotated[
+    str | None,
+    Parameter(help="holds, 'holds within limits', corrected, 'not reproduced' or 'not testable here'."),
+]
+Id = Annotated[str, Parameter(help="Such as semanticity.theorem-1; genlaws claims list names them all.")]
+Ids = Annotated[str, Parameter(help="Claims, papers, or all.")]
+Size = Annotated[
+    bool, Parameter(name="--quick", negative="--full", help="Take seconds for each, or up to two minutes.")
+]
+Jobs = Annotated[int, Parameter(help="Processes that check claims side by side.")]
+Out = Annotated[Path | None, Parameter(help="Folder to write the records to, as claims.json.")]
+
+
+@app.command(name="list")
+def list_claims(*, paper: Paper = None, verdict: Verdict = None, json: Json = False) -> None:
+    """List the claims with the verdict and the date of the kept run."""
+    from genlaws.claims import VERDICTS, all_claims
+    from genlaws.claims.claim import PAPERS
+    from genlaws.claims.records import kept_records
+    from genlaws.numerics.arguments import one_of
+
+    if paper is not None:
+        one_of("paper", paper, PAPERS)
+    if verdict is not None:
+        one_of("verdict", verdict, VERDICTS)
+    kept = kept_records()
+    rows = [_row(one, kept.get(one.id)) for one in all_claims() if paper in {None, one.paper}]
+    rows = [row for row in rows if verdict in {None, row["verdict"]}]
+    if json:
+        _print_json({"claims": rows})
+        return
+    if not rows:
+        print("No claim of this paper has this verdict.")
+        return
+    width, wide = (max(len(row[name]) for row in rows) for name in ("id", "verdict"))
+    for row in rows:
+        print(f"{row['id']:<{width}}  {row['verdict']:<{wide}}  {row['date']:<10}  {row['says']}")
+    print(_counts([row["verdict"] for row in rows]))
+
+
+def _row(claim: Claim, record: Record | None) -> dict[str, str]:
+    found = (NOT_RUN, "", "") if record is None else (record.verdict, record.date, record.size)
+    return {"id": claim.id, **dict(zip(("verdict", "date", "size"), found, strict=True)), "says": claim.says}
+
+
+def _counts(verdicts: list[str]) -> str:
+    shares = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
+    return f"{len(verdicts)} claims: {shares}."
+
+
+@app.command
+def show(claim: Id, /, *, json: Json = False) -> None:
+    """Show a claim: what the paper says and where, how it is checked, and what the kept run found."""
+    from dataclasses import asdict
+
+    from genlaws.claims import get_claim
+    from genlaws.claims.records import kept_records
+
+    one = get_claim(claim)
+    record = kept_records().get(claim)
+    if json:
+        _print_json({**asdict(one), "paper": one.paper, "record": None if record is None else asdict(record)})
+        return
+    about = {
+        "says": one.says,
+        "where": one.where,
+        "kind": one.kind,
+        "checked by": one.route,
+        "check": one.check.replace(":", "."),
+        "evidence": one.command,
+        "again": f"genlaws claims run {one.id}",
+    }
+    print(one.id if record is None else f"{one.id}: {record.verdict}")
+    print(aligned({name: text for name, text in about.items() if text}))
+    print("No run of it is kept." if record is None else _details(record))
+
+
+def _details(record: Record) -> str:
+    numbers = {
+        f"  {name}": value if isinstance(value, str) else f"{value:.6g}" for name, value in record.numbers.items()
+    }
+    when = f"{record.size} run of {record.date}, {record.seconds:.1f} s"
+    return "\n".join([record.sentence, *([aligned(numbers)] if numbers else []), when])
+
+
+@app.command
+def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: Out = None) -> None:
+    """Check claims now and say where a verdict differs from the kept one."""
+    from genlaws.claims.records import as_document, kept_records
+    from genlaws.commands.claims_running import choose_claims, record_claims
+
+    if not ids:
+        raise InputError("Name a claim, a paper or all; genlaws claims list names the claims.")
+    chosen, skipped = choose_claims(ids)
+    records, broken = record_claims([one.id for one in chosen], quick=quick, jobs=jobs, quiet=json)
+    kept = kept_records()
+    changed = [one for one in records if one.id in kept and kept[one.id].verdict != one.verdict]
+    document = as_document(records) | {"skipped": skipped, "failed": broken, "changed": [one.id for one in changed]}
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / FILE).write_text(json_module.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
+    if json:
+        _print_json(document)
+    else:
+        _print_records(records, skipped)
+        for one in changed:
+            print(f"{one.id} was kept as: {kept[one.id].verdict}.")
+        if out is not None:
+            print(f"Written to {out / FILE}")
+    if broken:
+        name, reason = next(iter(broken.items()))
+        raise ConvergenceError(f"{len(broken)} of {len(chosen)} checks stopped with an error; {name}: {reason}", broken)
+
+
+def _print_records(records: list[Record], skipped: dict[str, str]) -> None:
+    """Print one claim in full, or several as a table."""
+    if len(records) == 1:
+        print(f"{records[0].id}: {records[0].verdict}")
+        print(_details(records[0]))
+    elif records:
+        width, wide = (max(len(getattr(one, name)) for one in records) for name in ("id", "verdict"))
+        for one in records:
+            print(f"{one.id:<{width}}  {one.verdict:<{wide}}  {one.seconds:6.1f} s  {one.sentence}")
+        print(_counts([one.verdict for one in records]))
+    for name, library in skipped.items():
+        print(f"{name} was not run: it needs {library}, which is not installed.")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    print(json_module.dumps(as_json(document), indent=2))

@@ -1,0 +1,134 @@
+"""Every claim of the four papers has a check that can be loaded, and a kept record that belongs to it."""
+
+import inspect
+import json
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
+from genlaws.claims.claim import PAPERS
+from genlaws.claims.records import Record, kept_records, read_records, write_kept
+from genlaws.numerics.errors import InputError
+
+THEOREM = "semanticity.theorem-1"
+
+
+def checks_without_function(claims):
+    """Return the claims whose check cannot be loaded or does not take the one argument `quick`."""
+    broken = []
+    for claim in claims:
+        module, _, name = claim.check.partition(":")
+        try:
+            function = getattr(import_module(module), name)
+            inspect.signature(function).bind(True)
+        except (ImportError, AttributeError, TypeError, ValueError):
+            broken.append(claim.id)
+    return broken
+
+
+def test_every_claim_has_a_check():
+    assert checks_without_function(all_claims()) == []
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["", "genlaws.claims.semanticity_trials:nothing", "genlaws.claims.nowhere:check", "genlaws.claims.records:Record"],
+)
+def test_a_claim_without_a_check_is_found(check):
+    assert checks_without_function([replace(get_claim(THEOREM), check=check)]) == [THEOREM]
+
+
+def test_ids_differ_and_belong_to_a_paper():
+    ids = [claim.id for claim in all_claims()]
+    assert len(set(ids)) == len(ids)
+    assert {claim.paper for claim in all_claims()} <= set(PAPERS)
+
+
+def test_claims_say_something_and_where():
+    assert [claim.id for claim in all_claims() if not (claim.says.endswith(".") and claim.where)] == []
+
+
+def test_commands_begin_with_genlaws():
+    wrong = [claim.id for claim in all_claims() if claim.command and not claim.command.startswith("genlaws ")]
+    assert wrong == []
+
+
+def test_kept_records_belong_to_claims():
+    assert set(kept_records()) <= {claim.id for claim in all_claims()}
+
+
+def test_every_claim_of_a_kept_paper_has_a_record():
+    kept = kept_records()
+    papers = {one.partition(".")[0] for one in kept}
+    assert [claim.id for claim in all_claims() if claim.paper in papers and claim.id not in kept] == []
+
+
+def test_only_untestable_claims_have_no_route():
+    kept = kept_records()
+    untested = {one for one, record in kept.items() if record.verdict == "not testable here"}
+    assert untested == {claim.id for claim in all_claims() if claim.route == "none" and claim.id in kept}
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [({"id": "theorem-1"}, "PAPER.NAME"), ({"id": "poetry.line-1"}, "PAPER.NAME"), ({"kind": "guess"}, "kind must be")],
+)
+def test_a_wrong_claim_is_refused(changes, complaint):
+    with pytest.raises(InputError, match=complaint):
+        replace(get_claim(THEOREM), **changes)
+
+
+def test_a_wrong_verdict_is_refused():
+    with pytest.raises(InputError, match="verdict must be one of holds"):
+        Finding("true", {}, "It is true.")
+
+
+def test_an_unknown_claim_is_named():
+    with pytest.raises(InputError, match=r"no claim 'semanticity.theorem-9'"):
+        get_claim("semanticity.theorem-9")
+
+
+def test_a_check_must_return_a_finding():
+    with pytest.raises(TypeError, match="must return a Finding; got list"):
+        run_claim(Claim("relations.x", "finding", "Says.", "there", "exact", "builtins:dir"))
+
+
+def example(name="semanticity.theorem-1", verdict="holds"):
+    return Record(name, verdict, {"z": 1.5}, "It agrees.", "quick", 0.1, "2026-01-01", {"python": "3"})
+
+
+def test_kept_files_are_one_for_each_paper_and_keep_what_they_hold(tmp_path):
+    write_kept([example(), example("relations.bound")], tmp_path)
+    files = write_kept([example("semanticity.theorem-2"), example(verdict="corrected")], tmp_path)
+    assert [file.name for file in files] == ["semanticity.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["relations.json", "semanticity.json"]
+    found = read_records(json.loads((tmp_path / "semanticity.json").read_text()))
+    assert {one.id: one.verdict for one in found} == {THEOREM: "corrected", "semanticity.theorem-2": "holds"}
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ({}, "list under 'claims'"),
+        ({"claims": [{"id": "semanticity.theorem-1"}]}, "fields of"),
+        ({"claims": [vars(example(verdict="true"))]}, "verdict of semanticity.theorem-1"),
+    ],
+)
+def test_a_wrong_file_of_records_is_refused(document, complaint):
+    with pytest.raises(InputError, match=complaint):
+        read_records(document)
+
+
+def test_records_hold_verdicts_and_sentences():
+    for record in kept_records().values():
+        assert record.verdict in VERDICTS
+        assert record.sentence
+        assert record.size in {"quick", "full"}
+
+
+def test_kept_files_lie_where_they_are_looked_for():
+    folder = Path(inspect.getfile(get_claim)).parent / "kept"
+    assert {file.stem for file in folder.glob("*.json")} == {one.partition(".")[0] for one in kept_records()}
