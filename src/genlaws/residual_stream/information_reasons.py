@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import digamma
 
@@ -40,7 +42,7 @@ def entropy_deficit(values: Array) -> Array:
     ordered = np.sort(values.astype(np.float64), axis=-1)
     with np.errstate(divide="ignore"):
         logs = np.log((count + 1) / m * (ordered[:, m:] - ordered[:, :-m])).mean(axis=-1)
-        gaussian = 0.5 * np.log(2.0 * np.pi * np.e * values.var(axis=-1, dtype=np.float64))
+        gaussian = 0.5 * np.log(2.0 * np.pi * math.e * values.var(axis=-1, dtype=np.float64))
     bias = np.log(m) - digamma(m)
     return np.asarray(gaussian - logs - bias)
 
