@@ -8,7 +8,7 @@ Four laws for the number of right answers among the trials with n items, each bi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
 REACHED = 3.0
 REJECTED = 0.05  # a law with a smaller probability of so bad a fit is not taken to hold
+# Said where sums of probabilities stand for counts.
+CAUTIOUS = "Each probability counts as one choice, so intervals are wide and a departure from a law may go unseen."
 FEWEST_COUNTS = 3  # numbers of items needed to see a law
 
 
@@ -153,7 +155,8 @@ def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_ite
     hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
     sums = [min(float(hits[sizes == count].sum()), float((sizes == count).sum())) for count in counts]
     totals = [int((sizes == count).sum()) for count in counts]
-    return fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
+    found = fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
+    return replace(found, message=f"{found.message} {CAUTIOUS}") if kept.mode == "probability" else found
 
 
 def fit_collapse(
