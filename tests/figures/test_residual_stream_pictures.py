@@ -265,4 +265,6 @@ def test_one_text_and_whole_blocks_are_drawn_without_complaint(given):
 
 def test_a_name_with_signs_of_a_formula_is_no_formula(analysis):
     odd = replace(analysis, references={"a $x^ b$": analysis.references["random weights"]})
-    units.draw_cosine(odd).draw_without_rendering()
+    figure = units.draw_cosine(odd)
+    figure.draw_without_rendering()
+    assert any("x^ b" in name and r"\$" in name for name in legend_of(figure))

@@ -32,14 +32,6 @@ WALK = {"draws": 99, "surrogates": ("random walk", "step signs", "basis rotation
 CLAIMS = ["continuity", "acceleration", "information", "rotations", "low-dimensional path", "self-correction"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def walk():
     """Return texts that share a random walk and walk about it, with steps that grow."""

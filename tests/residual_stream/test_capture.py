@@ -34,14 +34,6 @@ class Batches:
         self.texts = np.concatenate([self.texts, texts])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def llama():
     return FAMILIES["llama"].build()

@@ -12,14 +12,6 @@ from genlaws.residual_stream.stream import Stream
 SITES, UNITS = 6, 20
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def curved_stream(texts, seed=0):
     """Return states on a two-dimensional surface that is bent in 20 dimensions, drifting from site to site."""
     random = np.random.default_rng(seed)

@@ -22,14 +22,6 @@ SMALL = 1e-3  # a step between that rounding and the curvature
 DIFFERENCES = 5e-3
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def matrices():
     return random_matrices(6, WIDTH, seed=2)

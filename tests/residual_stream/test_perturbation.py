@@ -25,14 +25,6 @@ TEXTS = [[1, 2, 3], [4, 5], [6, 0, 1, 2]]
 FLOAT32 = 2e-5  # rounding of states of about 10, between a cached and a plain pass
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def matrices():
     return random_matrices(6, WIDTH, seed=1)

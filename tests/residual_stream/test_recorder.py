@@ -18,14 +18,6 @@ FLOAT32_ERROR = 4 * np.finfo(np.float32).eps
 TOKENS = torch.arange(3, 21).reshape(2, 9)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def models():
     return {name: family.build() for name, family in FAMILIES.items()}

@@ -26,14 +26,6 @@ SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "nu
 MEAN, DEVIATION = [0.5, 0.4, 0.3], [0.2, 0.3, 0.4]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def save_letters(folder):
     """Save a tokenizer of single letters that ends each text with </s>, as CLIP does."""
     words = {word: place for place, word in enumerate(["<pad>", "<unk>", *"abcdefgh", "</s>"])}

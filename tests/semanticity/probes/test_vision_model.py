@@ -35,14 +35,6 @@ SHARES = {"llava": True, "idefics": True, "qwen": True, "gemma": True, "mllama":
 COUNTS = {"shapes": 4, "colours": 3, "numbers": 12}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @cache
 def pictured(task, seed=1):
     """Return a question about a picture, which is made small first, so that it is opened and resized in no time."""
