@@ -20,9 +20,13 @@ SYSTEMS = {"semanticity", "rules_facts", "relations", "residual_stream"}
 
 # What each part may import besides itself. A part that is not listed here must be added with a thought.
 MAY_IMPORT: dict[str, set[str]] = {
-    "commands": {"claims", "explorer", "report", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "explorer": {"claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "report": {"claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "commands": {
+        *("claims", "explorer", "report", "panels", "figures", "experiments", "joined", "ensembles", "numerics"),
+        *SYSTEMS,
+    },
+    "explorer": {"panels", "claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "report": {"panels", "claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
+    "panels": {"numerics"},
     "claims": {"figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
     "figures": {"experiments", "joined", "ensembles", "numerics", *SYSTEMS},
     "experiments": {"ensembles", "numerics", *SYSTEMS},

@@ -28,6 +28,10 @@ EXTRAS = {
     "distributed": "cluster",
     "xarray": "export",
     "pyarrow": "export",
+    "plotly": "page",
+    "starlette": "page",
+    "uvicorn": "page",
+    "python_multipart": "page",
 }
 
 
