@@ -57,10 +57,10 @@ def machine_names(text: str) -> list[str]:
 
 
 def test_extras_exist():
-    assert set(PROJECT["optional-dependencies"]) == {"networks", "models", "graphs", "cluster", "export", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {"networks", "models", "graphs", "cluster", "export", "page", "dev"}
 
 
-@pytest.mark.parametrize("group", ["core", "dev", "graphs", "cluster", "export", "networks"])
+@pytest.mark.parametrize("group", ["core", "dev", "graphs", "cluster", "export", "page", "networks", "models"])
 def test_constraints_pin_every_dependency_inside_its_range(group):
     wanted = PROJECT["dependencies"] if group == "core" else PROJECT["optional-dependencies"][group]
     pinned = pins()
@@ -101,7 +101,9 @@ def test_readme_starts_with_the_two_commands():
 @pytest.mark.parametrize(
     ("goal", "expected"),
     [
-        ("run", "genlaws figure rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4 --out"),
+        ("run", "genlaws report --out"),
+        ("figures", "genlaws figure rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4 --out"),
+        ("explore", "genlaws explore"),
         ("test", "-m pytest -n 2"),
         ("docs", "-m sphinx"),
         ("bench", "benchmarks/*.py"),
@@ -110,7 +112,7 @@ def test_readme_starts_with_the_two_commands():
     ],
 )
 def test_makefile_can_be_read(goal, expected):
-    inherited = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "OUT", "JOBS", "FIGURES")
+    inherited = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "OUT", "REPORT", "JOBS", "FIGURES")
     environment = {name: value for name, value in os.environ.items() if name not in inherited}
     dry = subprocess.run(
         ["make", "-n", goal], cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=120
