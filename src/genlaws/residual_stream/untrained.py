@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TypeVar
 
-import torch
 from torch import nn
 
+from genlaws.ensembles.untrained import untrained_copy
 from genlaws.numerics.arguments import whole_number
 from genlaws.numerics.errors import InputError
 
@@ -29,11 +28,6 @@ def random_weights(model: Model, seed: int) -> Model:
     model of the same class, device, precision and mode (training or not)
     """
     whole_number("seed", seed)
-    config = getattr(model, "config", None)
-    if config is None:
+    if getattr(model, "config", None) is None:
         raise InputError("model must be one of transformers, which is made anew from its config; it has none.")
-    first = next(model.parameters())
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        made = type(model)(copy.deepcopy(config))
-    return made.to(device=first.device, dtype=first.dtype).train(model.training)
+    return untrained_copy(model, seed)

@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_refused(stories):
     with pytest.raises(InputError, match="values that are not numbers"):
         layer_tests(dataclasses.replace(stories, network=broken, source="broken"), "years", **quick)
     with pytest.raises(InputError, match="must be made from its configuration"):
-        randomised(dataclasses.replace(stories, network=torch.nn.Linear(2, 2)))
+        randomised(dataclasses.replace(stories, network=torch.nn.ParameterList([torch.ones(2)])))
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from genlaws.ensembles.untrained import untrained_copy
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.extractors import Prepared, ResNet
 from genlaws.semanticity.probes.embedding_stimuli import EmbeddingStimuli
-from genlaws.semanticity.probes.pooling import pool_places, random_copy
+from genlaws.semanticity.probes.pooling import pool_places
 from genlaws.semanticity.probes.text_encoders import dtype_name, has_two_towers, layer_name, pooled_output, to_rows
 
 Rows = NDArray[np.float32]
@@ -70,7 +71,7 @@ class ImageEncoder:
 
     def with_random_weights(self, seed: int = 0) -> ImageEncoder:
         """Return the same architecture with weights as before any training; this one stays as it is."""
-        return replace(self, network=random_copy(self.network, seed), weights=f"random weights, seed={seed}")
+        return replace(self, network=untrained_copy(self.network, seed).eval(), weights=f"random weights, seed={seed}")
 
     @torch.inference_mode()
     def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:
@@ -124,7 +125,7 @@ class ExtractorEncoder:
 
     def with_random_weights(self, seed: int = 0) -> ExtractorEncoder:
         """Return the same architecture with weights as before any training; this one stays as it is."""
-        return replace(self, network=random_copy(self.network, seed), weights=f"random weights, seed={seed}")
+        return replace(self, network=untrained_copy(self.network, seed).eval(), weights=f"random weights, seed={seed}")
 
     @torch.inference_mode()
     def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genlaws.ensembles.untrained import untrained_copy
 from genlaws.numerics.arguments import one_of, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.probes.domains import Domain
@@ -124,15 +125,10 @@ def randomised(model: TransformersModel, seed: int = 0) -> TransformersModel:
     """
     number = whole_number("seed", seed)
     given = model.network
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(number)
-        try:
-            network = type(given)(given.config)
-        except Exception:  # whatever a network raises that is not made from its configuration
-            raise InputError(
-                f"{model.source} must be made from its configuration to be given random weights."
-            ) from None
-    network = network.to(device=given.device, dtype=given.dtype).eval()
+    try:
+        network = untrained_copy(given, number).eval()
+    except Exception:  # whatever a network raises that is not made from its configuration
+        raise InputError(f"{model.source} must be made from its configuration to be given random weights.") from None
     return dataclasses.replace(model, network=network, source=f"{model.source}, random weights {number}")
 
 

@@ -1,9 +1,6 @@
-"""One row of numbers from the many a network has for a text or a picture, and networks with weights drawn anew."""
+"""One row of numbers from the many a network has for a text or a picture."""
 
 from __future__ import annotations
-
-import copy
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -53,23 +50,3 @@ def pool_places(states: Tensor, how: str) -> Tensor:
             raise InputError(f"pooling must be mean or max for a network whose layers are maps; got {how!r}.")
         states = states.flatten(2).transpose(1, 2)
     return pool(states, torch.ones(states.shape[:2], dtype=torch.long, device=states.device), how)
-
-
-def random_copy(network: Any, seed: int) -> Any:
-    """Return a network of the same architecture with weights as before any training; the one given stays as it is.
-
-    A model of transformers is built anew from its configuration. Of any other module a copy is made, and each part of
-    it that can set its own weights does so.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        if hasattr(network, "config") and hasattr(network, "init_weights"):
-            fresh = type(network)(copy.deepcopy(network.config))
-        else:
-            fresh = copy.deepcopy(network)
-            for part in fresh.modules():
-                reset = getattr(part, "reset_parameters", None)
-                if callable(reset):
-                    reset()
-    one = next(iter(network.parameters()))
-    return fresh.to(device=one.device, dtype=one.dtype).eval()

@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from genlaws.ensembles.untrained import untrained_copy
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.probes.embedding_stimuli import EmbeddingStimuli
 from genlaws.semanticity.probes.padded_passes import PADDING
-from genlaws.semanticity.probes.pooling import pool, random_copy
+from genlaws.semanticity.probes.pooling import pool
 from genlaws.semanticity.probes.sentence_heads import SentenceHead
 
 Rows = NDArray[np.float32]
@@ -80,7 +81,7 @@ class TextEncoder:
         """Return the same architecture with weights as before any training; this one stays as it is."""
         head = None if self.head is None else self.head.with_random_weights(seed)
         weights = f"random weights, seed={seed}"
-        return replace(self, network=random_copy(self.network, seed), head=head, weights=weights)
+        return replace(self, network=untrained_copy(self.network, seed).eval(), head=head, weights=weights)
 
     @property
     def _tower(self) -> Any:
