@@ -109,8 +109,14 @@ def test_answers_above_chance_in_all_templates_would_hold():
 
 
 def test_a_collapse_of_another_power_would_not_be_reproduced():
-    table = planted("semanticity.years", "collapse_exponent", low=0.4, high=0.6)
+    table = planted("semanticity.years", "collapse_exponent", value=0.5, low=0.4, high=0.6)
     assert models.check_language_collapse(True, table).verdict == FAILS
+
+
+def test_a_collapse_as_one_over_n_in_every_template_would_hold():
+    table = planted("semanticity.years", "collapse_exponent", value=1.0, low=0.9, high=1.1)
+    table.loc[table["what"] == "collapse_constant", "low"] = 1.1
+    assert models.check_language_collapse(True, table).verdict == HOLDS
 
 
 def test_a_model_that_guesses_says_nothing_about_the_collapse():

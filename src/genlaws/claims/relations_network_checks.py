@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from genlaws.relations.phases import CONFUSION, GENERALISATION, GROKKING, MEMORI
 if TYPE_CHECKING:
     import pandas as pd
 
+FRESH = "relations.5-fresh.csv"
 UNIT = 1.0  # slope of the boundary
 RULE_OF_THUMB = 10.0  # decoder rate over encoder rate up to which networks generalise
 BAND = (3, 10)  # depths that the paper shades
@@ -28,11 +30,19 @@ def table_of(figure: str) -> pd.DataFrame:
     return kept_table(figure).frame
 
 
+def fresh_networks() -> pd.DataFrame:
+    """Return the table of Fig. 5 for networks of another seed, trained after criterion and split had been fixed."""
+    import pandas as pd  # noqa: PLC0415
+
+    with (files("genlaws.claims") / "kept" / FRESH).open(encoding="utf-8") as stream:
+        return pd.read_csv(stream)
+
+
 @cache
 def fitted_boundaries(rates: str) -> pd.DataFrame:
-    """Return the boundaries of Fig. 5 over all rates, or over the lower half of the decoder's."""
-    frame = table_of("relations.5")
-    if rates == "lower":
+    """Return the boundaries of Fig. 5 over all rates, or of fresh networks over the lower half of the decoder's."""
+    frame = table_of("relations.5") if rates == "all" else fresh_networks()
+    if rates != "all":
         middle = frame.groupby("optimiser")["decoder_rate"].transform(lambda one: np.sqrt(one.min() * one.max()))
         frame = frame[frame["decoder_rate"] <= middle]
     return boundaries(frame)
@@ -79,21 +89,22 @@ def check_phase_table(quick: bool) -> Finding:
 def check_slope(quick: bool) -> Finding:
     """Fit the slope of the boundary of memorising for three relations and two optimisers."""
     everywhere = {_label(row): row for row in _rows("all", "memorisation")}
-    low = _rows("lower", "late")
+    low = _rows("lower, fresh", "late")
     numbers = {f"slope, {name}": _slope_text(row) for name, row in everywhere.items()}
-    numbers |= {f"lower rates, late, {_label(row)}": _slope_text(row) for row in low}
+    numbers |= {f"lower rates, late, fresh, {_label(row)}": _slope_text(row) for row in low}
 
     def allows(row: dict[str, Any]) -> bool:
         """Return whether the interval of a slope holds 1."""
         return bool(row["slope_low"] <= UNIT <= row["slope_high"])
 
-    return holds_if(
+    return graded(
         all(allows(row) for row in everywhere.values()),
+        all(allows(row) for row in low),
         numbers,
         "The slope is 1 within its intervals.",
         "Over all rates every interval leaves 1 out (0.6 to 0.7 with Adam, 0.8 to 1.1 with gradient descent). Where "
-        "the decoder's rates are low Adam's boundary is closer to 1; that split was made after a first look, and only "
-        "fresh networks can test it.",
+        "the decoder's rates are low, as a law of gradient flow asks for, all intervals of the boundary of being late "
+        "hold 1. That split was made after a look at other networks; these are fresh ones.",
     )
 
 

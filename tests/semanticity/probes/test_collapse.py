@@ -11,6 +11,7 @@ from scipy import optimize, stats
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity import identification_of_many
 from genlaws.semanticity.probes import Reply, collapse_of, domain_of, draw_trials, fit_collapse, recorded
+from genlaws.semanticity.probes.collapse import choices_worth
 
 COUNTS = np.array([8, 16, 32, 64, 98])
 TRIALS = np.full(5, 200)
@@ -225,3 +226,43 @@ def test_bad_predictions_and_starts():
         fit_collapse(COUNTS, TRIALS, TRIALS, predicted=[0.5, 0.5, 0.5, 0.5, 1.5])
     with pytest.raises(InputError, match="from_items must be at most"):
         fit_collapse(COUNTS, TRIALS, TRIALS, from_items=99)
+
+
+def graded_trials(exponent: float, seed: int, trials: int = 200) -> list[np.ndarray]:
+    """Return probabilities that scatter about a power of the number of items, one array for each number."""
+    rng = np.random.default_rng(seed)
+    means = 3.0 * 8.0 ** (exponent - 1.0) * COUNTS**-exponent
+    return [rng.beta(4.0 * (1 - mean), 4.0 * (1 - mean) * (1 - mean) / mean, trials) for mean in means]
+
+
+def fitted(groups: list[np.ndarray]):
+    worth = [choices_worth(group) for group in groups]
+    sums = [group.mean() * many for group, many in zip(groups, worth, strict=True)]
+    return fit_collapse(COUNTS, sums, worth, from_items=8)
+
+
+def test_probabilities_are_worth_the_choices_whose_share_varies_as_their_mean():
+    share = np.random.default_rng(1).random(4000) < 0.3
+    assert choices_worth(share.astype(float)) == pytest.approx(4000, rel=1e-12)
+    graded = np.random.default_rng(2).beta(6.0, 14.0, 4000)
+    assert choices_worth(graded) / 4000 == pytest.approx(21.0, rel=0.05)  # a + b + 1 of the beta distribution
+    assert choices_worth(np.full(50, 0.3)) == 100.0 * 50
+    assert choices_worth(np.zeros(50)) == 100.0 * 50
+    assert choices_worth(np.array([0.1, 0.9])) == 2.0  # too few to know the spread
+
+
+def test_graded_answers_have_intervals_that_hold_what_they_promise():
+    fits = 200
+    found = [fitted(graded_trials(1.0, seed)) for seed in range(fits)]
+    low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], fits, 0.95)
+    assert low <= sum(one.constant.low <= 3.0 <= one.constant.high for one in found) <= high
+    assert low <= sum(one.exponent.low <= 1.0 <= one.exponent.high for one in found) <= high
+
+
+def test_graded_answers_show_a_faster_fall_that_counted_ones_may_hide():
+    groups = graded_trials(1.2, 5)
+    seen = fitted(groups)
+    assert seen.exponent.low > 1.0
+    assert "does not hold 1" in seen.message
+    counted = fit_collapse(COUNTS, [group.sum() for group in groups], [group.size for group in groups], from_items=8)
+    assert counted.exponent.high - counted.exponent.low > 1.8 * (seen.exponent.high - seen.exponent.low)

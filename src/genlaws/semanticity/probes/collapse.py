@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 # From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
 REACHED = 3.0
 REJECTED = 0.05  # a law with a smaller probability of so bad a fit is not taken to hold
-# Said where sums of probabilities stand for counts.
-CAUTIOUS = "Each probability counts as one choice, so intervals are wide and a departure from a law may go unseen."
+# Said where probabilities stand for choices.
+WEIGHED = "A probability counts as so many choices as the spread over trials allows."
+FEWEST_TRIALS = 20  # with fewer the spread is too uncertain, and a probability counts as one choice
+MOST_CHOICES = 100.0  # that one probability may count as, should they hardly differ
 FEWEST_COUNTS = 3  # numbers of items needed to see a law
 
 
@@ -73,7 +75,7 @@ class Collapse:
     Attributes
     ----------
     item_counts, successes, trial_counts : arrays
-        All that was given.
+        All that was given; of a probe in probability mode, the choices that its probabilities are worth.
     shares : tuple of Estimate
         With Wilson's interval, successes being rounded for it.
     from_items : int
@@ -135,7 +137,7 @@ class Collapse:
 
 
 def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_items: int | None = None) -> Collapse:
-    """Fit the laws to the identification trials of a probe; in probability mode to the sums of probabilities.
+    """Fit the laws to the identification trials of a probe; in probability mode to their mean probabilities.
 
     Parameters
     ----------
@@ -152,11 +154,35 @@ def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_ite
     counts = np.unique(sizes)
     if not counts.size:
         return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial was replied to.")
-    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
-    sums = [min(float(hits[sizes == count].sum()), float((sizes == count).sum())) for count in counts]
-    totals = [int((sizes == count).sum()) for count in counts]
+    graded = kept.mode == "probability"
+    hits = kept.probability if graded else kept.correct.astype(np.float64)
+    groups = [hits[sizes == count] for count in counts]
+    totals = [choices_worth(group) if graded else float(group.size) for group in groups]
+    sums = [min(float(group.mean()), 1.0) * total for group, total in zip(groups, totals, strict=True)]
     found = fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
-    return replace(found, message=f"{found.message} {CAUTIOUS}") if kept.mode == "probability" else found
+    return replace(found, message=f"{found.message} {WEIGHED}") if graded else found
+
+
+def choices_worth(probabilities: Array) -> float:
+    r"""Return how many choices the probabilities of some trials are worth: those whose share varies as their mean does.
+
+    .. math:: N_\text{eff} = \frac{\bar p\,(1-\bar p)}{s^2/N}
+
+    Symbols: :math:`s^2` is the variance of the probabilities over the :math:`N` trials. It is at most
+    :math:`\bar p\,(1-\bar p)`, so that a probability is worth one choice at least, and one exactly if all are 0 or 1.
+
+    Parameters
+    ----------
+    probabilities : array in [0, 1], one for each trial
+    """
+    trials = probabilities.size
+    if trials < FEWEST_TRIALS:
+        return float(trials)
+    mean, variance = float(probabilities.mean()), float(probabilities.var())
+    most = MOST_CHOICES * trials
+    if variance * MOST_CHOICES <= mean * (1.0 - mean):
+        return most
+    return max(mean * (1.0 - mean) / variance, 1.0) * trials
 
 
 def fit_collapse(
@@ -176,8 +202,8 @@ def fit_collapse(
     ----------
     item_counts : array of different whole numbers, at least 2
     successes : array
-        Right answers; need not be whole. Sums of probabilities count as that many right answers, so that each trial
-        counts as one choice: then the intervals are too wide rather than too narrow, and no p-value is too small.
+        Right answers; need not be whole, as with sums of probabilities, of which :func:`choices_worth` says how many
+        trials they are worth.
     trial_counts : array of positive numbers
     predicted : array or None
         Probabilities of another model for the `item_counts`, compared as a law without parameters.
