@@ -33,6 +33,8 @@ from genlaws.semanticity.many_items import (
 from genlaws.semanticity.many_items_finite import finite_generalisation, finite_identification
 from genlaws.semanticity.measure import measure
 from genlaws.semanticity.measurement import Measurement
+from genlaws.semanticity.quick_front import FrontCurve, front_curve, point_on_curve
+from genlaws.semanticity.quick_peak import WholeCurve, best_on_curve, whole_curve
 from genlaws.semanticity.similarity import Shape, Similarity, power_law, similarity, user_shape
 from genlaws.semanticity.spaces import (
     ContinuousSpace,
@@ -60,6 +62,7 @@ __all__ = [
     "ContinuousSpace",
     "DiscreteSpace",
     "Front",
+    "FrontCurve",
     "FrontPoint",
     "Measurement",
     "PowerAnalysis",
@@ -67,8 +70,10 @@ __all__ = [
     "ShapeComparison",
     "Similarity",
     "Trials",
+    "WholeCurve",
     "best_ball_mass",
     "best_generalisation",
+    "best_on_curve",
     "best_resolution",
     "circle",
     "collapse_constant",
@@ -80,6 +85,7 @@ __all__ = [
     "fit_choices",
     "from_distances",
     "front",
+    "front_curve",
     "generalisation_of_many",
     "generalisation_probability",
     "homogeneous_front",
@@ -88,6 +94,7 @@ __all__ = [
     "identification_probability",
     "linear_on_circle",
     "measure",
+    "point_on_curve",
     "power_law",
     "probabilities",
     "read_trials",
@@ -100,4 +107,5 @@ __all__ = [
     "tree",
     "trials_to_distinguish",
     "user_shape",
+    "whole_curve",
 ]

@@ -34,6 +34,7 @@ POINTS = 61
 FINEST, COARSEST = 2e-3, 30.0  # resolutions of a front, in units of the largest distance
 RARE = 0.05  # items expected inside the finest resolution
 NEGLIGIBLE = 1e-12  # distance from an edge; closer to it there are too few probes to matter
+BESIDE = 1e-8  # relative; just before and just after a distance of a discrete space comes into sight
 FLAT = 1e-13  # a front that rises by less has no peak
 
 
@@ -205,6 +206,8 @@ def front(
         peak = None
     elif similarity.is_constant and isinstance(where, DiscreteSpace):
         peak = _best_step(radii, at)
+    elif resolutions is None and _has_jumps(where, similarity):
+        peak = max((at(float(radius)) for radius in radii), key=lambda point: point.generalisation)
     else:
         peak = _peak(where, similarity, points, at)
     if peak is None:
@@ -280,6 +283,9 @@ def _resolutions(where: Space, similarity: Similarity, n: int, at: Callable[[flo
         rare = 0.5 * float(radii.min(initial=reach))
         if similarity.is_constant:
             return np.concatenate([[rare], radii])
+        if _has_jumps(where, similarity):
+            jumps = [radii * (1.0 - BESIDE), radii * (1.0 + BESIDE)]
+            return np.concatenate([*jumps, np.geomspace(min(FINEST * reach, rare), COARSEST * reach, POINTS)])
     else:
         reach, rare = where.reach, resolution_of_ball(where, RARE / n)
         if similarity.is_constant:
@@ -290,6 +296,11 @@ def _resolutions(where: Space, similarity: Similarity, n: int, at: Callable[[flo
     while finest < coarsest and not _can_be_computed(where, similarity.at_resolution(finest), at):
         finest *= 1.25
     return np.geomspace(finest, coarsest, POINTS)
+
+
+def _has_jumps(where: Space, similarity: Similarity) -> bool:
+    """Return whether generalisation jumps where a distance comes into sight: the slightest similarity beats none."""
+    return isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support)
 
 
 def _can_be_computed(where: Space, similarity: Similarity, at: Callable[[float], FrontPoint]) -> bool:
