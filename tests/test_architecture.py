@@ -78,6 +78,7 @@ MEASURING_FILES: dict[str, set[str]] = {
     "residual_stream/capture.py": {"torch"},
     "residual_stream/autoencoder.py": {"torch"},
     "residual_stream/compression.py": {"torch"},
+    "residual_stream/digit_network.py": {"torch", "sklearn"},
     "residual_stream/interventions.py": {"torch"},
     "residual_stream/jacobians.py": {"torch"},
     "residual_stream/lyapunov.py": {"torch"},
