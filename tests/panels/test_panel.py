@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 
 import pytest
 
@@ -66,10 +67,10 @@ def test_the_script_knows_every_kind_and_colour():
 
 
 def test_scripts_and_style_are_there_and_fetch_nothing():
-    assert "Plotly" in plotly_script()[-2000:] or len(plotly_script()) > 1_000_000
+    assert len(plotly_script()) > 1_000_000
     for text in (panel_script(), panel_style()):
-        assert "http://" not in text
-        assert "https://" not in text
+        addresses = set(re.findall(r"https?://[^\s\"')]+", text))
+        assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, which no browser fetches
 
 
 def test_a_hash_is_that_of_the_policy():

@@ -13,6 +13,11 @@ const genlawsPanels = (() => {
       blue: "#4aa3df", vermillion: "#ff7f2a", purple: "#e29bc3", paper: "#17181a", line: "#44474c",
     },
   };
+  const COLUMNS = ["curve", "kind", "x", "y", "low", "high"];
+  const DASHES = { theory: "solid", paper: "dash", chance: "dot" };
+  const FACE = "system-ui, sans-serif";
+  const TYPE = 13; // pixels
+  const PIXELS_PER_LETTER = 7.3; // of that type, on average and in a wide face
   const drawn = new Map(); // element -> panel
   const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 
@@ -29,18 +34,35 @@ const genlawsPanels = (() => {
     return `rgba(${part(1)},${part(3)},${part(5)},${alpha})`;
   }
 
+  // plotly reads some HTML in its texts; ours are plain. Raised or bold type is not used: it needs inline styles.
+  function plain(text) {
+    return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  }
+
+  // A text broken between words into lines of so many pixels, which plotly does not do.
+  function wrapped(text, pixels) {
+    const longest = Math.max(12, Math.floor(pixels / PIXELS_PER_LETTER));
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + 1 + word.length > longest) lines.push(word);
+      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+    }
+    return lines.map(plain).join("<br>");
+  }
+
   function hover(curve, panel) {
-    const lines = [`${panel.x.label}: %{x:.4g}`, `${panel.y.label}: %{y:.4g}`];
-    if (curve.low) lines.push("interval: %{customdata[0]:.4g} to %{customdata[1]:.4g}");
+    const lines = [`${wrapped(panel.x.label, 300)}: %{x:.4~g}`, `${wrapped(panel.y.label, 300)}: %{y:.4~g}`];
+    if (curve.low) lines.push("interval: %{customdata[0]:.4~g} to %{customdata[1]:.4~g}");
     if (curve.notes) lines.push("%{text}");
-    return `<b>${curve.name}</b><br>${lines.join("<br>")}<extra></extra>`;
+    return `${wrapped(curve.name, 300)}<br>${lines.join("<br>")}<extra></extra>`;
   }
 
   function trace(curve, panel, colours) {
     const colour = colours[curve.colour];
     const one = {
-      type: "scatter", name: curve.name, x: curve.x, y: curve.y, connectgaps: false,
-      hovertemplate: hover(curve, panel), text: curve.notes || undefined,
+      type: "scatter", name: plain(curve.name), x: curve.x, y: curve.y, connectgaps: false,
+      hovertemplate: hover(curve, panel), text: curve.notes ? curve.notes.map((note) => wrapped(note, 300)) : undefined,
     };
     if (curve.low) one.customdata = curve.low.map((low, at) => [low, curve.high[at]]);
     if (curve.kind === "run" || curve.kind === "mark") {
@@ -58,8 +80,7 @@ const genlawsPanels = (() => {
       }
     } else {
       one.mode = "lines";
-      const dash = { theory: "solid", paper: "dash", chance: "dot" }[curve.kind];
-      one.line = { color: colour, width: curve.kind === "chance" ? 1.3 : 2.4, dash };
+      one.line = { color: colour, width: curve.kind === "chance" ? 1.3 : 2.4, dash: DASHES[curve.kind] };
     }
     return one;
   }
@@ -82,60 +103,170 @@ const genlawsPanels = (() => {
     });
   }
 
-  function axis(given, colours) {
+  const RAISED = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
+  function powerOfTen(power) {
+    if (power >= -2 && power <= 3) return String(Number((10 ** power).toPrecision(3)));
+    return `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => RAISED[Number(digit)]).join("")}`;
+  }
+
+  // The decades that a logarithmic axis shows, from and to.
+  function decades(panel, name) {
+    const values = panel[name].range || panel.curves.flatMap((curve) => [
+      ...curve[name], ...(name === "y" && curve.low ? [...curve.low, ...curve.high] : []),
+    ]).filter((value) => value > 0);
+    return values.length ? [Math.log10(Math.min(...values)), Math.log10(Math.max(...values))] : [0, 1];
+  }
+
+  // Powers of ten over several decades, 1, 2 and 5 of each over fewer, and what plotly chooses within one.
+  function logarithmicTicks([first, last]) {
+    const count = last - first;
+    if (count < 0.8) return { exponentformat: "none" };
+    const every = Math.ceil(count / 7);
+    const lowest = Math.floor(first) - 1;
+    const powers = Array.from({ length: Math.ceil(last) - lowest + 2 }, (_, at) => lowest + at)
+      .filter((power) => power % every === 0);
+    const minor = { ticks: count < 8 ? "outside" : "", tickmode: "linear", tick0: 0, dtick: "D1", ticklen: 3 };
+    const factors = count < 2.2 && first > -4 && last < 4 ? [1, 2, 5] : [1];
+    const ticks = powers.flatMap((power) => factors.map((factor) => {
+      const value = Number((factor * 10 ** power).toPrecision(3));
+      return [value, factor === 1 ? powerOfTen(power) : String(value)];
+    }));
+    const [tickvals, ticktext] = [ticks.map(([value]) => value), ticks.map(([, text]) => text)];
+    return { tickmode: "array", tickvals, ticktext, minor };
+  }
+
+  function axis(panel, name, colours, pixels) {
+    const given = panel[name];
     const range = given.range && (given.log ? given.range.map(Math.log10) : given.range);
     return {
-      title: { text: given.label, standoff: 8 }, type: given.log ? "log" : "linear", range: range || undefined,
-      autorange: !range, gridcolor: transparent(colours.line, 0.5), linecolor: colours.line, zeroline: false,
-      ticks: "outside", tickcolor: colours.line, automargin: true, exponentformat: "power",
-      minor: { ticks: given.log ? "outside" : "", ticklen: 3, tickcolor: colours.line },
-      ...(given.log ? { dtick: range && Math.abs(range[1] - range[0]) < 1.3 ? undefined : 1 } : {}),
+      title: { text: wrapped(given.label, pixels), standoff: 8, font: { size: TYPE } },
+      type: given.log ? "log" : "linear",
+      range: range || undefined, autorange: !range, fixedrange: true, zeroline: false,
+      gridcolor: transparent(colours.line, 0.5), linecolor: colours.line, ticks: "outside", tickcolor: colours.line,
+      automargin: true, exponentformat: "e", nticks: pixels < 320 ? 6 : undefined,
+      minor: { ticks: "" },
+      ...(given.log ? logarithmicTicks(decades(panel, name)) : {}),
     };
   }
 
-  function layout(panel, colours) {
+  function layout(panel, colours, width, height) {
     return {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: "system-ui, sans-serif", size: 13, color: colours.ink },
+      font: { family: FACE, size: TYPE, color: colours.ink },
       margin: { l: 56, r: 14, t: 8, b: 48 }, hovermode: "closest", dragmode: false,
-      xaxis: axis(panel.x, colours), yaxis: axis(panel.y, colours),
-      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 } },
-      hoverlabel: { bgcolor: colours.paper, bordercolor: colours.line, font: { color: colours.ink }, align: "left" },
-      showlegend: true, uirevision: "kept",
+      xaxis: axis(panel, "x", colours, width - 80), yaxis: axis(panel, "y", colours, height - 70),
+      hoverlabel: {
+        bgcolor: colours.paper, bordercolor: colours.line, font: { family: FACE, color: colours.ink }, align: "left",
+      },
+      showlegend: false, uirevision: "kept",
     };
+  }
+
+  const SVG = "http://www.w3.org/2000/svg";
+  function shape(tag, attributes) {
+    const one = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
+    return one;
+  }
+
+  // What stands before a name in the legend: a piece of the line, or the marker.
+  function sample(curve, colours) {
+    const colour = colours[curve.colour];
+    const picture = shape("svg", { width: 26, height: 14, viewBox: "0 0 26 14", "aria-hidden": "true" });
+    if (curve.kind === "mark") picture.append(shape("path", { d: "M13 1 19 7 13 13 7 7Z", fill: colour }));
+    else if (curve.kind === "run") picture.append(shape("circle", { cx: 13, cy: 7, r: 4, fill: colour }));
+    else {
+      const dashes = { solid: "none", dash: "7 4", dot: "2 3" }[DASHES[curve.kind]];
+      const width = curve.kind === "chance" ? 1.5 : 2.6;
+      const line = { d: "M1 7H25", stroke: colour, "stroke-width": width, "stroke-dasharray": dashes };
+      picture.append(shape("path", line));
+    }
+    return picture;
+  }
+
+  // The legend is a list above the picture, so that long names wrap and cover nothing.
+  function legend(element, panel, colours) {
+    let list = element.previousElementSibling;
+    if (!list || !list.classList.contains("panel-legend")) {
+      list = document.createElement("ul");
+      list.className = "panel-legend";
+      element.before(list);
+    }
+    const entries = new Map(panel.curves.map((curve) => [`${curve.kind} ${curve.colour} ${curve.name}`, curve]));
+    list.replaceChildren(...[...entries.values()].map((curve) => {
+      const entry = document.createElement("li");
+      entry.append(sample(curve, colours), curve.name);
+      return entry;
+    }));
   }
 
   function draw(element, panel) {
     const colours = PALETTE[theme()];
     drawn.set(element, panel);
-    return Plotly.react(element, traces(panel, colours), layout(panel, colours), {
+    legend(element, panel, colours);
+    const look = layout(panel, colours, element.clientWidth || 500, element.clientHeight || 350);
+    const done = Plotly.react(element, traces(panel, colours), look, {
       displayModeBar: false, responsive: true, doubleClick: false, showTips: false, scrollZoom: false,
     });
+    // plotly keeps a picture out of sight in which it measures texts; nobody should hear of it.
+    document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true");
+    return done;
   }
 
   function redraw() {
     for (const [element, panel] of drawn) element.isConnected ? draw(element, panel) : drawn.delete(element);
   }
 
-  // A picture for a file is always in the colours of paper.
+  // A picture for a file is always in the colours of paper, with its title and legend inside.
   async function image(element, format) {
     const panel = drawn.get(element);
     const colours = PALETTE.light;
-    const paper = { ...layout(panel, colours), paper_bgcolor: "#ffffff", title: { text: panel.title, font: { size: 15 } } };
-    paper.margin = { ...paper.margin, t: 90 };
-    const figure = { data: traces(panel, colours), layout: paper };
-    return Plotly.toImage(figure, { format, width: 900, height: 600, scale: format === "png" ? 2 : 1 });
+    const [width, height] = [900, 600];
+    const look = {
+      ...layout(panel, colours, width, height), paper_bgcolor: "#ffffff", showlegend: true,
+      legend: {
+        orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 },
+        // As the head of the legend the title never lies on it, however many rows there are.
+        title: { text: wrapped(panel.title, width), side: "top", font: { size: 16 } },
+      },
+    };
+    look.margin = { l: 70, r: 24, t: 20, b: 60 };
+    const figure = { data: once(traces(panel, colours)), layout: look };
+    return Plotly.toImage(figure, { format, width, height, scale: format === "png" ? 2 : 1 });
+  }
+
+  // One entry in the legend for each name, however many curves have it.
+  function once(data) {
+    const seen = new Set();
+    return data.map((one) => {
+      const again = one.showlegend === false || seen.has(one.name);
+      seen.add(one.name);
+      return { ...one, showlegend: !again };
+    });
+  }
+
+  // A number with at most ten digits, written as in the tables of the server (Python's .10g).
+  function digits(value) {
+    if (value === null || value === undefined) return "";
+    if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+    const [mantissa, exponent] = value.toExponential(9).split("e");
+    const power = Number(exponent);
+    const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+    if (power >= -4 && power < 10) return trimmed(value.toFixed(Math.max(0, 9 - power)));
+    const size = String(Math.abs(power)).padStart(2, "0");
+    return `${trimmed(mantissa)}e${power < 0 ? "-" : "+"}${size}`;
+  }
+
+  // The numbers behind a panel, row by row.
+  function rows(panel) {
+    return panel.curves.flatMap((curve) => curve.x.map((x, at) => [
+      curve.name, curve.kind, ...[x, curve.y[at], curve.low?.[at], curve.high?.[at]].map(digits),
+    ]));
   }
 
   function table(panel) {
-    const cell = (value) => {
-      const text = value === null || value === undefined ? "" : String(value);
-      return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-    };
-    const rows = panel.curves.flatMap((curve) => curve.x.map((x, at) => [
-      curve.name, curve.kind, x, curve.y[at], curve.low ? curve.low[at] : null, curve.high ? curve.high[at] : null,
-    ]));
-    return [["curve", "kind", "x", "y", "low", "high"], ...rows].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+    const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    return [COLUMNS, ...rows(panel)].map((row) => `${row.map(cell).join(",")}\n`).join("");
   }
 
   function save(content, name) {
@@ -158,5 +289,5 @@ const genlawsPanels = (() => {
   for (const [event, state] of [["beforeprint", true], ["afterprint", false]]) {
     window.addEventListener(event, () => { printing = state; redraw(); });
   }
-  return { draw, redraw, download, table, theme };
+  return { draw, redraw, download, table, theme, rows, COLUMNS };
 })();
