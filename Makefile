@@ -2,6 +2,7 @@
 
 PYTHON  ?= python3
 JOBS    ?= 2
+REPORT  ?= out/report.html
 OUT     ?= out/figures
 FIGURES ?= rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4
 
@@ -19,13 +20,19 @@ USABLE := $(shell grep -qsF '$(CURDIR)/$(VENV)' $(BIN)/activate && test ! -e $(V
 	$(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs bench clean core dev fresh-venv
+.PHONY: help run figures explore test lint docs bench clean page dev fresh-venv
 
 help:  ## list these targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /|/' | awk -F'|' '{ printf "  make %-6s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-run: core  ## set up and draw the main figures (OUT=folder)
+run: page  ## set up and write the report, one page that needs no network (REPORT=file)
+	@$(ONE_THREAD) $(BIN)/genlaws report --out "$(REPORT)"
+
+figures: page  ## draw the main figures of the papers (OUT=folder)
 	@$(ONE_THREAD) $(BIN)/genlaws figure $(FIGURES) --out "$(OUT)"
+
+explore: page  ## open the page with sliders in the browser
+	@$(ONE_THREAD) $(BIN)/genlaws explore
 
 test: lint  ## set up, check the style and the types, run the whole suite (JOBS=processes)
 	@echo "Running the tests in $(JOBS) processes"
@@ -53,7 +60,7 @@ clean:  ## remove .venv, caches and builds; results under out/ stay
 	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The installation runs in a make of its own, under the lock, so that it looks at the stamps after the wait.
-core:
+page:
 	@$(LOCK) $(MAKE) -s --no-print-directory $(VENV)/.installed
 
 dev:
@@ -80,11 +87,14 @@ define install
 		echo "The installation failed; pip's message is above." >&2; exit 1; fi
 endef
 
+COMMA := ,
+PAGE_EXTRAS := networks$(COMMA)page
+
 STALE := pyproject.toml constraints.txt weights.txt $(if $(USABLE),,fresh-venv)
 
 $(VENV)/.installed: $(STALE)
-	@echo "Installing genlaws into $(VENV)"
-	$(call install,.,)
+	@echo "Installing genlaws into $(VENV), with torch for its small networks and plotly for its page"
+	$(call install,.[$(PAGE_EXTRAS)],)
 
 $(VENV)/.installed-dev: $(STALE)
 	@echo "Installing genlaws and the tools of the dev extra into $(VENV)"

@@ -69,6 +69,10 @@ app.command(
 )
 app.command("genlaws.commands.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
 app.command("genlaws.commands.claims:app", name="claims", help="What the papers claim, and what was found here.")
+app.command(
+    "genlaws.commands.report:report", name="report", help="One page: the laws beside runs made now, and your own data."
+)
+app.command("genlaws.commands.explore:explore", name="explore", help="Serve a page with sliders for every law.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,0 +1,127 @@
+"""Compute what the relations view of the page cannot compute while a slider is dragged.
+
+OMP_NUM_THREADS=1 python benchmarks/explorer_runs_relations.py
+
+Writes into src/genlaws/explorer/kept: relations_bound.csv (the exact Bayes bound averaged over training sets),
+relations_repons.csv (simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
+relations_networks.csv (means of the trained networks of the figures relations.3 and relations.6). Takes about three
+minutes on one core.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+from one_thread import require_one_thread
+
+from genlaws.figures.kept import kept_table
+from genlaws.numerics.intervals import from_standard_error
+from genlaws.relations import ReponSystem, bound_curve, named_relation, sign_collision_probability, simulate_repons
+
+FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "explorer" / "kept"
+RELATIONS = ("mod2", "mod3", "mod4", "mod5", "less-than", "bipartite", "binary-tree", "divisibility")
+ELEMENTS = (10, 15, 20, 25, 30)  # with more, some training sets are out of reach of exact counting
+FRACTIONS = (
+    *(0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15),
+    *(0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0),
+)
+REPEATS = 20
+RATIOS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+DRAWS = 500
+# Dimension and outputs; one against so many coincident ones, which changes nothing under sign updates.
+SHAPES = ((1, 1), (1, 2), (1, 5), (2, 2), (2, 5), (3, 3), (3, 5))
+CLUSTERS = (1, 4, 16)
+SIGN_OUTPUTS = range(2, 9)
+SLOPES = np.geomspace(1e-4, 1e4, 65)
+
+
+def write(name: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    """Write one table and say how large it is."""
+    file = FOLDER / name
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(columns)
+        table.writerows(rows)
+    print(f"{name}: {len(rows)} rows, {file.stat().st_size / 1e3:.0f} kB, {time.process_time():.0f} s", flush=True)
+
+
+def bounds() -> list[tuple[object, ...]]:
+    """Return the bound of each relation and number of elements, one row per train fraction."""
+    rows: list[tuple[object, ...]] = []
+    for name in RELATIONS:
+        for count in ELEMENTS:
+            full = f"bipartite-{count - count // 2}-{count // 2}" if name == "bipartite" else name
+            curve = bound_curve(named_relation(full, count), FRACTIONS, repeats=REPEATS)
+            assert all(point.exact_share == 1.0 for point in curve.points)
+            for point in curve.points:
+                one = point.accuracy
+                ends = (f"{max(0.0, one.low):.4f}", f"{min(1.0, one.high):.4f}")
+                rows.append((name, count, point.train_fraction, f"{one.value:.4f}", *ends))
+    return rows
+
+
+def repons() -> list[tuple[object, ...]]:
+    """Return the share of simulated pairs that merge, half their separation and the decoder drawn with width 1."""
+    rows: list[tuple[object, ...]] = []
+    for update in ("flow", "sign"):
+        for dimension, outputs in SHAPES:
+            for cluster in CLUSTERS if update == "flow" and dimension == 1 else (1,):
+                for number, ratio in enumerate(RATIOS):
+                    fastest = max(ratio, 1.0)
+                    system = ReponSystem(
+                        encoder_rate=ratio / fastest,
+                        decoder_rate=1.0 / fastest,
+                        dimension=dimension,
+                        outputs=outputs,
+                        weights=(1.0, float(cluster)),
+                        update=update,
+                    )
+                    seed = np.random.default_rng((dimension, outputs, cluster, number))
+                    share = simulate_repons(system, DRAWS, seed, encoder_scale=np.sqrt(2.0)).collision
+                    numbers = (f"{share.value:.4f}", f"{share.low:.4f}", f"{share.high:.4f}")
+                    rows.append((update, dimension, outputs, cluster, ratio, *numbers))
+    return rows
+
+
+def sign_law() -> list[tuple[object, ...]]:
+    """Return the law of sign updates against the ratio of the rates times that of the widths."""
+    return [
+        (outputs, f"{slope:.6g}", f"{float(sign_collision_probability(slope, 1.0, outputs=outputs)):.6g}")
+        for outputs in SIGN_OUTPUTS
+        for slope in SLOPES
+    ]
+
+
+def networks() -> list[tuple[object, ...]]:
+    """Return means over networks: accuracy on the whole table, and the share that generalised."""
+    rows: list[tuple[object, ...]] = []
+    learned = kept_table("relations.3").frame
+    learned = learned[learned["mode"] != "bound"]
+    names = ["relation", "mode", "depth", "width", "train_fraction"]
+    for (relation, mode, depth, width, share), group in learned.groupby(names, sort=False):
+        values = group["table_accuracy"].to_numpy()
+        one = from_standard_error(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values))
+        numbers = (f"{one.value:.4f}", f"{one.low:.4f}", f"{min(1.0, one.high):.4f}")
+        rows.append(("accuracy", relation, f"{mode} {depth}x{width}", share, *numbers, one.count))
+    for one in kept_table("relations.6").frame.itertuples():
+        numbers = (f"{one.success:.4f}", f"{one.success_low:.4f}", f"{one.success_high:.4f}")
+        rows.append(("success", one.optimiser, one.embedding_scale, one.ratio, *numbers, one.networks))
+    return rows
+
+
+def main() -> None:
+    """Compute all tables."""
+    require_one_thread()
+    numbers = ("value", "low", "high")
+    write("relations_networks.csv", ("kind", "first", "second", "x", *numbers, "networks"), networks())
+    write("relations_sign.csv", ("outputs", "slope", "probability"), sign_law())
+    columns = ("update", "dimension", "outputs", "cluster", "ratio")
+    write("relations_repons.csv", (*columns, *numbers), repons())
+    write("relations_bound.csv", ("relation", "elements", "train_fraction", *numbers), bounds())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Measures small models beside random walks with the same steps, for the page of `genlaws explore`.
+
+Run: python benchmarks/explorer_runs_residual_stream.py [FILE]
+
+Writes src/genlaws/explorer/kept/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is read
+as the tests do, from the folder GENLAWS_DATA names, and left out where it is missing. About a minute on one core.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from genlaws.residual_stream.beside_walk import BesideWalk, beside_walk
+from genlaws.residual_stream.capture import capture_texts
+from genlaws.residual_stream.example_texts import example_texts
+from genlaws.semanticity.probes.encoders import load_encoder
+from genlaws.semanticity.probes.model_files import load_language_model
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "src" / "genlaws" / "explorer" / "kept" / "residual_stream.csv"
+COLUMNS = ("model", "measure", "at", "value", "low", "high")
+TEXTS = 120
+
+
+def networks() -> Iterator[tuple[str, Any, Any]]:
+    network, tokenizer, _ = load_language_model("smollm2", "cpu", "float32", True)
+    yield "SmolLM2", network, tokenizer
+    encoder = load_encoder("minilm", kind="text")
+    yield "MiniLM", encoder.network, encoder.tokenizer
+    sys.path.insert(0, str(ROOT / "tests"))
+    import real_models  # noqa: PLC0415 - of the tests, found only now
+
+    if (real_models.DATA / "models" / "stories260K.bin").is_file():
+        yield "stories260K", real_models.stories_network(), real_models.stories_tokenizer()
+
+
+def rows(name: str, found: BesideWalk) -> Iterator[tuple[str, ...]]:
+    walk = found.walk
+    alone = {
+        "units": found.units,
+        "texts": found.text_count,
+        "persistence": found.persistence,
+        "own_start": walk.own_start,
+        "shared_start": walk.shared_start,
+    }
+    for measure, value in alone.items():
+        yield name, measure, "0", f"{value:.6g}", "", ""
+    for measure, values in (("own_steps", walk.own_steps), ("shared_steps", walk.shared_steps)):
+        for at, value in enumerate(values):
+            yield name, measure, str(at), f"{value:.5g}", "", ""
+    first = {"shares": 1, "turns": 1}  # numbers of components, and sites, are counted from here
+    for curve, _ in found.curves:
+        for at, ends in enumerate(zip(curve.value, curve.low, curve.high, strict=True)):
+            yield name, curve.name, str(at + first.get(curve.name, 0)), *(f"{end:.5g}" for end in ends)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
+    lines = [COLUMNS]
+    for name, network, tokenizer in networks():
+        read = capture_texts(network, tokenizer, list(example_texts(TEXTS)))
+        found = beside_walk(read.stream)
+        lines += rows(name, found)
+        print(f"{name}: {found.text_count} texts, {len(read.sites)} sites, {found.units} units")
+        for curve, walk in found.curves:
+            print(f"  {curve.name:12} last {curve[-1]}, walk {walk[-1]:.4g}")
+    with file.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(lines)
+    print(f"{len(lines)} rows written to {file}")
+
+
+if __name__ == "__main__":
+    main()

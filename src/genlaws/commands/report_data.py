@@ -1,0 +1,142 @@
+"""What a file given to ``genlaws report --data`` holds: recognised by its name and content, or as its prefix says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genlaws.commands.matrix_file import open_table, read_matrix
+from genlaws.numerics.errors import InputError
+
+if TYPE_CHECKING:
+    from genlaws.numerics.arguments import Array
+    from genlaws.report.own_data import OwnData
+
+PREFIXES = ("embeddings", "distances", "labelled", "relation", "texts")
+SUFFIXES = (".npy", ".csv", ".npz", ".tsv", ".txt", ".gz")
+# What a file of each suffix can hold.
+HELD = {
+    ".npy": ("embeddings", "distances", "relation"),
+    ".csv": ("embeddings", "distances", "labelled", "relation"),
+    ".txt": ("relation", "texts"),
+}
+WORDS = {
+    "embeddings": "embeddings, one row for each stimulus",
+    "distances": "a matrix of distances",
+    "labelled": "labelled data",
+    "relation": "a relation",
+}
+
+
+def kind_and_path(given: str) -> tuple[str | None, Path]:
+    """Return the kind that a prefix names, if there is one, and the file."""
+    prefix, colon, rest = given.partition(":")
+    if colon and prefix in PREFIXES:
+        return prefix, Path(rest)
+    return None, Path(given)
+
+
+def is_texts(given: str) -> bool:
+    """Return whether a file is taken for texts."""
+    kind, path = kind_and_path(given)
+    return kind == "texts" or (kind is None and path.suffix.lower() == ".txt")
+
+
+def read_own_data(given: str, positions: Path | None) -> OwnData:
+    """Return what a file holds, with the sentence that says what it was taken for."""
+    from genlaws.report.own_data import OwnData
+
+    named, path = kind_and_path(given)
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "not there"
+        raise InputError(f"data must be a file; {str(path)!r} is {what}.")
+    kind, why = (named, "as its prefix says") if named is not None else _recognised(path)
+    others = " or ".join(f"{one}:{path.name}" for one in HELD.get(path.suffix.lower(), ()) if one != kind)
+    otherwise = f" To say otherwise: --data {others}." if others else ""
+    said = f"{path.name} was taken for {WORDS[kind]}, {why}.{otherwise}"
+    if kind == "labelled":
+        from genlaws.rules_facts import load_labelled
+
+        return OwnData(path.name, kind, said, load_labelled(path))
+    if kind == "relation":
+        from genlaws.commands.relations_source import read_relation
+
+        return OwnData(path.name, kind, said, read_relation(str(path), None, None))
+    table = _table(path, kind)
+    return OwnData(path.name, kind, said, table, None if positions is None else _positions(positions))
+
+
+def _table(path: Path, kind: str) -> Array:
+    """Return a table of finite numbers, one row for each stimulus."""
+    import numpy as np
+
+    from genlaws.report.own_embeddings import is_distance_matrix
+
+    values = read_matrix(kind, path)
+    if values.ndim != 2:
+        raise InputError(f"{path.name} must be a table of two dimensions; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise InputError(f"{path.name} must hold finite numbers alone; {int((~np.isfinite(values)).sum())} are not.")
+    if kind == "distances" and not is_distance_matrix(values):
+        raise InputError(
+            f"{path.name} must be square and symmetric with zeros on its diagonal to be distances; got shape "
+            f"{values.shape}."
+        )
+    return values
+
+
+def _positions(path: Path) -> Array:
+    values = read_matrix("positions", path)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _recognised(path: Path) -> tuple[str, str]:
+    """Return what a file is taken for, and why."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"data must be a file ending in {', '.join(SUFFIXES)}; got {path.name!r}.")
+    if suffix == ".npz":
+        return "labelled", "because it is an archive of arrays"
+    if suffix in {".tsv", ".gz", ".txt"}:
+        return "relation", f"because a {suffix} file holds edges"
+    if suffix == ".csv" and not _all_numbers(path):
+        return _of_words(path)
+    return _of_numbers(open_table("data", path))
+
+
+def _all_numbers(path: Path) -> bool:
+    try:
+        open_table("data", path)
+    except InputError:
+        return False
+    return True
+
+
+def _of_words(path: Path) -> tuple[str, str]:
+    """Return what a table with words in it is taken for: two or three columns are edges."""
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        first = next((line for line in stream if line.strip()), "")
+    columns = first.count(",") + 1
+    if not first:
+        raise InputError(f"{path.name} must hold numbers, samples or edges; it is empty.")
+    if columns in {2, 3}:
+        return "relation", f"because its {columns} columns hold words, as edges do"
+    return "labelled", "because it has words beside its numbers"
+
+
+def _of_numbers(values: Any) -> tuple[str, str]:
+    """Return what a table of numbers is taken for."""
+    import numpy as np
+
+    from genlaws.report.own_embeddings import is_distance_matrix
+
+    table = np.asarray(values)
+    square = table.ndim == 2 and table.shape[0] == table.shape[1]
+    if square and np.isin(table, (0, 1)).all():
+        return "relation", "because it is square and holds 0 and 1 alone"
+    if is_distance_matrix(table):
+        return "distances", "because it is square and symmetric with zeros on its diagonal"
+    whole = table.ndim == 2 and np.issubdtype(table.dtype, np.number) and (table >= 0).all() and (table % 1 == 0).all()
+    if whole and table.shape[1] == 2:
+        return "relation", "because its two columns are whole numbers, as edges are"
+    return "embeddings", "because it is a table of numbers"

@@ -1,0 +1,229 @@
+"""What the page shows of a set that was measured: its place beside its own fronts, its profile, and many items."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from genlaws.explorer.view import Answer, Number
+from genlaws.numerics.arguments import Array
+from genlaws.panels import Curve, Panel
+from genlaws.semanticity.measurement import Measurement
+from genlaws.semanticity.own_front import OwnFront
+
+# The same colours as in the view of this paper: of a shape, and of either test.
+SHAPE_COLOURS = {
+    "constant": "blue",
+    "linear": "vermillion",
+    "exponential": "green",
+    "gaussian": "purple",
+    "power-law": "orange",
+}
+GENERALISATION_COLOUR, IDENTIFICATION_COLOUR, MEASURED_COLOUR = "green", "purple", "ink"
+INTERVAL = 1.96  # standard errors on either side
+POINTS = 200
+MOST_POINTS = 200  # of a front
+ON_THE_FRONT = 0.005  # distance from it that the eye cannot see
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What was sent, for the lines that compute the same.
+
+    Attributes
+    ----------
+    kind : {"embeddings", "distances"}
+    file : str
+        A name such as ``embeddings.npy``, not the one it was sent under.
+    positions : str or None
+    metric, similarity : str
+    """
+
+    kind: str
+    file: str
+    positions: str | None
+    metric: str
+    similarity: str
+
+
+def answer_of(measured: Measurement, sent: Sent) -> Answer:
+    """Return pictures, numbers and words for a measurement."""
+    return Answer(
+        panels=(_front_panel(measured), _profile_panel(measured), _items_panel(measured)),
+        numbers=_numbers(measured),
+        sentence=_sentence(measured, sent),
+        python=_python(sent),
+        command=_command(sent),
+    )
+
+
+def _front_panel(measured: Measurement) -> Panel:
+    curves = [Curve("chance", "chance", [0.5, 1.0], [0.5, 0.5], "grey")]
+    fronts = [one for one in (measured.constant_front, measured.front) if one is not None]
+    if len(fronts) == 2 and _front_name(fronts[0]) == _front_name(fronts[1]):
+        fronts = fronts[:1]
+    curves += [_front_curve(one) for one in fronts]
+    both = measured.generalisation
+    ends = ([both.low], [both.high]) if math.isfinite(both.low + both.high) else (None, None)
+    note = [f"p_I {measured.identification}, p_S {both}"]
+    place = (measured.identification.value,), (both.value,)
+    curves.append(Curve("your set", "mark", *place, MEASURED_COLOUR, ends[0], ends[1], note))
+    return Panel(
+        name="measured-front",
+        title="Your set beside its own fronts, two items",
+        x_label="identification p_I",
+        y_label="generalisation p_S",
+        curves=tuple(curves),
+        caption="A line is what a similarity of one shape would give on these very items, from fine (right) to coarse "
+        "resolution (left). The diamond is your set. A front is no bound on every system: a point may lie above it.",
+    )
+
+
+def _front_curve(front: OwnFront) -> Curve:
+    kept = np.unique(np.linspace(0, front.resolution.size - 1, MOST_POINTS).astype(int))
+    notes = [f"resolution ε {one:.4g}" for one in front.resolution[kept]]
+    x, y = front.identification[kept].tolist(), front.generalisation[kept].tolist()
+    return Curve(_front_name(front), "theory", x, y, SHAPE_COLOURS.get(front.shape, "green"), notes=notes)
+
+
+def _front_name(front: OwnFront) -> str:
+    return f"{front.shape} front" + (f", Δ = {front.background:.2g}" if front.background > 0 else "")
+
+
+def _profile_panel(measured: Measurement) -> Panel:
+    profile, fit = measured.profile, measured.fit
+    low, high = np.maximum(profile.similarity - profile.spread, 0.0), profile.similarity + profile.spread
+    curves = [
+        Curve(
+            "pairs of items",
+            "run",
+            profile.distance.tolist(),
+            profile.similarity.tolist(),
+            MEASURED_COLOUR,
+            low.tolist(),
+            high.tolist(),
+            [f"{int(count):,} pairs" for count in profile.pair_count],
+        )
+    ]
+    if math.isfinite(fit.resolution.value) and profile.upper.size:
+        d = np.linspace(0.0, float(profile.upper.max()), POINTS)
+        fitted: Array = fit.amplitude * fit.similarity()(d)
+        name = f"{fit.shape} shape, ε = {fit.resolution.value:.3g}"
+        curves.append(Curve(name, "theory", d.tolist(), fitted.tolist(), SHAPE_COLOURS.get(fit.shape, "green")))
+    return Panel(
+        name="measured-profile",
+        title="How similarity falls with true distance",
+        x_label="true distance d",
+        y_label="similarity, own copy = 1",
+        curves=tuple(curves),
+        caption="Points are means over pairs of items at about the same distance; a bar is the spread of these pairs, "
+        "not the interval of the mean. The line is the shape that fits best.",
+    )
+
+
+def _items_panel(measured: Measurement) -> Panel:
+    items = measured.items
+    n = items.item_count.astype(np.float64)
+    tests = (
+        ("generalisation p_S", GENERALISATION_COLOUR, items.generalisation, items.generalisation_error),
+        ("identification p_I", IDENTIFICATION_COLOUR, items.identification, items.identification_error),
+    )
+    curves = [
+        Curve(name, "run", n.tolist(), y.tolist(), colour, (y - INTERVAL * se).tolist(), (y + INTERVAL * se).tolist())
+        for name, colour, y, se in tests
+    ]
+    span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), POINTS // 4)
+    curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "grey"))
+    constant = items.collapse_constant
+    if math.isfinite(constant):
+        law = np.where(constant < span, constant / span, np.nan).tolist()
+        curves.append(Curve(f"{constant:.3g}/n", "paper", span.tolist(), law, IDENTIFICATION_COLOUR))
+    return Panel(
+        name="measured-items",
+        title="More items at once",
+        x_label="number of items n",
+        y_label="probability of the right item",
+        curves=tuple(curves),
+        x_log=True,
+        y_log=True,
+        caption="Both tests with more items to choose from, with 95 % intervals. Identification ends as a constant "
+        "over n: the dashed line, which it meets from below.",
+    )
+
+
+def _numbers(measured: Measurement) -> tuple[Number, ...]:
+    fit = measured.fit
+    rows = [
+        Number("items", f"{measured.stimulus_count:,}", "rows of the file"),
+        Number("generalisation p_S", str(measured.generalisation), "choosing the truly nearer of two; chance 0.5"),
+        Number("identification p_I", str(measured.identification), "choosing the item the probe is a copy of"),
+        Number("resolution ε", str(fit.resolution), f"of the {fit.shape} shape, in units of the true distance"),
+        Number("background Δ", str(fit.background), "similarity of far items, where near ones have 1 on top of it"),
+        Number("explained by the shape", f"{100 * fit.explained:.1f} %", "of how similarity varies with distance"),
+        Number("ball mass ⟨b⟩", f"{measured.ball_mass:.4g}", "share of the others within one resolution of an item"),
+        Number(
+            "1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to it over n"
+        ),
+    ]
+    for name, away in (
+        ("distance to its own front", measured.distance_to_front),
+        ("distance to the constant front", measured.distance_to_constant_front),
+    ):
+        if math.isfinite(away):
+            rows.append(Number(name, f"{away:+.3f}", "above (+) or below (−) it"))
+    return tuple(rows)
+
+
+def _sentence(measured: Measurement, sent: Sent) -> str:
+    parts = [
+        f"Of two items your set picks the truly nearer one with probability {measured.generalisation.value:.3f} and "
+        f"knows a copy again with {measured.identification.value:.3f}."
+    ]
+    away = measured.distance_to_front
+    if math.isfinite(away):
+        place = "on" if abs(away) < ON_THE_FRONT else f"{abs(away):.3f} {'above' if away > 0 else 'below'}"
+        parts.append(f"It lies {place} the front of the {measured.fit.shape} similarity on these items.")
+    if sent.positions is None:
+        parts.append(
+            "No true places were sent, so that the distances between the items in the file stand for the truth."
+        )
+    return " ".join([*parts, measured.message])
+
+
+def _python(sent: Sent) -> str:
+    lines = ["import numpy as np", "from genlaws import semanticity", "", f"table = {_load(sent.file)}"]
+    truth = f'positions=table, metric="{sent.metric}"'
+    if sent.positions is not None:
+        lines.append(f"positions = {_load(sent.positions, words=sent.metric == 'tree')}")
+        truth = f'positions=positions, metric="{sent.metric}"'
+    similarity = sent.similarity
+    if sent.kind == "distances":
+        truth = "distances=table" if sent.positions is None else truth
+        lines += [
+            "width = np.median(table[np.triu_indices(len(table), 1)])",
+            "alike = np.exp(-0.5 * (table / width) ** 2)",
+            'np.save("similarities.npy", alike)',
+        ]
+        similarity = "precomputed"
+    what = "alike" if sent.kind == "distances" else "table"
+    lines += [f'measured = semanticity.measure({what}, {truth}, similarity="{similarity}")', "print(measured)"]
+    return "\n".join(lines)
+
+
+def _load(file: str, *, words: bool = False) -> str:
+    if file.endswith(".npy"):
+        return f'np.load("{file}")'
+    return f'np.loadtxt("{file}", delimiter=",", ndmin=2{", dtype=str" if words else ""})'
+
+
+def _command(sent: Sent) -> str:
+    own = sent.positions is None
+    if sent.kind == "distances":
+        truth = (sent.file, "precomputed") if own else (sent.positions, sent.metric)
+        file, similarity = "similarities.npy", "precomputed"
+    else:
+        truth = (sent.file if own else sent.positions, sent.metric)
+        file, similarity = sent.file, sent.similarity
+    return f"genlaws semanticity measure {file} --positions {truth[0]} --metric {truth[1]} --similarity {similarity}"

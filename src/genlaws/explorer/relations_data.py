@@ -1,0 +1,169 @@
+"""How much data a relation needs: the exact bound computed beforehand, the paper's formulas, and trained networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+
+from genlaws.explorer.kept_rows import kept_rows
+from genlaws.numerics.arguments import Array
+from genlaws.panels import Curve, Panel
+from genlaws.relations import Relation, critical_fraction, description_length_exact, hypotheses_of, named_relation
+from genlaws.relations.balls_in_buckets import accuracy_formula
+from genlaws.relations.bound_curve import guess_accuracy, table_length
+
+REPEATS = 20  # training sets behind each point of the kept bound
+FRACTIONS = (0.005, 1.0)
+NETWORK_ELEMENTS = 30
+WITH_NETWORKS = "Points: means of 20 trained networks."
+WITHOUT_NETWORKS = "Networks were trained at 30 elements, for modulo 3 and less-than."
+# Colours of the figures: the bound in ink, networks by what their decoder is given.
+NETWORKS = {
+    "concatenate 3x50": ("network, 3 hidden layers", "blue"),
+    "difference 0x1": ("network given the difference, no hidden layer", "vermillion"),
+    "squared_difference 0x1": ("network given the squared difference, no hidden layer", "green"),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The exact bound against the share of entries seen, at a kept number of elements."""
+
+    element_count: int
+    train_fraction: Array
+    value: Array
+    low: Array
+    high: Array
+
+    def at(self, train_fraction: float) -> tuple[float, float, float]:
+        """Return the bound and its interval, on a straight line between kept points."""
+        value, low, high = (
+            float(np.interp(train_fraction, self.train_fraction, one)) for one in (self.value, self.low, self.high)
+        )
+        return value, low, high
+
+    def needed(self, target: float) -> tuple[float, float, float]:
+        """Return the share of entries at which the bound reaches a target, and its interval."""
+        value, early, late = (self._crossing(one, target) for one in (self.value, self.high, self.low))
+        return value, early, late
+
+    def _crossing(self, curve: Array, target: float) -> float:
+        reached = np.flatnonzero(curve >= target)
+        first = int(reached[0]) if len(reached) else len(curve) - 1
+        if first == 0 or not len(reached):
+            return float(self.train_fraction[first])
+        way = (target - curve[first - 1]) / (curve[first] - curve[first - 1])
+        step = self.train_fraction[first] - self.train_fraction[first - 1]
+        return float(self.train_fraction[first - 1] + way * step)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A relation with its lengths in bits, what the learner knows, and Eq. 5."""
+
+    relation: Relation
+    known: str
+    exact_length: float
+    paper_length: float
+    guess: float
+
+    def formula(self, train_fraction: Array, length: float) -> Array:
+        """Return Eq. 5 with a description length."""
+        return accuracy_formula(train_fraction, self.relation.element_count, length, self.guess)
+
+    def fraction_formula(self, target: float, length: float) -> float:
+        """Return Eq. 4 with a description length."""
+        return float(critical_fraction(target, self.relation.element_count, length))
+
+
+def library_name(relation: str, class_count: int, element_count: int) -> str:
+    """Return the name under which the library knows a relation of the page."""
+    if relation == "modulo":
+        return f"mod{class_count}"
+    if relation == "bipartite":
+        return f"bipartite-{element_count - element_count // 2}-{element_count // 2}"
+    return relation
+
+
+@lru_cache(maxsize=512)
+def described(name: str, element_count: int) -> Described:
+    """Return what is known of a relation in closed form."""
+    relation = named_relation(name, element_count)
+    known = hypotheses_of(relation)
+    return Described(
+        relation,
+        str(known),
+        description_length_exact(relation),
+        table_length(element_count, known),
+        guess_accuracy(known),
+    )
+
+
+@cache
+def _bounds() -> dict[tuple[str, int], Bound]:
+    found: dict[tuple[str, int], list[list[float]]] = {}
+    for row in kept_rows("relations_bound.csv"):
+        numbers = [float(row[name]) for name in ("train_fraction", "value", "low", "high")]
+        found.setdefault((row["relation"], int(row["elements"])), []).append(numbers)
+    return {key: Bound(key[1], *np.array(rows).T) for key, rows in found.items()}
+
+
+def kept_bound(name: str, element_count: int) -> Bound:
+    """Return the bound of a relation at the kept number of elements nearest to the one asked for."""
+    family = "bipartite" if name.startswith("bipartite") else name
+    counts = [count for kept, count in _bounds() if kept == family]
+    return _bounds()[family, min(counts, key=lambda count: abs(count - element_count))]
+
+
+def data_panel(name: str, element_count: int, train_fraction: float, target: float) -> Panel:
+    """Return the accuracy against the share of entries seen."""
+    about, bound = described(name, element_count), kept_bound(name, element_count)
+    shares = np.geomspace(*FRACTIONS, 60)
+    x, chance = shares.tolist(), about.relation.majority_accuracy
+    kept = "" if bound.element_count == element_count else f" ({bound.element_count} elements)"
+    exact, paper = (about.formula(shares, one).tolist() for one in (about.exact_length, about.paper_length))
+    networks = _networks(name, element_count)
+    return Panel(
+        "accuracy-by-data",
+        "How much of a relation can be known from part of it",
+        "share of all pairs seen (train fraction)",
+        "accuracy on all pairs",
+        (
+            Curve(
+                f"exact Bayes bound{kept}",
+                "theory",
+                bound.train_fraction.tolist(),
+                bound.value.tolist(),
+                "ink",
+                bound.low.tolist(),
+                bound.high.tolist(),
+            ),
+            Curve("the paper's Eq. 5", "paper", x, paper, "orange"),
+            Curve("Eq. 5 with the exact description length", "paper", x, exact, "sky"),
+            Curve("always the commoner answer", "chance", list(FRACTIONS), [chance, chance], "grey"),
+            *networks,
+            Curve("here", "mark", [train_fraction], [bound.at(train_fraction)[0]], "ink"),
+            Curve("target reached", "mark", [bound.needed(target)[0]], [target], "purple"),
+        ),
+        x_log=True,
+        x_range=FRACTIONS,
+        y_range=(0.4, 1.02),
+        caption="No learner that knows only the class of the relation can lie above the exact bound, the mean over "
+        f"{REPEATS} random training sets with its 95 % interval; the paper's Eq. 5 is no bound. "
+        f"{WITH_NETWORKS if networks else WITHOUT_NETWORKS}",
+    )
+
+
+def _networks(name: str, element_count: int) -> list[Curve]:
+    """Return the accuracy of trained networks, where there are any of this relation."""
+    if element_count != NETWORK_ELEMENTS:
+        return []
+    curves = []
+    for kind, (label, colour) in NETWORKS.items():
+        rows = [row for row in kept_rows("relations_networks.csv") if row["first"] == name and row["second"] == kind]
+        if rows:
+            x, value, low, high = ([float(row[one]) for row in rows] for one in ("x", "value", "low", "high"))
+            curves.append(Curve(label, "run", x, value, colour, low, high))
+    return curves

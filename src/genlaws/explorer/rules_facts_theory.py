@@ -1,0 +1,236 @@
+"""The curves of the rules-and-facts view: many points of the theory in one call, so that a slider can be dragged.
+
+A call of the solver costs more than the points in it. So all points of an answer are put into one: errors against the
+sample ratio, along the regularisation, against the kernel angle, and at the place of the sliders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array
+from genlaws.rules_facts import Kernel, bayes_optimal, optimal_regularisation, solve
+
+SAMPLE_RATIOS = (0.1, 100.0)
+ANGLES = (0.05, 1.57)
+WEAKEST, STRONGEST = 1e-4, 30.0  # regularisations of a path, in units of the kernel, and of 1 + α at the strong end
+# Points along each axis, sample ratio and angle: fewer where the best regularisation is searched for; and along a path.
+CHEAP, SEARCHED, SEARCHED_FEATURES = (49, 41), (15, 13), (11, 9)
+PATH_POINTS = 61
+# Regularisations tried for each point, and again between the neighbours of the best. The hinge loss of a kernel has
+# narrow minima and takes more tries than random features.
+TRIES, TRIES_FEATURES = (24, 25), (16, 9)
+SAME = 1e-9  # errors closer than this are the same; then no regularisation is preferred
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What is asked about, in numbers rounded to the steps of the sliders.
+
+    Attributes
+    ----------
+    loss : str
+    sample_ratio, fact_fraction : float
+    mu_1, mu_star : float
+        Of the kernel.
+    regularisation : float or None
+        None for the one that serves the rule best.
+    width_ratio : float or None
+        None for a kernel.
+    """
+
+    loss: str
+    sample_ratio: float
+    fact_fraction: float
+    mu_1: float
+    mu_star: float
+    regularisation: float | None = None
+    width_ratio: float | None = None
+
+    @property
+    def angle(self) -> float:
+        """Kernel angle."""
+        return float(np.arctan2(self.mu_1, self.mu_star))
+
+    @property
+    def size(self) -> float:
+        """Unit of the regularisation: the kernel of an input with itself, without its constant."""
+        return self.mu_1**2 + self.mu_star**2
+
+    @property
+    def weakest(self) -> float:
+        """Weakest regularisation asked for: none, but for the hinge loss of random features, slow to solve there."""
+        return WEAKEST * self.size if self.loss == "hinge" and self.width_ratio is not None else 0.0
+
+    @property
+    def searched(self) -> bool:
+        """Whether the best regularisation is not known in closed form."""
+        return self.regularisation is None and (self.loss != "square" or self.width_ratio is not None)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Both errors along an axis, and the regularisation at each point."""
+
+    axis: Array
+    rule: Array
+    fact: Array
+    regularisation: Array
+
+    def part(self, first: int, last: int, axis: Array) -> Errors:
+        """Return the points from `first` up to `last`, along an axis of their own."""
+        return Errors(axis, self.rule[first:last], self.fact[first:last], self.regularisation[first:last])
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All curves of one answer; `here` has the one point of the sliders."""
+
+    by_samples: Errors
+    by_angle: Errors
+    by_regularisation: Errors
+    here: Errors
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Sample ratios and kernels, one of each per point."""
+
+    sample_ratio: Array
+    mu_1: Array
+    mu_star: Array
+
+
+@lru_cache(maxsize=512)
+def curves(learner: Learner) -> Curves:
+    """Return the curves around a learner, each with the other settings held."""
+    searched = SEARCHED if learner.width_ratio is None else SEARCHED_FEATURES
+    many = searched if learner.searched else CHEAP
+    samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*ANGLES, many[1])
+    root = np.sqrt(learner.size)
+    points = _Points(
+        np.concatenate([samples, np.full(many[1] + 1, learner.sample_ratio)]),
+        np.concatenate([np.full(many[0], learner.mu_1), root * np.sin(angles), [learner.mu_1]]),
+        np.concatenate([np.full(many[0], learner.mu_star), root * np.cos(angles), [learner.mu_star]]),
+    )
+    found, path = _best(learner, points) if learner.searched else _given(learner, points)
+    end = len(samples) + len(angles)
+    return Curves(
+        found.part(0, len(samples), samples),
+        found.part(len(samples), end, angles),
+        path,
+        found.part(end, end + 1, np.array([learner.sample_ratio])),
+    )
+
+
+@lru_cache(maxsize=512)
+def bayes_curve(fact_fraction: float) -> tuple[Array, Array]:
+    """Return sample ratios and the least rule error that any learner can reach."""
+    samples = np.geomspace(*SAMPLE_RATIOS, CHEAP[0])
+    return samples, bayes_optimal(sample_ratio=samples, fact_fraction=fact_fraction).generalisation_error
+
+
+@lru_cache(maxsize=2048)
+def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
+    """Return the least rule error that any learner can reach at one place."""
+    return float(bayes_optimal(sample_ratio=sample_ratio, fact_fraction=fact_fraction).generalisation_error)
+
+
+def _path(learner: Learner) -> tuple[_Points, Array]:
+    """Return the learner at regularisations from none to infinite."""
+    strong = STRONGEST * (1.0 + learner.sample_ratio)
+    inside = learner.size * np.geomspace(WEAKEST, strong, PATH_POINTS - 2)
+    here = (np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star))
+    return _Points(*here), np.concatenate([[learner.weakest], inside, [np.inf]])
+
+
+def _solved(learner: Learner, points: _Points, strengths: Array) -> Errors:
+    """Solve points with one regularisation each."""
+    found = solve(
+        learner.loss,
+        sample_ratio=points.sample_ratio,
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(points.mu_1, points.mu_star),
+        regularisation=strengths,
+        width_ratio=learner.width_ratio,
+    )
+    return Errors(strengths, found.generalisation_error, found.memorisation_error, strengths)
+
+
+def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tuple[Errors, Errors]:
+    """Solve points and the path along the regularisation in one call."""
+    path, along = _path(learner)
+    joined = _Points(*(np.concatenate([getattr(points, name), getattr(path, name)]) for name in vars(path)))
+    both, count = _solved(learner, joined, np.concatenate([strengths, along])), len(strengths)
+    return both.part(0, count, strengths), both.part(count, count + len(along), along)
+
+
+def _given(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+    """Return the errors at a given regularisation, or at the best of ridge regression, which is a closed form."""
+    if learner.regularisation is not None:
+        return _solved_with_path(learner, points, np.full(len(points.mu_1), learner.regularisation))
+    best = optimal_regularisation(
+        sample_ratio=points.sample_ratio,
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(points.mu_1, points.mu_star),
+    )
+    return _solved_with_path(learner, points, np.asarray(best))
+
+
+def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+    """Return the errors at the regularisation that serves the rule best, searched for at every point; and the path.
+
+    A row of tries per point; then tries between the two neighbours of the best; then the vertex of the parabola through
+    the best three. The library's own search (`solve` with ``"optimal"``) is finer and slower.
+    """
+    size, rows = points.mu_1**2 + points.mu_star**2, np.arange(len(points.mu_1))
+    low, high = np.log(WEAKEST * size), np.log(STRONGEST * size * (1.0 + points.sample_ratio))
+    first_tries, next_tries = TRIES if learner.width_ratio is None else TRIES_FEATURES
+    grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, first_tries)
+    ends = np.log(learner.weakest) if learner.weakest else -np.inf, np.inf
+    tries = np.column_stack([grid, *(np.full_like(low, end) for end in ends)])
+    flat, path = _solved_with_path(learner, _spread(points, tries.shape[1]), np.exp(tries).ravel())
+    first = _in_rows(flat, tries)
+    best, step = grid[rows, np.nanargmin(first.rule[:, :first_tries], axis=1)], (high - low) / (first_tries - 1)
+    grid = best[:, None] + step[:, None] * np.linspace(-1.0, 1.0, next_tries)
+    second = _in_rows(_solved(learner, _spread(points, next_tries), np.exp(grid).ravel()), grid)
+    return _or_ends(first, _vertex(second)), path
+
+
+def _spread(points: _Points, tries: int) -> _Points:
+    return _Points(*(np.repeat(getattr(points, name), tries) for name in vars(points)))
+
+
+def _in_rows(flat: Errors, tries: Array) -> Errors:
+    return Errors(tries, *(part.reshape(tries.shape) for part in (flat.rule, flat.fact, flat.regularisation)))
+
+
+def _vertex(tried: Errors) -> Errors:
+    """Return the errors at the vertex of the parabola through the lowest try and its neighbours."""
+    row = np.arange(len(tried.rule))
+    middle = np.clip(np.nanargmin(tried.rule, axis=1), 1, tried.rule.shape[1] - 2)
+    left, centre, right = (tried.rule[row, middle + way] for way in (-1, 0, 1))
+    bend = left - 2.0 * centre + right
+    way = np.clip(np.where(bend > 0.0, 0.5 * (left - right) / np.where(bend > 0.0, bend, 1.0), 0.0), -1.0, 1.0)
+
+    def at_vertex(values: Array) -> Array:
+        """Return the parabola through three neighbouring values, at the vertex of that of the rule error."""
+        left, centre, right = (values[row, middle + one] for one in (-1, 0, 1))
+        return np.asarray(centre + 0.5 * way * (right - left) + 0.5 * way**2 * (left - 2.0 * centre + right))
+
+    strength = np.exp(at_vertex(tried.axis))
+    return Errors(strength, at_vertex(tried.rule), at_vertex(tried.fact), strength)
+
+
+def _or_ends(first: Errors, inside: Errors) -> Errors:
+    """Return what was found inside the range, or no or infinite regularisation where that is better."""
+    rule, fact, strength = inside.rule, inside.fact, inside.regularisation
+    for column, allowed in ((-1, -SAME), (-2, SAME)):
+        better = first.rule[:, column] <= rule + allowed
+        rule = np.where(better, first.rule[:, column], rule)
+        fact = np.where(better, first.fact[:, column], fact)
+        strength = np.where(better, first.regularisation[:, column], strength)
+    return Errors(strength, rule, fact, strength)

@@ -1,0 +1,123 @@
+"""What the papers claim and what was found, on top of the report: counts, a picture of them, and what did not hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from genlaws.claims.claim import CORRECTED, FAILS, PAPERS, VERDICTS, Claim
+from genlaws.claims.ledger import all_claims
+from genlaws.claims.records import Record, kept_records
+from genlaws.report.page import escaped, folded
+
+NOT_RUN = "not run"
+VERBS = {
+    "holds": "hold",
+    "holds within limits": "hold within limits",
+    "corrected": "are corrected",
+    "not reproduced": "are not reproduced",
+    "not testable here": "cannot be tested here",
+    NOT_RUN: "were not run",
+}
+PAPER_NAMES = {
+    "semanticity": "Resolution",
+    "rules-facts": "Rules and facts",
+    "relations": "Relations",
+    "residual-stream": "Residual stream",
+}
+
+
+def ledger_counts() -> dict[str, dict[str, int]]:
+    """Return how many claims of each paper have each verdict in the kept run."""
+    kept = kept_records()
+    counted = {paper: Counter(_verdict(one, kept) for one in all_claims() if one.paper == paper) for paper in PAPERS}
+    return {paper: dict(count) for paper, count in counted.items()}
+
+
+def _verdict(claim: Claim, kept: Mapping[str, Record]) -> str:
+    return kept[claim.id].verdict if claim.id in kept else NOT_RUN
+
+
+def ledger_summary() -> str:
+    """Return the HTML of the summary."""
+    counts = ledger_counts()
+    shown = [verdict for verdict in (*VERDICTS, NOT_RUN) if any(verdict in count for count in counts.values())]
+    total = {verdict: sum(count.get(verdict, 0) for count in counts.values()) for verdict in shown}
+    dates = sorted({one.date for one in kept_records().values()})
+    when = f", last on {dates[-1]}" if dates else ""
+    opening = (
+        f"{sum(total.values())} theorems, equations, tables, figures and findings of the four papers were each given a "
+        f"check that computes its verdict{when}: {', '.join(f'{total[one]} {VERBS.get(one, one)}' for one in shown)}."
+    )
+    return "".join(
+        [
+            '<section id="ledger" aria-labelledby="ledger-title">',
+            '<h2 id="ledger-title">What the papers claim, and what holds</h2>',
+            f"<p>{escaped(opening)} <code>genlaws claims run ID</code> repeats any of them.</p>",
+            _bars(counts, shown),
+            _table(counts, shown, total),
+            folded("Claims that are corrected or not reproduced", _changed()),
+            "</section>",
+        ]
+    )
+
+
+def _bars(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> str:
+    """Return one bar for each paper, its parts in the order of the verdicts."""
+    longest = max(sum(count.values()) for count in counts.values())
+    rows = []
+    for paper, count in counts.items():
+        parts, start = [], 0.0
+        for verdict in shown:
+            wide = 100.0 * count.get(verdict, 0) / longest
+            if wide:
+                title = f"<title>{escaped(verdict)}: {count[verdict]}</title>"
+                place = f'x="{start:.3f}%" y="0" width="{wide:.3f}%" height="100%"'
+                parts.append(f'<rect class="{_kind(verdict)}" {place}>{title}</rect>')
+            start += wide
+        told = f"{PAPER_NAMES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
+        rows.append(
+            f'<div class="bar-row"><span>{escaped(PAPER_NAMES[paper])}</span>'
+            f'<svg class="bar" role="img" aria-label="{escaped(told)}">{"".join(parts)}</svg></div>'
+        )
+    key = "".join(
+        f'<li><svg class="dot" aria-hidden="true"><rect class="{_kind(one)}" width="100%" height="100%"/></svg>'
+        f"{escaped(one)}</li>"
+        for one in shown
+    )
+    return f'<div class="bars">{"".join(rows)}<ul class="key" aria-label="What the colours mean">{key}</ul></div>'
+
+
+def _kind(verdict: str) -> str:
+    """Return the class of the style that colours a verdict."""
+    return f"verdict-{verdict.replace(' ', '-')}"
+
+
+def _table(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str], total: Mapping[str, int]) -> str:
+    """Return a row for each verdict and a column for each paper."""
+    columns = [*((PAPER_NAMES[paper], count) for paper, count in counts.items()), ("all", total)]
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in ("verdict", *(name for name, _ in columns)))
+    lines = [(one, [count.get(one, 0) for _, count in columns]) for one in shown]
+    lines.append(("all", [sum(count.values()) for _, count in columns]))
+    rows = "".join(
+        f'<tr><th scope="row">{escaped(name)}</th>{"".join(f"<td>{one}</td>" for one in line)}</tr>'
+        for name, line in lines
+    )
+    return f'<table class="counts"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _changed() -> str:
+    """Return the claims that are corrected or not reproduced, with what the paper says and what was found."""
+    kept = kept_records()
+    rows = []
+    for claim in all_claims():
+        record = kept.get(claim.id)
+        if record is not None and record.verdict in {CORRECTED, FAILS}:
+            place = f"{record.verdict}, {claim.where}"
+            rows.append(
+                f'<tr><th scope="row"><code>{escaped(claim.id)}</code><br><span class="soft">{escaped(place)}</span>'
+                "</th>"
+                f"<td>{escaped(claim.says)}</td><td>{escaped(record.sentence)}</td></tr>"
+            )
+    head = "".join(f'<th scope="col">{one}</th>' for one in ("claim", "what the paper says", "what was found"))
+    return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -1,0 +1,34 @@
+"""A file of the reader, once it is known what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from genlaws.numerics.arguments import Array
+from genlaws.relations import Relation
+from genlaws.rules_facts.labelled_data import LabelledData
+
+KINDS = ("embeddings", "distances", "labelled", "relation")
+
+
+@dataclass(frozen=True, eq=False)
+class OwnData:
+    """What a file holds.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    kind : {"embeddings", "distances", "labelled", "relation"}
+    said : str
+        What it was taken for and why, and how to say otherwise.
+    content : array, LabelledData or Relation
+    positions : array, optional
+        True places of embeddings, one row each, or their matrix of distances.
+    """
+
+    name: str
+    kind: str
+    said: str
+    content: Array | LabelledData | Relation
+    positions: Array | None = None

@@ -1,0 +1,175 @@
+"""The reader's embeddings or distances: both tests, and their place on the front of their own set."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from genlaws.numerics.arguments import Array
+from genlaws.numerics.errors import InputError
+from genlaws.panels import Curve, Panel
+from genlaws.report.measurement_page import headline
+from genlaws.report.own_data import OwnData
+from genlaws.report.section import Section
+from genlaws.report.semanticity_words import LAW
+from genlaws.semanticity import measure
+from genlaws.semanticity.measurement import Measurement
+
+FEWEST = 5  # stimuli
+# Of the median distance: the width of a Gaussian similarity for a matrix of distances.
+WIDTH = 0.25
+MEMORY = 2.0**28  # bytes; larger sets are measured in batches
+BATCHES = 10
+
+
+def embeddings_section(data: OwnData, content: Array, name: str, seed: int) -> Section:
+    """Measure embeddings, or a matrix of distances, and show where they stand."""
+    if len(content) < FEWEST:
+        raise InputError(f"{data.name} must hold at least {FEWEST} stimuli to be measured; got {len(content)}.")
+    measured, told = _measured(data, content, seed)
+    return Section(
+        name=name,
+        title=f"Yours: {data.name}",
+        question="How finely does your representation tell things apart?",
+        law=LAW,
+        panels=(*_front_panel(measured, name), _items_panel(measured, name)),
+        numbers=tuple(headline(measured)),
+        findings=(data.said, told, _finding(measured), measured.message),
+        yours=_yours(measured),
+        python=_python(data),
+        command=f"genlaws semanticity measure {shlex.quote(_embeddings_name(data))} "
+        "--positions places.npy --metric euclidean",
+    )
+
+
+def _embeddings_name(data: OwnData) -> str:
+    return data.name if data.kind == "embeddings" else "embeddings.npy"
+
+
+def _python(data: OwnData) -> str:
+    name = _embeddings_name(data)
+    read = f"np.loadtxt({name!r}, delimiter=',')" if name.lower().endswith(".csv") else f"np.load({name!r})"
+    return f"""import numpy as np
+from genlaws import semanticity
+
+embeddings = {read}  # one row per stimulus
+measured = semanticity.measure(embeddings, positions=places, metric="euclidean", similarity="cosine")"""
+
+
+def _measured(data: OwnData, content: Array, seed: int) -> tuple[Measurement, str]:
+    """Return the measurement, and a sentence that says what was compared with what."""
+    truth, told = _truth(data, content)
+    common = {"memory": MEMORY, "batch_count": BATCHES, "seed": seed}
+    if data.kind == "distances":
+        apart = np.asarray(content, dtype=np.float64)
+        width = WIDTH * float(np.median(apart[apart > 0]))
+        alike = np.exp(-0.5 * (apart / width) ** 2)
+        told += f" Similarity is Gaussian in the given distances, {WIDTH:g} of their median wide."
+        return measure(alike, similarity="precomputed", **truth, **common), told  # type: ignore[arg-type]
+    return measure(content, similarity="cosine", **truth, **common), f"{told} Similarity is the cosine."  # type: ignore[arg-type]
+
+
+def _truth(data: OwnData, content: Array) -> tuple[dict[str, object], str]:
+    """Return what counts as the true distance, and a sentence that says so."""
+    given = data.positions
+    if given is None:
+        if data.kind == "distances":
+            return {"distances": content}, "Nearer means nearer by the given distances themselves."
+        told = "Without --positions nearer means nearer by the straight distance of the embeddings themselves."
+        return {"positions": content, "metric": "euclidean"}, told
+    if len(given) != len(content):
+        raise InputError(f"positions must have one row for each of the {len(content)} stimuli; got {len(given)}.")
+    if is_distance_matrix(given):
+        return {"distances": given}, "Nearer means nearer by the matrix of distances given as --positions."
+    return {"positions": given, "metric": "euclidean"}, "Nearer means nearer by the straight distance of --positions."
+
+
+def is_distance_matrix(values: Array) -> bool:
+    """Return whether a table is square and symmetric, with zeros on the diagonal and nothing below zero."""
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 3:
+        return False
+    near = 1e-6 * float(np.abs(values).max())
+    return bool(
+        (np.abs(np.diagonal(values)) <= near).all() and (values >= 0).all() and np.allclose(values, values.T, atol=near)
+    )
+
+
+def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
+    """Return the measured point beside the fronts of its set; nothing for a set measured in batches."""
+    if measured.front is None or measured.constant_front is None:
+        return ()
+    curves = [
+        Curve(
+            f"front of the {one.shape} shape",
+            "theory",
+            one.identification.tolist(),
+            one.generalisation.tolist(),
+            colour,
+        )
+        for one, colour in ((measured.front, "purple"), (measured.constant_front, "blue"))
+    ]
+    both = measured.generalisation, measured.identification
+    curves.append(Curve("yours", "mark", [both[1].value], [both[0].value], "vermillion", [both[0].low], [both[0].high]))
+    curves.append(Curve("chance", "chance", [0.5, 1.0], [0.5, 0.5], "grey"))
+    return (
+        Panel(
+            f"{name}-front",
+            "Your representation on its own front",
+            "identification p_I (probability)",
+            "generalisation p_S (probability)",
+            tuple(curves),
+            caption="Lines: what a similarity of each shape would give on your stimuli at any resolution, fine on the "
+            "right. A point above a line has another shape of similarity.",
+        ),
+    )
+
+
+def _items_panel(measured: Measurement, name: str) -> Panel:
+    items = measured.items
+    curves = []
+    for test, colour in (("generalisation", "green"), ("identification", "purple")):
+        value, error = getattr(items, test), getattr(items, f"{test}_error")
+        low, high = (value - 1.96 * error).tolist(), (value + 1.96 * error).tolist()
+        curves.append(Curve(test, "run", items.item_count.tolist(), value.tolist(), colour, low, high))
+    line = np.geomspace(2, max(10, int(items.item_count.max())), 25)
+    limit = items.collapse_constant / line
+    curves.append(Curve("c/n", "theory", line.tolist(), np.where(limit <= 1.0, limit, np.nan).tolist(), "ink"))
+    return Panel(
+        f"{name}-items",
+        "More items at once",
+        "number of items n",
+        "probability of the right choice",
+        tuple(curves),
+        x_log=True,
+        y_log=True,
+        caption=f"Identification tends to c/n with c = {items.collapse_constant:.3g}, the similarity of a copy over "
+        "the mean similarity.",
+    )
+
+
+def _finding(measured: Measurement) -> str:
+    both = f"p_S = {measured.generalisation}, p_I = {measured.identification}"
+    if measured.front is None:
+        return f"{both}."
+    side = "above" if measured.distance_to_front >= 0 else "below"
+    apart, shape = abs(measured.distance_to_front), measured.front.shape
+    return f"{both}: {apart:.3f} {side} the front of the {shape} shape on your set."
+
+
+def _yours(measured: Measurement) -> tuple[str, ...]:
+    """Return whether a finer or a coarser resolution would generalise better on this set."""
+    front = measured.front
+    if front is None:
+        return ()
+    best, here = float(front.generalisation[front.peak]), measured.generalisation.value
+    finer = measured.identification.value > float(front.identification[front.peak])
+    way = "coarser" if finer else "finer"
+    if here >= best:
+        return (
+            f"Generalisation {here:.3f} is not below the best of its front, {best:.3f}: no resolution improves it.",
+        )
+    return (
+        f"The best resolution of its front generalises {best:.3f} instead of {here:.3f}; yours would have to see "
+        f"{way}, at p_I = {float(front.identification[front.peak]):.3f}.",
+    )

@@ -1,0 +1,107 @@
+"""The reader's labelled data: which kernel and penalty to take, and what remembering every label costs."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import Estimate
+from genlaws.panels import Curve, Panel
+from genlaws.report.own_data import OwnData
+from genlaws.report.rules_facts_words import LAW
+from genlaws.report.section import Section
+from genlaws.rules_facts import Advice, advise, draw_labelled
+from genlaws.rules_facts.labelled_data import LabelledData
+
+MOST_SAMPLES = 600
+FEWEST_SAMPLES = 20  # of the smaller class
+TEST_COUNT = 2  # cross-validation takes the place of a test set
+
+
+def labelled_section(data: OwnData, content: LabelledData, name: str, seed: int) -> Section:
+    """Ask the theory and cross-validation about the two largest classes of labelled data."""
+    first, second = _rule(data, content)
+    held = content.class_counts
+    count = min(MOST_SAMPLES, 2 * (min(held[first], held[second]) - 1))
+    draw = draw_labelled(
+        content, (first, second), fact_fraction=0.0, sample_count=count, test_count=TEST_COUNT, seed=seed
+    )
+    advice = advise(draw.inputs, draw.labels, seed=seed)
+    pair = f"{content.title(first)} against {content.title(second)}"
+    return Section(
+        name=name,
+        title=f"Yours: {data.name}",
+        question="Which kernel should your data have, and what does remembering cost?",
+        law=LAW,
+        panels=(_panel(advice, name, pair),),
+        numbers=_numbers(advice),
+        findings=(data.said, f"The rule is {pair}, the two largest classes, {count} samples.", _finding(advice)),
+        yours=(
+            f"To remember every label, take a Gaussian kernel with γ = {advice.theory_memory.parameter:.3g} and λ = "
+            f"{advice.theory_memory.regularisation:.2g}; for the rule alone γ = {advice.theory_rule.parameter:.3g} and "
+            f"λ = {advice.theory_rule.regularisation:.2g}.",
+            "The theory is for Gaussian inputs and a linear rule: it says which kernel to take, not at which level.",
+        ),
+        python="from genlaws import rules_facts\n\nadvice = rules_facts.advise(inputs, labels)  # labels +1 and -1",
+        command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)]),
+    )
+
+
+def _rule(data: OwnData, content: LabelledData) -> tuple[int | str, int | str]:
+    """Return the two largest classes."""
+    largest = sorted(content.class_counts.items(), key=lambda one: -one[1])[:2]
+    if len(largest) < 2 or largest[1][1] < FEWEST_SAMPLES:
+        raise InputError(
+            f"{data.name} must have two classes of at least {FEWEST_SAMPLES} samples each; got "
+            f"{', '.join(f'{count} of {one}' for one, count in largest)}."
+        )
+    return largest[0][0], largest[1][0]
+
+
+def _panel(advice: Advice, name: str, pair: str) -> Panel:
+    rows = np.arange(len(advice.parameter))
+    best = advice.generalisation_error.argmin(axis=1)
+    curves = [
+        Curve("theory, best λ", "theory", advice.parameter.tolist(), advice.predicted_at_best.tolist(), "blue"),
+        Curve("theory, λ → 0", "theory", advice.parameter.tolist(), advice.predicted_at_zero.tolist(), "orange"),
+    ]
+    for words, column, colour in (("best λ", best, "blue"), ("least λ", np.zeros_like(best), "orange")):
+        value, low, high = (
+            getattr(advice, one)[rows, column].tolist()
+            for one in ("generalisation_error", "generalisation_low", "generalisation_high")
+        )
+        curves.append(Curve(f"left-out samples, {words}", "run", advice.parameter.tolist(), value, colour, low, high))
+    return Panel(
+        f"{name}-kernels",
+        f"Kernels tried on {pair}",
+        "parameter γ of the Gaussian kernel",
+        "error on the rule",
+        tuple(curves),
+        x_log=True,
+        caption="Points: ridge regression on left-out samples, corrected for the estimated share of facts, 95 % "
+        "intervals. Lines: theory.",
+    )
+
+
+def _numbers(advice: Advice) -> tuple[tuple[str, str, str], ...]:
+    return (
+        ("share of facts ε", str(advice.fact_fraction), "labels that kernels of this family cannot explain, estimated"),
+        (
+            "samples per dimension",
+            f"{advice.sample_ratio:.3g}",
+            f"{advice.effective_sample_ratio:.3g} per effective one",
+        ),
+        ("error on the rule, theory's kernel", str(advice.theory_rule.generalisation_error), "on left-out samples"),
+        ("error on the rule, best found", str(advice.found_rule.generalisation_error), "best of many, so a little low"),
+        ("price of memory", str(advice.price_of_memory), "how much more often the best that remembers breaks the rule"),
+    )
+
+
+def _finding(advice: Advice) -> str:
+    price: Estimate = advice.price_of_memory
+    meaning = "more than chance explains" if price.low > 0 else "no more than chance explains"
+    return (
+        f"Remembering every label costs {price.value:.3f} [{price.low:.3f}, {price.high:.3f}] of rule error, {meaning}."
+    )

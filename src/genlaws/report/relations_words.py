@@ -1,0 +1,51 @@
+"""What the report says about relations whatever the runs find: the laws, and what they mean for the reader."""
+
+from __future__ import annotations
+
+from genlaws.report.mathml import brackets, formula, inline, number, over, power, root, sign, symbol, together
+
+_P_IJ, _B = symbol("P", "ij"), symbol("b")
+_ETA_X, _ETA_A = symbol("η", "x"), symbol("η", "A")
+LAW = (
+    "<p>A relation between n elements is one of n!/|Aut| copies that differ in who is who; telling them apart takes "
+    + inline(_B, sign("="), symbol("log", "2"), brackets(over(symbol("n!"), symbol("|Aut|"))))
+    + " bits. Of all copies that agree with the entries shown, let "
+    + inline(_P_IJ)
+    + " be the share in which i and j are related. No learner is right more often than</p>"
+    + formula(
+        symbol("f"),
+        sign("="),
+        over(number("1"), power(symbol("n"), number("2"))),
+        f"<munder>{sign('∑')}{together(symbol('i'), symbol('j'))}</munder>",
+        symbol("max"),
+        brackets(_P_IJ, sign(","), number("1"), sign("−"), _P_IJ),
+    )
+    + "<p>Two representations of one class, read by a linear decoder, either merge, and what is learned about one "
+    "holds for the other, or stay apart and are memorised. In one dimension, from normal starts of equal widths, they "
+    "merge with probability</p>"
+    + formula(
+        symbol("p"),
+        sign("="),
+        over(number("2"), symbol("π")),
+        symbol("arctan"),
+        root(over(_ETA_X, _ETA_A)),
+    )
+    + "<p>so the ratio of the learning rates of representations and decoder decides between understanding and "
+    "memorising.</p>"
+)
+YOURS = (
+    "Before collecting more pairs, compute what the pairs you have already decide: beyond the bound, more training "
+    "cannot help, and below it the missing accuracy is the model's, not the data's.",
+    "In full-size runs a decoder with the relation's symmetry built in needed half the entries of a general one, or "
+    "fewer; one with the wrong symmetry cannot learn it.",
+    "If a model memorises, raise the learning rate of its embeddings over that of what reads them, or start with "
+    "smaller embeddings. The law is exact for a linear decoder and no bound on a deep one.",
+)
+PYTHON = """from genlaws import relations
+
+order = relations.less_than(30)
+print(relations.description_length_exact(order))
+print(relations.data_needed(order, 0.9).train_fraction)  # share of all entries the best learner needs"""
+COMMAND = """genlaws relations describe mod3
+genlaws relations data-needed less-than
+genlaws report --data edges.csv"""

@@ -1,0 +1,244 @@
+"""The report on the residual stream: walks beside their exact laws, and networks beside walks with their steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from genlaws.figures.progress import Progress
+from genlaws.numerics.intervals import Estimate
+from genlaws.panels import Curve, Panel
+from genlaws.panels.walk_panels import neighbours_panel, shares_panel, turns_panel
+from genlaws.report.agreement import agreement
+from genlaws.report.installed import WITHOUT_TORCH, has_torch
+from genlaws.report.mathml import brackets, formula, inline, number, over, power, root, sign, symbol
+from genlaws.report.residual_stream_runs import GROWTH, PLANE, Compared, Streams, WalkRuns, draw_walks, run_streams
+from genlaws.report.section import Section
+from genlaws.residual_stream.beside_walk import NORMAL, BesideWalk
+from genlaws.residual_stream.walks import geometric_walk
+
+_H, _S, _V, _PHI = symbol("h", "l"), symbol("s", "k"), symbol("v", "k"), symbol("φ")
+_SUM = f"<munder>{sign('∑')}<mrow>{symbol('k')}{sign('<')}{symbol('l')}</mrow></munder>"
+LAW = (
+    "<p>Read before and after every block, the state of a network makes a path,</p>"
+    + formula(_H, sign("="), symbol("h", "0"), sign("+"), _SUM, _S)
+    + f"<p>Let the steps be random, of the sizes {inline(_V)} that were measured, each correlated with the next by "
+    f"{inline(_PHI)} (0 for a plain walk). The covariance {inline(symbol('C'))} of the sites follows, and with it what "
+    "is often read as structure: the correlation of a unit with itself one site later,</p>"
+    + formula(
+        symbol("r", "l"),
+        sign("="),
+        over(symbol("C", "l,l+1"), root(symbol("C", "l,l"), symbol("C", "l+1,l+1"))),
+    )
+    + "<p>how flat the path is (the eigenvalues of the centred covariance; for equal steps and L sites</p>"
+    + formula(
+        symbol("λ", "k"),
+        sign("="),
+        over(
+            number("1"),
+            "<mrow>"
+            + number("4")
+            + power(symbol("sin"), number("2"))
+            + brackets(over(f"<mrow>{symbol('k')}{symbol('π')}</mrow>", f"<mrow>{number('2')}{symbol('L')}</mrow>"))
+            + "</mrow>",
+        ),
+    )
+    + "<p>so that two components hold three quarters), and how often a unit turns in the plane of its activation and "
+    "its gradient: the mean angle between successive tangents, an exact integral. A stream shows more than its step "
+    "sizes only where it leaves these curves.</p>"
+)
+YOURS = (
+    "Correlated sites, growing steps, turning units and a path that looks flat in two components are what small steps "
+    "give by themselves. Set each beside the walk with your model's steps before you read it as dynamics.",
+    "Where a stream leaves its walk, look at the direction of its steps. Steps that go on as the last one went (φ > 0) "
+    "make states longer than the walk's, as training does to the digit network; norms after the sum, or writes that "
+    "take back earlier ones, make them shorter. Other networks need not do either: SmolLM2-135M has φ near 0.",
+    "The report on your own model, with its name given, shows these pictures for it.",
+)
+PYTHON = """from genlaws.residual_stream.portraits import rotations
+from genlaws.residual_stream.walks import draw_walk, geometric_walk
+
+walk = geometric_walk(64, growth=20.0)
+drawn = rotations(draw_walk(walk, 1, 2000, seed=0)).as_printed
+print(walk.turns[-1], drawn.mean(), walk.path_shares(256)[1])"""
+COMMAND = """python -c "from genlaws.residual_stream.example_texts import example_texts; \
+print(*example_texts(), sep='\\n')" > texts.txt
+genlaws residual-stream analyse minilm --texts texts.txt --measures paths,correlations,dimensions,rotations"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is run."""
+
+    sites: tuple[int, ...] = (8, 16, 32, 48, 64)
+    units: int = 3000
+    walks: int = 60
+    blocks: int = 12
+    epochs: int = 12
+    texts: int = 60
+
+
+QUICK = Sizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
+
+
+def residual_stream_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+    """Run walks and networks beside the laws of walks.
+
+    Parameters
+    ----------
+    progress : Progress
+    seed : int
+    quick : bool
+        Much smaller runs, and no language model, to see that everything works.
+    """
+    sizes = QUICK if quick else Sizes()
+    progress.start(3, "residual stream")
+    walks = draw_walks(sizes.sites, sizes.units, sizes.walks, seed)
+    progress.advance()
+    if has_torch():
+        streams = run_streams(sizes.blocks, sizes.epochs, sizes.texts, seed, progress.advance)
+    else:
+        streams = Streams({}, {}, None, (WITHOUT_TORCH,))
+        progress.advance(2)
+    return Section(
+        name="residual-stream",
+        title="Residual stream",
+        question="Which motion of a network's states would a random walk show too?",
+        law=LAW,
+        panels=_panels(walks, streams),
+        numbers=(*map(_walk_number, walks.all), *_stream_numbers(streams)),
+        findings=(*_findings(walks, streams), *streams.missing),
+        yours=YOURS,
+        python=PYTHON,
+        command=COMMAND,
+    )
+
+
+def _panels(walks: WalkRuns, streams: Streams) -> tuple[Panel, ...]:
+    turns = turns_panel(
+        [*_turn_lines(walks), *_stream_turns(streams)],
+        before="stream-",
+        x_label="number of sites L",
+        caption=f"Lines: exact, for walks whose steps grow {GROWTH:g} times. Points: walks drawn for this report, and "
+        "the mean over units of networks (their own steps differ from the lines'; the numbers below have each one's "
+        "walk). 95 % intervals over units.",
+    )
+    if not streams.found:
+        return (turns,)
+    return turns, _neighbours(streams), _shares(streams)
+
+
+def _turn_lines(walks: WalkRuns) -> list[Curve]:
+    curves = []
+    for (phi, found), colour in zip(walks.turns.items(), ("ink", "green"), strict=True):
+        sites = np.unique(np.geomspace(4, max(one.at for one in found), 16).round().astype(int)).tolist()
+        line = [float(geometric_walk(one, growth=GROWTH, persistence=phi).turns[-1]) for one in sites]
+        curves.append(Curve(f"walk, φ = {phi:g}, theory", "theory", sites, line, colour))
+        curves.append(
+            _points(f"walk, φ = {phi:g}, drawn", [one.at for one in found], [one.run for one in found], colour)
+        )
+    return curves
+
+
+def _stream_turns(streams: Streams) -> list[Curve]:
+    return [
+        _points(name, [one.walk.site_count], [one.turns[-1]], streams.colours[name])
+        for name, one in streams.found.items()
+    ]
+
+
+def _neighbours(streams: Streams) -> Panel:
+    curves = []
+    for name, one in streams.found.items():
+        depth = ((np.arange(one.walk.site_count - 1) + 0.5) / (one.walk.site_count - 1)).tolist()
+        colour, found = streams.colours[name], one.correlation_turned
+        curves.append(Curve(f"{name}: walk with its steps", "theory", depth, one.walk.correlation.tolist(), colour))
+        curves.append(_points(name, depth, [found[at] for at in range(len(depth))], colour))
+    caption = (
+        "What the correlation of an axis with itself one site later lacks of 1, mean over random axes, with 95 % "
+        "intervals over inputs. Lines: a random walk with the same step sizes, exact. Points below the line have steps "
+        "that go on in one direction, points above it steps that take back what was written."
+    )
+    return neighbours_panel(curves, before="stream-", caption=caption, x_label="depth (share of all steps)")
+
+
+def _shares(streams: Streams) -> Panel:
+    curves = []
+    for name, one in streams.found.items():
+        colour, value = streams.colours[name], one.walk.path_shares(one.units)
+        half = NORMAL * one.walk.path_share_deviations(one.units)
+        x = list(range(1, value.size + 1))
+        ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
+        curves.append(Curve(f"{name}: 95 % of walks", "theory", x, value.tolist(), colour, **ends))
+        curves.append(
+            _points(name, x[: one.shares.value.size], [one.shares[k] for k in range(one.shares.value.size)], colour)
+        )
+    return shares_panel(curves, before="stream-")
+
+
+def _points(name: str, x: list[float] | list[int], found: list[Estimate], colour: str) -> Curve:
+    low, high = [one.low for one in found], [one.high for one in found]
+    return Curve(name, "run", x, [one.value for one in found], colour, low, high)
+
+
+def _walk_number(one: Compared) -> tuple[str, str, str]:
+    return f"walk: {one.name}", f"theory {one.theory:.4f}, drawn {one.run}", f"z = {one.z:+.1f}"
+
+
+def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
+    rows = []
+    for name, one in streams.found.items():
+        plane, turns = _plane(one), float(one.walk.turns[-1])
+        middle = (one.walk.site_count - 1) // 2
+        turned = one.correlation_turned[middle]
+        r = f"walk {one.walk.correlation[middle]:.3f}, network {one.correlation[middle]}, in random axes {turned}"
+        rows += [
+            (f"{name}: r in the middle", r, "of a unit, one site later"),
+            (f"{name}: turns", f"walk {turns:.2f}, network {one.turns[-1]}", f"in {one.walk.site_count} sites"),
+            (
+                f"{name}: share in a plane",
+                f"walk {plane}, network {one.shares[PLANE - 1]}",
+                "± of the walk: 95 % of walks",
+            ),
+            (f"{name}: persistence", f"{one.persistence:+.2f}", "mean cosine between a step and the next"),
+        ]
+    if streams.accuracy is not None:
+        rows.append(("digits, trained: accuracy", str(streams.accuracy), "on digits left out"))
+    return rows
+
+
+def _plane(one: BesideWalk) -> Estimate:
+    value = float(one.walk.path_shares(one.units)[PLANE - 1])
+    half = NORMAL * float(one.walk.path_share_deviations(one.units)[PLANE - 1])
+    return Estimate(value, value - half, value + half)
+
+
+def _findings(walks: WalkRuns, streams: Streams) -> list[str]:
+    found = [agreement([one.z for one in walks.all]).sentence("numbers of walks (turns, correlations, shares)")]
+    return found + list(map(partial(_finding, streams), streams.found))
+
+
+def _finding(streams: Streams, name: str) -> str:
+    """Say where a network leaves its walk, and where it does not."""
+    one = streams.found[name]
+    return f"{name}: " + "; ".join(beyond_walk(one)) + "."
+
+
+def beyond_walk(one: BesideWalk) -> list[str]:
+    """Return in words how a stream differs from the walk with its steps: turns, plane, correlation, last length."""
+    scatter = (one.turns.high[-1] - one.turns.low[-1]) / (2 * NORMAL) * np.sqrt(one.units)
+    apart = float((one.turns.value[-1] - one.walk.turns[-1]) / scatter)
+    turning = "no sign of orbits" if apart < 1.0 else "more than a walk"
+    plane, share = _plane(one), one.shares[PLANE - 1]
+    flat = "flatter than 95 % of walks" if share.low > plane.high else "no flatter than walks"
+    away = float(np.nanmax(np.abs(one.correlation_turned.value - one.walk.correlation)))
+    longer = float(one.size.value[-1] / one.walk.size[-1])
+    return [
+        f"units turn {one.turns.value[-1]:.2f} times and in the walk {one.walk.turns[-1]:.2f}, {abs(apart):.1f} of one "
+        f"unit's scatter apart ({turning})",
+        f"a plane holds {share.value:.0%} of the mean path and {plane.value:.0%} of a walk's ({flat})",
+        f"r of neighbouring sites in random axes is at most {away:.3f} from the walk's",
+        f"the last state is {longer:.2f} times as long as the walk's (persistence of steps {one.persistence:+.2f})",
+    ]

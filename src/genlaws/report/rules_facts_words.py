@@ -1,0 +1,49 @@
+"""What the report says about rules and facts whatever the runs find: the law, and what it means for the reader."""
+
+from __future__ import annotations
+
+from genlaws.report.mathml import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol
+
+_GEN, _MEM = symbol("ε", "gen"), symbol("ε", "mem")
+_M, _Q, _V, _T = symbol("m"), symbol("q"), symbol("V"), symbol("τ")
+LAW = (
+    "<p>A share ε of the labels are facts, coin flips; the others obey a rule. Whatever the learner, three numbers "
+    f"describe it once trained: its overlap {inline(_M)} with the rule, the variance {inline(_Q)} of its score, and "
+    f"how far a training point pulls its own score, {inline(_V)}. They solve the state equations, and the errors on "
+    "the rule and on the facts are</p>"
+    + side_by_side(
+        formula(_GEN, sign("="), over(number("1"), symbol("π")), symbol("arctan"), over(_T, _M)),
+        formula(
+            _MEM,
+            sign("="),
+            over(number("1"), number("2")),
+            symbol("erfc"),
+            brackets(over(_V, root(number("2"), _Q))),
+        ),
+        formula(power(_T, number("2")), sign("="), _Q, sign("−"), power(_M, number("2"))),
+    )
+    + "<p>Only an angle of the kernel matters, and the penalty λ. With the square loss the kernel of angle "
+    + inline(
+        symbol("sin"),
+        symbol("θ"),
+        sign("="),
+        brackets(number("1"), sign("−"), symbol("ε")),
+        root(over(number("2"), symbol("π"))),
+    )
+    + " keeps every fact and serves the rule as well as any other kernel with the best penalty.</p>"
+)
+YOURS = (
+    "If your model must remember exceptions, do not regularise it harder: choose a kernel, or a width and activation, "
+    "near the best angle. There the penalty that serves the rule is zero and no fact is lost.",
+    "More data helps a fixed-feature learner as one over the root of the samples, the best possible learner as one "
+    "over the samples; the gap between the lines is what learned features could gain.",
+    "Ask for your own labelled data: the advice compares the theory's kernel with cross-validation and puts a price, "
+    "with an interval, on remembering every label.",
+)
+PYTHON = """from genlaws import rules_facts
+
+theory = rules_facts.solve("square", sample_ratio=4, fact_fraction=0.2, kernel="relu", regularisation=0.5)
+advice = rules_facts.advise(inputs, labels)  # of your own
+print(theory.generalisation_error, theory.memorisation_error, advice.price_of_memory)"""
+COMMAND = """genlaws rules-facts advise digits --rule-classes 3 8 --fact-fraction 0.2
+genlaws report --data labelled.npz"""

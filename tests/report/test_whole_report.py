@@ -1,0 +1,304 @@
+"""The whole report: made once with quick runs and the reader's own files, then read, drawn and compared."""
+
+import io
+import json
+import re
+import shutil
+from collections import Counter
+from contextlib import redirect_stdout
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from genlaws.claims.ledger import all_claims
+from genlaws.claims.records import kept_records
+from genlaws.commands import run
+from genlaws.commands.report_data import read_own_data
+from genlaws.figures.progress import NoProgress
+from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash
+from genlaws.report.agreement import agreement
+from genlaws.report.relations_section import relations_section
+from genlaws.report.relations_words import LAW as RELATIONS_LAW
+from genlaws.report.rules_facts_words import LAW as RULES_FACTS_LAW
+from genlaws.report.semanticity_runs import draw_choices
+from genlaws.report.semanticity_section import semanticity_section
+from genlaws.report.semanticity_words import LAW as SEMANTICITY_LAW
+
+WITHOUT_END = {"meta", "link", "br", "input", "img", "hr", "rect"}
+SECTIONS = ["own-1", "own-2", "own-3", "resolution", "rules-facts", "relations", "residual-stream"]
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def own_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    rng = np.random.default_rng(0)
+    places = rng.random(40)
+    angle = 2 * np.pi * places
+    np.save(folder / "circle.npy", np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    np.savetxt(folder / "distances.csv", np.abs(places[:, None] - places), delimiter=",")
+    np.savetxt(folder / "places.csv", places)
+    inputs = rng.standard_normal((80, 6))
+    np.savez(folder / "labelled.npz", inputs=inputs, labels=np.where(inputs[:, 0] > 0, HOSTILE, "other"))
+    (folder / "edges.csv").write_text("\n".join(f"{i},{j}" for i in range(7) for j in range(i)), encoding="utf-8")
+    (folder / "words.csv").write_text("ann,bob\nbob,cy\nann,cy\n", encoding="utf-8")
+    (folder / "texts.txt").write_text("A line.\n", encoding="utf-8")
+    np.savetxt(folder / "table.csv", rng.random((5, 4)), delimiter=",")
+    np.savetxt(folder / "zeros_ones.csv", np.triu(np.ones((4, 4)), 1), delimiter=",")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(own_files):
+    """The page's file and the answer of the command that wrote it."""
+    page, printed = own_files / "out" / "page.html", io.StringIO()
+    data = [part for name in ("circle.npy", "labelled.npz", "edges.csv") for part in ("--data", str(own_files / name))]
+    with redirect_stdout(printed):
+        code = run(
+            ["report", "--quick", "--json", "--out", str(page), *data, "--positions", str(own_files / "places.csv")]
+        )
+    assert code == 0
+    return page, json.loads(printed.getvalue())
+
+
+@pytest.fixture(scope="module")
+def html(made):
+    return made[0].read_text(encoding="utf-8")
+
+
+class _Reader(HTMLParser):
+    """Collects tags with their attributes, texts of scripts and styles, and complains about crossed tags."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.blocks, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag in {"script", "style"}:
+            self.blocks.append((tag, dict(attributes), []))
+        if tag not in WITHOUT_END:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if tag in WITHOUT_END:
+            return
+        assert self.open.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data):
+        inside = self.open[-1] if self.open else ""
+        (self.blocks[-1][2] if inside in {"script", "style"} else self.text).append(data)
+
+
+@pytest.fixture(scope="module")
+def read(html):
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def test_page_is_well_formed_and_names_are_unique(read):
+    names = Counter(attributes["id"] for _, attributes in read.tags if "id" in attributes)
+    assert max(names.values()) == 1
+    for _, attributes in read.tags:
+        target = attributes.get("aria-labelledby") or attributes.get("href", "").removeprefix("#")
+        if target and not target.startswith("data:"):
+            assert target in names
+    assert set(SECTIONS) <= set(names)
+
+
+def test_page_fetches_nothing_and_has_no_inline_handlers_or_styles(read):
+    for tag, attributes in read.tags:
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith(("#", "data:"))
+        assert not [name for name in attributes if name.startswith("on") or name == "style"], tag
+
+
+def test_policy_allows_exactly_the_scripts_and_styles_of_the_page(read):
+    (policy,) = [one["content"] for tag, one in read.tags if one.get("http-equiv") == "Content-Security-Policy"]
+    allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert allowed["default-src"] == "'none'"
+    for tag, extra in (("script", set()), ("style", {PLOTLY_STYLE_HASH})):
+        blocks = {
+            content_hash("".join(text))
+            for kind, attributes, text in read.blocks
+            if kind == tag and attributes.get("type") != "application/json"
+        }
+        assert set(re.findall(r"'(sha256-[^']+)'", allowed[f"{tag}-src"])) == blocks | extra
+        assert "unsafe" not in allowed[f"{tag}-src"]
+
+
+def _panels(read):
+    (data,) = ["".join(text) for _, attributes, text in read.blocks if attributes.get("id") == "panels"]
+    return json.loads(data)
+
+
+def test_panels_of_the_page_are_those_of_the_sections(read, made):
+    listed = [name for section in made[1]["sections"] for name in section["panels"]]
+    panels = _panels(read)
+    assert [one["name"] for one in panels] == listed
+    assert [one["data-panel"] for _, one in read.tags if "data-panel" in one] == listed
+    for one in panels:
+        assert one["caption"]
+        assert one["curves"]
+        for curve in one["curves"]:
+            if curve["low"] is not None:
+                triples = zip(curve["low"], curve["y"], curve["high"], strict=True)
+                assert all(None in triple or triple[0] <= triple[1] <= triple[2] for triple in triples)
+
+
+def test_sections_say_what_the_command_says(read, made):
+    shown = "".join(read.text)
+    assert [one["name"] for one in made[1]["sections"]] == SECTIONS
+    for section in made[1]["sections"]:
+        assert section["findings"]
+        for sentence in [*section["findings"], *(number["value"] for number in section["numbers"])]:
+            assert sentence in shown
+
+
+def test_what_a_user_wrote_cannot_leave_its_place(html, read):
+    assert HOSTILE not in html.replace("\\u003c", "")
+    assert HOSTILE in "".join(read.text)
+    assert any(HOSTILE in one["title"] for one in _panels(read))
+
+
+def test_ledger_counts_are_those_of_the_kept_records(made, html):
+    kept, counts = kept_records(), Counter()
+    for paper, verdicts in made[1]["ledger"].items():
+        expected = Counter(kept[one.id].verdict for one in all_claims() if one.paper == paper and one.id in kept)
+        assert {name: count for name, count in verdicts.items() if name != "not run"} == dict(expected)
+        counts += Counter(verdicts)
+    assert sum(counts.values()) == len(all_claims())
+    changed = [one for one in kept.values() if one.verdict in {"corrected", "not reproduced"}]
+    assert len(changed) == counts["corrected"] + counts["not reproduced"]
+    assert all(f"<code>{one.id}</code>" in html for one in changed)
+
+
+def test_numbers_of_the_runs_are_near_the_theory(read):
+    panels = {one["name"]: {curve["name"]: curve for curve in one["curves"]} for one in _panels(read)}
+    crowded = panels["resolution-items"]
+    theory, drawn = crowded["identification, theory"], crowded["identification, drawn choices"]
+    expected = np.interp(np.log(drawn["x"]), np.log(theory["x"]), theory["y"])
+    np.testing.assert_allclose(drawn["y"], expected, atol=0.05)
+    bound = panels["relations-mod3"]["best possible, exact"]
+    assert bound["y"][-1] == 1.0
+    assert all(np.diff(bound["y"]) >= 0)
+
+
+def test_page_draws_without_network(made):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("Chromium is not installed.")
+    drawn = "[...document.querySelectorAll('[data-panel]')].filter((one) => one.querySelector('.main-svg')).length"
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True, accept_downloads=True)
+        page, complaints, asked = context.new_page(), [], []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(made[0].as_uri())
+        wanted = page.evaluate("document.querySelectorAll('[data-panel]').length")
+        for _ in range(150):
+            if page.evaluate(drawn) == wanted:
+                break
+            page.wait_for_timeout(100)
+        assert page.evaluate(drawn) == wanted > 10
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        with page.expect_download() as saved:
+            page.locator("[data-save=csv]").first.click()
+        assert saved.value.suggested_filename.endswith(".csv")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate("document.querySelectorAll('.main-svg[viewBox]').length") >= wanted
+        browser.close()
+    assert not complaints
+    assert [one for one in asked if not one.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_without_torch_sections_say_what_is_missing(monkeypatch):
+    for name in ("semanticity", "relations"):
+        monkeypatch.setattr(f"genlaws.report.{name}_section.has_torch", lambda: False)
+    for make in (semanticity_section, relations_section):
+        section = make(NoProgress(), 0, quick=True)
+        assert any("pip install 'genlaws[networks]'" in sentence for sentence in section.findings)
+        assert not any("networks" in curve.name.lower() for panel in section.panels for curve in panel.curves)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("circle.npy", "embeddings"),
+        ("table.csv", "embeddings"),
+        ("distances.csv", "distances"),
+        ("embeddings:distances.csv", "embeddings"),
+        ("labelled.npz", "labelled"),
+        ("edges.csv", "relation"),
+        ("words.csv", "relation"),
+        ("zeros_ones.csv", "relation"),
+        ("relation:texts.txt", "relation"),
+    ],
+)
+def test_files_are_recognised(own_files, given, kind):
+    prefix, colon, name = given.rpartition(":")
+    argument = f"{prefix}{colon}{own_files / name}"
+    found = read_own_data(argument, None)
+    assert found.kind == kind
+    assert found.said.startswith(f"{name} was taken for")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--data", "{}/none.npy"], "data must be a file"),
+        (["--data", "{}"], "is a folder"),
+        (["--data", "{}/texts.txt"], "need --model"),
+        (["--data", "distances:{}/circle.npy"], "square and symmetric"),
+        (["--data", "relation:{}/circle.npy"], "must be square"),
+        (["--data", "{}/labelled.npz", "--positions", "{}/places.csv"], "exactly one file"),
+        (["--data", "{}/circle.npy", "--positions", "{}/table.csv"], "one row for each of the 40"),
+        (["--seed", "-1"], "seed must be"),
+        (["--out", "{}/texts.txt/page.html"], "in the way"),
+    ],
+)
+def test_wrong_input_is_said_in_one_sentence(own_files, capsys, arguments, sentence):
+    given = [one.format(own_files) for one in arguments]
+    if "--out" not in given:
+        given += ["--out", str(own_files / "unwritten.html")]
+    assert run(["report", "--quick", *given]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert not said.out
+    assert not (own_files / "unwritten.html").exists()
+
+
+@pytest.mark.parametrize("law", [SEMANTICITY_LAW, RULES_FACTS_LAW, RELATIONS_LAW])
+def test_laws_are_well_formed(law):
+    root = ElementTree.fromstring(f"<law>{law}</law>")
+    assert root.findall(".//math")
+    assert "{" not in "".join(root.itertext())
+
+
+def test_choices_follow_luce():
+    found = draw_choices("constant", 0.5, 2, 20_000, np.random.default_rng(0))
+    assert abs(found.generalisation - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 20_000)
+    assert abs(found.identification - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 20_000)
+
+
+def test_agreement_is_computed_from_the_scores():
+    rng = np.random.default_rng(0)
+    right = agreement(rng.standard_normal(100))
+    assert right.agrees
+    assert right.sentence("things").endswith("They agree.")
+    wrong = agreement([0.1, -6.0, np.nan])
+    assert (wrong.count, wrong.near, wrong.largest) == (2, 1, 6.0)
+    assert wrong.sentence("things").endswith("They differ.")
+    # The largest of two exceeds the 95 % bound with probability 1 - 0.95².
+    assert agreement([0.0, 1.959964]).chance == pytest.approx(1 - 0.95**2, abs=1e-6)
