@@ -1,6 +1,10 @@
 """Sphinx settings. The build reads nothing from the network; only the reader's browser fetches MathJax."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "genlaws"
 author = "The genlaws developers"
@@ -14,11 +18,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinxcontrib.bibtex",
+    "claims_table",  # this and the next two write pages from the library itself, so that nothing can drift
+    "equations_table",
+    "gallery",  # draws the figures once; `-t nopictures` leaves them out
 ]
 exclude_patterns = ["_build"]
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 nitpicky = True  # a name in the text that is not in the library is a warning, and a warning fails the build
 
-myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # numpydoc's Parameters section gives type, range and shape

@@ -9,7 +9,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 def test_documentation_builds_without_warnings(tmp_path):
     html = tmp_path / "html"
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-t", "nopictures", "-b", "html"]
     build = subprocess.run(
         [*command, "-d", str(tmp_path / "doctrees"), str(DOCS), str(html)],
         check=False,

@@ -10,6 +10,7 @@ import pandas as pd
 import pydantic
 import pytest
 from matplotlib import image
+from reduced_settings import REDUCED
 
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
@@ -28,107 +29,6 @@ from genlaws.figures.writing import RESOLUTION
 from genlaws.numerics.errors import InputError
 from genlaws.relations.phases import PHASES
 
-FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
-FEW_RUNS = {"dimension": 40, "repeats": 3}
-FEW_PHASES = {"relations": ("mod3",), "grid": 2, "repeats": 2, "width": 5, "steps": 40}
-FEW_LEARNERS = {"repeats": 2, "depth": 1, "width": 6, "steps": 60}
-FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 600, "marks": (0, 300, 600)}
-# The same figures with few points, so that all of them are drawn in seconds.
-FEW_YEARS = {
-    "model": "simulated",
-    "templates": ("list", "sentences"),
-    "item_counts": (2, 4, 8),
-    "trials": 28,
-    "replicates": 20,
-}
-REDUCED = {
-    "rules-facts.1": {**FEW_RUNS, "path_points": 30},
-    "rules-facts.2": {**FEW_RUNS, "path_points": 20, "width_ratios": (1.0, 3.0)},
-    "rules-facts.3": {"sample_ratios": (2.0, 10.0), "angle_points": 10},
-    "rules-facts.4": {"path_points": 20},
-    "rules-facts.5": {**FEW_REDRAWS, "parameters": (0.1, 0.5, 2.0, 8.0, 30.0), "curves": 3, "theory_points": 9},
-    "rules-facts.6": {"points": 9},
-    "rules-facts.7": {"sample_points": 9, "fact_points": 7},
-    "rules-facts.8": {"sample_points": 16, "threshold_points": 6, "fact_fractions": (0.1, 0.5)},
-    "rules-facts.9": {"points": 9, "kernels": ("linear", "relu")},
-    "rules-facts.10": {"curve_points": 12, "fact_points": 7},
-    "rules-facts.11": {"angle_points": 4, "path_points": 20},
-    "rules-facts.12": {"sample_ratios": (4.0,), "angle_points": 10},
-    "rules-facts.13": {**FEW_RUNS, "path_points": 20},
-    "rules-facts.14": {**FEW_REDRAWS, "angles": (0.3, 0.7, 1.2)},
-    "rules-facts.15": {**FEW_REDRAWS, "parameters": (0.1, 0.5, 2.0, 8.0, 30.0), "curves": 3, "theory_points": 9},
-    "rules-facts.16": {"sample_points": 6, "fact_points": 5},
-    "rules-facts.finite-size": {
-        "dimensions": (20, 40, 80),
-        "repeats": 4,
-        "tasks": ((2.0, 0.4, 0.3), (1.0, 0.2, 0.1)),
-        "learners": (("linear", None), ("relu", 2.0)),
-    },
-    "rules-facts.message-passing": {
-        **FEW_RUNS,
-        "sample_ratios": (1.0, 2.0, 5.0),
-        "followed": (2.0, 5.0),
-        "iterations": 20,
-        "shown_iterations": 10,
-        "points": 15,
-    },
-    "rules-facts.two-layer": {
-        "dimension": 15,
-        "repeats": 3,
-        "sample_ratios": (2.0, 4.0, 8.0),
-        "steps": 150,
-        "test_count": 500,
-        "points": 7,
-    },
-    "semanticity.front": {"points": 21},
-    "semanticity.items": {"points": 15},
-    "semanticity.resolution": {"points": 11},
-    "semanticity.relu-network": FEW_RELU,
-    "semanticity.relu-profile": FEW_RELU,
-    "semanticity.relu-sizes": {
-        **FEW_RELU,
-        "hidden_widths": (2, 6),
-        "item_counts": (2, 4),
-        "many_items": (2, 5, 12),
-        "hidden": 6,
-    },
-    "semanticity.slots": {
-        "slots": (1, 3),
-        "ring_sizes": (5, 8),
-        "followed": (1, 3),
-        "followed_ring": 8,
-        "repeats": 2,
-        "steps": 250,
-        "stimulus_count": 25,
-        "logs": 6,
-    },
-    "semanticity.convolutional": {"similarity_weights": (0.0, 0.5, 1.0), "repeats": 2, "epochs": 2, "most_stimuli": 90},
-    "semanticity.years": FEW_YEARS,
-    "semanticity.anchors": FEW_YEARS,
-    "semanticity.layers": {"trials": 6, "templates": ("list", "sentences"), "replicates": 20},
-    "relations.2": {"points": 5, "repeats": 2, "relations": ("mod3", "less-than")},
-    "relations.table2": {},
-    "relations.4": {"lines_per_axis": 3, "points": 21},
-    "relations.collisions": {"points": 21, "draws": 100},
-    "relations.asking": {"questions": 25, "repeats": 2, "relations": ("mod3", "bipartite-15-15")},
-    "relations.3": {
-        "architectures": (("concatenate", 2, 8, 2), ("difference", 0, 1, 2)),
-        "train_fractions": (0.05, 0.2, 0.5),
-        "repeats": 2,
-        "bound_repeats": 2,
-        "steps": 60,
-    },
-    "relations.5": {**FEW_PHASES, "optimisers": ("adam", "sgd")},
-    "relations.delays": FEW_PHASES,
-    "relations.6": {"ratios": (10.0, 1.0, 0.1), "repeats": 2, "steps": 30, "depth": 1, "width": 8},
-    "relations.7": {"depths": (0, 2, 5), "widths": (5, 10), "repeats": 2, "steps": 30},
-    "relations.8": {**FEW_PHASES, "decays": (0.0, 1.0)},
-    "relations.controls": {"ratios": (10.0, 1.0, 0.1), "repeats": 2, "steps": 30, "depth": 1, "width": 8},
-    "relations.sizes": {**FEW_LEARNERS, "sizes": (9, 15), "entries_per_element": (2.0, 4.0, 7.0)},
-    "relations.noise": {**FEW_LEARNERS, "noises": (0.0, 0.1, 0.2), "train_fractions": (0.2, 0.5, 0.8)},
-    "relations.graph": {**FEW_LEARNERS, "fewest_pairs": 10, "train_fractions": (0.2, 0.5, 0.8)},
-    "relations.embeddings": {"width": 10, "depth": 1, "steps": 200, "times": 3},
-}
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
 ERRORS = {"sample_ratio", "fact_fraction", "generalisation_error", "converged"}
 REDRAWS = {"series", "loss", "generalisation_error", "memorisation_error", "converged", "redraws", "test_count"}
