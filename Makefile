@@ -57,7 +57,7 @@ bench: dev  ## run every benchmark and print its ratios
 clean:  ## remove .venv, caches and builds; results under out/ stay
 	@$(LOCK) rm -rf $(VENV)
 	@rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tests benchmarks studies docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The installation runs in a make of its own, under the lock, so that it looks at the stamps after the wait.
 page:

@@ -1,22 +1,14 @@
 """The ledger of claims on the pages: counts, one table for each paper, and what is wrong or was not found."""
 
-from collections import Counter
-
 from cells import code, page_link, paragraph, table
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.util.docutils import SphinxDirective
 
 from genlaws.claims import VERDICTS, all_claims
-from genlaws.claims.claim import PAPERS
+from genlaws.claims.claim import PAPERS, TITLES
 from genlaws.claims.records import kept_records
-
-TITLES = {
-    "semanticity": "Semanticity",
-    "rules-facts": "Rules and facts",
-    "relations": "Relations",
-    "residual-stream": "Residual stream",
-}
+from genlaws.claims.summary import verdict_counts
 
 
 def anchor(claim_id: str) -> str:
@@ -44,10 +36,9 @@ class ClaimCounts(Directive):
     """How many claims of each paper have which verdict."""
 
     def run(self):
-        kept = kept_records()
-        found = Counter((claim.paper, kept[claim.id].verdict) for claim in all_claims() if claim.id in kept)
-        rows = [self.row(TITLES[paper], [found[paper, one] for one in VERDICTS]) for paper in PAPERS]
-        rows.append(self.row("together", [sum(found[paper, one] for paper in PAPERS) for one in VERDICTS]))
+        found = verdict_counts()
+        rows = [self.row(TITLES[paper], [found[paper].get(one, 0) for one in VERDICTS]) for paper in PAPERS]
+        rows.append(self.row("together", [sum(found[paper].get(one, 0) for paper in PAPERS) for one in VERDICTS]))
         return [table(["paper", *VERDICTS, "claims"], rows, [20, *[12] * len(VERDICTS), 10], "counts")]
 
     @staticmethod

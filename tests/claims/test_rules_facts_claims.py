@@ -198,7 +198,7 @@ def test_images_decide_by_the_ratio_of_bandwidths(name, log_ratio, verdict, tmp_
 def test_the_numbers_of_two_layer_networks_are_those_measured():
     columns = ["sample_ratio", "final_rule_error", "final_half_interval", "final_fact_error"]
     columns += ["best_rule_error", "best_half_interval", "best_fact_error"]
-    with (ROOT / "benchmarks" / "results" / "two_layer_h200.csv").open(encoding="utf-8") as stream:
+    with (ROOT / "studies" / "results" / "two_layer_h200.csv").open(encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["run"] == "study" and row["dimension"] == "100"]
     kind = {"width_ratio": "4.0", "loss": "logistic", "recipe": "slow readout, decay"}
     rows = [row for row in rows if all(row[name] == value for name, value in kind.items())]

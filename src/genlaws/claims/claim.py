@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 
 from genlaws.numerics.errors import InputError
 
-PAPERS = ("semanticity", "rules-facts", "relations", "residual-stream")
+TITLES = {
+    "semanticity": "Semanticity",
+    "rules-facts": "Rules and facts",
+    "relations": "Relations",
+    "residual-stream": "Residual stream",
+}
+PAPERS = tuple(TITLES)
 KINDS = ("theorem", "equation", "table", "figure", "finding")
 ROUTES = ("exact", "simulation", "real model", "kept table", "none")
 HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED = (

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
 from genlaws.claims.ledger import get_claim, run_claim
@@ -87,14 +88,15 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def kept_records() -> dict[str, Record]:
+@cache
+def kept_records() -> Mapping[str, Record]:
     """Return the records kept with the library, by the id of their claim."""
     found: dict[str, Record] = {}
     for paper in PAPERS:
         file = KEPT / f"{paper}.json"
         if file.is_file():
             found |= {one.id: one for one in read_records(json.loads(file.read_text(encoding="utf-8")))}
-    return found
+    return MappingProxyType(found)
 
 
 def read_records(document: Mapping[str, object]) -> tuple[Record, ...]:

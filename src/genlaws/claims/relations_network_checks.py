@@ -34,7 +34,7 @@ def fresh_networks() -> pd.DataFrame:
     """Return the table of Fig. 5 for networks of another seed, trained after criterion and split had been fixed."""
     import pandas as pd  # noqa: PLC0415
 
-    with (files("genlaws.claims") / "kept" / FRESH).open(encoding="utf-8") as stream:
+    with (files("genlaws.claims") / "tables" / FRESH).open(encoding="utf-8") as stream:
         return pd.read_csv(stream)
 
 

@@ -22,7 +22,6 @@ app = App(
     help_format="plaintext",
 )
 
-NOT_RUN = "not run"
 FILE = "claims.json"
 Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 Paper = Annotated[str | None, Parameter(help="semanticity, rules-facts, relations or residual-stream.")]
@@ -67,6 +66,8 @@ def list_claims(*, paper: Paper = None, verdict: Verdict = None, json: Json = Fa
 
 
 def _row(claim: Claim, record: Record | None) -> dict[str, str]:
+    from genlaws.claims.summary import NOT_RUN
+
     found = (NOT_RUN, "", "") if record is None else (record.verdict, record.date, record.size)
     return {"id": claim.id, **dict(zip(("verdict", "date", "size"), found, strict=True)), "says": claim.says}
 

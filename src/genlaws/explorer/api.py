@@ -20,7 +20,6 @@ from genlaws.explorer.refusals import RefusedError, shown
 from genlaws.explorer.view import Answer, View
 
 JSON, TABLE = "application/json", "text/csv; charset=utf-8"
-NOT_RUN = "not run"
 
 
 class Api:
@@ -115,6 +114,7 @@ def ledger() -> dict[str, Any]:
     """Return every claim with the verdict of its kept run, and how many there are of each; nothing is checked now."""
     from genlaws.claims.ledger import all_claims  # noqa: PLC0415 - loads the checks of all papers
     from genlaws.claims.records import kept_records  # noqa: PLC0415
+    from genlaws.claims.summary import NOT_RUN, verdict_counts  # noqa: PLC0415
 
     kept = kept_records()
     rows = []
@@ -123,8 +123,7 @@ def ledger() -> dict[str, Any]:
         found = (NOT_RUN, "", "") if record is None else (record.verdict, record.sentence, record.date)
         row = {name: getattr(claim, name) for name in ("id", "paper", "kind", "says", "where")}
         rows.append(row | dict(zip(("verdict", "sentence", "date"), found, strict=True)))
-    papers = {row["paper"]: Counter(one["verdict"] for one in rows if one["paper"] == row["paper"]) for row in rows}
-    return {"counts": Counter(row["verdict"] for row in rows), "papers": papers, "claims": rows}
+    return {"counts": Counter(row["verdict"] for row in rows), "papers": verdict_counts(), "claims": rows}
 
 
 def _key(view: View, settings: ViewSettings) -> str:

@@ -1,25 +1,23 @@
 """Small models measured beforehand, and the paper's model as far as its figures tell, each with the walk of its steps.
 
-Written by ``benchmarks/explorer_runs_residual_stream.py``: 120 sentences made in code, last token.
+Written by ``studies/explorer_runs_residual_stream.py``: 120 sentences made in code, last token.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from genlaws.claims.residual_stream_published import COSINES, ROTATIONS, SPEEDS, UNITS, in_order
+from genlaws.explorer.kept_rows import kept_rows
 from genlaws.numerics.arguments import Array, one_of
 from genlaws.residual_stream.walks import Walk
 
-FILE = files("genlaws.explorer") / "kept" / "residual_stream.csv"
 PAPER = "paper"
 MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER)
 LABELS = {
@@ -87,10 +85,9 @@ def kept_stream(model: str, persistence: float = 0.0) -> KeptStream:
 @cache
 def _measured() -> dict[str, KeptStream]:
     columns: dict[str, dict[str, list[tuple[float, ...]]]] = defaultdict(lambda: defaultdict(list))
-    with FILE.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            ends = tuple(float(row[name]) if row[name] else math.nan for name in ("at", "value", "low", "high"))
-            columns[row["model"]][row["measure"]].append(ends)
+    for row in kept_rows("residual_stream.csv"):
+        ends = tuple(float(row[name]) if row[name] else math.nan for name in ("at", "value", "low", "high"))
+        columns[row["model"]][row["measure"]].append(ends)
     return {
         name: _stream(name, {key: Points(*np.array(rows).T) for key, rows in one.items()})
         for name, one in columns.items()

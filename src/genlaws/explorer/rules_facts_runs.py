@@ -1,7 +1,7 @@
 """Learners of finite size trained beforehand, and which of them lie near the settings of the page.
 
 Ridge regression and support vector machines on Gaussian draws in 200 dimensions, on a coarse grid of settings
-(``benchmarks/explorer_runs_rules_facts.py``). Only the angle of a kernel and the regularisation in units of its size
+(``studies/explorer_runs_rules_facts.py``). Only the angle of a kernel and the regularisation in units of its size
 matter, so that runs with one kernel serve for every other.
 """
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
+from genlaws.explorer.kept_rows import kept_rows
 from genlaws.explorer.semanticity_theory import Asked
 from genlaws.figures.kept import kept_table
 
-TABLE = files("genlaws.explorer") / "kept" / "semanticity.csv"
 TESTS = ("generalisation", "identification")
 SIZES = {"sphere": (2,), "torus": (2,), "hypercube": (10,)}  # of the spaces in which choices were simulated
 EXPONENT = 2.0
@@ -27,12 +25,6 @@ class Run:
     note: str
 
 
-@cache
-def _rows() -> tuple[dict[str, str], ...]:
-    with TABLE.open(encoding="utf-8") as stream:
-        return tuple(csv.DictReader(stream))
-
-
 def simulated_choices(asked: Asked) -> list[Run]:
     """Return simulated choices with the same space, similarity, background and number of items, if there are any."""
     if asked.sizes != SIZES.get(asked.space, ()) or asked.exponent not in {None, EXPONENT}:
@@ -40,7 +32,7 @@ def simulated_choices(asked: Asked) -> list[Run]:
     same = (asked.space, asked.similarity, asked.background, asked.item_count)
     return [
         _run(row, "20,000 simulated choices of each kind")
-        for row in _rows()
+        for row in kept_rows("semanticity.csv")
         if row["source"] == "choices"
         and (row["space"], row["similarity"], float(row["background"]), int(row["item_count"])) == same
     ]
@@ -50,7 +42,7 @@ def relu_networks(asked: Asked) -> list[Run]:
     """Return the paper's networks along their training, if they learned this space and there are two items."""
     if asked.item_count != 2:
         return []
-    rows = (row for row in _rows() if row["source"] == "networks" and row["space"] == asked.space)
+    rows = (row for row in kept_rows("semanticity.csv") if row["source"] == "networks" and row["space"] == asked.space)
     return [_run(row, f"mean of 10 networks after {int(row['step']):,} steps") for row in rows]
 
 

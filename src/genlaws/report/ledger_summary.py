@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from genlaws.claims.claim import CORRECTED, FAILS, PAPERS, VERDICTS, Claim
+from genlaws.claims.claim import CORRECTED, FAILS, TITLES, VERDICTS
 from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import Record, kept_records
+from genlaws.claims.records import kept_records
+from genlaws.claims.summary import NOT_RUN, verdict_counts
 from genlaws.report.page import escaped, folded
 
-NOT_RUN = "not run"
 VERBS = {
     "holds": "hold",
     "holds within limits": "hold within limits",
@@ -19,28 +18,11 @@ VERBS = {
     "not testable here": "cannot be tested here",
     NOT_RUN: "were not run",
 }
-PAPER_NAMES = {
-    "semanticity": "Resolution",
-    "rules-facts": "Rules and facts",
-    "relations": "Relations",
-    "residual-stream": "Residual stream",
-}
-
-
-def ledger_counts() -> dict[str, dict[str, int]]:
-    """Return how many claims of each paper have each verdict in the kept run."""
-    kept = kept_records()
-    counted = {paper: Counter(_verdict(one, kept) for one in all_claims() if one.paper == paper) for paper in PAPERS}
-    return {paper: dict(count) for paper, count in counted.items()}
-
-
-def _verdict(claim: Claim, kept: Mapping[str, Record]) -> str:
-    return kept[claim.id].verdict if claim.id in kept else NOT_RUN
 
 
 def ledger_summary() -> str:
     """Return the HTML of the summary."""
-    counts = ledger_counts()
+    counts = verdict_counts()
     shown = [verdict for verdict in (*VERDICTS, NOT_RUN) if any(verdict in count for count in counts.values())]
     total = {verdict: sum(count.get(verdict, 0) for count in counts.values()) for verdict in shown}
     dates = sorted({one.date for one in kept_records().values()})
@@ -75,9 +57,9 @@ def _bars(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> str:
                 place = f'x="{start:.3f}%" y="0" width="{wide:.3f}%" height="100%"'
                 parts.append(f'<rect class="{_kind(verdict)}" {place}>{title}</rect>')
             start += wide
-        told = f"{PAPER_NAMES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
+        told = f"{TITLES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
         rows.append(
-            f'<div class="bar-row"><span>{escaped(PAPER_NAMES[paper])}</span>'
+            f'<div class="bar-row"><span>{escaped(TITLES[paper])}</span>'
             f'<svg class="bar" role="img" aria-label="{escaped(told)}">{"".join(parts)}</svg></div>'
         )
     key = "".join(
@@ -95,7 +77,7 @@ def _kind(verdict: str) -> str:
 
 def _table(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str], total: Mapping[str, int]) -> str:
     """Return a row for each verdict and a column for each paper."""
-    columns = [*((PAPER_NAMES[paper], count) for paper, count in counts.items()), ("all", total)]
+    columns = [*((TITLES[paper], count) for paper, count in counts.items()), ("all", total)]
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in ("verdict", *(name for name, _ in columns)))
     lines = [(one, [count.get(one, 0) for _, count in columns]) for one in shown]
     lines.append(("all", [sum(count.values()) for _, count in columns]))

@@ -74,7 +74,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
     both = _compared(chosen, crowded, sizes.item_counts)
     return Section(
         name="resolution",
-        title="Resolution",
+        title="Semanticity",
         question="How finely should things be told apart?",
         law=LAW,
         panels=(_front_panel(chosen, networks), _items_panel(crowded, sizes.item_counts), _digits_panel(digits)),

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
 from genlaws import __version__
+from genlaws.claims.summary import verdict_counts
 from genlaws.figures.progress import NoProgress, Progress
 from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash, panel_script, panel_style, plotly_script
-from genlaws.report.ledger_summary import ledger_counts, ledger_summary
+from genlaws.report.ledger_summary import ledger_summary
 from genlaws.report.own_data_section import OwnData, own_data_section
 from genlaws.report.page import STYLE, escaped, number_table
 from genlaws.report.relations_section import relations_section
@@ -90,7 +91,7 @@ def whole_report(
         started = time.perf_counter()
         sections.append(make(shown))
         seconds.append(time.perf_counter() - started)
-    return Report(_page(sections, seconds, seed, quick), tuple(sections), tuple(seconds), ledger_counts())
+    return Report(_page(sections, seconds, seed, quick), tuple(sections), tuple(seconds), verdict_counts())
 
 
 def _makers(

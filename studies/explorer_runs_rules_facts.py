@@ -1,6 +1,6 @@
 """Train ridge and support vector machines of finite size on a coarse grid of settings, for the page's view.
 
-OMP_NUM_THREADS=1 python benchmarks/explorer_runs_rules_facts.py
+OMP_NUM_THREADS=1 python studies/explorer_runs_rules_facts.py
 
 Writes src/genlaws/explorer/kept/rules_facts.csv: one row per setting, with the mean errors over the draws. Takes about
 three minutes on one core.
@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from one_thread import require_one_thread
 
 from genlaws.numerics.intervals import Estimate, from_standard_error, wilson_interval
 from genlaws.rules_facts import Kernel, draw_gaussian, optimal_regularisation
@@ -93,7 +92,6 @@ def rows_of(ratio: float, share: float) -> list[tuple[object, ...]]:
 
 def main() -> None:
     """Run every setting and write the table."""
-    require_one_thread()
     start = time.process_time()
     rows = []
     for ratio in SAMPLE_RATIOS:

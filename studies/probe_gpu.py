@@ -1,6 +1,6 @@
 """SmolLM2 asked about years at full size on a graphics card: the answers and tables that figures are drawn from.
 
-    PYTHONPATH=src python benchmarks/probe_gpu.py --out FOLDER [--device cuda] [--scale 0.01]
+    PYTHONPATH=src python studies/probe_gpu.py --out FOLDER [--device cuda] [--scale 0.01]
 
 Writes ``answers.jsonl``, which ``semanticity.years`` finds again with its setting ``answers``, and the table of
 ``semanticity.layers`` with its settings, to be copied to ``src/genlaws/figures/kept``.

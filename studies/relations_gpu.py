@@ -1,6 +1,6 @@
 """Relation networks at full size on a graphics card: the tables that figures are drawn from where there is none.
 
-    PYTHONPATH=src python benchmarks/relations_gpu.py --out FOLDER [--device cuda] [--scale 0.01] relations.5 …
+    PYTHONPATH=src python studies/relations_gpu.py --out FOLDER [--device cuda] [--scale 0.01] relations.5 …
 
 Each figure's table is written with its settings, the seconds it took and what it was computed on; copied to
 ``src/genlaws/figures/kept``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a terminal.

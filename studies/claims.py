@@ -1,8 +1,8 @@
 """Check the claims of the papers and keep what was found with the library.
 
-python benchmarks/claims.py                    # every claim at full size; an hour or less on one core
-python benchmarks/claims.py semanticity        # one paper
-python benchmarks/claims.py --quick relations  # seconds for each claim; the records say so
+python studies/claims.py                    # every claim at full size; an hour or less on one core
+python studies/claims.py semanticity        # one paper
+python studies/claims.py --quick relations  # seconds for each claim; the records say so
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-
-from one_thread import require_one_thread
 
 from genlaws.claims.records import write_kept
 from genlaws.commands.claims_running import choose_claims, record_claims
@@ -34,5 +32,4 @@ def main():
 
 
 if __name__ == "__main__":
-    require_one_thread()
     sys.exit(main())

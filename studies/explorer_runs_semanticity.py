@@ -1,6 +1,6 @@
 """Make the runs that the explorer shows beside the theory of semanticity: simulated choices and ReLU networks.
 
-python benchmarks/explorer_runs_semanticity.py
+python studies/explorer_runs_semanticity.py
 
 Writes src/genlaws/explorer/kept/semanticity.csv in about a minute on one core.
 """

@@ -1,6 +1,6 @@
 """Compute what the relations view of the page cannot compute while a slider is dragged.
 
-OMP_NUM_THREADS=1 python benchmarks/explorer_runs_relations.py
+OMP_NUM_THREADS=1 python studies/explorer_runs_relations.py
 
 Writes into src/genlaws/explorer/kept: relations_bound.csv (the exact Bayes bound averaged over training sets),
 relations_repons.csv (simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from one_thread import require_one_thread
 
 from genlaws.figures.kept import kept_table
 from genlaws.numerics.intervals import from_standard_error
@@ -114,7 +113,6 @@ def networks() -> list[tuple[object, ...]]:
 
 def main() -> None:
     """Compute all tables."""
-    require_one_thread()
     numbers = ("value", "low", "high")
     write("relations_networks.csv", ("kind", "first", "second", "x", *numbers, "networks"), networks())
     write("relations_sign.csv", ("outputs", "slope", "probability"), sign_law())

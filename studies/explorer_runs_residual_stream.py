@@ -1,6 +1,6 @@
 """Measures small models beside random walks with the same steps, for the page of `genlaws explore`.
 
-Run: python benchmarks/explorer_runs_residual_stream.py [FILE]
+Run: python studies/explorer_runs_residual_stream.py [FILE]
 
 Writes src/genlaws/explorer/kept/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is read
 as the tests do, from the folder GENLAWS_DATA names, and left out where it is missing. About a minute on one core.

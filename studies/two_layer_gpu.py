@@ -1,8 +1,8 @@
 """Can a network with trained features find the rule at the rate 1/α and still remember the facts? The full-size study.
 
-PYTHONPATH=src python benchmarks/two_layer_gpu.py --device cuda --out FOLDER --seconds 470
-PYTHONPATH=src python benchmarks/two_layer_gpu.py --device cuda --out FOLDER --sizes   # in dimensions 50 to 400
-PYTHONPATH=src python benchmarks/two_layer_gpu.py --small        # the same program in a minute on one processor
+PYTHONPATH=src python studies/two_layer_gpu.py --device cuda --out FOLDER --seconds 470
+PYTHONPATH=src python studies/two_layer_gpu.py --device cuda --out FOLDER --sizes   # in dimensions 50 to 400
+PYTHONPATH=src python studies/two_layer_gpu.py --small        # the same program in a minute on one processor
 
 Needs numpy, scipy, scikit-learn and torch, nothing else. After every stack of networks (one dimension, width, loss and
 sample ratio) the table ``two_layer.csv`` and the histories of that stack are written, so a run that is cut keeps what
