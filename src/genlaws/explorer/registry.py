@@ -6,7 +6,6 @@ from functools import cache
 from importlib import import_module
 
 from genlaws.explorer.view import View
-from genlaws.numerics.errors import InputError
 
 # Each module holds VIEW.
 MODULES = (
@@ -21,12 +20,3 @@ MODULES = (
 def all_views() -> tuple[View, ...]:
     """Return the views, one per system."""
     return tuple(import_module(name).VIEW for name in MODULES)
-
-
-def get_view(name: str) -> View:
-    """Return a view by its name."""
-    for view in all_views():
-        if view.name == name:
-            return view
-    known = ", ".join(view.name for view in all_views())
-    raise InputError(f"There is no view {name!r}; there are {known}.")

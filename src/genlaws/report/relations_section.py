@@ -259,7 +259,7 @@ def _network_finding(runs: list[RelationRun], needed: list[Needed]) -> str:
             else f"more than were tried with {name}"
             for name, found in share.networks
         ]
-        parts.append(f"for {run.title} {' and '.join(times)}")
+        parts.append(f"for {run.title}, {' and '.join(times)}")
     return (
         f"To be right on {TARGET:g} of the table, the networks trained here need, next to the best learner, "
         f"{'; '.join(parts)}."
