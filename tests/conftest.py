@@ -1,6 +1,7 @@
 """One thread per process, the same random examples on every machine, no display, and real models loaded once."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,6 +17,24 @@ settings.register_profile("genlaws", deadline=None, derandomize=True, print_blob
 settings.load_profile("genlaws")
 
 sys.path.insert(0, str(Path(__file__).parent))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a real browser; closed at the end of a file, since its event loop would be in the way of other tests'."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        sentence = f"No browser was found; one of {', '.join(BROWSERS)} must be installed to test the pages."
+        if os.environ.get("CI"):
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

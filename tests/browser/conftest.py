@@ -1,7 +1,5 @@
-"""The explorer served in this process, and Chromium to look at it."""
+"""The explorer served in this process, and windows of a browser to look at it."""
 
-import os
-import shutil
 import sys
 import threading
 import time
@@ -13,7 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from reader import Reader
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STARTED_WITHIN = 60.0  # seconds
 
 
@@ -40,24 +37,7 @@ def address():
     listening.close()
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """Return Chromium, the same for all tests of a process."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        sentence = f"No browser was found; one of {', '.join(BROWSERS)} must be installed to test the page."
-        if os.environ.get("CI"):
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def profile(browser):
     """Return what windows share: the scripts that the browser has read and compiled before."""
     shared = browser.new_context()

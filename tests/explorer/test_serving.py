@@ -23,7 +23,10 @@ LONGEST = 60  # seconds that a busy machine may take
 def started():
     """Start the command and return it with its address; it is killed at the end if it is still there."""
     command = [sys.executable, "-W", "error", "-m", "genlaws", "explore", "--no-browser", "--port", "0", "--json"]
+    # A suite that runs in the background ignores Ctrl-C, and so would what it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
     try:
         yield process, json.loads(process.stdout.readline())["address"]
     finally:

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 from collections import Counter
 from contextlib import redirect_stdout
 from html.parser import HTMLParser
@@ -192,33 +191,27 @@ def test_numbers_of_the_runs_are_near_the_theory(read):
     assert all(np.diff(bound["y"]) >= 0)
 
 
-def test_page_draws_without_network(made):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("Chromium is not installed.")
+def test_page_draws_without_network(made, browser):
     drawn = "[...document.querySelectorAll('[data-panel]')].filter((one) => one.querySelector('.main-svg')).length"
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True, accept_downloads=True)
-        page, complaints, asked = context.new_page(), [], []
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(made[0].as_uri())
-        wanted = page.evaluate("document.querySelectorAll('[data-panel]').length")
-        for _ in range(150):
-            if page.evaluate(drawn) == wanted:
-                break
-            page.wait_for_timeout(100)
-        assert page.evaluate(drawn) == wanted > 10
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        with page.expect_download() as saved:
-            page.locator("[data-save=csv]").first.click()
-        assert saved.value.suggested_filename.endswith(".csv")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        assert page.evaluate("document.querySelectorAll('.main-svg[viewBox]').length") >= wanted
-        browser.close()
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True, accept_downloads=True)
+    page, complaints, asked = context.new_page(), [], []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(made[0].as_uri())
+    wanted = page.evaluate("document.querySelectorAll('[data-panel]').length")
+    for _ in range(150):
+        if page.evaluate(drawn) == wanted:
+            break
+        page.wait_for_timeout(100)
+    assert page.evaluate(drawn) == wanted > 10
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    with page.expect_download() as saved:
+        page.locator("[data-save=csv]").first.click()
+    assert saved.value.suggested_filename.endswith(".csv")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.querySelectorAll('.main-svg[viewBox]').length") >= wanted
+    context.close()
     assert not complaints
     assert [one for one in asked if not one.startswith(("file:", "data:", "blob:"))] == []
 
