@@ -17,7 +17,13 @@ settings.register_profile("genlaws", deadline=None, derandomize=True, print_blob
 settings.load_profile("genlaws")
 
 sys.path.insert(0, str(Path(__file__).parent))
+LONGEST = "test_documentation_builds_without_warnings"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the longest test, so that no process has to wait for it at the end."""
+    items.sort(key=lambda item: item.name != LONGEST)
 
 
 @pytest.fixture(scope="module")

@@ -84,8 +84,20 @@ def test_the_results_do_not_depend_on_the_number_of_processes(genlaws, tmp_path:
     assert tables[0] == tables[1]
 
 
+# Experiments whose own settings take long, and what is changed for a quick run.
+SHORTER = {"relations.network": {"steps": 1000}}
+
+
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_computes_a_cell_of_its_own_settings(name):
+    procedure = EXPERIMENTS[name].load()
+    (result,) = procedure.compute([procedure.settings(**SHORTER.get(name, {}))], [1])
+    assert result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", list(SHORTER))
+def test_long_experiments_compute_a_cell_of_their_own_settings(name):
     procedure = EXPERIMENTS[name].load()
     (result,) = procedure.compute([procedure.settings()], [1])
     assert result

@@ -26,7 +26,7 @@ from genlaws.report.semanticity_section import semanticity_section
 from genlaws.report.semanticity_words import LAW as SEMANTICITY_LAW
 
 WITHOUT_END = {"meta", "link", "br", "input", "img", "hr", "rect"}
-SECTIONS = ["own-1", "own-2", "own-3", "resolution", "rules-facts", "relations", "residual-stream"]
+SECTIONS = ["own-1", "own-2", "own-3", "semanticity", "rules-facts", "relations", "residual-stream"]
 HOSTILE = "</script><script>alert(1)</script>"
 
 
@@ -182,7 +182,7 @@ def test_ledger_counts_are_those_of_the_kept_records(made, html):
 
 def test_numbers_of_the_runs_are_near_the_theory(read):
     panels = {one["name"]: {curve["name"]: curve for curve in one["curves"]} for one in _panels(read)}
-    crowded = panels["resolution-items"]
+    crowded = panels["semanticity-items"]
     theory, drawn = crowded["identification, theory"], crowded["identification, drawn choices"]
     expected = np.interp(np.log(drawn["x"]), np.log(theory["x"]), theory["y"])
     np.testing.assert_allclose(drawn["y"], expected, atol=0.05)

@@ -61,7 +61,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
         Much smaller runs, to see that everything works.
     """
     sizes = QUICK if quick else Sizes()
-    progress.start(4, "resolution")
+    progress.start(4, "semanticity")
     rng = np.random.default_rng([seed, 1])
     chosen = {shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES] for shape in COLOURS}
     progress.advance()
@@ -73,7 +73,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
     progress.advance()
     both = _compared(chosen, crowded, sizes.item_counts)
     return Section(
-        name="resolution",
+        name="semanticity",
         title="Semanticity",
         question="How finely should things be told apart?",
         law=LAW,
@@ -112,7 +112,7 @@ def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None)
         )
     curves.append(Curve("p_S = p_I", "chance", [0.5, 0.85], [0.5, 0.85], "grey"))
     return Panel(
-        "resolution-front",
+        "semanticity-front",
         "Generalisation against identification on a circle",
         IDENTIFICATION,
         GENERALISATION,
@@ -140,7 +140,7 @@ def _items_panel(crowded: list[Choices], counts: tuple[int, ...]) -> Panel:
     far = line[line * CROWDED_BALL >= 1.0]
     curves.append(Curve("1/(nb)", "paper", far.tolist(), (1.0 / (far * CROWDED_BALL)).tolist(), "ink"))
     return Panel(
-        "resolution-items",
+        "semanticity-items",
         "Both tests with many items",
         "number of items n",
         "probability of the right choice",
@@ -169,7 +169,7 @@ def _digits_panel(digits: Digits) -> Panel:
         x = [one.identification.value for one in found]
         curves.append(_points(name, x, [one.generalisation for one in found], colour, notes))
     return Panel(
-        "resolution-digits",
+        "semanticity-digits",
         "Handwritten digits on their own front",
         IDENTIFICATION,
         GENERALISATION,
