@@ -43,6 +43,7 @@ html_theme = "alabaster"
 html_theme_options = {
     "description": "Exact laws of generalising versus remembering",
     "fixed_sidebar": True,
-    "page_width": "1080px",
+    "page_width": "1240px",
+    "code_font_size": "0.85em",
 }
 html_show_sourcelink = False

@@ -66,6 +66,12 @@ def test_quoted_commas_and_pairs_without_a_relation(tmp_path):
         graph.relation("x")
 
 
+@pytest.mark.parametrize("heading", ["first,second", "From,To", "parent,child"])
+def test_names_of_two_columns_are_no_edge(tmp_path, heading):
+    (tmp_path / "edges.csv").write_text(f"{heading}\na,b\nb,c\n", encoding="utf-8")
+    assert read_knowledge_graph(tmp_path / "edges.csv").entities == ("a", "b", "c")
+
+
 def test_names_are_in_the_order_of_their_numbers(tmp_path):
     text = "".join(f"a\tterm{number}\tb{number}\n" for number in (10, 2, 1))
     graph = read_knowledge_graph(written(tmp_path, "a.tsv", text))

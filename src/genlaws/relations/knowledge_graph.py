@@ -16,9 +16,9 @@ from genlaws.relations.text_rows import read_rows
 
 PAIR, TRIPLE = 2, 3  # columns of an edge list and of a knowledge graph
 # A first line made of these words names the columns.
-HEADS = {"head", "subject", "source", "from", "h", "s", "parent"}
+HEADS = {"head", "subject", "source", "from", "h", "s", "parent", "first"}
 RELATIONS = {"relation", "predicate", "label", "type", "r", "p", "rel"}
-TAILS = {"tail", "object", "target", "to", "t", "o", "child"}
+TAILS = {"tail", "object", "target", "to", "t", "o", "child", "second"}
 SHOWN_NAMES = 40
 
 

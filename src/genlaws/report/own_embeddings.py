@@ -99,15 +99,19 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
     """Return the measured point beside the fronts of its set; nothing for a set measured in batches."""
     if measured.front is None or measured.constant_front is None:
         return ()
+    fitted = f"front of the fitted shape ({measured.front.shape}, its background)"
     curves = [
         Curve(
-            f"front of the {one.shape} shape",
+            told,
             "theory",
             one.identification.tolist(),
             one.generalisation.tolist(),
             colour,
         )
-        for one, colour in ((measured.front, "purple"), (measured.constant_front, "blue"))
+        for told, one, colour in (
+            (fitted, measured.front, "purple"),
+            ("front of the constant shape, no background", measured.constant_front, "blue"),
+        )
     ]
     both = measured.generalisation, measured.identification
     curves.append(Curve("yours", "mark", [both[1].value], [both[0].value], "vermillion", [both[0].low], [both[0].high]))
@@ -154,7 +158,7 @@ def _finding(measured: Measurement) -> str:
         return f"{both}."
     side = "above" if measured.distance_to_front >= 0 else "below"
     apart, shape = abs(measured.distance_to_front), measured.front.shape
-    return f"{both}: {apart:.3f} {side} the front of the {shape} shape on your set."
+    return f"{both}: {apart:.3f} {side} the front of the fitted {shape} shape on your set."
 
 
 def _yours(measured: Measurement) -> tuple[str, ...]:

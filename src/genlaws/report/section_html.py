@@ -45,7 +45,7 @@ def _all_numbers(section: Section) -> str:
     first, rest = section.numbers[:MOST_SHOWN], section.numbers[MOST_SHOWN:]
     if not first:
         return ""
-    more = folded(f"{len(rest)} numbers more", number_table(rest)) if rest else ""
+    more = folded(f"{len(rest)} more", number_table(rest)) if rest else ""
     return f"<h3>Numbers</h3>{number_table(first)}{more}"
 
 
