@@ -15,6 +15,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import Array, Whole
 from genlaws.numerics.errors import InputError
+from genlaws.numerics.legendre import legendre_integrals
 from genlaws.numerics.reciprocal import reciprocal_rule
 from genlaws.semanticity.finite_sets import FAINTEST
 from genlaws.semanticity.similarity import Similarity
@@ -61,15 +62,9 @@ class Rows:
 
 
 def _rule() -> tuple[Array, Array, Array]:
-    r"""Return nodes and weights of the Gauss rule on [0, 1], and the matrix of integrals from each node to 1."""
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    p = np.polynomial.legendre.legvander(x, NODES)
-    k = np.arange(NODES)
-    to_coefficients = (k[:, None] + 0.5) * p[:, :NODES].T * w
-    integrals = np.empty((NODES, NODES))
-    integrals[:, 0] = 1.0 - x
-    integrals[:, 1:] = (p[:, : NODES - 1] - p[:, 2:]) / (2.0 * k[1:] + 1.0)
-    return 0.5 * (1.0 + x), 0.5 * w, 0.5 * (integrals @ to_coefficients).T
+    """Return nodes and weights of the Gauss rule on [0, 1], and the matrix of integrals from each node to 1."""
+    x, w, _, to_end = legendre_integrals(NODES)
+    return 0.5 * (1.0 + x), 0.5 * w, 0.5 * to_end.T
 
 
 _PLACES, _WEIGHTS, _TO_END = _rule()

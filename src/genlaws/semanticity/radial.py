@@ -12,6 +12,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import Array
 from genlaws.numerics.errors import InputError
+from genlaws.numerics.legendre import legendre_integrals
 from genlaws.semanticity.similarity import Similarity
 
 NODES = 20  # per panel
@@ -79,22 +80,7 @@ class RadialNodes:
         return weighted @ _HEAD.T + (np.cumsum(whole) - whole)[:, None]
 
 
-def _integration() -> tuple[Array, Array, Array, Array]:
-    r"""Return the Gauss-Legendre rule, the matrix to Legendre coefficients and that of integrals from each node to 1.
-
-    With :math:`\int_x^1 P_k = (P_{k-1}(x) - P_{k+1}(x))/(2k+1)`.
-    """
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    p = np.polynomial.legendre.legvander(x, NODES)
-    k = np.arange(NODES)
-    to_coefficients = (k[:, None] + 0.5) * p[:, :NODES].T * w
-    integrals = np.empty((NODES, NODES))
-    integrals[:, 0] = 1.0 - x
-    integrals[:, 1:] = (p[:, : NODES - 1] - p[:, 2:]) / (2.0 * k[1:] + 1.0)
-    return x, w, to_coefficients, integrals @ to_coefficients
-
-
-_NODES, _WEIGHTS, _COEFFICIENTS, _TAIL = _integration()
+_NODES, _WEIGHTS, _COEFFICIENTS, _TAIL = legendre_integrals(NODES)
 _HEAD = _WEIGHTS - _TAIL
 
 
