@@ -107,9 +107,12 @@ def test_sentence_is_told_once_the_slider_rests(open_reader):
     page = reader.page
     told = "() => document.getElementById('status').textContent === document.querySelector('.sentence').textContent"
     page.wait_for_function(told)
+    before = page.locator("#status").text_content()
     reader.slider().focus()
     page.keyboard.press("End")
-    page.wait_for_function(told)
+    changed = f"(before) => document.getElementById('status').textContent !== before && ({told})()"
+    page.wait_for_function(changed, arg=before)
+    assert page.locator("#status").text_content() == page.locator(".sentence").first.text_content() != before
 
 
 def test_colours_are_remembered_and_do_without_memory(open_reader):

@@ -82,7 +82,9 @@ def test_copying_that_is_not_allowed_says_so(open_reader):
     )
     reader = open_reader("/rules-facts", script=refuse)
     reader.page.get_by_role("button", name="Copy as Python").click()
-    reader.page.get_by_role("button", name="Copying is not allowed here").wait_for()
+    said = reader.page.get_by_role("button", name="Copying is not allowed here")
+    said.wait_for()
+    assert said.is_visible()
 
 
 def test_numbers_behind_a_picture_as_a_table(open_reader):
