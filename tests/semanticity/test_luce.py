@@ -7,15 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
 from genlaws.semanticity import (
     circle,
-    from_distances,
     generalisation_of_many,
     hypercube,
     identification_of_many,
-    luce,
-    power_law,
     probabilities,
     segment,
     similarity,
@@ -24,34 +20,16 @@ from genlaws.semanticity import (
     tree,
     user_shape,
 )
-from genlaws.semanticity.luce import probabilities_from_density, probabilities_from_masses
+from genlaws.semanticity.luce import probabilities_from_density
+from luce_cases import ALL_SPACES, BLOCK_SHAPE, MANY, ROUNDING, SHAPES, SMOOTH_INSIDE, stairs
 
 # The integral and the product of quadratures are both good to a few units of the twelfth digit.
 QUADRATURE = 1e-12
 # On the segment, probes are averaged by a rule of finitely many panels.
 OVER_PROBES = 1e-10
-# Rounding of sums of a few hundred terms.
-ROUNDING = 1e-12
 # Standard errors allowed to a simulation.
 SIGMAS = 5.0
-MANY = 10**6
 
-
-def stairs(x):
-    return np.where(x <= 0.4, 1.0, np.where(x <= 0.8, 0.6, np.where(x <= 1.5, 0.1, 0.0)))
-
-
-SHAPES = {
-    "constant": similarity("constant", 0.2, background=0.03),
-    "linear": similarity("linear", 0.2),
-    "exponential": similarity("exponential", 0.2),
-    "gaussian": similarity("gaussian", 0.2, background=1e-3),
-    "power-law": similarity("power-law", 0.2, exponent=3.0),
-    "user": similarity(lambda x: 1 / (1 + x**2), 0.2),
-    "cut": similarity("exponential", 0.2, cut=0.25),
-    "stairs": similarity(user_shape(stairs, (0.4, 0.8, 1.5)), 0.2),
-}
-SMOOTH_INSIDE = ("linear", "exponential", "gaussian", "power-law", "user", "cut")
 
 # --- products of quadratures: no integral over t ----------------------------------------------------------------------
 
@@ -219,18 +197,6 @@ def test_a_peak_much_narrower_than_the_space_is_not_missed(shape, resolution):
 
 # --- closed forms -----------------------------------------------------------------------------------------------------
 
-ALL_SPACES = {
-    "circle": circle(),
-    "segment": segment(),
-    "torus-2": torus(2),
-    "torus-3": torus(3),
-    "sphere-2": sphere(2),
-    "sphere-50": sphere(50),
-    "hypercube": hypercube(1000),
-    "tree": tree(3, 30),
-}
-BLOCK_SHAPE = user_shape(lambda x: 1.0 * (x <= 1), (1.0,), "block")
-
 
 @pytest.mark.parametrize("background", [0.0, 1e-12, 0.2])
 @pytest.mark.parametrize("name", [name for name in ALL_SPACES if name != "segment"])
@@ -366,216 +332,3 @@ def test_every_shape_in_every_space_is_what_a_simulation_finds(name, n):
         found = probabilities(where, g, n)
         for sample, law in ((right, found.generalisation), (named, found.identification)):
             assert abs(sample.mean() - law) < SIGMAS * sample.std() / np.sqrt(SAMPLES) + ROUNDING
-
-
-# --- spaces of few distances ------------------------------------------------------------------------------------------
-
-
-def tied_matrix():
-    return np.array(
-        [
-            [0, 1, 1, 2, 0],
-            [1, 0, 2, 1, 1],
-            [1, 2, 0, 3, 1],
-            [2, 1, 3, 0, 2],
-            [0, 1, 1, 2, 0],
-        ],
-        dtype=float,
-    )
-
-
-def enumerated(d, w, g, n, ties):
-    """Go through every probe and every list of n items drawn with replacement."""
-    right, kept, named = np.zeros(len(d)), np.zeros(len(d)), np.zeros(len(d))
-    for p, items in itertools.product(range(len(d)), itertools.product(range(len(d)), repeat=n)):
-        chance = np.prod(w[list(items)])
-        seen, similar = d[p, list(items)], g(d[p, list(items)])
-        nearest = np.flatnonzero(seen == seen.min())
-        luce_choice = similar / similar.sum() if similar.sum() > 0 else np.full(n, 1 / n)
-        if ties == "split" or nearest.size == 1:
-            right[p] += chance * luce_choice[nearest].mean()
-            kept[p] += chance
-    for p, items in itertools.product(range(len(d)), itertools.product(range(len(d)), repeat=n - 1)):
-        rivals = g(d[p, list(items)]).sum()
-        named[p] += np.prod(w[list(items)]) * g(0.0) / (g(0.0) + rivals)
-    there = kept > 0
-    return (right[there] / kept[there]) @ w[there] / w[there].sum(), named @ w
-
-
-@pytest.mark.parametrize("ties", ["split", "drop"])
-@pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize(
-    "g",
-    [
-        similarity("exponential", 0.7),
-        similarity("linear", 1.5),
-        similarity("constant", 1.0, background=0.1),
-        similarity("linear", 0.5, cut=0.2),
-    ],
-    ids=["exponential", "linear with zeros", "constant", "only itself"],
-)
-def test_a_matrix_with_weights_is_its_enumeration(g, n, ties):
-    d, w = tied_matrix(), np.array([0.1, 0.3, 0.2, 0.15, 0.25])
-    expected = enumerated(d, w, g, n, ties)
-    found = probabilities(from_distances(d, w), g, n, ties)
-    assert found.generalisation == pytest.approx(expected[0], rel=ROUNDING)
-    assert found.identification == pytest.approx(expected[1], rel=ROUNDING)
-
-
-def test_points_without_weight_change_nothing():
-    d, w = tied_matrix(), np.array([0.4, 0.0, 0.35, 0.25, 0.0])
-    there = w > 0
-    g = similarity("exponential", 0.7)
-    for ties in ("split", "drop"):
-        found = probabilities(from_distances(d, w), g, 3, ties)
-        expected = enumerated(d[np.ix_(there, there)], w[there], g, 3, ties)
-        assert found.generalisation == pytest.approx(expected[0], rel=ROUNDING)
-        assert found.identification == pytest.approx(expected[1], rel=ROUNDING)
-
-
-def test_where_every_set_is_tied_nothing_is_left():
-    where = from_distances(np.zeros((3, 3)))
-    assert np.isnan(probabilities(where, similarity("linear", 1.0), 2, "drop").generalisation)
-    assert probabilities(where, similarity("linear", 1.0), 2).generalisation == pytest.approx(0.5, rel=ROUNDING)
-
-
-@pytest.mark.parametrize("resolution", [100.0, 400.0])
-@pytest.mark.parametrize("shape", ["exponential", "gaussian", "power-law"])
-def test_two_items_on_a_large_hypercube_are_a_double_sum(shape, resolution):
-    where, g = hypercube(1000), similarity(shape, resolution)
-    m, s = where.mass[0], g(where.distance[0])
-    chance = np.maximum.outer(s, s) / np.add.outer(s, s)
-    found = probabilities(where, g)
-    assert found.generalisation == pytest.approx(m @ chance @ m, rel=ROUNDING)
-    assert found.identification == pytest.approx(m @ (1 / (1 + s)), rel=ROUNDING)
-
-
-@pytest.mark.parametrize("shape", ["linear", "exponential"])
-def test_a_million_leaves_of_a_deep_tree(shape):
-    where, g = tree(3, 30), similarity(shape, 12.0)
-    with mpmath.workdps(25):
-        m = [mpmath.mpf(3) ** (k - 30) - (mpmath.mpf(3) ** (k - 31) if k else 0) for k in range(31)]
-        s = [mpmath.mpf(float(value)) for value in g(where.distance[0])]
-
-        def integrand(x):
-            t = mpmath.exp(x)
-            y = [a * mpmath.exp(-t * b) for a, b in zip(m, s, strict=True)]
-            tails = [mpmath.fsum(y[i:]) for i in range(len(y) + 1)]
-            return t * mpmath.fsum(s[i] * (tails[i] ** MANY - tails[i + 1] ** MANY) for i in range(len(y)) if s[i])
-
-        zero = mpmath.fsum(a for a, b in zip(m, s, strict=True) if not b)
-        expected = mpmath.quad(integrand, np.linspace(-42, 9, 12).tolist(), maxdegree=4) + zero**MANY / MANY
-    assert probabilities(where, g, MANY).generalisation == pytest.approx(float(expected), rel=1e-11)
-
-
-def test_the_size_of_the_blocks_does_not_matter(monkeypatch):
-    d = tied_matrix()
-    g = similarity("exponential", 0.7, background=0.01)
-    calls = [
-        lambda: probabilities_from_masses(np.sort(d, axis=1), np.full(d.shape, 0.2), g, (2, 4), "split"),
-        lambda: probabilities_from_masses(np.sort(d, axis=1), np.full(d.shape, 0.2), g, (2, 4), "drop"),
-        lambda: probabilities_from_density(torus(2).probes(())[0][1], g, (2, 4)),
-    ]
-    whole = [call() for call in calls]
-    monkeypatch.setattr(luce, "BLOCK", 1)
-    for before, after in zip(whole, [call() for call in calls], strict=True):
-        np.testing.assert_allclose(after, before, rtol=1e-13)
-
-
-# --- extremes ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [2, 5, MANY])
-@pytest.mark.parametrize("name", [name for name in ALL_SPACES if name != "segment"])
-def test_extreme_resolutions_give_probabilities(name, n):
-    where = ALL_SPACES[name]
-    shapes = ("linear", "exponential", "gaussian", "power-law", power_law(0.01), power_law(50.0), BLOCK_SHAPE)
-    for shape, (resolution, background) in itertools.product(
-        shapes, [(1e-9, 1e-12), (1e-5, 0.3), (1e-2, 1e-12), (10.0, 1e-12), (1e9, 0.3)]
-    ):
-        found = probabilities(where, similarity(shape, resolution * where.reach, background=background), n)
-        assert (1 - 1e-9) / n <= found.generalisation <= 1
-        assert (1 - 1e-9) / n <= found.identification <= 1
-        assert np.isfinite(found.collapse_constant)
-
-
-@pytest.mark.parametrize("name", ["circle", "segment", "torus-2", "sphere-2"])
-def test_a_coarse_similarity_guesses_and_a_fine_linear_one_knows_copies_only(name):
-    where = ALL_SPACES[name]
-    for shape in ("linear", "exponential", "gaussian", "power-law"):
-        coarse = probabilities(where, similarity(shape, 1e9 * where.reach), 7)
-        assert coarse.generalisation == pytest.approx(1 / 7, rel=1e-8)
-        assert coarse.identification == pytest.approx(1 / 7, rel=1e-8)
-    fine = probabilities(where, similarity("linear", 1e-9 * where.reach), 7)
-    assert fine.generalisation == pytest.approx(1 / 7, rel=1e-6)
-    assert fine.identification == pytest.approx(1.0, rel=1e-6)
-
-
-def test_identification_collapses_like_one_over_n_for_every_shape():
-    for name in ("circle", "torus-2", "sphere-2"):
-        where = ALL_SPACES[name]
-        for shape in SHAPES.values():
-            found = probabilities(where, shape.at_resolution(shape.resolution * where.reach), MANY)
-            # The next term is of relative order (second moment over squared mean)/n.
-            assert MANY * found.identification == pytest.approx(found.collapse_constant, rel=1e-4)
-
-
-@pytest.mark.parametrize("shape", ["exponential", "gaussian", lambda x: np.exp(-x), lambda x: np.exp(-x * x)])
-@pytest.mark.parametrize("where", [circle(), sphere(2), segment(), hypercube(20)], ids=lambda where: where.name)
-def test_a_similarity_too_small_for_a_computer_is_refused(where, shape):
-    with pytest.raises(InputError, match="resolution must be coarser than .* Or give a background or a cut"):
-        probabilities(where, similarity(shape, 1e-4 * where.reach))
-    fine = probabilities(where, similarity(shape, 1e-4 * where.reach, background=1e-12))
-    assert 0.5 - ROUNDING <= fine.generalisation <= 1
-
-
-def test_a_similarity_that_falls_too_steeply_is_refused_unless_its_end_is_named():
-    def steep(x):
-        return np.clip(1 - x, 0, None) ** 50
-
-    with pytest.raises(InputError, match="resolution must be coarser"):
-        probabilities(circle(), similarity(steep, 0.2))
-    assert probabilities(circle(), similarity(user_shape(steep, (1.0,)), 0.2)).generalisation > 0.5
-
-
-@pytest.mark.parametrize("n", [2, 30, 1000])
-def test_a_cut_ball_of_vanishing_similarity_still_wins_against_nothing(n):
-    # Beyond 40 resolutions the similarity underflows, but up to the cut it is not nothing.
-    where, g = torus(3), similarity("gaussian", 5e-8, cut=1e-3)
-    b = float(where.ball(np.array(1e-3))[0])
-    # Two items inside are too rare to matter: (n b)² is below 2e-11.
-    expected = n * b + (1 - n * b) / n
-    assert probabilities(where, g, n).generalisation == pytest.approx(expected, abs=2 * (n * b) ** 2 + ROUNDING)
-
-
-@pytest.mark.parametrize("a", [10, 31, 40, 47])
-def test_steep_ends_lose_no_mass(a):
-    g = similarity(user_shape(lambda x: np.clip(1 - x, 0, None) ** a, (1.0,)), 0.1)
-    # Identification is E[1/(1 + v^a)] inside, and without background both inside are as good as a copy.
-    found = probabilities(circle(), g)
-    both = (found.identification - 0.8) / 0.2
-    assert found.generalisation == pytest.approx(0.2**2 * both + 2 * 0.2 * 0.8 + 0.8**2 / 2, abs=1e-11)
-
-
-def test_far_items_that_are_never_the_nearest_may_be_faint():
-    found = probabilities(circle(), similarity("exponential", 1e-4), MANY)
-    cut = probabilities(circle(), similarity("exponential", 1e-4, cut=0.01), MANY)
-    assert found.generalisation == pytest.approx(cut.generalisation, rel=1e-9)
-    assert found.identification == pytest.approx(cut.identification, rel=1e-9)
-
-
-@pytest.mark.parametrize("dimension", [1000, 10**5, 10**6])
-def test_a_sphere_of_very_many_dimensions(dimension):
-    # All other points are nearly orthogonal: angle π/2 with spread 1/√k.
-    found = probabilities(sphere(dimension), similarity("exponential", 1.0))
-    assert found.identification == pytest.approx(1 / (1 + np.exp(-np.pi / 2)), abs=1 / dimension)
-    # Two angles differ by √2/√k times a normal number, whose mean absolute value is √(2/π).
-    tilt = 0.5 + 0.25 * np.sqrt(2 / dimension) * np.sqrt(2 / np.pi)
-    assert found.generalisation == pytest.approx(tilt, abs=1 / dimension)
-
-
-def test_one_item_is_always_right():
-    for where in ALL_SPACES.values():
-        found = probabilities(where, similarity("linear", 0.3 * where.reach), 1)
-        assert found.generalisation == pytest.approx(1.0, abs=ROUNDING)
-        assert found.identification == pytest.approx(1.0, abs=ROUNDING)
