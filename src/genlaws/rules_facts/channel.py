@@ -61,3 +61,9 @@ class Channel(Protocol):
 
     def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
         r"""Return the pull at (τ, V) and the moments at (m, τ, V), where m is the pull times `gain`."""
+
+    def force(self, u: Array, response: Array) -> Array:
+        r"""Return the pull f(u, V) itself, elementwise on arrays that broadcast together."""
+
+    def bends(self, response: Array) -> list[Array]:
+        """Return the margins at which the pull bends, so that quadrature can be cut there."""

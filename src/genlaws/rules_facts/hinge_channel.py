@@ -92,6 +92,15 @@ class HingeChannel:
         linear = self._linear_pull(tau, response, lower, upper)
         return self._moments(m, tau, response, delta, (linear, lower, upper))
 
+    def force(self, u: Array, response: Array) -> Array:
+        """Return the pull f(u, V)."""
+        return np.clip((1.0 - u) / response, 0.0, np.inf if self.hard else 1.0)
+
+    def bends(self, response: Array) -> list[Array]:
+        """Return the edges of the linear branch."""
+        upper = np.ones_like(response)
+        return [upper] if self.hard else [1.0 - response, upper]
+
     def _field_edges(self, tau: Array, response: Array) -> tuple[_FieldEdge, _FieldEdge]:
         c = 1.0 / tau
         upper = _FieldEdge(c, normal_density(c), ndtr(c))

@@ -24,7 +24,7 @@ from genlaws.numerics.gaussian import (
     skew_density,
     skew_density_slope,
 )
-from genlaws.rules_facts.channel import Averages, Moments, Pull
+from genlaws.rules_facts.channel import Averages, Channel, Moments, Pull
 from genlaws.rules_facts.losses import Loss
 
 PANEL_NODES = 16
@@ -85,54 +85,80 @@ class ProximalChannel:
         return (self._pull(tau, response, delta), *self._moments(m, tau, response, delta))
 
     def _pull(self, tau: Array, response: Array, delta: Array) -> Array:
-        def block(tau: Array, response: Array) -> tuple[Array]:
-            row, z, weight = self._panels(tau, response, [])
-            pull = self._force(tau[row, None] * z, response[row, None])
-            return (_sum_by_row(row, weight * normal_density(z) * pull, tau.size),)
-
-        return delta * SQRT_2_OVER_PI * _in_blocks(block, tau, response)[0]
+        return delta * SQRT_2_OVER_PI * mean_force(self, tau, response, self.panel_nodes)
 
     def _moments(self, m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
         def block(m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array]:
             """Return the mean squared force and its mean slope for some of the points."""
             root_q = np.hypot(m, tau)
-            with np.errstate(divide="ignore"):
-                turns = [turn * tau / m for turn in TURNS]
-            row, z, weight = self._panels(root_q, response, turns)
+            row, z, weight = margin_panels(self, m, tau, response, self.panel_nodes)
             a, share = (m / tau)[row, None], delta[row, None]
             normal = normal_density(z)
             density = (1.0 - share) * normal + share * skew_density(z, a)
             density_slope = share * skew_density_slope(z, a) - (1.0 - share) * z * normal
-            pull = self._force(root_q[row, None] * z, response[row, None])
-            at_zero = self._force(np.zeros_like(response), response)
-            square = _sum_by_row(row, weight * density * pull**2, tau.size)
-            slope = _sum_by_row(row, weight * density_slope * (pull - at_zero[row, None]), tau.size) / root_q
+            pull = self.force(root_q[row, None] * z, response[row, None])
+            at_zero = self.force(np.zeros_like(response), response)
+            square = sum_by_row(row, weight * density * pull**2, tau.size)
+            slope = sum_by_row(row, weight * density_slope * (pull - at_zero[row, None]), tau.size) / root_q
             return square, slope
 
-        square, slope = _in_blocks(block, m, tau, response, delta)
+        square, slope = in_blocks(block, m, tau, response, delta)
         return square, slope
 
-    def _force(self, u: Array, response: Array) -> Array:
+    def force(self, u: Array, response: Array) -> Array:
+        r"""Return the pull :math:`f = (\mathrm{prox} - u)/V` at the margin u."""
         return (self.loss.proximal(u, response) - u) / response
 
-    def _panels(self, scale: Array, response: Array, turns: list[Array]) -> tuple[Whole, Array, Array]:
-        """Return the row each panel belongs to, and its nodes (in standard deviations) and weights; none is empty."""
-        bends = [bend / scale for bend in self.loss.breakpoints(response)] if self.loss.breakpoints else []
-        fixed = np.broadcast_to(np.array(EDGES), (scale.size, len(EDGES)))
-        extra = [np.clip(np.nan_to_num(edge), EDGES[0], EDGES[-1])[:, None] for edge in (*turns, *bends)]
-        edges = np.sort(np.concatenate([fixed, *extra], axis=1), axis=1)
-        row, panel = np.nonzero(np.diff(edges, axis=1) > 0.0)
-        start, stop = edges[row, panel], edges[row, panel + 1]
-        nodes, weights = gauss_legendre(self.panel_nodes)
-        length = (stop - start)[:, None]
-        return row.astype(np.int64), start[:, None] + length * nodes, length * weights
+    def bends(self, response: Array) -> list[Array]:
+        """Return the margins at which the pull bends."""
+        return self.loss.breakpoints(response) if self.loss.breakpoints else []
 
 
-def _sum_by_row(row: Whole, values: Array, count: int) -> Array:
+def mean_force(channel: Channel, tau: Array, response: Array, panel_nodes: int = PANEL_NODES) -> Array:
+    r"""Return :math:`E_{\omega\sim N(0,\tau^2)} f` by quadrature, for any channel."""
+
+    def block(tau: Array, response: Array) -> tuple[Array]:
+        row, z, weight = _panels([bend / tau for bend in channel.bends(response)], tau.size, panel_nodes)
+        pull = channel.force(tau[row, None] * z, response[row, None])
+        return (sum_by_row(row, weight * normal_density(z) * pull, tau.size),)
+
+    return in_blocks(block, tau, response)[0]
+
+
+def margin_panels(
+    channel: Channel, m: Array, tau: Array, response: Array, panel_nodes: int = PANEL_NODES
+) -> tuple[Whole, Array, Array]:
+    """Return rows, nodes and weights (see :func:`_panels`) for averages over the margins."""
+    root_q = np.hypot(m, tau)
+    with np.errstate(divide="ignore"):
+        turns = [turn * tau / m for turn in TURNS]
+    return _panels([*turns, *(bend / root_q for bend in channel.bends(response))], tau.size, panel_nodes)
+
+
+def _panels(edges: list[Array], count: int, panel_nodes: int) -> tuple[Whole, Array, Array]:
+    """Cut each row at the fixed edges and at its own, all in standard deviations.
+
+    Returns
+    -------
+    row, nodes, weights
+        The row each panel belongs to, its nodes in standard deviations, and their weights; no panel is empty.
+    """
+    fixed = np.broadcast_to(np.array(EDGES), (count, len(EDGES)))
+    extra = [np.clip(np.nan_to_num(edge), EDGES[0], EDGES[-1])[:, None] for edge in edges]
+    cuts = np.sort(np.concatenate([fixed, *extra], axis=1), axis=1)
+    row, panel = np.nonzero(np.diff(cuts, axis=1) > 0.0)
+    start, stop = cuts[row, panel], cuts[row, panel + 1]
+    nodes, weights = gauss_legendre(panel_nodes)
+    length = (stop - start)[:, None]
+    return row.astype(np.int64), start[:, None] + length * nodes, length * weights
+
+
+def sum_by_row(row: Whole, values: Array, count: int) -> Array:
+    """Return the sum over the panels and nodes of each row."""
     return np.asarray(np.bincount(row, weights=values.sum(axis=1), minlength=count), dtype=np.float64)
 
 
-def _in_blocks(function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
+def in_blocks(function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
     """Apply `function` to blocks of rows and join the results, to bound the memory of the nodes."""
     size = arrays[0].size
     parts = [function(*(array[i : i + BLOCK] for array in arrays)) for i in range(0, size, BLOCK)]

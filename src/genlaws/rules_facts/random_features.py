@@ -69,7 +69,7 @@ def learner_side(learner: Learner, rigidity: Array) -> LearnerSide:
     r"""Return V, D, A and B at the rigidity :math:`K = \ell + \hat V\,[1 + \gamma(1 + R)]`."""
     if not learner.inverse_width.any():
         return _kernel_side(learner, rigidity)
-    return _feature_side(learner, np.maximum(rigidity - learner.ridge, 0.0) / learner.weight)
+    return _feature_side(learner, stiffness(learner, rigidity))
 
 
 def learner_side_slope(learner: Learner, rigidity: Array) -> LearnerSide:
@@ -77,10 +77,21 @@ def learner_side_slope(learner: Learner, rigidity: Array) -> LearnerSide:
     if not learner.inverse_width.any():
         D = 1.0 / rigidity
         return LearnerSide(-D, -D, np.zeros_like(D), -2.0 * D * D)
-    stiffness = np.maximum(rigidity - learner.ridge, 0.0) / learner.weight
     step = COMPLEX_STEP * rigidity / learner.weight
-    shifted = _feature_side(learner, stiffness + 1j * step)
+    shifted = _feature_side(learner, stiffness(learner, rigidity) + 1j * step)
     return LearnerSide(*(np.imag(part) / COMPLEX_STEP for part in shifted))
+
+
+def inverse_nonlinear_gain(learner: Learner, rigidity: Array) -> Array:
+    r"""Return 1/G at the rigidity K. Since :math:`1/D = \hat V + 1/G`, it is the ridge itself for a kernel."""
+    if not learner.inverse_width.any():
+        return learner.ridge
+    return _spectrum(learner, stiffness(learner, rigidity))[3]
+
+
+def stiffness(learner: Learner, rigidity: Array) -> Array:
+    r"""Return :math:`\hat V = (K - \ell)/c`."""
+    return np.maximum(rigidity - learner.ridge, 0.0) / learner.weight
 
 
 def _kernel_side(learner: Learner, rigidity: Array) -> LearnerSide:
@@ -90,26 +101,28 @@ def _kernel_side(learner: Learner, rigidity: Array) -> LearnerSide:
     return LearnerSide(D + beyond_rule, D, np.zeros_like(D), D * D)
 
 
-def _feature_side(learner: Learner, stiffness: Array) -> LearnerSide:
-    ell, R, gamma = learner
-    Z = ell + gamma * R * stiffness
-    # A linear model without ridge does not feel a width beyond its rank.
-    gamma = np.where((Z == 0.0) & (gamma <= 1.0), 0.0, gamma)
-    S = np.sqrt((stiffness * (1.0 - np.sqrt(gamma)) ** 2 + Z) * (stiffness * (1.0 + np.sqrt(gamma)) ** 2 + Z))
-    D = 2.0 / (stiffness * (1.0 + gamma) + Z + S)
-    inverse_G = _inverse_nonlinear_gain(stiffness, gamma, Z, S)
+def _feature_side(learner: Learner, V_hat: Array) -> LearnerSide:
+    R = learner.nonlinear_share
+    gamma, Z, S, inverse_G = _spectrum(learner, V_hat)
+    D = 2.0 / (V_hat * (1.0 + gamma) + Z + S)
     R_G = R / np.where(R > 0.0, inverse_G, 1.0)
     A = gamma * D / S * ((D * inverse_G) ** 2 + R)
-    B = D * (stiffness * (1.0 - gamma) ** 2 + 2.0 * Z * (1.0 + gamma)) / (S + Z)
+    B = D * (V_hat * (1.0 - gamma) ** 2 + 2.0 * Z * (1.0 + gamma)) / (S + Z)
     B = (B + 2.0 * gamma * R * D + gamma * R_G**2 / D) / S
     return LearnerSide(D + R_G, D, A, B)
 
 
-def _inverse_nonlinear_gain(stiffness: Array, gamma: Array, Z: Array, S: Array) -> Array:
-    r"""Return 1/G in whichever of its two equal forms adds terms of one sign.
+def _spectrum(learner: Learner, V_hat: Array) -> tuple[Array, Array, Array, Array]:
+    r"""Return γ, Z, S and 1/G, the last in whichever of its two equal forms adds terms of one sign.
 
     They are conjugates: :math:`[S + Z - \hat V(1-\gamma)]\,[S - Z + \hat V(1-\gamma)] = 4 Z \hat V`.
     """
-    offset = stiffness * (gamma - 1.0) + Z
+    ell, R, gamma = learner
+    Z = ell + gamma * R * V_hat
+    # A linear model without ridge does not feel a width beyond its rank.
+    gamma = np.where((Z == 0.0) & (gamma <= 1.0), 0.0, gamma)
+    S = np.sqrt((V_hat * (1.0 - np.sqrt(gamma)) ** 2 + Z) * (V_hat * (1.0 + np.sqrt(gamma)) ** 2 + Z))
+    offset = V_hat * (gamma - 1.0) + Z
     direct = np.real(offset) >= 0.0
-    return np.where(direct, 0.5 * (offset + S), 2.0 * Z * stiffness / np.where(direct, 1.0, S - offset))
+    inverse_G = np.where(direct, 0.5 * (offset + S), 2.0 * Z * V_hat / np.where(direct, 1.0, S - offset))
+    return gamma, Z, S, inverse_G

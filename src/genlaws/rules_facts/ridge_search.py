@@ -16,12 +16,14 @@ import numpy as np
 from genlaws.numerics.arguments import Array, Whole
 from genlaws.numerics.elementwise import find_minima
 from genlaws.rules_facts.losses import Loss
-from genlaws.rules_facts.point_solver import solve_points
+from genlaws.rules_facts.point_solver import Points, solve_points
 from genlaws.rules_facts.random_features import Learner
 from genlaws.rules_facts.state_equations import Task
 
-# The coarse grid runs from STRONGEST·(1 + R)(1 + α) down to WEAKEST·min(1, R).
+# The coarse grid runs from STRONGEST·(1 + R)(1 + α) down to WEAKEST·min(1, R). Without facts the best ridge of a margin
+# loss falls like 1/α²: beyond MANY_SAMPLES the grid goes down with it.
 STRONGEST, WEAKEST, COARSE_POINTS = 1e3, 1e-6, 30
+MANY_SAMPLES = 1e3
 # The fine grid, in units of the spread of the margins around V = 1.
 FINE_STEPS = np.linspace(-5.0, 5.0, 20)
 WIDEST_FINE_STEP = 1.0
@@ -65,7 +67,7 @@ def _search(loss: Loss, task: Task, learner: Learner) -> Array:
     best, best_error = _refine(loss, task, learner, table)
     for end in (np.inf,) if loss.limit == "unknown" else (np.inf, 0.0):
         at_end = learner._replace(ridge=np.full_like(best, end))
-        error = solve_points(loss, task, at_end).generalisation_error
+        error = _error(task, solve_points(loss, task, at_end))
         # Fitting every label costs nothing, so at equal error λ = 0 is preferred.
         better = (error <= best_error) if end == 0.0 else (error < best_error)
         best, best_error = np.where(better, end, best), np.where(better, error, best_error)
@@ -77,6 +79,7 @@ def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:
     share = learner.nonlinear_share
     high = np.log(STRONGEST * (1.0 + share) * (1.0 + task.sample_ratio))
     low = np.log(WEAKEST * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
+    low -= 2.0 * np.log(np.maximum(task.sample_ratio / MANY_SAMPLES, 1.0))
     rows: list[Table] = []
     for log_ridge in np.linspace(high, low, COARSE_POINTS):
         rows.append(_row(loss, task, learner, log_ridge, _extrapolated(rows)))
@@ -108,7 +111,12 @@ def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> T
 def _row(loss: Loss, task: Task, learner: Learner, log_ridge: Array, guess: tuple[Array, Array] | None) -> Table:
     points = solve_points(loss, task, learner._replace(ridge=np.exp(log_ridge)), guess)
     self_overlap = points.m**2 + points.tau**2
-    return Table(log_ridge, points.generalisation_error, points.tau, points.rigidity, points.response, self_overlap)
+    return Table(log_ridge, _error(task, points), points.tau, points.rigidity, points.response, self_overlap)
+
+
+def _error(task: Task, points: Points) -> Array:
+    """Return the generalisation error, in units that keep it above rounding when many samples make it tiny."""
+    return points.generalisation_error * np.maximum(task.sample_ratio / MANY_SAMPLES, 1.0)
 
 
 def _extrapolated(rows: list[Table]) -> tuple[Array, Array] | None:
@@ -155,6 +163,7 @@ def _refine_at(
 
     def error(log_ridge: Array, index: Whole) -> Array:
         here = learner.take(index)._replace(ridge=np.exp(log_ridge))
-        return solve_points(loss, task.take(index), here, (start[0][index], start[1][index])).generalisation_error
+        some = task.take(index)
+        return _error(some, solve_points(loss, some, here, (start[0][index], start[1][index])))
 
     return find_minima(error, (bracket[0], bracket[1], bracket[2]))

@@ -9,7 +9,9 @@ V, D, A, B; from (τ, V) the channel gives :math:`\hat m`, hence :math:`m = D\ha
           F_2 = \log(\ell + c\hat V) - \log K = 0 .
 
 Both are logarithms, so :math:`\max(|F_1|, |F_2|)` is the undamped relative residual: how much the unknowns
-would change if the equations were applied once more.
+would change if the equations were applied once more. Where the terms of :math:`F_2` nearly cancel, a small residual
+proves nothing; such points are solved again in the form of :mod:`genlaws.rules_facts.balanced_equations`, and its
+residual is reported.
 """
 
 from __future__ import annotations
@@ -19,10 +21,16 @@ from typing import NamedTuple
 import numpy as np
 
 from genlaws.numerics.arguments import Array, Mask, Whole
-from genlaws.numerics.root_finding import TwoEquations, solve_two_equations
+from genlaws.numerics.root_finding import ACCEPTABLE, Root, TwoEquations, solve_two_equations
+from genlaws.rules_facts.balanced_equations import balanced_residual, remaining_share
 from genlaws.rules_facts.channel import Channel
 from genlaws.rules_facts.proximal_channel import ProximalChannel
 from genlaws.rules_facts.random_features import Learner, learner_side, learner_side_slope
+
+# The usual equations are trusted if their residual, counted as at least ROUNDING, is this small compared with
+# the terms that do not cancel.
+TRUSTED = 1e-8
+ROUNDING = 1e-15
 
 
 class Task(NamedTuple):
@@ -63,7 +71,30 @@ def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: A
     def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
         return state_residual(channel, task.take(index), learner.take(index), x, y)
 
-    root = solve_two_equations(equations, np.log(tau), np.log(rigidity))
+    found = _state(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
+    with np.errstate(all="ignore"):
+        remaining = remaining_share(learner, found.m, found.tau, found.rigidity)
+        doubtful = ~(np.maximum(found.residual, ROUNDING) <= TRUSTED * remaining)
+    for start in (found.tau.copy(), found.rigidity.copy()), (tau, rigidity):
+        if not doubtful.any():
+            break
+        again = _solve_balanced(channel, task.take(doubtful), learner.take(doubtful), *(x[doubtful] for x in start))
+        for old, new in zip(found, again, strict=True):
+            old[doubtful] = new
+        doubtful &= ~(found.residual <= ACCEPTABLE)
+    return found
+
+
+def _solve_balanced(channel: Channel, task: Task, learner: Learner, tau: Array, rigidity: Array) -> StateSolution:
+    """Solve the balanced equations, which keep their digits where the usual ones nearly coincide."""
+
+    def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
+        return balanced_residual(channel, task.take(index), learner.take(index), x, y)
+
+    return _state(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
+
+
+def _state(channel: Channel, task: Task, learner: Learner, root: Root) -> StateSolution:
     tau, rigidity = np.exp(root.x), np.exp(root.y)
     side = learner_side(learner, rigidity)
     m = side.rule_gain * task.sample_ratio * channel.pull(tau, side.response, task.rule_share).value
