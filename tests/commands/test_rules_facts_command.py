@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -126,6 +127,47 @@ def test_kernel(genlaws):
     found = genlaws("rules-facts", "kernel", "--kernel-angle", "0.7", "--family", "gaussian", "--json").json
     again = genlaws("rules-facts", "kernel", "--kernel", f"gaussian:{found['parameter']!r}", "--json").json
     assert again["kernel_angle"] == pytest.approx(0.7, rel=1e-12)
+
+
+KERNELS = {
+    "default": (),
+    "linear": ("--kernel", "linear"),
+    "relu": ("--kernel", "relu"),
+    "angles": ("--kernel-angle", "0.3,0.7"),
+    "sizes": ("--mu-1", "0.5,0.6", "--mu-star", "0.4"),
+}
+SHARES = ("0.2", "0,0.3")
+WIDTHS = ((), ("--width-ratio", "3"))
+# Every command, with one number and with several, on linear and on other kernels.
+COMMANDS = [
+    *(
+        ("solve", "--sample-ratio", "2", "--fact-fraction", share, "--regularisation", ridge, *kernel)
+        for share, ridge, kernel in itertools.product(SHARES, ("0.1", "0,inf"), KERNELS.values())
+    ),
+    *(("bayes", "--sample-ratio", ratio, "--fact-fraction", share) for ratio in ("2", "1,2") for share in SHARES),
+    *(
+        ("threshold", "--fact-fraction", share, *kernel, *width)
+        for share, kernel, width in itertools.product(SHARES, KERNELS.values(), WIDTHS)
+    ),
+    *(
+        ("kernel", *kernel, *family)
+        for kernel, family in itertools.product(list(KERNELS.values())[1:], ((), ("--family", "quadratic")))
+    ),
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_every_answer_is_written_as_it_is_printed(genlaws, tmp_path: Path, arguments):
+    printed = genlaws("rules-facts", *arguments, "--json", "--out", tmp_path)
+    assert printed.code == 0, printed.err
+    assert json.loads((tmp_path / f"{arguments[0]}.json").read_text()) == printed.json
+    table = pd.read_csv(tmp_path / f"{arguments[0]}.csv")
+    assert list(table) == list(printed.json)
+    for name, value in printed.json.items():
+        rows = value if isinstance(value, list) else [value] * len(table)
+        # A number that is not finite is null in JSON; the table spells it out.
+        found = [None if one in (math.inf, -math.inf) else one for one in table[name].tolist()]
+        assert found == rows, name
 
 
 def test_seed_is_recorded_and_changes_nothing_random(genlaws):

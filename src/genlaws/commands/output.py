@@ -72,12 +72,16 @@ def write_folder(folder: Path, command: str, answer: Mapping[str, Any], document
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{command}.json").write_text(document + "\n", encoding="utf-8")
-    columns = {
-        key: value if hasattr(value, "tolist") or isinstance(value, list) else [value] for key, value in answer.items()
-    }
+    columns = {key: _column(value) for key, value in answer.items()}
     length = max(len(column) for column in columns.values())
-    rows = {key: list(column) * length if len(column) == 1 else list(column) for key, column in columns.items()}
+    rows = {key: column * length if len(column) == 1 else column for key, column in columns.items()}
     pd.DataFrame(rows).to_csv(folder / f"{command}.csv", index=False)
+
+
+def _column(value: Any) -> list[Any]:
+    """Return a value as the rows of a table column; one number, Python's or numpy's of any kind, is one row."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return plain if isinstance(plain, list) else [plain]
 
 
 def aligned(rows: Mapping[str, str]) -> str:
