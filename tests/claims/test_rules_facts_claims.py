@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from genlaws import rules_facts as raf
@@ -204,3 +205,34 @@ def test_the_numbers_of_two_layer_networks_are_those_measured():
     rows = [row for row in rows if all(row[name] == value for name, value in kind.items())]
     measured = [tuple(float(row[name]) for name in columns) for row in rows if float(row["sample_ratio"]) >= 8.0]
     assert tuple(measured) == data.SLOW_READOUT
+
+
+RECIPES = {  # of the study, by the factor of the first layer and the weight decay
+    ("300", "0.03"): "slow readout, decay",
+    ("100", "0.03"): "fast features, decay",
+    ("100", "0"): "fast features",
+    ("10", "0"): "features ten times",
+    ("1", "0"): "equal rates",
+}
+LAST_DIGIT = 5.1e-5  # half of the last digit the page shows, and a rounding
+
+
+def test_the_page_on_two_layer_networks_shows_the_kept_table():
+    page = (ROOT / "docs" / "two_layer.md").read_text(encoding="utf-8")
+    kept = pd.read_csv(ROOT / "studies" / "results" / "two_layer_h200.csv")
+    kept = kept[(kept["run"] == "study") & (kept["dimension"] == 100) & (kept["sample_ratio"] >= 8.0)]
+    kept = kept.set_index(["activation", "loss", "width_ratio", "recipe"]).sort_index()
+    shown = page.partition("at the end of training:")[2].partition("*The kernel*")[0].strip().splitlines()[2:]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in shown]
+    for network, factor, decay, per_dimension, facts, error, exponent in rows:
+        runs = kept.loc[(*network.split(", "), float(per_dimension), RECIPES[factor, decay])]
+        alpha, rule, half = (runs[name] for name in ("sample_ratio", "final_rule_error", "final_half_interval"))
+        assert [float(one) for one in error.split(" ± ")] == pytest.approx(
+            [rule.iloc[-1], half.iloc[-1]], abs=LAST_DIGIT
+        )
+        assert float(facts) == pytest.approx(runs["final_fact_error"].iloc[-1], abs=LAST_DIGIT)
+        if "±" in exponent:
+            assert exponent == str(raf.fit_decay(alpha, rule, standard_error=half / data.STUDENT_7).exponent)
+    # What decay does can be read only where networks with and without it are shown at the same width.
+    widths = [{row[3] for row in rows if row[:3] == ["tanh, logistic", "100", decay]} for decay in ("0", "0.03")]
+    assert widths[0] & widths[1] == {"0.5", "2", "4", "8"}

@@ -20,7 +20,7 @@ IMAGES = "cifar10_cat_dog_automobile.npz"
 CAT, DOG, AUTOMOBILE = 3, 5, 1
 DIGITS = (3, 8)
 STUDENT_7 = 2.3646  # half a 95 % interval of eight networks, in standard errors
-# Two-layer networks at d = 100, ε = 0.2, eight seeds, from benchmarks/results/two_layer_h200.csv: samples per
+# Two-layer networks at d = 100, ε = 0.2, eight seeds, from studies/results/two_layer_h200.csv: samples per
 # dimension; rule error in the end, half its interval, fact error; rule error at the best time, half, fact error.
 SLOW_READOUT = (
     (8.0, 0.12774, 0.00612, 0.0, 0.10751, 0.00849, 0.24317),
