@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
+from genlaws.commands.rules_facts_advise import summary
 from genlaws.commands.rules_facts_advise_words import explain
+from genlaws.figures.rules_facts_advice import advice_table, draw_advice
 from genlaws.numerics.intervals import Estimate
-from genlaws.rules_facts import advise, draw_labelled, load_labelled
+from genlaws.rules_facts import advise, draw_gaussian, draw_labelled, load_labelled
 
 TASK = ("--rule-classes", "3", "8", "--fact-fraction", "0.2", "--sample-count", "100")
 CHOICES = ("theory_memory", "theory_rule", "found_memory", "found_rule")
@@ -34,7 +37,7 @@ def drawn():
 def test_json_is_the_advice_of_the_library(genlaws, drawn):
     answer = ask(genlaws, "digits", *TASK, "--seed", "4")
     expected = advise(drawn.inputs, drawn.labels, is_fact=drawn.is_fact, seed=4)
-    arrays = ("parameter", "kernel_angle", "mu_1", "mu_star", "predicted_at_zero", "predicted_at_best")
+    arrays = ("parameter", "kernel_angle", "mu_1", "mu_star")
     grids = (
         "regularisation",
         "generalisation_error",
@@ -52,11 +55,14 @@ def test_json_is_the_advice_of_the_library(genlaws, drawn):
             found.generalisation_error.low,
             found.generalisation_error.high,
         ]
+        nested = found.nested_generalisation_error
+        assert choice["nested_generalisation_error_interval"] == [nested.low, nested.high]
+        assert choice["nested_generalisation_error_clipped"] is False
     price = expected.price_of_memory
     assert (answer["price_of_memory"], *answer["price_of_memory_interval"]) == (price.value, price.low, price.high)
     assert answer["data"] == "digits, class 3 against class 8"
     assert (answer["sample_count"], answer["dimension"], answer["seed"]) == (100, 64, 4)
-    assert (answer["rule_count"], answer["memory_count"]) == (80, 20)
+    assert (answer["rule_count"], answer["memory_count"], answer["memory_samples"]) == (80, 20, "facts")
     assert answer["sample_ratio"] == 100 / 64
     assert answer["fact_fraction"] == 0.2
     assert answer["fact_fraction_interval"] == [None, None]
@@ -66,43 +72,129 @@ def test_json_is_the_advice_of_the_library(genlaws, drawn):
     )
 
 
-def test_the_text_answers_first(genlaws):
-    answer = genlaws("rules-facts", "advise", *TASK)
+def test_the_text_answers_first(genlaws, drawn):
+    answer = genlaws("rules-facts", "advise", *TASK, "--seed", "4")
     assert answer.code == 0
     assert "kernels" in answer.err
     lines = answer.out.splitlines()
-    assert lines[0].startswith("To remember every label, take gaussian:")
-    assert lines[1].startswith("For the rule alone, take gaussian:")
+    found = advise(drawn.inputs, drawn.labels, is_fact=drawn.is_fact, seed=4)
+    memory, rule = found.found_memory, found.found_rule
+    assert lines[0].startswith(f"To remember, take gaussian:{memory.parameter:.4g} with λ")
+    assert lines[0].endswith(f"memory error {memory.memorisation_error:.3f} on 20 facts.")
+    assert lines[1].startswith(f"For the rule alone, take gaussian:{rule.parameter:.4g} with λ")
+    assert f"rule error {rule.rule_error_text}, memory error" in lines[1]
     assert lines[2].startswith("Memory costs ")
     assert "than chance explains" in lines[2]
-    head = lines.index("") + 1
+    head = next(place for place, line in enumerate(lines) if line.startswith("choice"))
     assert lines[head].split()[:4] == ["choice", "kernel", "λ", "angle"]
     table = lines[head : head + 5]
     # Columns are aligned: that of the angle begins in the same place in every row.
     place = table[0].index("angle")
     assert all(row[place - 2 : place].isspace() and row[place].isdigit() for row in table[1:])
     assert [row.split("  ")[0] for row in table[1:]] == [
-        "theory, for memory",
-        "theory, for the rule",
         "best found, for memory",
         "best found, for the rule",
+        "theory, for memory",
+        "theory, for the rule",
     ]
     text = answer.out
     assert "samples n                100; rule error from 80, memory error from 20 facts" in text
     assert "share of facts ε         0.2 (the facts are known)" in text
     assert "for Gaussian inputs and a linear rule" in text
-    assert "optimistic" in text
+    assert "took no part in the choice" in text
 
 
-def test_the_text_says_where_the_theory_does_worse(drawn):
-    advice = advise(drawn.inputs, drawn.labels, is_fact=drawn.is_fact, parameters=[0.5])
-    equal, worse = Estimate(0.0, -0.1, 0.1), Estimate(0.07, 0.03, 0.11)
-    assert "rather take" not in explain(replace(advice, price_of_theory=equal, price_of_memory=equal))
-    text = explain(replace(advice, price_of_theory=worse, price_of_memory=worse))
-    assert "worse than what cross-validation chooses, by 0.070 ± 0.040: rather take gaussian:" in text
-    assert "Memory costs 0.070 ± 0.040 of rule error, more than chance explains." in text
-    gained = Estimate(-0.07, -0.11, -0.03)
-    assert "remembering helps" in explain(replace(advice, price_of_memory=gained))
+@pytest.fixture(scope="module")
+def gaussian():
+    """Return advice on data that the theory is about, and that it describes."""
+    draw = draw_gaussian(100, 3.0, 0.2, test_count=1, seed=0)
+    return advise(draw.inputs, draw.labels, is_fact=draw.is_fact, parameters=[0.5])
+
+
+def test_the_text_says_whether_the_theory_describes_the_data(gaussian):
+    assert gaussian.theory_misfits == ()
+    text = explain(gaussian)
+    assert "agrees with these data at its own choices" in text
+    assert "theory: rule  memory" in text
+    worse = Estimate(0.07, 0.03, 0.11)
+    for name, what in (("price_of_theory", "the rule"), ("price_of_theory_memory", "memory")):
+        text = explain(replace(gaussian, **{name: worse}))
+        assert "does not describe these data, so its errors are not shown" in text
+        assert f"- its choice for {what} breaks the rule more often than cross-validation's, by 0.070 ± 0.040" in text
+        assert "theory: rule" not in text
+    far = replace(gaussian.theory_memory, nested_generalisation_error=Estimate(0.4, 0.35, 0.45))
+    text = explain(replace(gaussian, theory_memory=far))
+    predicted = f"{far.predicted_generalisation_error:.3f}"
+    assert f"- at its choice for memory it predicts a rule error of {predicted}, measured 0.400 ± 0.050" in text
+    assert text.count(predicted) == 1
+
+
+def test_no_prediction_is_shown_for_a_choice_where_it_lies_outside(gaussian):
+    far = replace(gaussian.found_rule, nested_generalisation_error=Estimate(0.4, 0.35, 0.45))
+    advice = replace(gaussian, found_rule=far)
+    row = next(line for line in explain(advice).splitlines() if line.startswith("best found, for the rule"))
+    assert row.split()[-2:] == ["outside", "outside"]
+    assert "At another choice its errors lie outside the measured intervals" in explain(advice)
+    assert "At another choice" not in explain(gaussian)
+    answer = summary(advice)
+    assert answer["found_rule"]["predicted_generalisation_error"] is None
+    assert answer["theory_rule"]["predicted_generalisation_error"] == advice.theory_rule.predicted_generalisation_error
+
+
+def test_the_price_of_memory_in_words(gaussian):
+    words = {
+        "no more than chance explains": Estimate(0.0, -0.1, 0.1),
+        "more than chance explains": Estimate(0.07, 0.03, 0.11),
+        "less than nothing, so that remembering helps": Estimate(-0.07, -0.11, -0.03),
+    }
+    for meaning, price in words.items():
+        assert f"of rule error, {meaning}." in explain(replace(gaussian, price_of_memory=price))
+
+
+def with_coin_flips(data, classes, share=0.2, seed=0):
+    """Return two classes as they are stored, with a share of the labels replaced by coin flips."""
+    rng, kept = np.random.default_rng(seed), np.isin(data.target, classes)
+    inputs, labels = data.data[kept], data.target[kept]
+    return inputs, np.where(rng.random(len(labels)) < share, rng.choice(classes, len(labels)), labels)
+
+
+def test_where_the_theory_fails_the_answer_is_that_of_cross_validation(genlaws, tmp_path: Path):
+    inputs, labels = with_coin_flips(load_breast_cancer(), (0, 1))
+    np.savez(tmp_path / "tumors.npz", X=inputs, y=labels)
+    arguments = (tmp_path / "tumors.npz", "--rule-classes", "0", "1", "--sample-count", "250")
+    answer = ask(genlaws, *arguments)
+    found, theory = answer["found_rule"], answer["theory_rule"]
+    assert found["nested_generalisation_error"] < theory["nested_generalisation_error"] - 0.1
+    assert answer["theory_fits"] is False
+    assert any("its choice for the rule breaks the rule more often" in one for one in answer["theory_misfits"])
+    assert answer["predicted_at_zero"] is answer["predicted_at_best"] is None
+    for name in CHOICES:
+        assert answer[name]["predicted_generalisation_error"] is answer[name]["predicted_memorisation_error"] is None
+    text = genlaws("rules-facts", "advise", *arguments).out
+    assert f"For the rule alone, take gaussian:{found['parameter']:.4g} with λ = " in text
+    assert "does not describe these data" in text
+    assert "theory: rule" not in text
+    assert answer["memory_samples"] == "contradicted"
+    counted = f"{answer['memory_count']} labels that left-out predictions contradict"
+    assert f"on {counted}." in text.splitlines()[0]
+    assert f"memory error from {counted}" in text
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.1, "] (clipped at 0)"), (0.5, "rule error 0 (clipped at 0, with its whole interval)")]
+)
+def test_a_clipped_error_is_called_so(drawn, share, words):
+    rule = ~drawn.is_fact
+    advice = advise(drawn.inputs[rule], drawn.labels[rule], fact_fraction=share, parameters=[0.5])
+    assert advice.found_rule.nested_generalisation_error.value == 0.0
+    assert words in explain(advice)
+    assert "comes out below zero\nand is set to 0" in explain(advice)
+    assert summary(advice)["found_rule"]["nested_generalisation_error_clipped"] is True
+    assert (advice.generalisation_error[advice.generalisation_clipped] == 0.0).all()
+    assert np.array(summary(advice)["generalisation_clipped"]).any()
+    # The share was given, not which labels are facts.
+    assert summary(advice)["memory_samples"] == "contradicted"
+    assert "that left-out predictions contradict" in explain(advice)
 
 
 def test_without_facts_of_its_own_their_share_is_estimated(genlaws):
@@ -151,8 +243,8 @@ def test_out_writes_answer_table_and_picture(genlaws, tmp_path: Path):
     ]
     assert json.loads((folder / "advise.json").read_text(encoding="utf-8")) == answer
     table = pd.read_csv(folder / "advise.csv")
-    kinds = {f"{kind}_{which}" for kind in ("measured", "theory") for which in ("zero", "best", "path")}
-    assert set(table["series"]) == kinds | set(CHOICES)
+    # Digits are not Gaussian, and the theory that does not describe them is not drawn.
+    assert set(table["series"]) == {"measured_zero", "measured_best", "measured_path", *CHOICES}
     measured = table[table["series"] == "measured_zero"]
     assert measured["parameter"].to_numpy() == pytest.approx(answer["parameter"])
     assert measured["generalisation_error"].to_numpy() == pytest.approx(
@@ -160,18 +252,30 @@ def test_out_writes_answer_table_and_picture(genlaws, tmp_path: Path):
     )
     best = table[table["series"] == "measured_best"]
     assert (best["generalisation_error"].to_numpy() <= measured["generalisation_error"].to_numpy()).all()
-    theory = table[table["series"] == "theory_zero"]
-    at = np.interp(np.log(answer["parameter"]), np.log(theory["parameter"]), theory["generalisation_error"])
-    assert at == pytest.approx(answer["predicted_at_zero"], abs=1e-3)
     paths = table[table["series"] == "measured_path"]
     chosen = {answer[name]["parameter"] for name in CHOICES}
-    assert set(paths["parameter"]) == chosen == set(table.loc[table["series"] == "theory_path", "parameter"])
+    assert set(paths["parameter"]) == chosen
     assert (paths["memorisation_low"] <= paths["memorisation_error"]).all()
-    assert "for Gaussian inputs and a linear rule" in (folder / "advise.txt").read_text(encoding="utf-8")
+    caption = (folder / "advise.txt").read_text(encoding="utf-8")
+    assert "The memorisation error is that on 20 facts." in caption
+    assert f"is not drawn: it does not describe these data, because {answer['theory_misfits'][0]}" in caption
     assert (folder / "advise.pdf").read_bytes().startswith(b"%PDF-")
     assert (folder / "advise.png").stat().st_size > 5000
     again = genlaws("rules-facts", "advise", *TASK, "--out", folder)
     assert f"Written to {folder / 'advise.png'}" in again.out
+
+
+def test_the_theory_is_drawn_where_it_describes_the_data(gaussian):
+    table = advice_table(gaussian)
+    theory = table[table["series"] == "theory_zero"]
+    at = np.interp(np.log(gaussian.parameter), np.log(theory["parameter"]), theory["generalisation_error"])
+    assert at == pytest.approx(gaussian.predicted_at_zero, abs=1e-3)
+    chosen = {getattr(gaussian, name).parameter for name in CHOICES}
+    assert set(table.loc[table["series"] == "theory_path", "parameter"]) == chosen
+    # Contradicted labels are not facts, so no theory of facts stands beside their memory.
+    hidden = advice_table(replace(gaussian, memory_samples="contradicted"))
+    assert set(table["series"]) - set(hidden["series"]) == {"theory_path"}
+    assert draw_advice(hidden, "title", "gaussian", "contradicted").axes[1].get_ylabel().endswith("contradicted labels")
 
 
 @pytest.fixture

@@ -4,8 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.svm import SVC
 
 from genlaws.numerics.errors import InputError
+from genlaws.numerics.intervals import Estimate
 from genlaws.rules_facts import (
     Advice,
     Kernel,
@@ -16,6 +19,7 @@ from genlaws.rules_facts import (
     optimal_angle,
     solve,
 )
+from genlaws.rules_facts.finite_size import gram_matrix
 
 ROOT = np.sqrt(2 / np.pi)
 # Angles are found between 33 parameters on some of the pairs; at the end the angle is measured on all.
@@ -83,8 +87,9 @@ def test_what_comes_back(several):
     kernels, path = advice.regularisation.shape
     assert (np.diff(advice.parameter) > 0).all()
     assert (np.diff(advice.regularisation, axis=1) > 0).all()
-    for name in ("generalisation_error", "generalisation_low", "generalisation_high", "memorisation_error"):
-        assert getattr(advice, name).shape == (kernels, path)
+    for name in ("error", "low", "high", "clipped"):
+        assert getattr(advice, f"generalisation_{name}").shape == (kernels, path)
+    assert advice.memorisation_error.shape == (kernels, path)
     for name in ("parameter", "kernel_angle", "mu_1", "mu_star", "predicted_at_zero", "predicted_at_best"):
         assert getattr(advice, name).shape == (kernels,)
     assert (advice.generalisation_low <= advice.generalisation_error).all()
@@ -102,8 +107,30 @@ def test_what_comes_back(several):
         column = int(np.flatnonzero(advice.regularisation[row] == choice.regularisation)[0])
         assert choice.generalisation_error.value == pytest.approx(advice.generalisation_error[row, column])
         assert choice.memorisation_error == pytest.approx(advice.memorisation_error[row, column])
+        if name.startswith("theory"):
+            assert choice.nested_generalisation_error == choice.generalisation_error
+        assert not choice.nested_generalisation_error_clipped
+    assert advice.memory_samples == "facts"
+    assert advice.trained_share == 1.0
+    price = advice.found_memory.nested_generalisation_error.value - advice.found_rule.nested_generalisation_error.value
+    assert advice.price_of_memory.value == pytest.approx(price)
     assert advice.found_rule.generalisation_error.value == advice.generalisation_error.min()
     assert advice.found_memory.memorisation_error <= 0.01
+
+
+def test_on_gaussian_data_nothing_contradicts_the_theory(several):
+    # By chance one in ten is contradicted.
+    assert sum(advice.theory_fits for advice in several) >= DRAWS - 2
+    advice = several[0]
+    assert advice.theory_fits
+    assert advice.predictions_fit(advice.theory_rule)
+    # Measured far from what is predicted, on the rule or on the facts, it is.
+    for change in ({"nested_generalisation_error": Estimate(0.5, 0.45, 0.55)}, {"memorisation_error": 0.5}):
+        other = dataclasses.replace(advice, theory_rule=dataclasses.replace(advice.theory_rule, **change))
+        assert len(other.theory_misfits) == 1
+        assert not other.predictions_fit(other.theory_memory)
+    # Where memory is not that of facts, it is not compared.
+    assert dataclasses.replace(other, memory_samples="contradicted").theory_fits
 
 
 def test_predictions_are_those_of_the_theory(several):
@@ -129,6 +156,7 @@ def test_hidden_facts_are_estimated():
         covered.append(advice.fact_fraction.low <= draw.fact_fraction <= advice.fact_fraction.high)
         given = ask(draw, known=False, fact_fraction=draw.fact_fraction, parameters=[1.0])
         assert given.fact_fraction_source == "given"
+        assert given.memory_samples == advice.memory_samples == "contradicted"
         corrected.append(given.theory_memory.generalisation_error)
         known.append(ask(draw, parameters=[1.0]).theory_memory.generalisation_error)
     assert sum(covered) >= 3
@@ -152,6 +180,13 @@ def test_the_hinge_has_its_own_angle():
     assert advice.theory_memory.kernel_angle == pytest.approx(advice.wanted_angle_memory, abs=ANGLE_ACCURACY)
     assert advice.theory_memory.memorisation_error == 0.0
     assert len(advice.parameter) == 4
+    # Four fifths of the samples train a left-out learner.
+    row = int(np.flatnonzero(advice.parameter == advice.theory_rule.parameter)[0])
+    kernel = Kernel(advice.mu_1[row], advice.mu_star[row])
+    task["sample_ratio"] *= 0.8
+    left_out = solve("hinge", **task, kernel=kernel, regularisation=advice.theory_rule.regularisation)
+    assert advice.theory_rule.predicted_generalisation_error == pytest.approx(left_out.generalisation_error)
+    assert advice.predicted_at_best[row] == pytest.approx(solve("hinge", **task, kernel=kernel).generalisation_error)
     again = ask(gaussian(0, dimension=60), loss="hinge", parameters=[0.3, 3.0])
     other = ask(gaussian(0, dimension=60), loss="hinge", parameters=[0.3, 3.0], seed=1)
     assert (again.generalisation_error == advice.generalisation_error).all()
@@ -171,6 +206,10 @@ def test_without_facts():
     assert advice.wanted_angle_memory == pytest.approx(np.arcsin(ROOT))
     # Nothing is a fact, so memory is that of all labels.
     assert advice.memory_count == advice.sample_count
+    assert advice.memory_samples == "all"
+    assert advice.memory_samples_text == "300 labels, all of them"
+    single = dataclasses.replace(advice, memory_samples="contradicted", memory_count=1)
+    assert single.memory_samples_text == "1 label that left-out predictions contradict"
     assert advice.theory_memory.memorisation_error == 0.0
 
 
@@ -228,3 +267,29 @@ def test_bad_input_is_refused(change, sentence):
     valid = {"inputs": draw.inputs, "labels": draw.labels, "is_fact": draw.is_fact, "parameters": [1.0]}
     with pytest.raises(InputError, match=sentence):
         advise(**valid | change)
+
+
+def test_the_choice_for_the_rule_is_as_good_as_a_library_default_where_the_theory_is_not():
+    rng, data = np.random.default_rng(0), load_breast_cancer()
+    truth, order = 2.0 * data.target - 1.0, rng.permutation(len(data.target))
+    shown, kept = order[:300], order[300:]
+    labels = np.where(rng.random(300) < FACTS, rng.choice([-1.0, 1.0], 300), truth[shown])
+    scaled = (data.data - data.data[shown].mean(axis=0)) / data.data[shown].std(axis=0)
+    advice = advise(scaled[shown], labels)
+
+    def error(choice):
+        kernel = f"gaussian:{choice.parameter!r}"
+        ridge = gram_matrix(kernel, scaled[shown]) + choice.regularisation * np.eye(300)
+        outputs = gram_matrix(kernel, scaled[kept], scaled[shown]) @ np.linalg.solve(ridge, labels)
+        return np.mean(np.sign(outputs) != truth[kept])
+
+    default = np.mean(SVC().fit(scaled[shown], labels).predict(scaled[kept]) != truth[kept])
+    found, memory, theory = (error(getattr(advice, name)) for name in ("found_rule", "found_memory", "theory_rule"))
+    assert found < default + 0.02
+    assert memory < theory - 0.1
+    assert theory > default + 0.1
+    assert not advice.theory_fits
+    # What is promised for the choice holds on samples that were not there.
+    assert (
+        advice.found_rule.nested_generalisation_error.low <= found <= advice.found_rule.nested_generalisation_error.high
+    )

@@ -54,6 +54,31 @@ def test_a_rule_error_is_not_negative():
     assert 0.0 <= found.high < 0.1
 
 
+def test_an_error_set_to_zero_is_called_clipped():
+    wrong = np.zeros((1, 100, 3))
+    wrong[0, :5, 0] = wrong[0, :10, 1] = wrong[0, :20, 2] = 1.0
+    counted = RuleErrors(wrong, Estimate(0.2, 0.1, 0.3))
+    assert counted.against_rule[0].tolist() == pytest.approx([0.0, 0.0, 0.125])
+    # At ten of a hundred the facts explain every contradiction, and nothing is cut off.
+    assert counted.clipped.tolist() == [[True, False, False]]
+
+
+def test_nested_cross_validation_is_not_too_low():
+    rng = np.random.default_rng(4)
+    nested, least_seen = [], []
+    for _ in range(100):
+        counted = RuleErrors(coins(rng, (6, 120, 5), 0.25), NONE)
+        found = counted.nested(least, 0)
+        assert found.wrong.shape == (1, 120, 1)
+        nested.append(found.estimate().value)
+        least_seen.append(counted.against_labels.min())
+    error = np.std(nested) / np.sqrt(len(nested))
+    assert abs(np.mean(nested) - 0.25) < DEVIATIONS * error
+    assert np.mean(least_seen) < 0.25 - 10 * error
+    # A choice that does not look at the errors is counted as it is.
+    assert counted.nested(lambda _: (2, 1), 0).estimate() == counted.estimate((2, 1))
+
+
 def test_the_same_choice_has_no_price_but_an_interval():
     wrong = coins(np.random.default_rng(0), (3, 80, 2), 0.2)
     price = RuleErrors(wrong, NONE).excess(least, least, 0)

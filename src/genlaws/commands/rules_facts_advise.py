@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 1000
 # Cross-validation takes the place of a test set; a draw wants one sample of each class.
 TEST_COUNT = 2
+PREDICTED = "predicted_"  # how the names of what the theory predicts begin
 
 Data = Annotated[
     str, Parameter(help="digits, a file (.npz or .csv), or the folder of CIFAR-10's batches.", show_default=True)
@@ -65,7 +66,7 @@ def advise(
     folds: Folds = 5,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Say which kernel and regularisation to use for labelled data: by the theory, and by cross-validation.
+    """Say which kernel and regularisation to use for labelled data: by cross-validation, beside the theory's choice.
 
     With --fact-fraction the two classes are the rule and samples of other classes, with coin-flip labels, the facts.
     Without it the labels of the two classes are taken as they are, and the share of facts among them is estimated.
@@ -189,27 +190,33 @@ def _largest(data: LabelledData, rule: tuple[str, str], facts: list[str] | None,
 
 
 def summary(advice: Advice) -> dict[str, Any]:
-    """Return the advice as plain names and numbers; an estimate has its interval beside it."""
+    """Return the advice as plain names and numbers; an estimate has its interval beside it.
+
+    What the theory predicts is left empty where it does not describe the data.
+    """
     from genlaws.numerics.intervals import Estimate
     from genlaws.rules_facts.advice_result import Choice
 
-    def plain(name: str, value: Any) -> dict[str, Any]:
+    def plain(name: str, value: Any, fits: bool) -> dict[str, Any]:
         """Return a value, or what it is made of, under its name."""
         if isinstance(value, Estimate):
             return {name: value.value, f"{name}_interval": [value.low, value.high]}
+        if name.startswith(PREDICTED) and not fits:
+            return {name: None}
         if isinstance(value, Choice):
-            return {
-                name: {
-                    key: part
-                    for inner in fields(value)
-                    for key, part in plain(inner.name, getattr(value, inner.name)).items()
-                }
-            }
+            inside = advice.predictions_fit(value)
+            parts = [plain(one.name, getattr(value, one.name), inside) for one in fields(value)]
+            return {name: {key: part for one in parts for key, part in one.items()}}
         return {name: value}
 
-    answer = {"sample_ratio": advice.sample_ratio, "effective_sample_ratio": advice.effective_sample_ratio}
+    answer: dict[str, Any] = {
+        "sample_ratio": advice.sample_ratio,
+        "effective_sample_ratio": advice.effective_sample_ratio,
+        "theory_fits": advice.theory_fits,
+        "theory_misfits": list(advice.theory_misfits),
+    }
     for one in fields(advice):
-        answer |= plain(one.name, getattr(advice, one.name))
+        answer |= plain(one.name, getattr(advice, one.name), advice.theory_fits)
     return answer
 
 

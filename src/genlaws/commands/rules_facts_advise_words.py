@@ -18,21 +18,31 @@ REACHED = 0.02
 # An interval of the share of facts that is wider than this says hardly anything.
 WIDE = 0.3
 CHOICES = {
-    "theory_memory": "theory, for memory",
-    "theory_rule": "theory, for the rule",
     "found_memory": "best found, for memory",
     "found_rule": "best found, for the rule",
+    "theory_memory": "theory, for memory",
+    "theory_rule": "theory, for the rule",
 }
-HEADER = ("choice", "kernel", "λ", "angle", "rule error, left out", "memory error", "theory: rule", "memory")
+HEADER = ("choice", "kernel", "λ", "angle", "rule error, left out", "memory error")
 SOURCES = {
     "given": "given",
     "counted": "the facts are known",
     "estimated": "estimated from how sure and how right left-out predictions are",
 }
 CAUTION = (
-    "The theory is for Gaussian inputs and a linear rule: it says which kernel to take; its levels need not match.\n"
-    "'Best found' is the best of many, so its error is optimistic; the cost of memory compares the best that\n"
-    "remembers with the best of all, on samples that took no part in the choice."
+    "'Best found' is what cross-validation chooses. Rule errors, and the cost of memory, are counted on samples that\n"
+    "took no part in the choice."
+)
+THEORY = "The theory, for Gaussian inputs and a linear rule,"
+AGREES = (
+    f"{THEORY} agrees with these data at its own choices: its errors lie within\n"
+    "the measured intervals, and the choices are worse than the best found by no more than chance explains."
+)
+OUTSIDE = "At another choice its errors lie outside the measured intervals, and are not shown."
+DISAGREES = f"{THEORY} does not describe these data, so its errors are not shown:"
+CLIPPED = (
+    "Clipped: fewer labels are contradicted than the share of facts explains, so the rule error comes out below zero\n"
+    "and is set to 0. The share of facts may be smaller than it is taken to be."
 )
 ABOUT_SHARE = (
     "A label that kernels of this family cannot explain counts as a fact, whatever it is: ε is about them, too."
@@ -42,35 +52,35 @@ ABOUT_SHARE = (
 def explain(advice: Advice) -> str:
     """Return the printed answer."""
     cautions = [CAUTION]
+    if any(getattr(advice, name).nested_generalisation_error_clipped for name in CHOICES):
+        cautions.append(CLIPPED)
     if advice.fact_fraction_source == "estimated":
         cautions.append(ABOUT_SHARE)
         if advice.fact_fraction.high - advice.fact_fraction.low > WIDE:
             cautions.append("Its interval is wide here: the theory's choices, which follow from it, rest on little.")
-    return "\n\n".join([_answer(advice), _table(advice), aligned(_numbers(advice)), "\n".join(cautions)])
+    parts = [_answer(advice), _verdict(advice), _table(advice), aligned(_numbers(advice)), "\n".join(cautions)]
+    return "\n\n".join(parts)
 
 
 def _answer(advice: Advice) -> str:
-    memory, rule = advice.theory_memory, advice.theory_rule
-    sentences = [
-        f"To remember every label, take {_name(advice, memory)} with {_ridge(advice, memory)}: rule error "
-        f"{_plain(memory.generalisation_error)} on left-out samples.",
-        f"For the rule alone, take {_name(advice, rule)} with {_ridge(advice, rule)}: rule error "
-        f"{_plain(rule.generalisation_error)}.",
-        *_better(advice),
-        f"Memory costs {_plain(advice.price_of_memory)} of rule error, {_meaning(advice.price_of_memory)}.",
-    ]
-    return "\n".join(sentences + _unreached(advice))
+    memory, rule = advice.found_memory, advice.found_rule
+    return "\n".join(
+        [
+            f"To remember, take {_name(advice, memory)} with {_ridge(advice, memory)}: rule error "
+            f"{memory.rule_error_text}, memory error {memory.memorisation_error:.3f} on {advice.memory_samples_text}.",
+            f"For the rule alone, take {_name(advice, rule)} with {_ridge(advice, rule)}: rule error "
+            f"{rule.rule_error_text}, memory error {rule.memorisation_error:.3f}.",
+            f"Memory costs {_plain(advice.price_of_memory)} of rule error, {_meaning(advice.price_of_memory)}.",
+        ]
+    )
 
 
-def _better(advice: Advice) -> list[str]:
-    """Say so where the theory's choice for the rule is worse than what cross-validation chooses."""
-    if not advice.price_of_theory.low > 0.0:
-        return []
-    found = advice.found_rule
-    return [
-        f"On these data that is worse than what cross-validation chooses, by {_plain(advice.price_of_theory)}: "
-        f"rather take {_name(advice, found)} with {_ridge(advice, found)}."
-    ]
+def _verdict(advice: Advice) -> str:
+    """Say whether the theory describes these data, and where not."""
+    if advice.theory_fits:
+        outside = any(not advice.predictions_fit(getattr(advice, name)) for name in CHOICES)
+        return "\n".join([AGREES, *([OUTSIDE] if outside else []), *_unreached(advice)])
+    return "\n".join([DISAGREES, *(f"- {one}" for one in advice.theory_misfits), *_unreached(advice)])
 
 
 def _meaning(price: Estimate) -> str:
@@ -95,7 +105,7 @@ def _unreached(advice: Advice) -> list[str]:
 
 
 def _table(advice: Advice) -> str:
-    rows: list[Sequence[str]] = [HEADER]
+    rows: list[Sequence[str]] = [(*HEADER, *_predictions(advice))]
     for name, title in CHOICES.items():
         choice: Choice = getattr(advice, name)
         rows.append(
@@ -104,22 +114,30 @@ def _table(advice: Advice) -> str:
                 _name(advice, choice),
                 f"{choice.regularisation:.3g}",
                 f"{choice.kernel_angle:.3f}",
-                _plain(choice.generalisation_error),
+                choice.rule_error_text,
                 f"{choice.memorisation_error:.3f}",
-                f"{choice.predicted_generalisation_error:.3f}",
-                f"{choice.predicted_memorisation_error:.3f}",
+                *(
+                    f"{getattr(choice, field):.3f}" if advice.predictions_fit(choice) else "outside"
+                    for field in _predictions(advice).values()
+                ),
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
+def _predictions(advice: Advice) -> dict[str, str]:
+    """Return the columns of the theory: none where it does not fit, and memory only where it is that of facts."""
+    if not advice.theory_fits:
+        return {}
+    rule, memory = "predicted_generalisation_error", "predicted_memorisation_error"
+    return {"theory: rule": rule} | ({"memory": memory} if advice.memory_samples == "facts" else {})
+
+
 def _numbers(advice: Advice) -> dict[str, str]:
-    known = advice.fact_fraction_source != "estimated"
-    counted = "facts" if known else "samples that left-out predictions contradict"
-    counts = f"rule error from {advice.rule_count}, memory error from {advice.memory_count} {counted}"
+    counts = f"rule error from {advice.rule_count}, memory error from {advice.memory_samples_text}"
     first, last = f"{advice.family}:{advice.parameter[0]:.4g}", f"{advice.family}:{advice.parameter[-1]:.4g}"
     effective = f"per effective dimension {advice.effective_sample_ratio:.3g}"
     rows = {

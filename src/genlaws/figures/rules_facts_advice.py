@@ -20,16 +20,20 @@ from genlaws.figures.rules_facts_tables import regularisation_path
 from genlaws.figures.writing import made_folder, save_picture, write_together
 from genlaws.numerics.intervals import wilson_interval
 from genlaws.rules_facts import Kernel, solve
-from genlaws.rules_facts.advice_result import Advice, Choice
+from genlaws.rules_facts.advice_result import ALL, CONTRADICTED, FACTS, Advice, Choice
 
 NAME = "advise"
 CAPTION = (
     "Left: rule error against the kernel parameter without regularisation and at the best one. Right: memorisation "
     "error against rule error as the regularisation of the chosen kernels grows. Points are cross-validated, with 95 % "
-    "intervals; the best regularisation is the best of many and so optimistic. Lines are the theory at the measured "
-    "kernel numbers, for Gaussian inputs and a linear rule. Green marks the theory's choice of kernel and purple the "
-    "best found, solid for perfect memory and dashed for the rule alone."
+    "intervals; the best regularisation is the best of many and so optimistic. Green marks the theory's choice of "
+    "kernel and purple the best found, solid for perfect memory and dashed for the rule alone."
 )
+WITH_THEORY = "Lines are the theory at the measured kernel numbers, for Gaussian inputs and a linear rule."
+WITHOUT_THEORY = (
+    "The theory, for Gaussian inputs and a linear rule, is not drawn: it does not describe these data, because"
+)
+BELOW_ZERO = "A rule error that comes out below zero after the correction for the share of facts is drawn at zero."
 CHOICES = {
     "theory_memory": "theory's choice, for memory",
     "theory_rule": "theory's choice, for the rule",
@@ -44,6 +48,7 @@ MARKS: dict[str, dict[str, Any]] = {
     "found_rule": {"color": style.PURPLE, "linestyle": DASHED},
 }
 ZERO_COLOUR, BEST_COLOUR = style.BLUE, style.ORANGE
+MEMORY_AXIS = {FACTS: "", CONTRADICTED: ", contradicted labels", ALL: ", all labels"}
 RULE_ERROR = r"rule error $\varepsilon_{\mathrm{gen}}$"
 POINT: dict[str, Any] = {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.8, "linestyle": "none", "zorder": 3}
 FAINT: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.35, "zorder": 2}
@@ -62,16 +67,20 @@ def advice_table(advice: Advice) -> pd.DataFrame:
     """Return what the picture shows, one row per point.
 
     ``series`` is measured_zero, measured_best, theory_zero or theory_best for the left panel, measured_path or
-    theory_path for the right one, and the name of a choice for the marks.
+    theory_path for the right one, and the name of a choice for the marks. The theory is left out where it does not
+    describe the data, and its path where memory is not that of facts.
     """
     first = np.zeros(len(advice.parameter), dtype=np.int64)
     best = advice.generalisation_error.argmin(axis=1)
     rows = np.arange(len(first))
     parts = [_measured("measured_zero", advice, rows, first), _measured("measured_best", advice, rows, best)]
-    parts += _theory_curves(advice)
+    if advice.theory_fits:
+        parts += _theory_curves(advice)
+    columns = np.arange(advice.regularisation.shape[1])
     for row in _chosen_rows(advice):
-        columns = np.arange(advice.regularisation.shape[1])
-        parts += [_measured("measured_path", advice, np.full_like(columns, row), columns), _theory_path(advice, row)]
+        parts.append(_measured("measured_path", advice, np.full_like(columns, row), columns))
+        if advice.theory_fits and advice.memory_samples == FACTS:
+            parts.append(_theory_path(advice, row))
     parts.append(pd.DataFrame([_marked(name, getattr(advice, name)) for name in CHOICES]))
     return pd.concat(parts, ignore_index=True)
 
@@ -101,6 +110,7 @@ def _measured(series: str, advice: Advice, rows: np.ndarray, columns: np.ndarray
             "generalisation_error": advice.generalisation_error[rows, columns],
             "generalisation_low": advice.generalisation_low[rows, columns],
             "generalisation_high": advice.generalisation_high[rows, columns],
+            "generalisation_clipped": advice.generalisation_clipped[rows, columns],
             "memorisation_error": forgotten,
             "memorisation_low": [one.low for one in counted],
             "memorisation_high": [one.high for one in counted],
@@ -130,12 +140,15 @@ def _theory_path(advice: Advice, row: int) -> pd.DataFrame:
 
 
 def _predicted(series: str, advice: Advice, kernel: Kernel, regularisation: Any, **columns: Any) -> pd.DataFrame:
-    solution = solve(
-        advice.loss,
-        sample_ratio=advice.effective_sample_ratio,
-        fact_fraction=advice.fact_fraction.value,
-        kernel=kernel,
-        regularisation=regularisation,
+    left_out, fitted = (
+        solve(
+            advice.loss,
+            sample_ratio=share * advice.effective_sample_ratio,
+            fact_fraction=advice.fact_fraction.value,
+            kernel=kernel,
+            regularisation=regularisation,
+        )
+        for share in (advice.trained_share, 1.0)
     )
     return pd.DataFrame(
         {
@@ -143,13 +156,13 @@ def _predicted(series: str, advice: Advice, kernel: Kernel, regularisation: Any,
             **columns,
             # At a given angle the size of the kernel, and with it that of λ, is open.
             "regularisation": regularisation if series == "theory_path" else np.nan,
-            "generalisation_error": solution.generalisation_error,
-            "memorisation_error": solution.memorisation_error,
+            "generalisation_error": left_out.generalisation_error,
+            "memorisation_error": fitted.memorisation_error,
         }
     )
 
 
-def draw_advice(table: pd.DataFrame, title: str, family: str) -> Figure:
+def draw_advice(table: pd.DataFrame, title: str, family: str, memory_samples: str) -> Figure:
     """Draw the table of :func:`advice_table`: the kernels on the left, the paths of the chosen ones on the right."""
     with style.house_style():
         figure = style.new_figure(style.PAGE, 3.5)
@@ -157,6 +170,7 @@ def draw_advice(table: pd.DataFrame, title: str, family: str) -> Figure:
         figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=8.0)
         _draw_kernels(left, table, family)
         _draw_paths(right, table)
+        right.set_ylabel(style.MEMORISATION + MEMORY_AXIS[memory_samples])
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
@@ -197,9 +211,10 @@ def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
             table[(table["series"] == f"{kind}_path") & (table["parameter"] == parameter)]
             for kind in ("theory", "measured")
         )
-        x, y = theory["generalisation_error"].to_numpy(), theory["memorisation_error"].to_numpy()
-        axes.plot(x, y, **mark)
-        style.mark_path_ends(axes, x, y)
+        if len(theory):
+            x, y = theory["generalisation_error"].to_numpy(), theory["memorisation_error"].to_numpy()
+            axes.plot(x, y, **mark)
+            style.mark_path_ends(axes, x, y)
         x, y, colour = run["generalisation_error"].to_numpy(), run["memorisation_error"].to_numpy(), mark["color"]
         axes.hlines(y, run["generalisation_low"], run["generalisation_high"], color=colour, **FAINT)
         axes.vlines(x, run["memorisation_low"], run["memorisation_high"], color=colour, **FAINT)
@@ -207,9 +222,9 @@ def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
         style.mark_path_ends(axes, x, y)
     _error_axis(axes, table)
     axes.set_ylim(bottom=0.0)
-    axes.set_ylabel(style.MEMORISATION)
+    theory_line = [Line2D([], [], color=style.GREY, label="theory")] if "theory_path" in set(table["series"]) else []
     handles = [
-        Line2D([], [], color=style.GREY, label="theory"),
+        *theory_line,
         Line2D([], [], color=style.GREY, label="measured", **POINT),
         Line2D([], [], label=r"no regularisation, $\lambda\to0$", **style.ZERO_MARKER),
         Line2D([], [], label=r"$\lambda\to\infty$, or the largest tried", **style.INFINITE_MARKER),
@@ -239,6 +254,14 @@ def _legend(axes: Axes, handles: list[Line2D], columns: int) -> None:
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=columns, columnspacing=1.2)
 
 
+def _caption(advice: Advice) -> str:
+    """Return the caption: what is drawn, on which samples memory is measured, and whether the theory is there."""
+    memory = f"The memorisation error is that on {advice.memory_samples_text}."
+    corrected = [] if advice.memory_samples == FACTS else [BELOW_ZERO]
+    theory = WITH_THEORY if advice.theory_fits else f"{WITHOUT_THEORY} {'; '.join(advice.theory_misfits)}."
+    return " ".join([CAPTION, memory, *corrected, theory])
+
+
 def write_advice(
     advice: Advice, folder: Path, title: str, document: str, settings: Mapping[str, object]
 ) -> dict[str, Path]:
@@ -262,8 +285,8 @@ def write_advice(
         Path by kind: json, csv, txt, pdf, png.
     """
     made_folder("out", folder)
-    table = advice_table(advice)
-    picture = draw_advice(table, title, advice.family)
+    table, caption = advice_table(advice), _caption(advice)
+    picture = draw_advice(table, title, advice.family, advice.memory_samples)
 
     def write(work: Path) -> dict[str, Path]:
         """Make every file in a folder of its own."""
@@ -271,9 +294,9 @@ def write_advice(
         made["json"].write_text(document + "\n", encoding="utf-8")
         table.to_csv(made["csv"], index=False)
         lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
-        made["txt"].write_text("\n".join([title, "", CAPTION, "", *lines, ""]), encoding="utf-8")
+        made["txt"].write_text("\n".join([title, "", caption, "", *lines, ""]), encoding="utf-8")
         for kind in ("pdf", "png"):
-            save_picture(picture, made[kind], kind, title, CAPTION)
+            save_picture(picture, made[kind], kind, title, caption)
         return made
 
     return write_together(folder, NAME, write)

@@ -17,11 +17,12 @@ from genlaws.rules_facts.labelled_data import LabelledData
 
 MOST_SAMPLES = 600
 FEWEST_SAMPLES = 20  # of the smaller class
+NESTED = "on samples that took no part in the choice"
 TEST_COUNT = 2  # cross-validation takes the place of a test set
 
 
 def labelled_section(data: OwnData, content: LabelledData, name: str, seed: int) -> Section:
-    """Ask the theory and cross-validation about the two largest classes of labelled data."""
+    """Ask cross-validation and the theory about the two largest classes of labelled data."""
     first, second = _rule(data, content)
     held = content.class_counts
     count = min(MOST_SAMPLES, 2 * (min(held[first], held[second]) - 1))
@@ -39,10 +40,10 @@ def labelled_section(data: OwnData, content: LabelledData, name: str, seed: int)
         numbers=_numbers(advice),
         findings=(data.said, f"The rule is {pair}, the two largest classes, {count} samples.", _finding(advice)),
         yours=(
-            f"To remember every label, take a Gaussian kernel with γ = {advice.theory_memory.parameter:.3g} and λ = "
-            f"{advice.theory_memory.regularisation:.2g}; for the rule alone γ = {advice.theory_rule.parameter:.3g} and "
-            f"λ = {advice.theory_rule.regularisation:.2g}.",
-            "The theory is for Gaussian inputs and a linear rule: it says which kernel to take, not at which level.",
+            f"To remember, take a Gaussian kernel with γ = {advice.found_memory.parameter:.3g} and λ = "
+            f"{advice.found_memory.regularisation:.2g}; for the rule alone γ = {advice.found_rule.parameter:.3g} and "
+            f"λ = {advice.found_rule.regularisation:.2g}. Cross-validation chose them.",
+            _verdict(advice),
         ),
         python="from genlaws import rules_facts\n\nadvice = rules_facts.advise(inputs, labels)  # labels +1 and -1",
         command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)]),
@@ -63,10 +64,12 @@ def _rule(data: OwnData, content: LabelledData) -> tuple[int | str, int | str]:
 def _panel(advice: Advice, name: str, pair: str) -> Panel:
     rows = np.arange(len(advice.parameter))
     best = advice.generalisation_error.argmin(axis=1)
-    curves = [
-        Curve("theory, best λ", "theory", advice.parameter.tolist(), advice.predicted_at_best.tolist(), "blue"),
-        Curve("theory, λ → 0", "theory", advice.parameter.tolist(), advice.predicted_at_zero.tolist(), "orange"),
-    ]
+    curves = []
+    if advice.theory_fits:
+        curves = [
+            Curve("theory, best λ", "theory", advice.parameter.tolist(), advice.predicted_at_best.tolist(), "blue"),
+            Curve("theory, λ → 0", "theory", advice.parameter.tolist(), advice.predicted_at_zero.tolist(), "orange"),
+        ]
     for words, column, colour in (("best λ", best, "blue"), ("least λ", np.zeros_like(best), "orange")):
         value, low, high = (
             getattr(advice, one)[rows, column].tolist()
@@ -80,8 +83,9 @@ def _panel(advice: Advice, name: str, pair: str) -> Panel:
         "error on the rule",
         tuple(curves),
         x_log=True,
-        caption="Points: ridge regression on left-out samples, corrected for the estimated share of facts, 95 % "
-        "intervals. Lines: theory.",
+        caption="Points: ridge regression on left-out samples, corrected for the estimated share of facts, not below "
+        "zero, 95 % intervals. "
+        + ("Lines: theory." if advice.theory_fits else "The theory is not drawn: it does not describe these data."),
     )
 
 
@@ -93,15 +97,26 @@ def _numbers(advice: Advice) -> tuple[tuple[str, str, str], ...]:
             f"{advice.sample_ratio:.3g}",
             f"{advice.effective_sample_ratio:.3g} per effective one",
         ),
-        ("error on the rule, theory's kernel", str(advice.theory_rule.generalisation_error), "on left-out samples"),
-        ("error on the rule, best found", str(advice.found_rule.generalisation_error), "best of many, so a little low"),
+        ("error on the rule, chosen for the rule", advice.found_rule.rule_error_text, NESTED),
+        ("error on the rule, chosen for memory", advice.found_memory.rule_error_text, NESTED),
+        (
+            "error on memory, chosen for memory",
+            f"{advice.found_memory.memorisation_error:.3f}",
+            f"on {advice.memory_samples_text}",
+        ),
+        ("error on the rule, theory's kernel", advice.theory_rule.rule_error_text, "on left-out samples"),
         ("price of memory", str(advice.price_of_memory), "how much more often the best that remembers breaks the rule"),
     )
+
+
+def _verdict(advice: Advice) -> str:
+    theory = "The theory, for Gaussian inputs and a linear rule,"
+    if advice.theory_fits:
+        return f"{theory} agrees with your data within the intervals."
+    return f"{theory} does not describe your data: {'; '.join(advice.theory_misfits)}."
 
 
 def _finding(advice: Advice) -> str:
     price: Estimate = advice.price_of_memory
     meaning = "more than chance explains" if price.low > 0 else "no more than chance explains"
-    return (
-        f"Remembering every label costs {price.value:.3f} [{price.low:.3f}, {price.high:.3f}] of rule error, {meaning}."
-    )
+    return f"Remembering costs {price.value:.3f} [{price.low:.3f}, {price.high:.3f}] of rule error, {meaning}."

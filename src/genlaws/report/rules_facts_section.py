@@ -141,8 +141,9 @@ def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
             )
         ]
         name = f"{one.first} against {one.second}"
-        line = advice.predicted_at_best.tolist()
-        curves.append(Curve(f"{name}, theory", "theory", advice.parameter.tolist(), line, colour))
+        if advice.theory_fits:
+            line = advice.predicted_at_best.tolist()
+            curves.append(Curve(f"{name}, theory", "theory", advice.parameter.tolist(), line, colour))
         curves.append(_points(f"{name}, left-out digits", advice.parameter.tolist(), found, colour))
     count = digits[0].advice.sample_count
     return Panel(
@@ -154,8 +155,8 @@ def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
         x_log=True,
         caption=f"{count} samples of scikit-learn's digits for each pair, {100 * DIGIT_FACTS:.0f} % of them other "
         "digits with coin-flip labels. Points: ridge regression on left-out samples with 95 % intervals, at the best "
-        "of several λ and therefore a little too low. Lines: theory for Gaussian inputs and a linear rule. It says "
-        "which kernel to take; its levels need not match real images.",
+        "of several λ and therefore a little too low. The theory, for Gaussian inputs and a linear rule, is drawn as a "
+        "line where it agrees with the measured errors.",
     )
 
 
@@ -222,15 +223,15 @@ def _digit_numbers(digits: tuple[DigitPair, ...]) -> tuple[tuple[str, str, str],
 
 def _digit_finding(digits: tuple[DigitPair, ...]) -> str:
     costly = [one for one in digits if one.advice.price_of_memory.low > 0]
-    theory = max(digits, key=lambda one: one.advice.theory_memory.generalisation_error.value)
-    kernel = theory.advice.theory_memory
+    worst = max(digits, key=lambda one: one.advice.found_memory.nested_generalisation_error.value)
+    described = sum(one.advice.theory_fits for one in digits)
     opening = (
         "On none of the pairs of digits does remembering every fact cost more than chance explains"
         if not costly
         else f"Remembering every fact costs more than chance explains on {len(costly)} of {len(digits)} pairs of digits"
     )
     return (
-        f"{opening}. With the kernel the theory names for memory the error on the rule is at most "
-        f"{kernel.generalisation_error.value:.3f} (interval {kernel.generalisation_error.low:.3f} to "
-        f"{kernel.generalisation_error.high:.3f}, {theory.first} against {theory.second})."
+        f"{opening}. With the kernel that cross-validation chooses for memory the error on the rule is at most "
+        f"{worst.advice.found_memory.rule_error_text} ({worst.first} against {worst.second}). The theory, for Gaussian "
+        f"inputs and a linear rule, agrees with the measured errors on {described} of {len(digits)} pairs."
     )

@@ -33,12 +33,13 @@ LAW = (
     + " keeps every fact and serves the rule as well as any other kernel with the best penalty.</p>"
 )
 YOURS = (
-    "If your model must remember exceptions, do not regularise it harder: choose a kernel, or a width and activation, "
-    "near the best angle. There the penalty that serves the rule is zero and no fact is lost.",
+    "If your inputs are near Gaussian and the rule near linear, and your model must remember exceptions, do not "
+    "regularise it harder: choose a kernel, or a width and activation, near the best angle. There the penalty that "
+    "serves the rule is zero and no fact is lost.",
     "More data helps a fixed-feature learner as one over the root of the samples, the best possible learner as one "
     "over the samples; the gap between the lines is what learned features could gain.",
-    "Ask for your own labelled data: the advice compares the theory's kernel with cross-validation and puts a price, "
-    "with an interval, on remembering every label.",
+    "Ask for your own labelled data: the advice chooses a kernel by cross-validation, says whether the theory "
+    "describes your data, and puts a price, with an interval, on remembering.",
 )
 PYTHON = """from genlaws import rules_facts
 

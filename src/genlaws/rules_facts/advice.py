@@ -1,10 +1,11 @@
 r"""Which kernel and which regularisation should these data have?
 
-The theory answers from three numbers: the share of facts ε, and the effective :math:`(\mu_1, \mu_\star)` of the kernel
-on the data (:mod:`~genlaws.rules_facts.finite_size.gram_numbers`). Ridge regression that must remember every fact
-generalises best at the angle :math:`\theta_{opt} = \arcsin\bigl((1-\varepsilon)\sqrt{2/\pi}\bigr)`; the hinge loss has
-its own angle, which also depends on the samples per effective dimension. Then the data answer, by cross-validation:
-how well do these choices do, and how much better is the best that was found?
+The data answer, by cross-validation. Beside them stands the theory, which needs three numbers: the share of facts ε,
+and the effective :math:`(\mu_1, \mu_\star)` of the kernel on the data
+(:mod:`~genlaws.rules_facts.finite_size.gram_numbers`). By the theory, ridge regression that must remember every fact
+generalises best at the angle :math:`\theta_{opt} = \arcsin\bigl((1-\varepsilon)\sqrt{2/\pi}\bigr)`; the hinge loss
+has its own angle, which also depends on the samples per effective dimension. How well do the theory's choices do on
+these data, and do its errors agree with the measured ones?
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from numpy.typing import ArrayLike
 
 from genlaws.numerics.arguments import Array, one_of, real, whole_number, within
 from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.advice_question import Flags, Question, find_facts
+from genlaws.rules_facts.advice_question import Question, find_facts
 from genlaws.rules_facts.advice_result import Advice
 from genlaws.rules_facts.finite_size.gram import inner_products
 from genlaws.rules_facts.finite_size.learned_path import LOSSES
 from genlaws.rules_facts.kernel_families import FAMILIES
 from genlaws.rules_facts.kernel_trial import RANGES, KernelTrial
+from genlaws.rules_facts.rule_errors import Flags
 
 # Kernels tried unless others are named, and the fewest samples, and samples of the rule, that can answer.
 PARAMETER_COUNT = 9
@@ -44,7 +46,7 @@ def advise(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Advice:
-    """Say which kernel and regularisation to use, by the theory and by cross-validation.
+    """Say which kernel and regularisation to use, by cross-validation, and whether the theory describes these data.
 
     Parameters
     ----------

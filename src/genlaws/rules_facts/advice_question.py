@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from genlaws.numerics.arguments import Array, fraction, scalar
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate
-from genlaws.rules_facts.advice_result import Advice, Choice
+from genlaws.rules_facts.advice_result import ALL, CONTRADICTED, FACTS, Advice, Choice
 from genlaws.rules_facts.fact_share import estimate_fact_fraction
 from genlaws.rules_facts.finite_size.gram_numbers import gram_numbers
 from genlaws.rules_facts.kernel_trial import KernelTrial, Tried, wrong_signs
 from genlaws.rules_facts.kernels import Kernel
 from genlaws.rules_facts.optimal import optimal_angle, optimal_regularisation
 from genlaws.rules_facts.problem import SHARE_HINT
-from genlaws.rules_facts.rule_errors import Place, RuleErrors
+from genlaws.rules_facts.rule_errors import Choose, Flags, Place, RuleErrors
 from genlaws.rules_facts.solution import Solution
 from genlaws.rules_facts.solve import solve
 
@@ -30,7 +28,6 @@ ANGLE_POINTS = 33
 # Facts count as remembered when at most this share of them is wrong.
 REMEMBERED = 0.01
 GIVEN, COUNTED, ESTIMATED = "given", "counted", "estimated"
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -46,12 +43,15 @@ class Facts:
         How the share was found.
     exceptions : array of bool, (n,)
         The samples on which memory is measured.
+    measured_on : {"facts", "contradicted", "all"}
+        Which samples these are.
     """
 
     flags: Flags | None
     share: Estimate
     source: str
     exceptions: Flags
+    measured_on: str
 
 
 @dataclass(frozen=True)
@@ -95,32 +95,27 @@ class Question:
         relative = float(np.clip(best / float(np.diagonal(gram).mean()), *REGULARISATION_RANGE))
         return np.unique(np.append(_regularisation_grid(), relative))
 
-    def predict(self, tried: list[Tried], regularisation: float | str) -> Solution:
-        """Return the theory's errors at each kernel."""
+    def predict(self, tried: list[Tried], regularisation: float | str, share: float = 1.0) -> Solution:
+        """Return the theory's errors at each kernel, for a learner trained on a share of the samples."""
         kernels = [one.numbers.kernel for one in tried]
         return solve(
             self.trial.loss,
-            sample_ratio=self.sample_ratio,
+            sample_ratio=share * self.sample_ratio,
             fact_fraction=self.facts.share.value,
             kernel=Kernel([float(one.mu_1) for one in kernels], [float(one.mu_star) for one in kernels]),
             regularisation=regularisation,
         )
 
     def answer(self, parameters: Array, tried: list[Tried], wanted: tuple[float, float], dimension: int) -> Advice:
-        """Put theory and cross-validation side by side."""
-        counted = self._count(tried)
+        """Put cross-validation and theory side by side."""
+        counted, seed, share = self._count(tried), self.trial.seed, self.trial.trained_share
         remembered = np.array([one.forgotten[self.facts.exceptions].mean(axis=0) for one in tried])
-        remembers = remembered <= max(REMEMBERED, float(remembered.min()))
+        remembers = _least_where(remembered <= max(REMEMBERED, float(remembered.min())))
         at_best = self.predict(tried, "optimal")
-        places = self._places(parameters, tried, wanted, at_best)
-        places["found_memory"] = _least_where(remembers)(counted.against_labels)
-        places["found_rule"] = _least(counted.against_labels)
-        choices = {
-            name: self._choice(float(parameters[row]), tried[row], column, counted.estimate((row, column)))
-            for name, (row, column) in places.items()
-        }
+        ways: dict[str, Choose] = {"found_memory": remembers, "found_rule": _least}
+        ways |= {name: _always(place) for name, place in self._places(parameters, tried, wanted, at_best).items()}
+        choices = {name: self._choice(parameters, tried, counted, way) for name, way in ways.items()}
         low, high = counted.interval()
-        seed = self.trial.seed
         return Advice(
             loss=self.trial.loss,
             family=self.trial.family,
@@ -131,6 +126,7 @@ class Question:
             fact_fraction_source=self.facts.source,
             rule_count=counted.wrong.shape[1],
             memory_count=int(self.facts.exceptions.sum()),
+            memory_samples=self.facts.measured_on,
             parameter=parameters,
             kernel_angle=_measured("kernel_angle", tried),
             mu_1=_measured("mu_1", tried),
@@ -139,14 +135,17 @@ class Question:
             generalisation_error=counted.against_rule,
             generalisation_low=low,
             generalisation_high=high,
+            generalisation_clipped=counted.clipped,
             memorisation_error=remembered,
-            predicted_at_zero=np.asarray(self.predict(tried, 0.0).generalisation_error),
-            predicted_at_best=np.asarray(at_best.generalisation_error),
+            trained_share=share,
+            predicted_at_zero=np.asarray(self.predict(tried, 0.0, share).generalisation_error),
+            predicted_at_best=np.asarray(self.predict(tried, "optimal", share).generalisation_error),
             wanted_angle_memory=self.angles[0],
             wanted_angle_rule=self.angles[1],
             **choices,
-            price_of_memory=counted.excess(_least_where(remembers), _least, seed),
-            price_of_theory=counted.excess(lambda _: places["theory_rule"], _least, seed),
+            price_of_memory=counted.excess(remembers, _least, seed),
+            price_of_theory=counted.excess(ways["theory_rule"], _least, seed),
+            price_of_theory_memory=counted.excess(ways["theory_memory"], remembers, seed),
         )
 
     def _count(self, tried: list[Tried]) -> RuleErrors:
@@ -165,17 +164,24 @@ class Question:
         best = float(np.clip(np.ravel(at_best.regularisation)[rule], lam[0], lam[-1]))
         return {"theory_memory": (memory, 0), "theory_rule": (rule, int(np.argmin(np.abs(np.log(lam / best)))))}
 
-    def _choice(self, parameter: float, chosen: Tried, column: int, error: Estimate) -> Choice:
+    def _choice(self, parameters: Array, tried: list[Tried], counted: RuleErrors, way: Choose) -> Choice:
+        """Return the kernel and regularisation that a way to choose takes, with its errors."""
+        row, column = place = way(counted.against_labels)
+        chosen, nested = tried[row], counted.nested(way, self.trial.seed)
         regularisation = float(chosen.regularisation[column])
-        predicted = self.predict([chosen], regularisation)
+        left_out = self.predict([chosen], regularisation, self.trial.trained_share)
+        fitted = self.predict([chosen], regularisation)
         return Choice(
-            parameter=parameter,
+            parameter=float(parameters[row]),
             regularisation=regularisation,
             kernel_angle=float(chosen.numbers.kernel.kernel_angle),
-            generalisation_error=error,
+            generalisation_error=counted.estimate(place),
+            nested_generalisation_error=nested.estimate(),
+            generalisation_error_clipped=bool(counted.clipped[place]),
+            nested_generalisation_error_clipped=bool(nested.clipped[0, 0]),
             memorisation_error=float(chosen.forgotten[self.facts.exceptions, column].mean()),
-            predicted_generalisation_error=float(predicted.generalisation_error[0]),
-            predicted_memorisation_error=float(predicted.memorisation_error[0]),
+            predicted_generalisation_error=float(left_out.generalisation_error[0]),
+            predicted_memorisation_error=float(fitted.memorisation_error[0]),
         )
 
 
@@ -189,7 +195,12 @@ def _least(errors: Array) -> Place:
     return int(row), int(column)
 
 
-def _least_where(allowed: Flags) -> Callable[[Array], Place]:
+def _always(place: Place) -> Choose:
+    """Return the function that gives this place whatever the errors are."""
+    return lambda _: place
+
+
+def _least_where(allowed: Flags) -> Choose:
     """Return the function that gives the place of the least error among those allowed."""
     return lambda errors: _least(np.where(allowed, errors, np.inf))
 
@@ -209,13 +220,11 @@ def find_facts(trial: KernelTrial, flags: Flags | None, fact_fraction: float | N
     if share is not None and not share.value < 1.0:
         raise InputError("fact_fraction must be below 1: when every label is a fact there is no rule to learn.")
     if share is not None and flags is not None:
-        return Facts(flags, share, source, flags if flags.any() else np.ones_like(flags))
+        return Facts(flags, share, source, *_or_all(flags, FACTS))
     grid = np.geomspace(*trial.parameter_range, ANGLE_POINTS)
     middle = grid[int(np.argmin(np.abs(trial.angles(grid) - np.pi / 4)))]
     outputs = trial.evaluate(float(middle), _regularisation_grid()).left_out
     best = outputs[:, int(np.argmin(wrong_signs(outputs, trial.labels).mean(axis=0)))]
-    contradicted = best * trial.labels < 0.0
-    exceptions = contradicted if contradicted.any() else np.ones_like(contradicted)
     if share is None:
         share = estimate_fact_fraction(best, trial.labels)
         if not share.high < 1.0:
@@ -223,4 +232,9 @@ def find_facts(trial: KernelTrial, flags: Flags | None, fact_fraction: float | N
                 f"labels must follow a rule; by the estimate {share} of their share they may be facts alone. "
                 "Give more samples, or fact_fraction if it is known."
             )
-    return Facts(flags, share, source, exceptions)
+    return Facts(flags, share, source, *_or_all(best * trial.labels < 0.0, CONTRADICTED))
+
+
+def _or_all(exceptions: Flags, name: str) -> tuple[Flags, str]:
+    """Return the samples on which memory is measured and what they are called: all of them where there is none."""
+    return (exceptions, name) if exceptions.any() else (np.ones_like(exceptions), ALL)

@@ -78,6 +78,11 @@ class KernelTrial:
         longest = float(self.products.left.max())
         return (low, max(high / longest, 2.0 * low)) if self.family == "exponential" and longest > 1.0 else (low, high)
 
+    @property
+    def trained_share(self) -> float:
+        """Share of the samples that a left-out learner is trained on; ridge regression leaves out a single one."""
+        return 1.0 if self.loss == "square" else 1.0 - 1.0 / self.folds
+
     def gram(self, parameter: float) -> Array:
         """Return the Gram matrix at a parameter of the family."""
         name = f"{self.family}:{float(parameter)!r}"

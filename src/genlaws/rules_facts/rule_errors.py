@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genlaws.numerics.arguments import Array, Whole
 from genlaws.numerics.intervals import Estimate, wilson_interval
@@ -22,7 +23,10 @@ from genlaws.numerics.seeds import generator_of
 # Parts into which samples are dealt, so that a choice is never judged on the samples it was made on.
 PARTS = 5
 NORMAL_QUANTILE = 1.959964  # of 97.5 %
+Flags = NDArray[np.bool_]
 Place = tuple[int, int]
+# Returns a kernel and a regularisation, given the errors (G, L) of some of the samples.
+Choose = Callable[[Array], Place]
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,17 @@ class RuleErrors:
 
     @property
     def against_rule(self) -> Array:
-        """Rule error, (G, L); not below zero."""
-        return _in_range(_without_facts(self.against_labels, self.share.value))
+        """Rule error, (G, L); clipped where it comes out below zero."""
+        return _in_range(self._unclipped)
+
+    @property
+    def clipped(self) -> Flags:
+        """Where fewer labels are contradicted than the facts alone would be, so that the rule error is set to zero."""
+        return np.asarray(self._unclipped < 0.0)
+
+    @property
+    def _unclipped(self) -> Array:
+        return _without_facts(self.against_labels, self.share.value)
 
     def interval(self) -> tuple[Array, Array]:
         """Return the ends of the 95 % interval of each rule error."""
@@ -63,39 +76,44 @@ class RuleErrors:
             _in_range(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
         )
 
-    def estimate(self, place: Place) -> Estimate:
+    def estimate(self, place: Place = (0, 0)) -> Estimate:
         """Return the rule error of one kernel at one regularisation."""
         row, column = place
         one = RuleErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
         low, high = one.interval()
         return Estimate(float(one.against_rule[0, 0]), float(low[0, 0]), float(high[0, 0]), self.wrong.shape[1])
 
-    def excess(self, first: Callable[[Array], Place], second: Callable[[Array], Place], seed: int) -> Estimate:
-        """Return how much more often one choice breaks the rule than another, sample by sample.
+    def nested(self, choose: Choose, seed: int) -> RuleErrors:
+        """Return the wrong predictions of what is chosen, as those of one kernel, by nested cross-validation.
 
         Parameters
         ----------
-        first, second : callable
-            Each returns its kernel and regularisation, given the errors (G, L) of four fifths of the samples; what it
-            chose is counted on the other fifth. So the best of many is not counted where it was lucky.
+        choose : callable
+            Chooses by the errors of four fifths of the samples; what it chose is counted on the other fifth. So the
+            best of many is not counted where it was lucky.
         seed : int
             Deals the samples into fifths.
         """
         count = self.wrong.shape[1]
         part: Whole = generator_of(seed).permutation(count) % PARTS
-        difference = np.empty(count)
+        chosen = np.empty(count)
         for number in range(PARTS):
             here = part == number
-            errors = self.wrong[:, ~here].mean(axis=1)
-            (row, column), (other_row, other_column) = first(errors), second(errors)
-            difference[here] = self.wrong[row, here, column] - self.wrong[other_row, here, other_column]
+            row, column = choose(self.wrong[:, ~here].mean(axis=1))
+            chosen[here] = self.wrong[row, here, column]
+        return RuleErrors(chosen[None, :, None], self.share)
+
+    def excess(self, first: Choose, second: Choose, seed: int) -> Estimate:
+        """Return how much more often one choice breaks the rule than another, sample by sample; see `nested`."""
+        one, other = (self.nested(choose, seed).wrong[0, :, 0] for choose in (first, second))
+        difference = one - other
         low, high = _paired_interval(difference)
         factors = [1.0 / (1.0 - share) for share in self._shares]
         return Estimate(
             float(difference.mean()) / (1.0 - self.share.value),
             min(low * factor for factor in factors),
             max(high * factor for factor in factors),
-            count,
+            difference.size,
         )
 
     @property
