@@ -1,21 +1,15 @@
-"""The rules-and-facts view: its numbers are the library's, its runs agree with the theory, its words can be run."""
-
-import contextlib
-import io
-import shlex
+"""The rules-and-facts view: its lines are near the library's numbers, its runs agree with the theory."""
 
 import numpy as np
 import pytest
 
 from genlaws import rules_facts
-from genlaws.commands import run
 from genlaws.explorer.rules_facts import VIEW, Settings
 from genlaws.explorer.rules_facts_runs import all_runs, runs_by_samples
 from genlaws.explorer.rules_facts_theory import Learner, curves
 
-# The page's search for the best regularisation is coarser than the library's: the rule error is flat at its minimum,
-# the fact error is not.
-RULE_TOLERANCE, FACT_TOLERANCE = 3e-5, 2e-3
+# The page's search for the best regularisation is coarser than the library's, by no more than the captions say.
+RULE_TOLERANCE, FACT_TOLERANCE, ROUNDING = 1e-3, 1e-2, 1e-9
 # Runs are in 200 dimensions; their correction to the limit is below this.
 FINITE_SIZE = 0.005
 PANELS = ("errors-by-samples", "trade-off", "errors-by-angle")
@@ -30,55 +24,53 @@ def number(found, name):
     return next(one.value for one in found.numbers if one.name == name)
 
 
-def kernel_of(settings):
-    names = {"gaussian": "gaussian:1", "exponential": "exponential:1", "geometric": "geometric:0.5"}
-    names["polynomial"] = "polynomial:3,1"
-    if settings.get("kernel", "angle") == "angle":
-        return rules_facts.Kernel.from_angle(settings.get("kernel_angle", 1.0))
-    return rules_facts.Kernel.from_name(names.get(settings["kernel"], settings["kernel"]))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"loss": "hinge"},
-        {"loss": "hinge", "sample_ratio": 60.0, "fact_fraction": 0.39, "kernel_angle": 1.4},
-        {"width": "finite"},
-        {"loss": "hinge", "width": "finite", "sample_ratio": 0.9, "fact_fraction": 0.75, "kernel_angle": 0.91},
-        {"regularisation": "chosen", "strength": 0.3, "kernel": "relu"},
-        {"loss": "hinge", "regularisation": "chosen", "strength": 0.01, "width": "finite", "width_ratio": 0.5},
-    ],
-)
-def test_numbers_are_the_librarys(settings):
-    found = answer(**settings)
-    chosen = settings.get("regularisation") == "chosen"
-    wanted = rules_facts.solve(
-        settings.get("loss", "square"),
-        sample_ratio=settings.get("sample_ratio", 4.0),
-        fact_fraction=settings.get("fact_fraction", 0.2),
-        kernel=kernel_of(settings),
-        regularisation=settings["strength"] if chosen else "optimal",
-        width_ratio=settings.get("width_ratio", 2.0) if settings.get("width") == "finite" else None,
-    )
-    assert float(number(found, "rule error")) == pytest.approx(wanted.generalisation_error, abs=RULE_TOLERANCE + 5e-5)
-    assert float(number(found, "fact error")) == pytest.approx(wanted.memorisation_error, abs=FACT_TOLERANCE + 5e-4)
-    least = rules_facts.bayes_optimal(
-        sample_ratio=settings.get("sample_ratio", 4.0), fact_fraction=settings.get("fact_fraction", 0.2)
-    )
-    assert float(number(found, "Bayes-optimal rule error")) == pytest.approx(least.generalisation_error, abs=5.1e-5)
-
-
-def test_search_for_the_best_regularisation_agrees_along_both_axes():
-    found = curves(Learner("hinge", 5.0, 0.3, np.sin(1.1), np.cos(1.1)))
-    for errors, sample_ratio, angle in (
-        (found.by_samples, found.by_samples.axis, np.full(len(found.by_samples.axis), 1.1)),
-        (found.by_angle, np.full(len(found.by_angle.axis), 5.0), found.by_angle.axis),
+@pytest.mark.parametrize(("fact_fraction", "angle"), [(0.3, 1.1), (0.56, 0.05), (0.53, 1.57)])
+def test_lines_at_the_best_regularisation_are_as_accurate_as_their_captions_say(fact_fraction, angle):
+    found = curves(Learner("hinge", 30.0, fact_fraction, np.sin(angle), np.cos(angle)))
+    for errors, sample_ratio, angles in (
+        (found.by_samples, found.by_samples.axis, np.full(len(found.by_samples.axis), angle)),
+        (found.by_angle, np.full(len(found.by_angle.axis), 30.0), found.by_angle.axis),
     ):
-        kernel = rules_facts.Kernel.from_angle(angle)
-        wanted = rules_facts.solve("hinge", sample_ratio=sample_ratio, fact_fraction=0.3, kernel=kernel)
-        assert errors.rule == pytest.approx(wanted.generalisation_error, abs=RULE_TOLERANCE)
+        kernel = rules_facts.Kernel.from_angle(angles)
+        wanted = rules_facts.solve("hinge", sample_ratio=sample_ratio, fact_fraction=fact_fraction, kernel=kernel)
+        too_high = errors.rule - wanted.generalisation_error
+        assert (too_high > -ROUNDING).all()
+        assert (too_high < RULE_TOLERANCE).all()
         assert errors.fact == pytest.approx(wanted.memorisation_error, abs=FACT_TOLERANCE)
+
+
+def test_captions_say_which_lines_are_less_accurate_than_the_marks():
+    told = f"at most {RULE_TOLERANCE:g} too high, fact errors within {FACT_TOLERANCE:g}"
+    assert [told in panel.caption for panel in answer(loss="hinge").panels] == [True, False, True]
+    for settings in ({}, {"loss": "hinge", "regularisation": "chosen"}, {"loss": "hinge", "fact_fraction": 1.0}):
+        assert not [panel for panel in answer(**settings).panels if told in panel.caption]
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "hinge", "sample_ratio": 32.56, "kernel_angle": 1.57}], ids=str)
+def test_marks_lie_on_their_lines(settings):
+    samples, path, angles = answer(**settings).panels
+    for panel in (samples, angles):
+        curves_of = {one.name: one for one in panel.curves}
+        for line, mark in (("rule error ε_gen", "rule error here"), ("fact error ε_mem", "fact error here")):
+            (at,), (y,) = curves_of[mark].x, curves_of[mark].y
+            assert curves_of[line].y[curves_of[line].x.index(at)] == y
+            assert curves_of[line].x == sorted(set(curves_of[line].x))
+    line, mark = path.curves[0], path.curves[-1]
+    assert (mark.x[0], mark.y[0]) in set(zip(line.x, line.y, strict=True))
+
+
+def test_without_a_rule_the_lines_have_infinite_regularisation_as_the_numbers():
+    found = answer(loss="hinge", fact_fraction=1.0)
+    assert number(found, "regularisation λ") == "inf"
+    line = next(one for one in found.panels[0].curves if one.name == "fact error ε_mem")
+    wanted = rules_facts.solve(
+        "hinge",
+        sample_ratio=line.x,
+        fact_fraction=1.0,
+        kernel=rules_facts.Kernel.from_angle(1.0),
+        regularisation=float("inf"),
+    )
+    assert line.y == pytest.approx(wanted.memorisation_error)
 
 
 def ends():
@@ -156,27 +148,3 @@ def test_theory_beside_runs_is_that_of_their_settings():
     wanted = rules_facts.solve(sample_ratio=line.x[:half], fact_fraction=0.2, kernel=kernel, regularisation=0.1)
     assert line.y[:half] == pytest.approx(wanted.generalisation_error)
     assert line.y[half + 1 :] == pytest.approx(wanted.memorisation_error)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"loss": "hinge", "kernel": "polynomial", "regularisation": "chosen"},
-        {"kernel": "gaussian", "width": "finite", "regularisation": "chosen", "strength": 0.01234},
-    ],
-)
-def test_words_can_be_run(settings, capsys):
-    found = answer(**settings)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(found.python, {})
-    rule, fact, strength, least = (float(one) for one in printed.getvalue().split())
-    assert f"{rule:.4f}" == number(found, "rule error")
-    assert f"{fact:.3f}" == number(found, "fact error")
-    assert f"{strength:.3g}" == number(found, "regularisation λ")
-    assert f"{least:.4f}" == number(found, "Bayes-optimal rule error")
-    assert run(shlex.split(found.command)[1:]) == 0
-    said = capsys.readouterr().out
-    assert f"{rule:.6f}" in said
-    assert f"{fact:.6f}" in said

@@ -7,7 +7,7 @@ from typing import Literal
 
 from genlaws.explorer.controls import ViewSettings, choice, slider
 from genlaws.explorer.rules_facts_panels import LEARNERS, angle_panel, samples_panel, tradeoff_panel
-from genlaws.explorer.rules_facts_theory import ANGLES, SAMPLE_RATIOS, Learner, bayes_error, curves
+from genlaws.explorer.rules_facts_theory import ANGLES, SAMPLE_RATIOS, Learner, bayes_error, curves, solved_here
 from genlaws.explorer.view import Answer, Number, View
 from genlaws.rules_facts import Kernel, interpolation_threshold, optimal_angle
 
@@ -112,9 +112,9 @@ def answer(settings: Settings) -> Answer:
         regularisation=None if settings.regularisation == "optimal" else _rounded(settings.strength),
         width_ratio=None if settings.width == "infinite" else _rounded(settings.width_ratio),
     )
-    found = curves(learner)
+    shown = curves(learner), solved_here(learner)
     return Answer(
-        panels=(samples_panel(learner, found), tradeoff_panel(learner, found), angle_panel(learner, found)),
+        panels=(samples_panel(learner, *shown), tradeoff_panel(learner, *shown), angle_panel(learner, *shown)),
         numbers=_numbers(learner, kernel),
         sentence=_sentence(learner),
         python=_python(learner, name),
@@ -143,7 +143,7 @@ def _kernel(settings: Settings) -> tuple[str, Kernel]:
 
 
 def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
-    here = curves(learner).here
+    here = solved_here(learner)
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     limit = float(
         interpolation_threshold(
@@ -174,7 +174,7 @@ def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
 
 
 def _sentence(learner: Learner) -> str:
-    here = curves(learner).here
+    here = solved_here(learner)
     rule, fact = float(here.rule[0]), float(here.fact[0])
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     if not math.isfinite(rule + fact):

@@ -1,7 +1,9 @@
-"""The curves of the rules-and-facts view: many points of the theory in one call, so that a slider can be dragged.
+"""The theory behind the rules-and-facts view: the library's answer at the sliders, and curves around it.
 
-A call of the solver costs more than the points in it. So all points of an answer are put into one: errors against the
-sample ratio, along the regularisation, against the kernel angle, and at the place of the sliders.
+The numbers and marks of the page are those of `solve`. A call of the solver costs more than the points in it, so all
+points of the curves are put into one: errors against the sample ratio, along the regularisation and against the kernel
+angle. Where the best regularisation has to be searched for, a search at all these points by `solve` takes 80 to 180 ms;
+the curves take a coarser search of 10 to 40 ms, and their captions say how accurate it is.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ CHEAP, SEARCHED, SEARCHED_FEATURES = (49, 41), (15, 13), (11, 9)
 PATH_POINTS = 61
 # Regularisations tried for each point, and again between the neighbours of the best. The hinge loss of a kernel has
 # narrow minima and takes more tries than random features.
-TRIES, TRIES_FEATURES = (24, 25), (16, 9)
+TRIES, TRIES_FEATURES = (32, 33), (16, 9)
 SAME = 1e-9  # errors closer than this are the same; then no regularisation is preferred
 
 
@@ -67,8 +69,9 @@ class Learner:
 
     @property
     def searched(self) -> bool:
-        """Whether the best regularisation is not known in closed form."""
-        return self.regularisation is None and (self.loss != "square" or self.width_ratio is not None)
+        """Whether the best regularisation is not known in closed form; without a rule it is infinite."""
+        closed = self.fact_fraction == 1.0 or (self.loss == "square" and self.width_ratio is None)
+        return self.regularisation is None and not closed
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,30 @@ class Errors:
         """Return the points from `first` up to `last`, along an axis of their own."""
         return Errors(axis, self.rule[first:last], self.fact[first:last], self.regularisation[first:last])
 
+    def through(self, here: Errors, place: float) -> Errors:
+        """Return the same with the one point of `here` at its place on the axis, so that a mark lies on its line."""
+        other = self.axis != place
+        at = int(np.searchsorted(self.axis[other], place))
+
+        def joined(values: Array, one: Array | float) -> Array:
+            """Return values with the one of the point among them."""
+            return np.insert(values[other], at, one)
+
+        return Errors(
+            joined(self.axis, place),
+            joined(self.rule, here.rule),
+            joined(self.fact, here.fact),
+            joined(self.regularisation, here.regularisation),
+        )
+
 
 @dataclass(frozen=True)
 class Curves:
-    """All curves of one answer; `here` has the one point of the sliders."""
+    """All curves of one answer."""
 
     by_samples: Errors
     by_angle: Errors
     by_regularisation: Errors
-    here: Errors
 
 
 @dataclass(frozen=True)
@@ -105,6 +123,21 @@ class _Points:
 
 
 @lru_cache(maxsize=512)
+def solved_here(learner: Learner) -> Errors:
+    """Return the one point of the sliders as `solve` gives it; NaN where the equations were not solved."""
+    found = solve(
+        learner.loss,
+        sample_ratio=[learner.sample_ratio],
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(learner.mu_1, learner.mu_star),
+        regularisation="optimal" if learner.regularisation is None else learner.regularisation,
+        width_ratio=learner.width_ratio,
+    )
+    axis = np.array([learner.sample_ratio])
+    return Errors(axis, found.generalisation_error, found.memorisation_error, found.regularisation)
+
+
+@lru_cache(maxsize=512)
 def curves(learner: Learner) -> Curves:
     """Return the curves around a learner, each with the other settings held."""
     searched = SEARCHED if learner.width_ratio is None else SEARCHED_FEATURES
@@ -112,17 +145,13 @@ def curves(learner: Learner) -> Curves:
     samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*ANGLES, many[1])
     root = np.sqrt(learner.size)
     points = _Points(
-        np.concatenate([samples, np.full(many[1] + 1, learner.sample_ratio)]),
-        np.concatenate([np.full(many[0], learner.mu_1), root * np.sin(angles), [learner.mu_1]]),
-        np.concatenate([np.full(many[0], learner.mu_star), root * np.cos(angles), [learner.mu_star]]),
+        np.concatenate([samples, np.full(many[1], learner.sample_ratio)]),
+        np.concatenate([np.full(many[0], learner.mu_1), root * np.sin(angles)]),
+        np.concatenate([np.full(many[0], learner.mu_star), root * np.cos(angles)]),
     )
     found, path = _best(learner, points) if learner.searched else _given(learner, points)
-    end = len(samples) + len(angles)
     return Curves(
-        found.part(0, len(samples), samples),
-        found.part(len(samples), end, angles),
-        path,
-        found.part(end, end + 1, np.array([learner.sample_ratio])),
+        found.part(0, len(samples), samples), found.part(len(samples), len(samples) + len(angles), angles), path
     )
 
 
@@ -187,7 +216,7 @@ def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
     the best three. The library's own search (`solve` with ``"optimal"``) is finer and slower.
     """
     size, rows = points.mu_1**2 + points.mu_star**2, np.arange(len(points.mu_1))
-    low, high = np.log(WEAKEST * size), np.log(STRONGEST * size * (1.0 + points.sample_ratio))
+    low, high = np.log(_weakest_tried(learner, points)), np.log(STRONGEST * size * (1.0 + points.sample_ratio))
     first_tries, next_tries = TRIES if learner.width_ratio is None else TRIES_FEATURES
     grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, first_tries)
     ends = np.log(learner.weakest) if learner.weakest else -np.inf, np.inf
@@ -197,7 +226,15 @@ def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
     best, step = grid[rows, np.nanargmin(first.rule[:, :first_tries], axis=1)], (high - low) / (first_tries - 1)
     grid = best[:, None] + step[:, None] * np.linspace(-1.0, 1.0, next_tries)
     second = _in_rows(_solved(learner, _spread(points, next_tries), np.exp(grid).ravel()), grid)
-    return _or_ends(first, _vertex(second)), path
+    return _or_ends(first, _solved(learner, points, np.exp(_vertex(second)))), path
+
+
+def _weakest_tried(learner: Learner, points: _Points) -> Array:
+    """Return where the tries begin: the hinge loss of a nearly linear kernel may be best near λ = cot²θ."""
+    weakest = WEAKEST * (points.mu_1**2 + points.mu_star**2)
+    if learner.loss == "hinge" and learner.width_ratio is None:
+        weakest = weakest * np.clip((points.mu_star / points.mu_1) ** 2, WEAKEST, 1.0)
+    return np.asarray(weakest)
 
 
 def _spread(points: _Points, tries: int) -> _Points:
@@ -208,21 +245,15 @@ def _in_rows(flat: Errors, tries: Array) -> Errors:
     return Errors(tries, *(part.reshape(tries.shape) for part in (flat.rule, flat.fact, flat.regularisation)))
 
 
-def _vertex(tried: Errors) -> Errors:
-    """Return the errors at the vertex of the parabola through the lowest try and its neighbours."""
+def _vertex(tried: Errors) -> Array:
+    """Return where the parabola through the lowest try and its neighbours has its vertex."""
     row = np.arange(len(tried.rule))
     middle = np.clip(np.nanargmin(tried.rule, axis=1), 1, tried.rule.shape[1] - 2)
     left, centre, right = (tried.rule[row, middle + way] for way in (-1, 0, 1))
     bend = left - 2.0 * centre + right
     way = np.clip(np.where(bend > 0.0, 0.5 * (left - right) / np.where(bend > 0.0, bend, 1.0), 0.0), -1.0, 1.0)
-
-    def at_vertex(values: Array) -> Array:
-        """Return the parabola through three neighbouring values, at the vertex of that of the rule error."""
-        left, centre, right = (values[row, middle + one] for one in (-1, 0, 1))
-        return np.asarray(centre + 0.5 * way * (right - left) + 0.5 * way**2 * (left - 2.0 * centre + right))
-
-    strength = np.exp(at_vertex(tried.axis))
-    return Errors(strength, at_vertex(tried.rule), at_vertex(tried.fact), strength)
+    step = tried.axis[row, middle + 1] - tried.axis[row, middle]
+    return np.asarray(tried.axis[row, middle] + way * step)
 
 
 def _or_ends(first: Errors, inside: Errors) -> Errors:

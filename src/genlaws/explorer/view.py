@@ -68,7 +68,8 @@ class View:
     settings : type
         A kind of `ViewSettings`; each field made with `slider`, `choice` or `switch`.
     answer : callable
-        Takes the settings; at most 30 ms for theory. Raises `InputError` where settings do not go together.
+        Takes the settings; some 30 ms for theory, up to 100 ms where the library has to search. Raises `InputError`
+        where settings do not go together.
     """
 
     name: str
