@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from genlaws import semanticity
+from genlaws.numerics.intervals import INTERVAL_MEANING
 
 N = 40
 FAST = ["--items", "2,3", "--no-fronts"]
@@ -56,6 +57,7 @@ def test_text_names_the_numbers_and_their_meaning(genlaws, files):
         "background",
         "distance to the front",
         "items",
+        INTERVAL_MEANING,
     ):
         assert words in result.out
 

@@ -64,6 +64,9 @@ def test_embeddings_are_measured_as_by_the_library(client, circle):
     assert number(answer, "generalisation p_S") == str(expected.generalisation)
     assert number(answer, "identification p_I") == str(expected.identification)
     assert number(answer, "resolution ε") == str(expected.fit.resolution)
+    assert "95 % interval" in next(one["meaning"] for one in answer["numbers"] if one["name"] == "items")
+    items = answer["panels"][2]["curves"][0]
+    assert (items["low"][0], items["high"][0]) == (expected.generalisation.low, expected.generalisation.high)
     mark = answer["panels"][0]["curves"][-1]
     assert (mark["kind"], mark["x"], mark["y"]) == (
         "mark",

@@ -5,6 +5,7 @@ import pytest
 
 from genlaws import semanticity
 from genlaws.figures import semanticity_measure as pictures
+from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.report import measurement_page
 
 
@@ -24,9 +25,27 @@ def test_page_is_whole_and_needs_nothing(measured, read_page):
     assert "Semanticity of a <b> & c.npy" in text
     assert str(measured.generalisation) in text
     assert str(measured.fit.resolution) in text
-    for n, value in zip(measured.items.item_count, measured.items.identification, strict=True):
+    for n, one in zip(measured.items.item_count, measured.item_estimates("identification"), strict=True):
         assert str(n) in text
-        assert f"{value:.4f}" in text
+        assert str(one).partition(" (")[0] in text
+
+
+def test_one_meaning_of_plus_and_minus(measured, read_page):
+    page = measurement_page(measured, "set")
+    said = read_page(page).said
+    assert "standard error" not in said
+    assert INTERVAL_MEANING in said
+    for test in ("generalisation", "identification"):
+        with_two = measured.item_estimates(test)[0]
+        assert with_two == getattr(measured, test)  # the first row of the table and the number at the top
+        assert said.count(str(with_two).partition(" (")[0]) == 2
+
+
+def test_a_set_without_intervals_is_drawn_and_told_too(read_page):
+    places = np.arange(12) / 12
+    embeddings = np.stack([np.cos(2 * np.pi * places), np.sin(2 * np.pi * places)], axis=1)
+    plain = semanticity.measure(embeddings, positions=places, metric="circle", items=(2, 3), intervals=False)
+    assert "±" not in read_page(measurement_page(plain, "plain")).said.replace(INTERVAL_MEANING, "")
 
 
 def test_pictures_show_the_measured_numbers(measured):

@@ -72,6 +72,9 @@ def test_thirty_batches_give_the_whole():
         error = (estimate.high - estimate.low) / 2 / 2.045  # 29 degrees of freedom
         assert 0 < error < 1e-3
         assert abs(estimate.value - expected) < SIGMAS * error
+    for test in ("generalisation", "identification"):  # one meaning of ±: also in the curve over items
+        first, same = found.item_estimates(test)[0], getattr(found, test)
+        assert (first.low, first.high, first.count) == pytest.approx((same.low, same.high, same.count))
     assert found.fit.shape == "exponential"
     assert found.fit.resolution.value == pytest.approx(0.2, rel=0.01)
 

@@ -194,6 +194,7 @@ def _show(measured: Measurement, answer: dict[str, Any], written: list[Path], js
     if json_wanted:
         print(json.dumps(answer | {"files": [str(path) for path in written]}, indent=2))
         return
+    from genlaws.numerics.intervals import INTERVAL_MEANING
     from genlaws.report.measurement_page import headline
 
     rows = headline(measured)
@@ -207,6 +208,7 @@ def _show(measured: Measurement, answer: dict[str, Any], written: list[Path], js
     for n, s, i in zip(items.item_count, items.generalisation, items.identification, strict=True):
         print(f"{n:>5}  {s:>14.4f}  {i:>14.4f}")
     print()
+    print(INTERVAL_MEANING)
     print(measured.message)
     for path in written:
         print(f"Written to {path}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from genlaws.explorer.view import Answer, Number
 from genlaws.numerics.arguments import Array
+from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.panels import Curve, Panel
 from genlaws.semanticity.measurement import Measurement
 from genlaws.semanticity.own_front import OwnFront
@@ -22,7 +23,6 @@ SHAPE_COLOURS = {
     "power-law": "orange",
 }
 GENERALISATION_COLOUR, IDENTIFICATION_COLOUR, MEASURED_COLOUR = "green", "purple", "ink"
-INTERVAL = 1.96  # standard errors on either side
 POINTS = 200
 MOST_POINTS = 200  # of a front
 ON_THE_FRONT = 0.005  # distance from it that the eye cannot see
@@ -126,14 +126,13 @@ def _profile_panel(measured: Measurement) -> Panel:
 def _items_panel(measured: Measurement) -> Panel:
     items = measured.items
     n = items.item_count.astype(np.float64)
-    tests = (
-        ("generalisation p_S", GENERALISATION_COLOUR, items.generalisation, items.generalisation_error),
-        ("identification p_I", IDENTIFICATION_COLOUR, items.identification, items.identification_error),
-    )
-    curves = [
-        Curve(name, "run", n.tolist(), y.tolist(), colour, (y - INTERVAL * se).tolist(), (y + INTERVAL * se).tolist())
-        for name, colour, y, se in tests
-    ]
+    curves = []
+    for test, symbol, colour in (
+        ("generalisation", "p_S", GENERALISATION_COLOUR),
+        ("identification", "p_I", IDENTIFICATION_COLOUR),
+    ):
+        y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
+        curves.append(Curve(f"{test} {symbol}", "run", n.tolist(), y, colour, low, high))
     span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), POINTS // 4)
     curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "grey"))
     constant = items.collapse_constant
@@ -156,7 +155,7 @@ def _items_panel(measured: Measurement) -> Panel:
 def _numbers(measured: Measurement) -> tuple[Number, ...]:
     fit = measured.fit
     rows = [
-        Number("items", f"{measured.stimulus_count:,}", "rows of the file"),
+        Number("items", f"{measured.stimulus_count:,}", f"rows of the file. {INTERVAL_MEANING}"),
         Number("generalisation p_S", str(measured.generalisation), "choosing the truly nearer of two; chance 0.5"),
         Number("identification p_I", str(measured.identification), "choosing the item the probe is a copy of"),
         Number("resolution ε", str(fit.resolution), f"of the {fit.shape} shape, in units of the true distance"),

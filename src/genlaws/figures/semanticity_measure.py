@@ -18,7 +18,6 @@ GENERALISATION_COLOUR, IDENTIFICATION_COLOUR = style.VERMILLION, style.BLUE
 FITTED_COLOUR, CONSTANT_COLOUR = style.GREEN, style.GREY
 WIDTH, HEIGHT = 3.6, 2.9
 POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
-INTERVAL = 1.96  # standard errors on either side
 
 
 def draw_profile(measured: Measurement) -> Figure:
@@ -73,15 +72,11 @@ def draw_items(measured: Measurement) -> Figure:
     axes = figure.subplots()
     items = measured.items
     n = items.item_count.astype(np.float64)
-    curves = (
-        (GENERALISATION_COLOUR, items.generalisation, items.generalisation_error),
-        (IDENTIFICATION_COLOUR, items.identification, items.identification_error),
-    )
     lines = []
-    for colour, values, error in curves:
-        bar = INTERVAL * np.nan_to_num(error)
-        lines.append(axes.plot(n, values, color=colour, marker="o", markersize=3.0)[0])
-        axes.vlines(n, values - bar, values + bar, color=colour, linewidth=0.9)
+    for test, colour in (("generalisation", GENERALISATION_COLOUR), ("identification", IDENTIFICATION_COLOUR)):
+        found = measured.item_estimates(test)
+        lines.append(axes.plot(n, getattr(items, test), color=colour, marker="o", markersize=3.0)[0])
+        axes.vlines(n, [one.low for one in found], [one.high for one in found], color=colour, linewidth=0.9)
     span = np.geomspace(float(n.min()), float(n.max()) if n.size > 1 else 2.0 * float(n.min()), 50)
     guides = [axes.plot(span, 1.0 / span, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))[0]]
     names = ["chance $1/n$"]

@@ -13,6 +13,7 @@ from genlaws.numerics.arguments import Array, whole_number
 from genlaws.numerics.seeds import generator_of
 
 CONFIDENCE = 0.95
+INTERVAL_MEANING = f"± is half the width of a {100 * CONFIDENCE:g} % interval, written [low, high] if not symmetric."
 BLOCK = 4_000_000  # random numbers held at once
 MOST_DIGITS = 6
 SMALL, LARGE = 1e-4, 1e6  # outside, numbers are printed with a power of ten

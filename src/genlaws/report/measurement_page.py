@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from genlaws import __version__
 from genlaws.figures import semanticity_measure as pictures
+from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.report.page import data_table, escaped, number_table, paragraphs, picture, whole_page
 from genlaws.semanticity.measurement import Measurement
 
@@ -66,25 +66,12 @@ def headline(measured: Measurement) -> list[tuple[str, str, str]]:
 
 
 def _items(measured: Measurement) -> str:
-    items = measured.items
-    rows = zip(
-        items.item_count,
-        items.generalisation,
-        items.generalisation_error,
-        items.identification,
-        items.identification_error,
-        strict=True,
-    )
-    cells = ((str(n), _with_error(s, se), _with_error(i, ie)) for n, s, se, i, ie in rows)
+    tests = (measured.item_estimates(test) for test in ("generalisation", "identification"))
+    rows = zip(measured.items.item_count, *tests, strict=True)
+    cells = ((str(n), *(str(one).partition(" (")[0] for one in both)) for n, *both in rows)
     return data_table(
-        "Both tests by number of items; ± is the standard error over stimuli.",
-        ("items", "generalisation", "identification"),
-        cells,
+        f"Both tests by number of items. {INTERVAL_MEANING}", ("items", "generalisation", "identification"), cells
     )
-
-
-def _with_error(value: float, error: float) -> str:
-    return f"{value:.4f} ± {error:.4f}" if np.isfinite(error) else f"{value:.4f}"
 
 
 def _pictures(measured: Measurement) -> list[tuple[Callable[[Measurement], Figure], str]]:
@@ -114,7 +101,7 @@ def _explanation() -> str:
         "A finer resolution identifies better. Generalisation is best at a middle resolution, the peak of the front. A "
         "front belongs to one shape of similarity and to Luce's rule; it is no bound on every system, and a point may "
         "lie above it.",
-        "Intervals are 95 %: the jackknife over stimuli for the two tests, the bootstrap over stimuli for resolution "
-        "and background, the spread between batches for a set too large to use whole.",
+        f"{INTERVAL_MEANING} It comes from the jackknife over stimuli for the two tests, from the bootstrap over "
+        "stimuli for resolution and background, from the spread between batches for a set too large to use whole.",
     )
     return paragraphs(sentences)

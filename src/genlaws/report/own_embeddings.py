@@ -133,9 +133,8 @@ def _items_panel(measured: Measurement, name: str) -> Panel:
     items = measured.items
     curves = []
     for test, colour in (("generalisation", "green"), ("identification", "purple")):
-        value, error = getattr(items, test), getattr(items, f"{test}_error")
-        low, high = (value - 1.96 * error).tolist(), (value + 1.96 * error).tolist()
-        curves.append(Curve(test, "run", items.item_count.tolist(), value.tolist(), colour, low, high))
+        y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
+        curves.append(Curve(test, "run", items.item_count.tolist(), y, colour, low, high))
     line = np.geomspace(2, max(10, int(items.item_count.max())), 25)
     limit = items.collapse_constant / line
     curves.append(Curve("c/n", "theory", line.tolist(), np.where(limit <= 1.0, limit, np.nan).tolist(), "ink"))
@@ -148,7 +147,7 @@ def _items_panel(measured: Measurement, name: str) -> Panel:
         x_log=True,
         y_log=True,
         caption=f"Identification tends to c/n with c = {items.collapse_constant:.3g}, the similarity of a copy over "
-        "the mean similarity.",
+        "the mean similarity. Bars are 95 % intervals.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.numerics.intervals import Estimate
+from genlaws.numerics.intervals import Estimate, from_standard_error
 from genlaws.semanticity.measured_set import ItemCurve
 from genlaws.semanticity.own_front import OwnFront
 from genlaws.semanticity.profile import Profile, ProfileFit
@@ -84,6 +84,21 @@ class Measurement:
     def distance_to_constant_front(self) -> float:
         """Distance of the measured point from the front of the constant similarity, positive above it."""
         return float("nan") if self.constant_front is None else self.constant_front.distance()
+
+    def item_estimates(self, test: str) -> tuple[Estimate, ...]:
+        """Return a test at each number of items, with intervals as those of `generalisation` and `identification`.
+
+        Parameters
+        ----------
+        test : {"generalisation", "identification"}
+        """
+        count = self.batch_count * self.batch_size
+        freedom = count - 1 if self.exact else self.batch_count - 1
+        values, errors = getattr(self.items, test), getattr(self.items, f"{test}_error")
+        return tuple(
+            from_standard_error(float(value), float(error), count, freedom)
+            for value, error in zip(values, errors, strict=True)
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per number of items."""
