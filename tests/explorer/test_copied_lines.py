@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shlex
 from itertools import cycle, islice, product
 
@@ -9,7 +10,7 @@ import pytest
 
 from copied_lines import numbers_of, printed_by, random_settings
 from genlaws.commands import run
-from genlaws.explorer import rules_facts
+from genlaws.explorer import rules_facts, semanticity
 from genlaws.explorer.rules_facts import Settings
 
 CHOICES = [Settings.model_fields[name].annotation.__args__ for name in ("loss", "kernel", "width")]
@@ -45,3 +46,29 @@ def test_rules_facts_command_gives_the_same(settings, capsys):
     assert shown["rule error"] == f"{told['generalisation_error']:.4f}"
     assert shown["fact error"] == f"{told['memorisation_error']:.3f}"
     assert shown["regularisation λ"] == f"{told['regularisation']:.3g}"
+
+
+def test_semanticity_shows_the_numbers_of_its_lines(tmp_path):
+    rng = random.Random(6)
+    for place in range(60):
+        chosen = ("circle", "sphere", "torus", "hypercube", "tree", "circle", "segment")[place % 7]
+        settings = random_settings(semanticity.VIEW, rng, space=chosen, item_count=rng.choice((2, 5, 40)))
+        found = semanticity.answer(settings)
+        shown, told = numbers_of(found), {one.name: one.meaning for one in found.numbers}
+        *points, best = (
+            dict(re.findall(r"(\w+)=([^,)]+)", line)) for line in printed_by(found.python, tmp_path).split("\n")[:-1]
+        )
+        assert len(points) == ("Generalisation p_S" in shown)
+        for one in points:
+            assert shown["Generalisation p_S"] == f"{float(one['generalisation']):.4f}"
+            assert shown["Identification p_I"] == f"{float(one['identification']):.4f}"
+            assert shown["Ball mass b"] == f"{float(one['ball_mass']):.4g}"
+            assert shown["Collapse constant c"] == f"{float(one['collapse_constant']):.4g}"
+            assert told["Resolution ε"].endswith(f"as a distance it is {float(one['resolution']):.4g}")
+        if not best:
+            assert shown["Best resolution"] == shown["Best generalisation"] == "none"
+            continue
+        radius = float(best["resolution"])
+        assert shown["Best resolution"] == f"{radius / semanticity.asked_of(settings).where().reach:.4g}", settings
+        assert told["Best resolution"].endswith(f"as a distance it is {radius:.4g}"), settings
+        assert shown["Best generalisation"] == f"{float(best['generalisation']):.4f}"

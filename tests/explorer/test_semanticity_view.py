@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from genlaws.commands import app
-from genlaws.explorer.semanticity import VIEW, FrontSettings, answer
+from genlaws.explorer.semanticity import VIEW, FrontSettings, answer, asked_of
 from genlaws.explorer.semanticity_runs import language_model, relu_networks, simulated_choices
 from genlaws.explorer.semanticity_theory import Asked, asked_point
 from genlaws.semanticity import best_resolution, linear_on_circle, probabilities, similarity, space
@@ -97,7 +97,7 @@ def test_numbers_are_those_of_the_exact_functions(given):
     assert float(shown["Ball mass b"]) == pytest.approx(expected.ball_mass, rel=1e-3)
     assert float(shown["Collapse constant c"]) == pytest.approx(expected.collapse_constant, rel=1e-3)
     assert float(shown["Best generalisation"]) == pytest.approx(best.generalisation, abs=SHOWN)
-    assert float(shown["Best resolution"]) == pytest.approx(best.resolution, rel=2e-3)
+    assert float(shown["Best resolution"]) == pytest.approx(best.resolution / where.reach, rel=2e-3)
 
 
 def test_the_default_is_proposition_1_and_the_segment_is_exact_too():
@@ -111,6 +111,28 @@ def test_the_default_is_proposition_1_and_the_segment_is_exact_too():
     exact = probabilities(space("segment"), similarity("linear", 0.6))
     assert float(shown["Generalisation p_S"]) == pytest.approx(exact.generalisation, abs=SHOWN)
     assert float(shown["Collapse constant c"]) == pytest.approx(exact.collapse_constant, rel=1e-3)
+
+
+@pytest.mark.parametrize(("given", "reach", "radius"), [({}, "0.5", "0.15"), ({"space": "sphere"}, "3.142", "0.9425")])
+def test_resolutions_have_one_unit_which_is_named(given, reach, radius):
+    found = answer(FrontSettings(**given, similarity="constant", background=0.1))
+    share = "as a share of the largest distance"
+    assert FrontSettings.model_fields["resolution"].title.endswith(share)
+    assert found.panels[1].x_label.endswith(share)
+    told = {one.name: one for one in found.numbers}
+    assert told["Resolution ε"].value == "0.3"  # as on the slider
+    assert told["Resolution ε"].meaning == f"{share}, {reach}; as a distance it is {radius}"
+    assert f"{share}, {reach}; as a distance" in told["Best resolution"].meaning
+    (at, _) = next(one.x for one in found.panels[1].curves if one.name == "best resolution")
+    assert told["Best resolution"].value == f"{at:.4g}"
+    assert max(float(one.removeprefix("ε = ")) for one in found.panels[0].curves[0].notes) == 1.0
+
+
+@pytest.mark.parametrize("space_name", ["circle", "tree"])
+def test_lines_of_a_constant_similarity_reach_all_resolutions(space_name):
+    for line in answer(FrontSettings(space=space_name, similarity="constant", resolution=10.0)).panels[1].curves[:2]:
+        assert line.x[-1] >= 10.0
+        assert line.y[-1] == pytest.approx(0.5)
 
 
 def test_the_chosen_point_lies_on_its_curves():
@@ -142,17 +164,10 @@ def test_every_setting_changes_the_answer():
 
 
 @pytest.mark.parametrize("given", RUN, ids=lambda one: "-".join(map(str, one.values())) or "default")
-def test_lines_and_command_run_and_give_the_same_numbers(given):
+def test_command_runs_and_gives_the_same_numbers(given):
     settings = FrontSettings(**given)
     found = answer(settings)
     shown = numbers_of(found)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(found.python, {})
-    point, best = printed.getvalue().splitlines()
-    assert f"generalisation={shown['Generalisation p_S'][:5]}" in point
-    assert f"identification={shown['Identification p_I'][:5]}" in point
-    assert (best == "None") == (shown["Best resolution"] == "none")
     printed = io.StringIO()
     words = shlex.split(found.command)
     assert words[0] == "genlaws"
@@ -165,7 +180,8 @@ def test_lines_and_command_run_and_give_the_same_numbers(given):
     if shown["Best resolution"] == "none":
         assert told["best_resolution"] is None
     else:
-        assert told["best_resolution"] == pytest.approx(float(shown["Best resolution"]), rel=2e-3)
+        reach = asked_of(settings).where().reach
+        assert told["best_resolution"] == pytest.approx(float(shown["Best resolution"]) * reach, rel=2e-3)
         assert told["best_generalisation"] == pytest.approx(float(shown["Best generalisation"]), abs=SHOWN)
 
 

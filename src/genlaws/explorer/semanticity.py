@@ -56,7 +56,7 @@ class FrontSettings(ViewSettings):
         0.3,
         0.01,
         10.0,
-        "Resolution ε, in units of the largest distance",
+        "Resolution ε, as a share of the largest distance",
         log=True,
         step=0.02,
         about="Distance over which things look alike.",
@@ -101,16 +101,21 @@ def asked_of(settings: FrontSettings) -> Asked:
 
 
 def _numbers(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> tuple[Number, ...]:
-    n = asked.item_count
+    n, reach = asked.item_count, asked.where().reach
     known = () if here is None else _numbers_here(here)
+    best_unit = (
+        "none if it keeps growing as the resolution gets finer or coarser"
+        if best is None
+        else _as_distance(best.resolution, reach)
+    )
     return (
         *known,
         Number("Chance", f"{1 / n:.4f}", f"guessing among {n} items"),
-        Number("Resolution ε", f"{asked.radius():.4g}", f"distance; the largest is {asked.where().reach:.4g}"),
+        Number("Resolution ε", f"{asked.share:.4g}", _as_distance(asked.radius(), reach)),
         Number(
             "Best resolution",
-            "none" if best is None else f"{best.resolution:.4g}",
-            "where generalisation is largest; none if it keeps growing as the resolution gets finer or coarser",
+            "none" if best is None else f"{best.resolution / reach:.4g}",
+            f"where generalisation is largest; {best_unit}",
         ),
         Number(
             "Best generalisation",
@@ -118,6 +123,11 @@ def _numbers(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> 
             f"with {n} items in this space and with this similarity",
         ),
     )
+
+
+def _as_distance(radius: float, reach: float) -> str:
+    """Say in which unit a resolution is shown, and what it is in that of the similarity."""
+    return f"as a share of the largest distance, {reach:.4g}; as a distance it is {radius:.4g}"
 
 
 def _numbers_here(here: FrontPoint) -> tuple[Number, ...]:

@@ -36,7 +36,7 @@ def front_panel(asked: Asked) -> Panel:
             curve.identification[:, 0].tolist(),
             curve.generalisation[:, 0].tolist(),
             COLOURS[asked.similarity],
-            notes=[f"resolution {radius:.3g}" for radius in curve.resolution.tolist()],
+            notes=[f"ε = {share:.3g}" for share in (curve.resolution / asked.where().reach).tolist()],
         )
     ]
     if asked.similarity != "constant" or asked.background or not asked.where().homogeneous:
@@ -70,9 +70,12 @@ def resolution_panel(asked: Asked) -> Panel:
     found, here, n = whole_front(asked.without_resolution()), asked_point(asked), asked.item_count
     reach = asked.where().reach
     shares = (found.curve.resolution / reach).tolist()
+    tests = [getattr(found.curve, name)[:, 0].tolist() for name in ("generalisation", "identification")]
+    if shares[-1] < SHARES[1]:  # a constant similarity sees all alike beyond the largest distance
+        shares, tests = [*shares, SHARES[1]], [[*one, one[-1]] for one in tests]
     curves = [
-        Curve("generalisation p_S", "theory", shares, found.curve.generalisation[:, 0].tolist(), GENERALISATION),
-        Curve("identification p_I", "theory", shares, found.curve.identification[:, 0].tolist(), IDENTIFICATION),
+        Curve("generalisation p_S", "theory", shares, tests[0], GENERALISATION),
+        Curve("identification p_I", "theory", shares, tests[1], IDENTIFICATION),
         Curve("chance", "chance", list(SHARES), [1 / n, 1 / n], "grey"),
     ]
     if found.best is not None:
@@ -91,7 +94,7 @@ def resolution_panel(asked: Asked) -> Panel:
     return Panel(
         "semanticity-resolution",
         "Both tests against the resolution",
-        "resolution ε over the largest distance",
+        "resolution ε, as a share of the largest distance",
         "probability of the right choice",
         tuple(curves),
         x_log=True,

@@ -20,12 +20,10 @@ from genlaws.semanticity import (
     space,
     whole_curve,
 )
-from genlaws.semanticity.quick_peak import WholeCurve, resolutions_of_curve
+from genlaws.semanticity.quick_peak import WholeCurve
 from genlaws.semanticity.spaces import DiscreteSpace, Space
 
 KEPT = 256  # answers of each kind
-POINTS, SEGMENT_POINTS = 40, 13  # of a front, before those around its peak
-FINEST, COARSEST = 0.005, 12.0  # resolutions of a front where distances have a density, over the largest distance
 # Nats by which a similarity may fall over the space, so that an answer takes milliseconds: where the distances have a
 # density, and where there are few of them.
 STEEPEST, STEEPEST_STEPS = 150.0, 600.0
@@ -92,14 +90,8 @@ def asked_point(asked: Asked) -> FrontPoint | None:
 
 @lru_cache(maxsize=KEPT)
 def whole_front(asked: Asked) -> WholeCurve:
-    """Return the front and its peak."""
-    where, form = asked.where(), asked.form()
-    radii = resolutions_of_curve(where, form, asked.item_count, POINTS)
-    if not isinstance(where, DiscreteSpace):
-        finest = max(FINEST * where.reach, float(radii[0]))
-        points = SEGMENT_POINTS if asked.space == "segment" else POINTS
-        radii = np.geomspace(finest, COARSEST * where.reach, points)
-    return whole_curve(where, form, asked.item_count, radii)
+    """Return the front and its peak, which is that of `best_on_curve`."""
+    return whole_curve(asked.where(), asked.form(), asked.item_count)
 
 
 @lru_cache(maxsize=KEPT)
