@@ -1,8 +1,13 @@
-"""Settings at random, and what the lines to copy print when they are run as they stand in an empty folder."""
+"""Settings at random, and what lines to copy print when they are run as they stand, in a folder they must not touch."""
 
 import contextlib
 import io
 import math
+import shlex
+import sys
+from unittest import mock
+
+from genlaws.commands import run
 
 
 def random_settings(view, rng, **fixed):
@@ -22,13 +27,50 @@ def random_settings(view, rng, **fixed):
     return view.settings(**{**drawn, **fixed})
 
 
+@contextlib.contextmanager
+def untouched(folder):
+    """Work in a folder, of which no file may be added, changed or taken away."""
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with contextlib.chdir(folder):
+        yield
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def printed_by(python, folder):
-    """Return the words that lines of Python print in an empty folder, which they must leave empty."""
+    """Return what lines of Python print in a folder."""
     printed = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+    with untouched(folder), contextlib.redirect_stdout(printed):
         exec(compile(python, "copied", "exec"), {})
-    assert list(folder.iterdir()) == []
     return printed.getvalue()
+
+
+def printed_by_command(command, folder, new):
+    """Return what commands print in a folder, one to a line; what a shell would do is done here, in less time.
+
+    They are calls of genlaws or of Python, perhaps after Python has written a file into the folder `new`, as
+    `genlaws.panels.copied_commands.with_new_file` writes them.
+    """
+    printed = io.StringIO()
+    with untouched(folder), contextlib.redirect_stdout(printed):
+        for line in command.splitlines():
+            words, made = shlex.split(line, comments=True), ""
+            if words[:1] == ["file=$(mktemp"]:
+                made = str(new / words[1].removeprefix("-d)/"))
+                assert (words[2:5], words[6:8]) == (["&&", "python", "-c"], ["$file", "&&"])
+                run_program(words[5], made)
+                words = [made if word == "$file" else word for word in words[8:]]
+            if words[:2] == ["python", "-c"]:
+                run_program(*words[2:])
+            elif words:
+                assert words[0] == "genlaws"
+                assert run(words[1:]) == 0
+    return printed.getvalue()
+
+
+def run_program(program, *arguments):
+    """Run what ``python -c`` is given, with its arguments."""
+    with mock.patch.object(sys, "argv", ["-c", *arguments]):
+        exec(compile(program, "copied", "exec"), {})
 
 
 def numbers_of(answer):

@@ -8,9 +8,9 @@ from itertools import cycle, islice, product
 
 import pytest
 
-from copied_lines import numbers_of, printed_by, random_settings
+from copied_lines import numbers_of, printed_by, printed_by_command, random_settings
 from genlaws.commands import run
-from genlaws.explorer import rules_facts, semanticity
+from genlaws.explorer import residual_stream, rules_facts, semanticity
 from genlaws.explorer.rules_facts import Settings
 
 CHOICES = [Settings.model_fields[name].annotation.__args__ for name in ("loss", "kernel", "width")]
@@ -72,3 +72,24 @@ def test_semanticity_shows_the_numbers_of_its_lines(tmp_path):
         assert shown["Best resolution"] == f"{radius / semanticity.asked_of(settings).where().reach:.4g}", settings
         assert told["Best resolution"].endswith(f"as a distance it is {radius:.4g}"), settings
         assert shown["Best generalisation"] == f"{float(best['generalisation']):.4f}"
+
+
+@pytest.mark.parametrize("fit", ["SmolLM2", "MiniLM", "stories260K", "paper", "none"])
+def test_residual_stream_shows_the_numbers_of_its_lines(fit, tmp_path, tmp_path_factory):
+    rng = random.Random(8)
+    for _ in range(4):
+        settings = random_settings(residual_stream.VIEW, rng, fit=fit)
+        found = residual_stream.answer(settings)
+        assert "genlaws.explorer" not in found.python  # public calls alone
+        printed = printed_by(found.python, tmp_path)
+        first = found.command.splitlines()[0]
+        assert printed_by_command(first, tmp_path, tmp_path_factory.mktemp("new")) == printed
+        names = ("correlation r in the middle", "cosine in the middle", "turns R", "share in a plane")
+        digits = dict(zip((*names, "dimensions of the path"), (3, 3, 2, None, 2), strict=True))
+        shown = {name: value.partition(";")[0].removeprefix("walk ") for name, value in numbers_of(found).items()}
+        walk = [(shown[name], some) for name, some in digits.items() if name in shown]
+        assert len(walk) == len(printed.split()) == (4 if fit == "paper" else 5)
+        for (text, some), number in zip(walk, printed.split(), strict=True):
+            value = text.partition(" ")[0]
+            places = len(value.partition(".")[2]) if some is None else some
+            assert value == f"{float(number):.{places}f}", settings

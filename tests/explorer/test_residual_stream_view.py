@@ -1,20 +1,18 @@
 """The view on the residual stream shows a walk's laws beside a model or a walk drawn, and its lines of code run."""
 
-import contextlib
-import io
 import math
-import re
 import shlex
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
+from copied_lines import run_program
+from genlaws.commands import app
 from genlaws.explorer.residual_stream import VIEW, WalkSettings
 from genlaws.explorer.residual_stream_kept import MODELS, kept_stream
 from genlaws.numerics.errors import InputError
+from genlaws.residual_stream.example_texts import example_texts
 from genlaws.residual_stream.walks import geometric_walk
 
 PANELS = ["neighbours", "sizes", "shares", "turns"]
@@ -115,28 +113,18 @@ def test_sentences_say_what_the_numbers_say(answers):
     assert "22.3 turns of each unit" in VIEW.answer(WalkSettings(fit="none", sites=128)).sentence
 
 
-@pytest.mark.parametrize("fit", FITS)
-def test_python_runs_as_it_stands(answers, fit):
-    written = io.StringIO()
-    with contextlib.redirect_stdout(written):
-        exec(compile(answers[fit].python, "view", "exec"), {})
-    turns = float(re.search(r"walk ([\d.]+)", numbers(answers[fit])["turns R"])[1])
-    assert round(float(written.getvalue().split()[1]), 2) == turns
-
-
-def test_commands_run_as_they_stand(answers, tmp_path):
-    quick = answers["paper"].command
-    assert quick == answers["none"].command == "genlaws claims run residual-stream.orbits"
-    first, second = answers["MiniLM"].command.split("\n")
-    subprocess.run(first.replace("python", shlex.quote(sys.executable), 1), shell=True, check=True, cwd=tmp_path)
-    assert len((tmp_path / "texts.txt").read_text(encoding="utf-8").splitlines()) == 120
-    from genlaws.commands import app
-
-    words = shlex.split(second)
-    assert words[0] == "genlaws"
-    command, bound, _ = app.parse_args(words[1:], exit_on_error=False, print_error=False)
-    assert command.__name__ == "analyse"
-    assert bound.arguments["measured"].measures == "paths,correlations,dimensions,rotations"
+def test_packaged_models_can_be_measured_again(answers, tmp_path):
+    for fit in ("paper", "none", "stories260K"):
+        assert len(answers[fit].command.splitlines()) == 1
+    for fit, name in (("MiniLM", "minilm"), ("SmolLM2", "smollm2")):
+        words = shlex.split(answers[fit].command.splitlines()[1])
+        place = words.index("genlaws")
+        texts = tmp_path / f"{fit}.txt"
+        run_program(words[words.index("-c") + 1], str(texts))
+        assert tuple(texts.read_text(encoding="utf-8").splitlines()) == example_texts(kept_stream(fit).texts)
+        command, bound, _ = app.parse_args(words[place + 1 :], exit_on_error=False, print_error=False)
+        assert (command.__name__, bound.args, bound.arguments["texts"].name) == ("analyse", (name,), "$file")
+        assert bound.arguments["measured"].measures == "paths,correlations,dimensions,rotations"
 
 
 @pytest.mark.parametrize("fit", ["SmolLM2", "none"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from copied_lines import printed_by, printed_by_command
 from genlaws import semanticity
 from genlaws.explorer import upload as door
 from genlaws.explorer.measuring import Measurer, StoppedError, Upload, measure_upload
@@ -86,7 +87,7 @@ def test_embeddings_are_measured_as_by_the_library(client, circle):
         ("embeddings.npy", "embeddings", "positions.csv", {"metric": "tree", "similarity": "relu-dot"}),
     ],
 )
-def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, monkeypatch, capsys, file, kind, positions, fields):
+def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory, file, kind, positions, fields):
     z, places = circle
     labels = np.stack([np.arange(40) // 20, np.arange(40) // 5], axis=1)
     tables = {
@@ -103,19 +104,16 @@ def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, monkeypatch, caps
             rows = table.reshape(len(table), -1)
             contents[name] = "\n".join(",".join(str(cell) for cell in row) for row in rows.tolist()).encode()
         (tmp_path / name).write_bytes(contents[name])
+    (tmp_path / "similarities.npy").write_bytes(b"of the reader")
     sent = Upload(kind, contents[file], file[-4:], **fields)
     if positions:
         sent = Upload(kind, contents[file], file[-4:], contents[positions], positions[-4:], **fields)
     answer = measure_upload(sent)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(answer["python"], "lines", "exec"), {})
-    printed = capsys.readouterr().out
+    printed = printed_by(answer["python"], tmp_path)
     assert f"generalisation {number(answer, 'generalisation p_S')}" in printed
     assert f"resolution {number(answer, 'resolution ε')}" in printed
-    from genlaws.commands import run
-
-    assert run(answer["command"].split()[1:]) == 0
-    assert number(answer, "identification p_I") in capsys.readouterr().out
+    told = printed_by_command(answer["command"], tmp_path, tmp_path_factory.mktemp("new"))
+    assert number(answer, "identification p_I") in told
 
 
 WRONG = {

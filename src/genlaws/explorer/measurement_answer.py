@@ -11,6 +11,7 @@ from genlaws.explorer.view import Answer, Number
 from genlaws.numerics.arguments import Array
 from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.panels import Curve, Panel
+from genlaws.panels.copied_commands import with_new_file
 from genlaws.semanticity.measurement import Measurement
 from genlaws.semanticity.own_front import OwnFront
 
@@ -192,23 +193,25 @@ def _sentence(measured: Measurement, sent: Sent) -> str:
 
 
 def _python(sent: Sent) -> str:
-    lines = ["import numpy as np", "from genlaws import semanticity", "", f"table = {_load(sent.file)}"]
+    lines = ["import numpy as np", "from genlaws import semanticity", "", *_table(sent)]
     truth = f'positions=table, metric="{sent.metric}"'
     if sent.positions is not None:
         lines.append(f"positions = {_load(sent.positions, words=sent.metric == 'tree')}")
         truth = f'positions=positions, metric="{sent.metric}"'
-    similarity = sent.similarity
-    if sent.kind == "distances":
-        truth = "distances=table" if sent.positions is None else truth
-        lines += [
-            "width = np.median(table[np.triu_indices(len(table), 1)])",
-            "alike = np.exp(-0.5 * (table / width) ** 2)",
-            'np.save("similarities.npy", alike)',
-        ]
-        similarity = "precomputed"
-    what = "alike" if sent.kind == "distances" else "table"
+    elif sent.kind == "distances":
+        truth = "distances=table"
+    what, similarity = ("alike", "precomputed") if sent.kind == "distances" else ("table", sent.similarity)
     lines += [f'measured = semanticity.measure({what}, {truth}, similarity="{similarity}")', "print(measured)"]
     return "\n".join(lines)
+
+
+def _table(sent: Sent) -> list[str]:
+    """Return lines that read the file and, from distances, make similarities."""
+    lines = [f"table = {_load(sent.file)}"]
+    if sent.kind == "distances":
+        lines.append("width = np.median(table[np.triu_indices(len(table), 1)])")
+        lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
+    return lines
 
 
 def _load(file: str, *, words: bool = False) -> str:
@@ -218,11 +221,11 @@ def _load(file: str, *, words: bool = False) -> str:
 
 
 def _command(sent: Sent) -> str:
-    own = sent.positions is None
-    if sent.kind == "distances":
-        truth = (sent.file, "precomputed") if own else (sent.positions, sent.metric)
-        file, similarity = "similarities.npy", "precomputed"
-    else:
-        truth = (sent.file if own else sent.positions, sent.metric)
-        file, similarity = sent.file, sent.similarity
-    return f"genlaws semanticity measure {file} --positions {truth[0]} --metric {truth[1]} --similarity {similarity}"
+    truth, metric = (sent.file, sent.metric) if sent.positions is None else (sent.positions, sent.metric)
+    if sent.kind == "embeddings":
+        given = f"--positions {truth} --metric {metric} --similarity {sent.similarity}"
+        return f"genlaws semanticity measure {sent.file} {given}"
+    metric = "precomputed" if sent.positions is None else metric
+    program = "; ".join(["import sys, numpy as np", *_table(sent), "np.save(sys.argv[1], alike)"])
+    given = f"--positions {truth} --metric {metric} --similarity precomputed"
+    return with_new_file("similarities.npy", program, f'genlaws semanticity measure "$file" {given}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 from genlaws.explorer.controls import ViewSettings, choice, slider
@@ -10,13 +11,22 @@ from genlaws.explorer.residual_stream_drawn import drawn_points
 from genlaws.explorer.residual_stream_kept import KeptStream, kept_stream
 from genlaws.explorer.residual_stream_panels import COMPONENTS, Shown, panels_of
 from genlaws.explorer.view import Answer, Number, View
+from genlaws.numerics.arguments import Array
 from genlaws.numerics.intervals import Estimate
+from genlaws.panels.copied_commands import with_new_file
 from genlaws.residual_stream.beside_walk import NORMAL
+from genlaws.residual_stream.example_texts import WRITING
 from genlaws.residual_stream.walks import Walk, geometric_walk
 
 FREE = {"fit": "none"}
 UNUSUAL = 1.2  # times the turns of a walk that are called more, where no scatter is known
 PACKAGED = {"SmolLM2": "smollm2", "MiniLM": "minilm"}
+KEPT_TEXTS = 120  # with which the models were measured
+ANALYSED = (
+    'genlaws residual-stream analyse {model} --texts "$file" --measures paths,correlations,dimensions,rotations '
+    "--surrogates random-walk,step-signs,basis-rotation"
+)
+STEP_DIGITS = 8  # of the sizes of steps in lines to copy: more than the page shows of what follows from them
 
 
 class WalkSettings(ViewSettings):
@@ -74,14 +84,9 @@ def _drawn(settings: WalkSettings) -> Answer:
         "A stream that shows as much shows no more than its step sizes."
     )
     options = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    python = (
-        "from genlaws.residual_stream.walks import geometric_walk\n\n"
-        f"walk = geometric_walk({settings.sites}, {options})\n"
-        f"print(walk.correlation[{middle}], walk.turns[-1], walk.path_shares({settings.units})[{COMPONENTS - 1}])\n"
-    )
-    return Answer(
-        panels_of(shown), _numbers(shown, None), sentence, python, "genlaws claims run residual-stream.orbits"
-    )
+    lines = [f"walk = geometric_walk({settings.sites}, {options})"]
+    python = _python("geometric_walk", lines, shown)
+    return Answer(panels_of(shown), _numbers(shown, None), sentence, python, _command(python))
 
 
 def _fitted(settings: WalkSettings) -> Answer:
@@ -90,25 +95,40 @@ def _fitted(settings: WalkSettings) -> Answer:
     kept = kept_stream(settings.fit, phi)
     measures = ("cosine", "size", "step_size", "shares", "turns") if settings.fit == "paper" else Shown.measures
     shown = Shown(kept.walk, kept.units, kept.points, kept.label, measures)
-    python = (
-        "from genlaws.explorer.residual_stream_kept import kept_stream\n\n"
-        f"kept = kept_stream({settings.fit!r}, persistence={phi!r})\n"
-        f"walk, middle = kept.walk, {shown.middle}\n"
-        f"print(walk.correlation[middle], walk.turns[-1], walk.path_shares(kept.units)[{COMPONENTS - 1}])\n"
-        "print({name: points.value[-1] for name, points in kept.points.items()})\n"
-    )
-    return Answer(panels_of(shown), _numbers(shown, kept), _verdict(kept), python, _command(settings.fit))
+    walk = kept.walk
+    lines = [_listed("own_steps", walk.own_steps), _listed("shared_steps", walk.shared_steps)]
+    ends = f"{walk.own_start:.{STEP_DIGITS}g}, {walk.shared_start:.{STEP_DIGITS}g}"
+    lines.append(f"walk = Walk(own_steps, shared_steps, {ends}, persistence={phi!r})")
+    python = _python("Walk", lines, shown)
+    command = _command(python, PACKAGED.get(settings.fit))
+    return Answer(panels_of(shown), _numbers(shown, kept), _verdict(kept), python, command)
 
 
-def _command(fit: str) -> str:
-    if fit not in PACKAGED:
-        return "genlaws claims run residual-stream.orbits"
+def _listed(name: str, values: Array) -> str:
+    """Return a line that gives a name to the sizes of all steps."""
+    if not values.any():
+        return f"{name} = [0.0] * {values.size}"
+    return f"{name} = [{', '.join(f'{one:.{STEP_DIGITS}g}' for one in values)}]"
+
+
+def _python(maker: str, lines: Sequence[str], shown: Shown) -> str:
+    """Return lines that make the walk with public calls alone and print its numbers in the order of the page."""
+    near = [f"walk.{name}[{shown.middle}]" for name in ("correlation", "cosine") if name in shown.measures]
+    rest = ["walk.turns[-1]", f"walk.path_shares({shown.units})[{COMPONENTS - 1}]", "walk.participation_ratio"]
     return (
-        'python -c "from genlaws.residual_stream.example_texts import example_texts; '
-        "print(*example_texts(), sep='\\n')\" > texts.txt\n"
-        f"genlaws residual-stream analyse {PACKAGED[fit]} --texts texts.txt "
-        "--measures paths,correlations,dimensions,rotations --surrogates random-walk,step-signs,basis-rotation"
+        f"from genlaws.residual_stream.walks import {maker}\n\n"
+        + "".join(f"{line}\n" for line in lines)
+        + f"print({', '.join([*near, *rest])})\n"
     )
+
+
+def _command(python: str, model: str | None = None) -> str:
+    """Return a command for the walk, and one that measures the model where it comes as a package."""
+    walk = f'python -c "{"; ".join(line for line in python.splitlines() if line)}"'
+    if model is None:
+        return walk
+    measured = with_new_file("texts.txt", WRITING.format(count=KEPT_TEXTS), ANALYSED.format(model=model))
+    return f"{walk}\n{measured}"
 
 
 def _numbers(shown: Shown, kept: KeptStream | None) -> tuple[Number, ...]:

@@ -21,6 +21,11 @@ ENDS = (
     *("horse", "wolf", "clock", "ship", "piano"),
 )
 MOST = len(SUBJECTS) * len(EVENTS) * len(ENDS)
+# Lines of Python that write the first `count` of them to a file, for a command that reads it.
+WRITING = (
+    "import pathlib, sys; from genlaws.residual_stream.example_texts import example_texts; "
+    'pathlib.Path(sys.argv[1]).write_text("\\n".join(example_texts({count})))'
+)
 
 
 def example_texts(count: int = 120) -> tuple[str, ...]:
