@@ -30,10 +30,15 @@ def random_settings(view, rng, **fixed):
 @contextlib.contextmanager
 def untouched(folder):
     """Work in a folder, of which no file may be added, changed or taken away."""
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+
+    def held():
+        """Return all files with what they hold."""
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    before = held()
     with contextlib.chdir(folder):
         yield
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert held() == before
 
 
 def printed_by(python, folder):

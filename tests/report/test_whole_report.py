@@ -5,12 +5,14 @@ import json
 import re
 from collections import Counter
 from contextlib import redirect_stdout
+from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from copied_lines import printed_by, printed_by_command
 from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import kept_records
 from genlaws.commands import run
@@ -18,6 +20,7 @@ from genlaws.commands.report_data import read_own_data
 from genlaws.figures.progress import NoProgress
 from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.agreement import agreement
+from genlaws.report.own_data_section import own_data_section
 from genlaws.report.relations_section import relations_section
 from genlaws.report.relations_words import LAW as RELATIONS_LAW
 from genlaws.report.rules_facts_words import LAW as RULES_FACTS_LAW
@@ -160,6 +163,71 @@ def test_sections_say_what_the_command_says(read, made):
         assert section["findings"]
         for sentence in [*section["findings"], *(number["value"] for number in section["numbers"])]:
             assert sentence in shown
+
+
+def copied(html, told):
+    """Return the lines that the sections show to be copied, in the order of the page."""
+    return [unescape(one) for one in re.findall(rf'<p class="soft told">{told}</p><pre>(.*?)</pre>', html, re.S)]
+
+
+def shown_in(section, printed):
+    """Return the names of the numbers of a section that were printed, perhaps with more digits or without their n."""
+    words = [float(one) for one in re.findall(r"(?<![\w.])-?\d+\.\d+", printed)]
+    found = set()
+    for number in section["numbers"]:
+        value = number["value"]
+        first = re.match(r"(?:theory )?(\d+)\.(\d+)(?=$| bits| rad|, drawn)", value)
+        same = first and any(f"{one:.{len(first[2])}f}" == f"{first[1]}.{first[2]}" for one in words)
+        if value.partition(" (n = ")[0] in printed or same:
+            found.add(number["name"])
+    return found
+
+
+SHOWN_BY_PYTHON = {
+    "own-1": {"generalisation p_S", "identification p_I", "resolution ε", "background Δ"},
+    "own-2": {"share of facts ε", "price of memory"},
+    "own-3": {"description length", "share needed"},
+    "semanticity": {"digits, nearer in pixels", "resolution of the digits"},
+    "rules-facts": {"best angle", "price of memory, 3 against 8"},
+    "relations": {
+        *("bits, equal modulo 3", "share needed, equal modulo 3, best learner"),
+        *("bits, less than", "share needed, less than, best learner"),
+    },
+    "residual-stream": {"walk: turns in 8 sites, φ = 0", "walk: share along 2 components, 32 sites"},
+}
+SHOWN_BY_COMMAND = {
+    "own-1": {"generalisation p_S", "identification p_I", "resolution ε", "ball mass ⟨b⟩", "distance to the front"},
+    "own-2": {"share of facts ε", "price of memory"},
+    "own-3": {"share needed"},
+    "semanticity": set(),
+    "rules-facts": {"price of memory, 3 against 8"},
+    "relations": {"share needed, equal modulo 3, best learner"},
+}
+
+
+def test_lines_to_copy_give_the_numbers_of_their_section(html, made, own_files, tmp_path):
+    sections = {one["name"]: one for one in made[1]["sections"]}
+    lines = dict(zip(SECTIONS, copied(html, "In Python"), strict=True))
+    commands = dict(zip(SHOWN_BY_COMMAND, copied(html, "On the command line"), strict=True))
+    for name, wanted in SHOWN_BY_PYTHON.items():
+        assert wanted <= shown_in(sections[name], printed_by(lines[name], own_files)), name
+    for name, wanted in SHOWN_BY_COMMAND.items():
+        printed = printed_by_command(commands[name], own_files, tmp_path)
+        assert wanted <= shown_in(sections[name], printed), name
+        assert "0.8098" in printed or name != "semanticity"  # of the peak that networks are compared with
+
+
+@pytest.mark.parametrize(
+    ("file", "positions"),
+    [("distances.csv", None), ("circle.npy", None), ("circle.npy", "distances.csv"), ("zeros_ones.csv", None)],
+)
+def test_lines_about_other_files_run_as_they_stand(own_files, tmp_path, file, positions):
+    data = read_own_data(str(own_files / file), None if positions is None else own_files / positions)
+    section = own_data_section(data, NoProgress(), 3)
+    printed = printed_by(section.python, own_files), printed_by_command(section.command, own_files, tmp_path)
+    shown = {"numbers": [{"name": name, "value": value} for name, value, _ in section.numbers]}
+    wanted = "share needed" if file == "zeros_ones.csv" else "generalisation p_S"
+    assert [wanted in shown_in(shown, text) for text in printed] == [True, True]
 
 
 def test_what_a_user_wrote_cannot_leave_its_place(html, read):

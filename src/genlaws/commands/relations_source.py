@@ -37,7 +37,7 @@ def read_source(source: str, elements: int | None, relation: str | None, entitie
         return _named(source, elements, relation)
     if elements is not None:
         raise InputError("elements is for named relations; a file brings its own elements.")
-    if path.suffix.lower() == ".npy" or (path.suffix.lower() == ".csv" and relation is None and _is_matrix(path)):
+    if path.suffix.lower() == ".npy" or (relation is None and holds_matrix(path)):
         return _matrix(path, relation)
     if path.suffix.lower() not in EDGES:
         raise InputError(f"The file must end in {', '.join(dict.fromkeys((*MATRIX, *EDGES)))}; got {source!r}.")
@@ -73,6 +73,11 @@ def _matrix(path: Path, relation: str | None) -> Relation:
     if relation is not None:
         raise InputError(f"relation chooses from a knowledge-graph file; {path.name} is a matrix.")
     return Relation.from_matrix(open_table("relation", path), label=path.stem)
+
+
+def holds_matrix(path: Path) -> bool:
+    """Return whether a file without a relation named is read as a matrix; otherwise it holds edges."""
+    return path.suffix.lower() == ".npy" or (path.suffix.lower() == ".csv" and _is_matrix(path))
 
 
 def _is_matrix(path: Path) -> bool:

@@ -59,11 +59,13 @@ def read_own_data(given: str, positions: Path | None) -> OwnData:
 
         return OwnData(path.name, kind, said, load_labelled(path))
     if kind == "relation":
-        from genlaws.commands.relations_source import read_relation
+        from genlaws.commands.relations_source import holds_matrix, read_relation
 
-        return OwnData(path.name, kind, said, read_relation(str(path), None, None))
+        return OwnData(path.name, kind, said, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
     table = _table(path, kind)
-    return OwnData(path.name, kind, said, table, None if positions is None else _positions(positions))
+    if positions is None:
+        return OwnData(path.name, kind, said, table)
+    return OwnData(path.name, kind, said, table, _positions(positions), positions.name)
 
 
 def _table(path: Path, kind: str) -> Array:

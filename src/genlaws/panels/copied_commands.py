@@ -15,7 +15,7 @@ def with_new_file(name: str, program: str, command: str) -> str:
     name : str
         Of the file, such as ``texts.txt``.
     program : str
-        Lines of Python without single quotes that write to the path ``sys.argv[1]``.
+        Lines of Python that write to the path ``sys.argv[1]``.
     command : str
         With ``"$file"`` where the file belongs.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from genlaws.numerics.arguments import Array
@@ -25,6 +26,10 @@ class OwnData:
     content : array, LabelledData or Relation
     positions : array, optional
         True places of embeddings, one row each, or their matrix of distances.
+    positions_name : str
+        Of their file.
+    is_matrix : bool
+        Whether the file of a relation is a matrix; otherwise it holds edges.
     """
 
     name: str
@@ -32,3 +37,12 @@ class OwnData:
     said: str
     content: Array | LabelledData | Relation
     positions: Array | None = None
+    positions_name: str = ""
+    is_matrix: bool = False
+
+
+def reading(name: str) -> str:
+    """Return Python that reads a table of numbers from a file."""
+    if name.lower().endswith(".npy"):
+        return f"np.load({json.dumps(name)})"
+    return f'np.loadtxt({json.dumps(name)}, delimiter=",", ndmin=2)'

@@ -9,8 +9,9 @@ import numpy as np
 from genlaws.numerics.arguments import Array
 from genlaws.numerics.errors import InputError
 from genlaws.panels import Curve, Panel
+from genlaws.panels.copied_commands import with_new_file
 from genlaws.report.measurement_page import headline
-from genlaws.report.own_data import OwnData
+from genlaws.report.own_data import OwnData, reading
 from genlaws.report.section import Section
 from genlaws.report.semanticity_words import LAW
 from genlaws.semanticity import measure
@@ -37,24 +38,51 @@ def embeddings_section(data: OwnData, content: Array, name: str, seed: int) -> S
         numbers=tuple(headline(measured)),
         findings=(data.said, told, _finding(measured), measured.message),
         yours=_yours(measured),
-        python=_python(data),
-        command=f"genlaws semanticity measure {shlex.quote(_embeddings_name(data))} "
-        "--positions places.npy --metric euclidean",
+        python=_python(data, seed),
+        command=_command(data, seed),
     )
 
 
-def _embeddings_name(data: OwnData) -> str:
-    return data.name if data.kind == "embeddings" else "embeddings.npy"
+def _python(data: OwnData, seed: int) -> str:
+    """Return lines that give the same measurement."""
+    given = "table" if data.kind == "embeddings" else "alike"
+    similarity, truth = _names(data)
+    lines = ["import numpy as np", "", "from genlaws import semanticity", "", *_table(data)]
+    places = "table"
+    if data.positions is not None:
+        places = "positions"
+        lines.append(f"positions = {reading(data.positions_name)}")
+    named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
+    how = f'similarity="{similarity}", memory={MEMORY:.0f}, batch_count={BATCHES}, seed={seed}'
+    return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
 
 
-def _python(data: OwnData) -> str:
-    name = _embeddings_name(data)
-    read = f"np.loadtxt({name!r}, delimiter=',')" if name.lower().endswith(".csv") else f"np.load({name!r})"
-    return f"""import numpy as np
-from genlaws import semanticity
+def _command(data: OwnData, seed: int) -> str:
+    similarity, truth = _names(data)
+    file = shlex.quote(data.name) if data.kind == "embeddings" else '"$file"'
+    command = (
+        f"genlaws semanticity measure {file} --positions {shlex.quote(data.positions_name or data.name)} "
+        f"--metric {truth} --similarity {similarity} --memory {MEMORY / 2.0**30:g} --batches {BATCHES} --seed {seed}"
+    )
+    if data.kind == "embeddings":
+        return command
+    program = "; ".join(["import sys, numpy as np", *_table(data), "np.save(sys.argv[1], alike)"])
+    return with_new_file("similarities.npy", program, command)
 
-embeddings = {read}  # one row per stimulus
-measured = semanticity.measure(embeddings, positions=places, metric="euclidean", similarity="cosine")"""
+
+def _names(data: OwnData) -> tuple[str, str]:
+    """Return how the similarity and the metric of a measurement are called."""
+    by_matrix = data.kind == "distances" if data.positions is None else is_distance_matrix(data.positions)
+    return "cosine" if data.kind == "embeddings" else "precomputed", "precomputed" if by_matrix else "euclidean"
+
+
+def _table(data: OwnData) -> list[str]:
+    """Return lines that read the file and, from distances, make similarities."""
+    lines = [f"table = {reading(data.name)}"]
+    if data.kind == "distances":
+        lines.append(f"width = {WIDTH:g} * np.median(table[table > 0])")
+        lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
+    return lines
 
 
 def _measured(data: OwnData, content: Array, seed: int) -> tuple[Measurement, str]:

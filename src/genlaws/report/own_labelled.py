@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import numpy as np
@@ -19,6 +20,14 @@ MOST_SAMPLES = 600
 FEWEST_SAMPLES = 20  # of the smaller class
 NESTED = "on samples that took no part in the choice"
 TEST_COUNT = 2  # cross-validation takes the place of a test set
+PYTHON = """from genlaws import rules_facts
+
+data = rules_facts.load_labelled({name})
+drawn = {{"fact_fraction": 0.0, "sample_count": {count}, "test_count": {test}, "seed": {seed}}}
+draw = rules_facts.draw_labelled(data, {pair!r}, **drawn)
+advice = rules_facts.advise(draw.inputs, draw.labels, seed={seed})
+print(advice.fact_fraction)
+print(advice.price_of_memory)"""
 
 
 def labelled_section(data: OwnData, content: LabelledData, name: str, seed: int) -> Section:
@@ -45,8 +54,9 @@ def labelled_section(data: OwnData, content: LabelledData, name: str, seed: int)
             f"λ = {advice.found_rule.regularisation:.2g}. Cross-validation chose them.",
             _verdict(advice),
         ),
-        python="from genlaws import rules_facts\n\nadvice = rules_facts.advise(inputs, labels)  # labels +1 and -1",
-        command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)]),
+        python=PYTHON.format(name=json.dumps(data.name), pair=(first, second), count=count, test=TEST_COUNT, seed=seed),
+        command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)])
+        + f" --sample-count {count} --seed {seed}",
     )
 
 

@@ -11,13 +11,14 @@ import numpy as np
 from genlaws.figures.progress import Progress
 from genlaws.numerics.errors import InputError
 from genlaws.panels import Curve, Panel
+from genlaws.panels.copied_commands import with_new_file
 from genlaws.panels.walk_panels import neighbours_panel, shares_panel, sizes_panel, turns_panel
 from genlaws.report.residual_stream_section import LAW, beyond_walk
 from genlaws.report.section import Section
 from genlaws.residual_stream.analysis import analyse_stream
 from genlaws.residual_stream.beside_walk import NORMAL, BesideWalk, beside_walk
 from genlaws.residual_stream.curves import Curve as Measured
-from genlaws.residual_stream.example_texts import example_texts
+from genlaws.residual_stream.example_texts import WRITING, example_texts
 
 if TYPE_CHECKING:
     from genlaws.joined.stream_result import StreamSemanticity
@@ -50,7 +51,7 @@ def own_model_section(model: str, texts: tuple[str, ...] | None, progress: Progr
     if len(read) < FEWEST_TEXTS:
         raise InputError(f"texts must be at least {FEWEST_TEXTS}, so that numbers have intervals; got {len(read)}.")
     progress.start(5, "own model")
-    network, tokenizer, name = load_model(model)
+    network, tokenizer, name, loading = load_model(model)
     progress.advance()
     captured, small = _captured(network, tokenizer, read, seed), _weights(network) <= SMALL
     stream: Stream = captured["as it is"].stream
@@ -72,26 +73,48 @@ def own_model_section(model: str, texts: tuple[str, ...] | None, progress: Progr
         numbers=(*_numbers(beside), *_verdicts(found), *_probe_numbers(probed)),
         findings=(*_findings(beside, found, name), *told, *captured["as it is"].messages),
         yours=_yours(found, small),
-        python=PYTHON.format(model=model),
-        command=COMMAND.format(model=shlex.quote(model)),
+        python=python_lines(loading, texts, seed),
+        command=analyse_command(model, texts, seed),
     )
 
 
-PYTHON = """from genlaws.report.own_model_section import load_model
-from genlaws.residual_stream.beside_walk import beside_walk
+LANGUAGE_MODEL = """from genlaws.semanticity.probes.model_files import load_language_model
+
+network, tokenizer, _ = load_language_model({model!r}, "cpu", "float32", True)"""
+ENCODER = """from genlaws.semanticity.probes.encoders import load_encoder
+
+encoder = load_encoder({model!r}, kind="text", local_files_only=True)
+network, tokenizer = encoder.network, encoder.tokenizer"""
+PYTHON = """from genlaws.residual_stream.beside_walk import beside_walk
 from genlaws.residual_stream.capture import capture_texts
 from genlaws.residual_stream.example_texts import example_texts
-
-network, tokenizer, name = load_model({model!r})
-read = capture_texts(network, tokenizer, list(example_texts(60)))
-print(beside_walk(read.stream).to_frame())"""
-COMMAND = """python -c "from genlaws.residual_stream.example_texts import example_texts; \
-print(*example_texts(), sep='\\n')" > texts.txt
-genlaws residual-stream analyse {model} --texts texts.txt --out results"""
+{loading}
+texts = {texts}
+read = capture_texts(network, tokenizer, list(texts), strip=True)
+print(beside_walk(read.stream, seed={seed}).to_frame().to_string())"""
 
 
-def load_model(model: str) -> tuple[Any, Any, str]:
-    """Return a transformer of text with its tokenizer and name: a language model, or an encoder.
+def python_lines(loading: str, texts: tuple[str, ...] | None, seed: int) -> str:
+    """Return lines that measure the model beside its walk, on the same texts."""
+    given = f"example_texts({TEXTS})" if texts is None else repr(texts)
+    return PYTHON.format(loading=loading, texts=given, seed=seed)
+
+
+def analyse_command(model: str, texts: tuple[str, ...] | None, seed: int) -> str:
+    """Return a command that measures everything, on the same texts."""
+    program = WRITING.format(count=TEXTS)
+    if texts is not None:
+        program = (
+            f"import pathlib, sys; pathlib.Path(sys.argv[1]).write_text({chr(10).join(texts)!r}, encoding='utf-8')"
+        )
+    command = f'genlaws residual-stream analyse {shlex.quote(model)} --texts "$file" --seed {seed}'
+    return with_new_file("texts.txt", program, command)
+
+
+def load_model(model: str) -> tuple[Any, Any, str, str]:
+    """Return a transformer of text with its tokenizer, its name and the lines of Python that load it.
+
+    It is a language model, or an encoder.
 
     Parameters
     ----------
@@ -104,14 +127,16 @@ def load_model(model: str) -> tuple[Any, Any, str]:
 
     try:
         network, tokenizer, source = load_language_model(model, "cpu", "float32", True)
+        loading = LANGUAGE_MODEL
     except InputError:  # no language model: an encoder, or nothing, of which the second sentence is the better
+        loading = ENCODER
         found = load_encoder(model, kind="text", local_files_only=True)
         if not isinstance(found, TextEncoder):
             raise InputError(
                 f"model must be a transformer of text, which has a residual stream; {model} is none."
             ) from None
         network, tokenizer, source = found.network, found.tokenizer, found.source
-    return network, tokenizer, Path(source).name
+    return network, tokenizer, Path(source).name, loading.format(model=model)
 
 
 def _captured(network: Any, tokenizer: Any, texts: tuple[str, ...], seed: int) -> dict[str, Any]:

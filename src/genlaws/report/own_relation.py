@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import fields
 
@@ -17,7 +18,7 @@ from genlaws.relations import (
     description_length_exact,
     properties,
 )
-from genlaws.report.own_data import OwnData
+from genlaws.report.own_data import OwnData, reading
 from genlaws.report.relations_words import LAW
 from genlaws.report.section import Section
 
@@ -45,9 +46,23 @@ def relation_section(data: OwnData, relation: Relation, name: str, seed: int) ->
             "Ask for the pair whose answer is least certain, not for a random one: see genlaws relations next-pair.",
             "A network needs several times as many pairs as the best learner; genlaws relations advise trains a pilot.",
         ),
-        python="from genlaws import relations\n\nrelations.data_needed(relation, 0.9).train_fraction",
-        command="\n".join(f"genlaws relations {one} {shlex.quote(data.name)}" for one in ("describe", "data-needed")),
+        python=_python(data, small, seed),
+        command=f"genlaws relations describe {shlex.quote(data.name)}\ngenlaws relations data-needed "
+        f"{shlex.quote(data.name)} --target-accuracy {TARGET:g} --repeats {REPEATS} --seed {seed}",
     )
+
+
+def _python(data: OwnData, small: bool, seed: int) -> str:
+    lines = ["import numpy as np", "", "from genlaws import relations", ""]
+    if data.is_matrix:
+        lines.append(f"relation = relations.Relation.from_matrix({reading(data.name)})")
+    else:
+        lines = [*lines[2:], f"relation = relations.read_knowledge_graph({json.dumps(data.name)}).relation()"]
+    lines.append("print(relations.description_length_exact(relation))")
+    if small:
+        asked = f"{TARGET:g}, repeats={REPEATS}, seed={seed}"
+        lines.append(f"print(relations.data_needed(relation, {asked}).train_fraction)")
+    return "\n".join(lines)
 
 
 def _numbers(

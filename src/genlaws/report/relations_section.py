@@ -78,6 +78,7 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
     compared = _compared(merging)
     needed = [_needed(one, seed) for one in runs]
     panels = [_bound_panel(name, one) for name, one in zip(RELATIONS, runs, strict=True)]
+    ran = {"elements": sizes.relation.elements, "repeats": sizes.relation.bound_repeats, "seed": seed}
     return Section(
         name="relations",
         title="Relations",
@@ -91,8 +92,8 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
             compared.sentence("shares of merged draws"),
         ),
         yours=YOURS,
-        python=PYTHON,
-        command=COMMAND,
+        python=PYTHON.format(target=TARGET, **ran),
+        command=COMMAND.format(target=TARGET, **ran),
     )
 
 

@@ -43,9 +43,10 @@ YOURS = (
 )
 PYTHON = """from genlaws import relations
 
-order = relations.less_than(30)
-print(relations.description_length_exact(order))
-print(relations.data_needed(order, 0.9).train_fraction)  # share of all entries the best learner needs"""
-COMMAND = """genlaws relations describe mod3
-genlaws relations data-needed less-than
-genlaws report --data edges.csv"""
+for name in ("mod3", "less-than"):
+    relation = relations.named_relation(name, {elements})
+    print(relations.description_length_exact(relation))  # bits
+    print(relations.data_needed(relation, {target:g}, repeats={repeats}, seed={seed}).train_fraction)"""
+COMMAND = """genlaws relations describe mod3 --elements {elements}
+genlaws relations data-needed mod3 --elements {elements} --target-accuracy {target:g} --repeats {repeats} --seed {seed}
+# for a relation of your own: genlaws relations data-needed edges.csv"""

@@ -10,6 +10,7 @@ import numpy as np
 from genlaws.figures.progress import Progress
 from genlaws.numerics.intervals import Estimate
 from genlaws.panels import Curve, Panel
+from genlaws.panels.copied_commands import with_new_file
 from genlaws.panels.walk_panels import neighbours_panel, shares_panel, turns_panel
 from genlaws.report.agreement import agreement
 from genlaws.report.installed import WITHOUT_TORCH, has_torch
@@ -17,6 +18,7 @@ from genlaws.report.mathml import brackets, formula, inline, number, over, power
 from genlaws.report.residual_stream_runs import GROWTH, PLANE, Compared, Streams, WalkRuns, draw_walks, run_streams
 from genlaws.report.section import Section
 from genlaws.residual_stream.beside_walk import NORMAL, BesideWalk
+from genlaws.residual_stream.example_texts import WRITING
 from genlaws.residual_stream.walks import geometric_walk
 
 _H, _S, _V, _PHI = symbol("h", "l"), symbol("s", "k"), symbol("v", "k"), symbol("φ")
@@ -57,15 +59,18 @@ YOURS = (
     "take back earlier ones, make them shorter. Other networks need not do either: SmolLM2-135M has φ near 0.",
     "The report on your own model, with its name given, shows these pictures for it.",
 )
-PYTHON = """from genlaws.residual_stream.portraits import rotations
+PYTHON = """import numpy as np
+
+from genlaws.residual_stream.portraits import rotations
 from genlaws.residual_stream.walks import draw_walk, geometric_walk
 
-walk = geometric_walk(64, growth=20.0)
-drawn = rotations(draw_walk(walk, 1, 2000, seed=0)).as_printed
-print(walk.turns[-1], drawn.mean(), walk.path_shares(256)[1])"""
-COMMAND = """python -c "from genlaws.residual_stream.example_texts import example_texts; \
-print(*example_texts(), sep='\\n')" > texts.txt
-genlaws residual-stream analyse minilm --texts texts.txt --measures paths,correlations,dimensions,rotations"""
+walk = geometric_walk({sites}, growth={growth:g})
+drawn = rotations(draw_walk(walk, 1, {units}, seed=np.random.default_rng([{seed}, 4]))).as_printed
+print(walk.turns[-1], drawn.mean(), geometric_walk(32, growth={growth:g}).path_shares(256)[1])"""
+COMMAND = (
+    'genlaws residual-stream analyse minilm --texts "$file" --measures paths,correlations,dimensions,rotations '
+    "--seed {seed}"
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,8 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
     else:
         streams = Streams({}, {}, None, (WITHOUT_TORCH,))
         progress.advance(2)
+    ran = {"sites": sizes.sites[0], "growth": GROWTH, "units": sizes.units, "seed": seed}
+    measured = with_new_file("texts.txt", WRITING.format(count=sizes.texts), COMMAND.format(seed=seed))
     return Section(
         name="residual-stream",
         title="Residual stream",
@@ -111,8 +118,8 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
         numbers=(*map(_walk_number, walks.all), *_stream_numbers(streams)),
         findings=(*_findings(walks, streams), *streams.missing),
         yours=YOURS,
-        python=PYTHON,
-        command=COMMAND,
+        python=PYTHON.format(**ran),
+        command=measured if "MiniLM" in streams.found else "",
     )
 
 

@@ -55,6 +55,7 @@ def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -
     learned = train_learners(sizes.ratios, sizes.dimension, sizes.runs, seed, progress.advance)
     digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACTS, seed, progress.advance)
     compared = _compared(learned)
+    ran = {"facts": FACTS, "digit_facts": DIGIT_FACTS, "samples": sizes.samples, "pair": sizes.pairs[0], "seed": seed}
     return Section(
         name="rules-facts",
         title="Rules and facts",
@@ -64,8 +65,8 @@ def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -
         numbers=(*_theory_numbers(compared, learned), *_digit_numbers(digits)),
         findings=(*_findings(compared, learned), _digit_finding(digits)),
         yours=YOURS,
-        python=PYTHON,
-        command=COMMAND,
+        python=PYTHON.format(**ran),
+        command=COMMAND.format(**ran),
     )
 
 

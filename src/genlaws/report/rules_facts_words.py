@@ -43,8 +43,11 @@ YOURS = (
 )
 PYTHON = """from genlaws import rules_facts
 
-theory = rules_facts.solve("square", sample_ratio=4, fact_fraction=0.2, kernel="relu", regularisation=0.5)
-advice = rules_facts.advise(inputs, labels)  # of your own
-print(theory.generalisation_error, theory.memorisation_error, advice.price_of_memory)"""
-COMMAND = """genlaws rules-facts advise digits --rule-classes 3 8 --fact-fraction 0.2
-genlaws report --data labelled.npz"""
+print(rules_facts.optimal_angle(fact_fraction={facts:g}))  # best angle of a kernel
+digits = rules_facts.load_labelled("digits")  # or a file of your own
+drawn = {{"fact_fraction": {digit_facts:g}, "sample_count": {samples}, "test_count": 2, "seed": {seed}}}
+draw = rules_facts.draw_labelled(digits, {pair}, **drawn)
+print(rules_facts.advise(draw.inputs, draw.labels, is_fact=draw.is_fact, seed={seed}).price_of_memory)"""
+COMMAND = """genlaws rules-facts advise digits --rule-classes {pair[0]} {pair[1]} --fact-fraction {digit_facts:g} \
+--sample-count {samples} --seed {seed}
+# for labelled data of your own: genlaws rules-facts advise labelled.npz --rule-classes 3 8"""

@@ -32,6 +32,7 @@ IDENTIFICATION, GENERALISATION = "identification p_I (probability)", "generalisa
 COLOURS = {"constant": "blue", "linear": "vermillion"}
 BALL_MASSES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)
 CROWDED_BALL = 0.1  # ball mass of the picture with many items
+BANDWIDTH = 0.25  # of the similarity of digits, over their median distance
 PEAK = 0.80985  # generalisation of linear decay on the circle at its best resolution
 
 
@@ -69,7 +70,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
     progress.advance()
     networks = train_networks(sizes.networks, sizes.steps, 40, seed) if has_torch() else None
     progress.advance()
-    digits = measure_digits(sizes.digits, (1, 2, 4, 8, 16, 64), 0.25, seed)
+    digits = measure_digits(sizes.digits, (1, 2, 4, 8, 16, 64), BANDWIDTH, seed)
     progress.advance()
     both = _compared(chosen, crowded, sizes.item_counts)
     return Section(
@@ -81,7 +82,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
         numbers=(*_theory_numbers(both), *_network_numbers(networks), *_digit_numbers(digits)),
         findings=(*_findings(both), _network_finding(networks), _digit_finding(digits)),
         yours=YOURS,
-        python=PYTHON,
+        python=PYTHON.format(count=sizes.digits, share=BANDWIDTH, seed=seed),
         command=COMMAND,
     )
 

@@ -32,9 +32,16 @@ YOURS = (
     "alike; a finer resolution, not a larger model, moves that point.",
     "A representation above the front of its fitted shape has another shape of similarity, not a broken law.",
 )
-PYTHON = """from genlaws import semanticity
+PYTHON = """import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.datasets import load_digits
 
-measured = semanticity.measure(embeddings, positions=places, metric="euclidean", similarity="cosine")
+from genlaws import semanticity
+
+pixels = load_digits().data  # or embeddings of your own, with their true places as positions
+pixels = pixels[np.random.default_rng({seed}).permutation(len(pixels))[:{count}]]
+seen = {{"similarity": "gaussian", "bandwidth": {share:g} * np.median(pdist(pixels)), "items": (2,), "seed": {seed}}}
+measured = semanticity.measure(pixels, positions=pixels, metric="euclidean", **seen)
 print(measured)  # generalisation, identification, resolution, each with its interval"""
-COMMAND = """genlaws semanticity front --space circle --ball-mass 0.5
-genlaws semanticity measure embeddings.npy --positions places.npy --metric euclidean --out report.html"""
+COMMAND = """genlaws semanticity front --space circle --similarity linear --ball-mass 0.5
+# for embeddings of your own: genlaws semanticity measure embeddings.npy --positions places.npy --metric euclidean"""
