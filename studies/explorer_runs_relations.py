@@ -2,31 +2,40 @@
 
 OMP_NUM_THREADS=1 python studies/explorer_runs_relations.py
 
-Writes into src/genlaws/explorer/kept: relations_bound.csv (the exact Bayes bound averaged over training sets),
-relations_repons.csv (simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
-relations_networks.csv (means of the trained networks of the figures relations.3 and relations.6). Takes about three
+Writes into src/genlaws/explorer/kept: relations_bound.csv (the exact Bayes bound averaged over training sets, at every
+place of the slider), relations_needed.csv (the data needed for every target of the slider), relations_repons.csv
+(simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
+relations_networks.csv (means of the trained networks of the figures relations.3 and relations.6). Takes about twenty
 minutes on one core.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import time
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from genlaws.explorer.relations import Settings
 from genlaws.figures.kept import kept_table
-from genlaws.numerics.intervals import from_standard_error
-from genlaws.relations import ReponSystem, bound_curve, named_relation, sign_collision_probability, simulate_repons
+from genlaws.numerics.intervals import Estimate, from_standard_error
+from genlaws.relations import (
+    ReponSystem,
+    bound_curve,
+    data_needed,
+    named_relation,
+    sign_collision_probability,
+    simulate_repons,
+)
+from genlaws.relations.bayes_bound import posterior
 
 FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "explorer" / "kept"
 RELATIONS = ("mod2", "mod3", "mod4", "mod5", "less-than", "bipartite", "binary-tree", "divisibility")
 ELEMENTS = (10, 15, 20, 25, 30)  # with more, some training sets are out of reach of exact counting
-FRACTIONS = (
-    *(0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15),
-    *(0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0),
-)
 REPEATS = 20
 RATIOS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 DRAWS = 500
@@ -47,18 +56,59 @@ def write(name: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -
     print(f"{name}: {len(rows)} rows, {file.stat().st_size / 1e3:.0f} kB, {time.process_time():.0f} s", flush=True)
 
 
+def places(name: str) -> list[float]:
+    """Return the places of a slider of the page, as `notches` of controls.js does."""
+    schema = Settings.model_json_schema()["properties"][name]
+    low, high, control = schema["minimum"], schema["maximum"], schema["control"]
+    first, last = (math.log10(low), math.log10(high)) if control["log"] else (low, high)
+    inside = [first + at * control["step"] for at in range(1, round((last - first) / control["step"]))]
+    values = [float(f"{10**one:.3g}") if control["log"] else float(f"{one:.10g}") for one in inside]
+    return sorted({low, high, schema["default"], *(one for one in values if low < one < high)})
+
+
+def named(name: str, count: int) -> Any:
+    """Return a relation of the page."""
+    return named_relation(f"bipartite-{count - count // 2}-{count // 2}" if name == "bipartite" else name, count)
+
+
+def written(one: Estimate) -> tuple[str, ...]:
+    """Return a number and its interval as text."""
+    return tuple(f"{end:.6g}" for end in (one.value, one.low, one.high))
+
+
 def bounds() -> list[tuple[object, ...]]:
     """Return the bound of each relation and number of elements, one row per train fraction."""
     rows: list[tuple[object, ...]] = []
     for name in RELATIONS:
         for count in ELEMENTS:
-            full = f"bipartite-{count - count // 2}-{count // 2}" if name == "bipartite" else name
-            curve = bound_curve(named_relation(full, count), FRACTIONS, repeats=REPEATS)
+            curve = bound_curve(named(name, count), places("train_fraction"), repeats=REPEATS)
             assert all(point.exact_share == 1.0 for point in curve.points)
-            for point in curve.points:
-                one = point.accuracy
-                ends = (f"{max(0.0, one.low):.4f}", f"{min(1.0, one.high):.4f}")
-                rows.append((name, count, point.train_fraction, f"{one.value:.4f}", *ends))
+            rows += [(name, count, f"{point.train_fraction:g}", *written(point.accuracy)) for point in curve.points]
+    return rows
+
+
+def needed() -> list[tuple[object, ...]]:
+    """Return the data needed of each relation and number of elements, one row per target.
+
+    The same training sets come again for every target; what is known of each is computed once.
+    """
+    rows: list[tuple[object, ...]] = []
+    for name in RELATIONS:
+        for count in ELEMENTS:
+            relation, known = named(name, count), {}
+
+            def remembered(training_set: Any, *given: Any, known: dict[Any, Any] = known, **named: Any) -> Any:
+                """Return the posterior of a training set, from memory if it came before."""
+                key = training_set.pairs.tobytes()
+                if key not in known:
+                    known[key] = posterior(training_set, *given, **named)
+                return known[key]
+
+            with mock.patch("genlaws.relations.data_needed.posterior", remembered):
+                for target in places("target_accuracy"):
+                    found = data_needed(relation, target, repeats=REPEATS)
+                    assert found.exact
+                    rows.append((name, count, f"{target:g}", *written(found.train_fraction)))
     return rows
 
 
@@ -119,6 +169,7 @@ def main() -> None:
     columns = ("update", "dimension", "outputs", "cluster", "ratio")
     write("relations_repons.csv", (*columns, *numbers), repons())
     write("relations_bound.csv", ("relation", "elements", "train_fraction", *numbers), bounds())
+    write("relations_needed.csv", ("relation", "elements", "target_accuracy", *numbers), needed())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 from copied_lines import numbers_of, printed_by, printed_by_command, random_settings
 from genlaws.commands import run
-from genlaws.explorer import residual_stream, rules_facts, semanticity
+from genlaws.explorer import relations, residual_stream, rules_facts, semanticity
 from genlaws.explorer.rules_facts import Settings
 
 CHOICES = [Settings.model_fields[name].annotation.__args__ for name in ("loss", "kernel", "width")]
@@ -93,3 +93,36 @@ def test_residual_stream_shows_the_numbers_of_its_lines(fit, tmp_path, tmp_path_
             value = text.partition(" ")[0]
             places = len(value.partition(".")[2]) if some is None else some
             assert value == f"{float(number):.{places}f}", settings
+
+
+@pytest.mark.parametrize("relation", ["modulo", "less-than", "bipartite", "binary-tree", "divisibility"])
+def test_relations_shows_the_numbers_of_its_lines_about_data(relation, tmp_path, tmp_path_factory):
+    rng = random.Random(9)
+    settings = random_settings(relations.VIEW, rng, question=relations.DATA, relation=relation, element_count=11)
+    found = relations.answer(settings)
+    shown = numbers_of(found)
+    bits, accuracy, needed = printed_by(found.python, tmp_path).splitlines()
+    assert shown["description length"] == f"{float(bits):.2f} bits"
+    assert shown["best accuracy"] == accuracy
+    assert shown["share needed for the target"] == needed
+    if relation == "less-than":  # takes seconds, and its command is written as that of modulo
+        return
+    told = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
+    assert accuracy in told
+    assert needed in told
+
+
+@pytest.mark.parametrize("update", ["flow", "sign"])
+def test_relations_shows_the_numbers_of_its_lines_about_merging(update, tmp_path, tmp_path_factory):
+    rng = random.Random(10)
+    for _ in range(12):
+        given = {"update": update, "dimension": rng.choice((1, 2)) if update == "flow" else 1}
+        found = relations.answer(random_settings(relations.VIEW, rng, question=relations.MERGING, **given))
+        shown = numbers_of(found)
+        chance, merges, *critical = printed_by(found.python, tmp_path).splitlines()
+        assert shown["collision probability"] == f"{float(chance):.4f}"
+        assert shown["this pair"] == ("merges" if merges == "True" else "stays apart")
+        if update == "flow":
+            assert [shown["critical ratio of the rates"]] == ([f"{float(one):.4g}" for one in critical] or ["none"])
+        told = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
+        assert f"{float(chance):.6f}" in told

@@ -1,24 +1,21 @@
-"""The relations view: its numbers are the library's, its kept tables can be made again, its words can be run."""
+"""The relations view: its numbers are the library's, its kept tables can be made again."""
 
-import contextlib
-import io
 import math
-import re
 import shlex
 
 import numpy as np
 import pytest
 
+from copied_lines import printed_by
 from genlaws import relations
 from genlaws.commands import run
 from genlaws.explorer.kept_rows import kept_rows
 from genlaws.explorer.relations import VIEW, Settings
-from genlaws.explorer.relations_data import kept_bound
+from genlaws.explorer.relations_data import kept_bound, kept_count
 from genlaws.explorer.relations_merging import Pair, critical_ratio, path, probability
 
 PANELS = ("accuracy-by-data", "merging-by-rates", "pair-path")
 MERGING = {"question": "when representations merge"}
-KEPT_DIGITS = 5.1e-5
 Z_BOUND = 4.0  # for a hundred and more comparisons
 
 
@@ -53,35 +50,56 @@ def test_lengths_and_formulas_are_the_librarys():
 
 @pytest.mark.parametrize(("kept", "name", "count"), [("mod3", "mod3", 20), ("bipartite", "bipartite-13-12", 25)])
 def test_kept_bound_can_be_made_again(kept, name, count):
-    bound = kept_bound(name, count)
-    assert bound.element_count == count
-    again = relations.bound_curve(relations.named_relation(name, count), bound.train_fraction)
-    assert bound.value == pytest.approx([point.accuracy.value for point in again.points], abs=KEPT_DIGITS)
-    assert bound.low == pytest.approx([max(0.0, point.accuracy.low) for point in again.points], abs=KEPT_DIGITS)
-    assert len([row for row in kept_rows("relations_bound.csv") if row["relation"] == kept]) == 5 * 19
+    bound, some = kept_bound(name, count).accuracy, slice(2, None, 9)
+    again = relations.bound_curve(relations.named_relation(name, count), bound.place[some])
+    for place, point in zip(bound.place[some], again.points, strict=True):
+        assert str(bound.at(place)) == str(point.accuracy)
+    assert len([row for row in kept_rows("relations_bound.csv") if row["relation"] == kept]) == 5 * len(bound.place)
+
+
+@pytest.mark.parametrize(("name", "count"), [("mod2", 25), ("less-than", 10), ("divisibility", 30)])
+def test_kept_data_needed_can_be_made_again(name, count):
+    needed = kept_bound(name, count).needed
+    for target in needed.place[20::40]:
+        wanted = relations.data_needed(relations.named_relation(name, count), target)
+        assert str(needed.at(target)) == str(wanted.train_fraction)
+
+
+def test_tables_are_kept_for_every_place_of_the_sliders():
+    properties = Settings.model_json_schema()["properties"]
+    for name, kept in (("train_fraction", "accuracy"), ("target_accuracy", "needed")):
+        schema, place = properties[name], getattr(kept_bound("mod3", 30), kept).place
+        assert (place[0], place[-1]) == (schema["minimum"], schema["maximum"])
+        assert schema["default"] in place
+        steps = np.diff(np.log10(place) if schema["control"]["log"] else place)
+        assert (steps < 1.2 * schema["control"]["step"]).all()
+    counts = properties["element_count"]
+    assert [kept_count(n) for n in range(counts["minimum"], counts["maximum"] + 1, 5)] == [10, 15, 20, 25, 30]
 
 
 def test_kept_bound_agrees_with_other_training_sets():
-    bound = kept_bound("less-than", 10)
-    again = relations.bound_curve(relations.less_than(10), bound.train_fraction[3:14:2], repeats=40, seed=5)
-    error = (bound.high - bound.value)[3:14:2] / 2.09
+    bound, some = kept_bound("less-than", 10).accuracy, slice(20, 100, 16)
+    again = relations.bound_curve(relations.less_than(10), bound.place[some], repeats=40, seed=5)
+    error = (bound.high - bound.value)[some] / 2.09
     other = np.array([(point.accuracy.high - point.accuracy.value) / 2.0 for point in again.points])
-    z = (bound.value[3:14:2] - [point.accuracy.value for point in again.points]) / np.hypot(error, other)
+    z = (bound.value[some] - [point.accuracy.value for point in again.points]) / np.hypot(error, other)
     assert np.abs(z).max() < Z_BOUND
 
 
-def test_data_needed_agrees_with_the_library():
-    value, early, late = kept_bound("mod3", 10).needed(0.9)
-    wanted = relations.data_needed(relations.modulo(10, 3), 0.9).train_fraction
-    assert early < value < late
-    # The same training sets; a straight line between kept points is all that differs.
-    assert value == pytest.approx(wanted.value, abs=0.5 * (wanted.high - wanted.low))
+def test_a_number_between_two_places_is_taken_as_the_nearer_and_said():
+    typed = answer(element_count=27, train_fraction=0.0502, target_accuracy=0.9013)
+    assert typed.numbers == answer(element_count=25, train_fraction=0.05, target_accuracy=0.9).numbers
+    told = {one.name: one.meaning for one in typed.numbers}
+    assert told["best accuracy"].startswith("from 0.05 of the pairs of 25 elements;")
+    assert told["share needed for the target"].startswith("for 0.9, by the best learner:")
+    assert "--elements 25 --train-fraction 0.05" in typed.command
 
 
-def test_kept_bound_of_another_size_is_named():
-    curves = [one.name for one in answer(element_count=27).panels[0].curves]
-    assert "exact Bayes bound (25 elements)" in curves
-    assert "exact Bayes bound" in [one.name for one in answer(element_count=20).panels[0].curves]
+def test_a_target_reached_from_nothing_is_marked_at_the_end_of_the_axis():
+    found = answer(target_accuracy=0.6)
+    assert number(found, "share needed for the target").startswith("0.000000 ± 0.000000")
+    mark = found.panels[0].curves[-1]
+    assert (mark.name, mark.x, mark.y) == ("target reached", [0.005], [0.6])
 
 
 def test_networks_are_shown_where_there_are_any():
@@ -107,7 +125,7 @@ def test_sign_probability_and_critical_ratio(outputs):
     wanted = float(relations.sign_collision_probability(1e-3, 2e-3, 0.8, 1.3, outputs=outputs))
     assert probability(one) == pytest.approx(wanted)
     at_half = relations.sign_collision_probability(critical_ratio(one), 1.0, 0.8, 1.3, outputs=outputs)
-    assert at_half == pytest.approx(0.5, abs=2e-3)  # between kept points of the law
+    assert at_half == pytest.approx(0.5, abs=1e-6)
 
 
 def test_kept_law_of_sign_updates_is_the_librarys():
@@ -205,41 +223,9 @@ def test_sign_updates_in_several_dimensions_have_no_law():
     assert number(answer(dimension=3), "collision probability") == "0.0000"
 
 
-def run_python(text):
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(text, {})
-    return printed.getvalue().splitlines()
-
-
-def test_words_about_data_can_be_run(capsys):
-    found = answer(element_count=10, train_fraction=0.05)
-    length, best, needed = run_python(found.python)
-    assert number(found, "description length") == f"{float(length):.2f} bits"
-    assert float(best.split()[0]) == pytest.approx(float(number(found, "best accuracy").split()[0]), abs=6e-4)
-    share = float(number(found, "share needed for the target").split()[0])
-    low, high = (float(one) for one in re.findall(r"0\.\d+", needed)[1:3])
-    assert low - 5e-4 <= share <= high + 5e-4
-    assert run(shlex.split(found.command)[1:]) == 0
-    assert needed in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"update": "sign", "outputs": 2}, {"dimension": 2, "outputs": 5, "encoder_scale": 0.3}]
-)
-def test_words_about_merging_can_be_run(settings, capsys):
-    found = answer(**MERGING, **settings)
-    lines = run_python(found.python)
-    assert f"{float(lines[0]):.4f}" == number(found, "collision probability")
-    if len(lines) > 1:
-        assert (lines[1] == "True") == (number(found, "this pair") == "merges")
-    assert run(shlex.split(found.command)[1:]) == 0
-    assert f"{float(lines[0]):.6f}" in capsys.readouterr().out
-
-
-def test_words_about_a_simulation_can_be_run(capsys):
+def test_words_about_a_simulation_can_be_run(capsys, tmp_path):
     found = answer(**MERGING, update="sign", dimension=2, outputs=2)
-    share = float(run_python(found.python)[0].split()[0])
+    share = float(printed_by(found.python, tmp_path).split()[0])
     assert run(shlex.split(found.command)[1:]) == 0
     said = capsys.readouterr().out
     assert 0.05 < share < 0.3

@@ -6,7 +6,16 @@ import math
 from typing import Literal
 
 from genlaws.explorer.controls import ViewSettings, choice, slider
-from genlaws.explorer.relations_data import FRACTIONS, Described, data_panel, described, kept_bound, library_name
+from genlaws.explorer.relations_data import (
+    FRACTIONS,
+    REPEATS,
+    Described,
+    data_panel,
+    described,
+    kept_bound,
+    kept_count,
+    library_name,
+)
 from genlaws.explorer.relations_merging import Pair, critical_ratio, merging_panel, path_panel, probability
 from genlaws.explorer.view import Answer, Number, View
 
@@ -106,9 +115,15 @@ class Settings(ViewSettings):
 
 
 def answer(settings: Settings) -> Answer:
-    """Return how much data the relation needs and how likely the representations merge."""
-    name = library_name(settings.relation, settings.class_count, settings.element_count)
-    share, target = _rounded(settings.train_fraction), _rounded(settings.target_accuracy)
+    """Return how much data the relation needs and how likely the representations merge.
+
+    The bound takes seconds, so it is kept for the places of its sliders; a number typed between two is taken as the
+    nearer place, and the answer says which.
+    """
+    count = kept_count(settings.element_count)
+    name = library_name(settings.relation, settings.class_count, count)
+    bound = kept_bound(name, count)
+    share, target = bound.accuracy.nearest(settings.train_fraction), bound.needed.nearest(settings.target_accuracy)
     pair = Pair(
         update=settings.update,
         encoder_rate=_rounded(settings.encoder_rate),
@@ -122,13 +137,13 @@ def answer(settings: Settings) -> Answer:
         separation=_rounded(settings.start_separation),
     )
     data = settings.question == DATA
-    about = described(name, settings.element_count)
+    about = described(name, count)
     return Answer(
-        panels=(data_panel(name, settings.element_count, share, target), merging_panel(pair), path_panel(pair)),
+        panels=(data_panel(name, count, share, target), merging_panel(pair), path_panel(pair)),
         numbers=(*_data_numbers(about, name, share, target), *_pair_numbers(pair)),
         sentence=_data_sentence(about, name, share, target) if data else _pair_sentence(pair),
         python=_data_python(about, name, share, target) if data else _pair_python(pair),
-        command=_data_command(about, name, target) if data else _pair_command(pair),
+        command=_data_command(about, name, share, target) if data else _pair_command(pair),
     )
 
 
@@ -137,20 +152,22 @@ def _rounded(value: float) -> float:
 
 
 def _data_numbers(about: Described, name: str, share: float, target: float) -> tuple[Number, ...]:
-    bound = kept_bound(name, about.relation.element_count)
-    value, low, high = bound.at(share)
-    needed, early, late = bound.needed(target)
-    at_once = "at most " if needed <= FRACTIONS[0] else ""
+    count = about.relation.element_count
+    bound = kept_bound(name, count)
+    needed = bound.needed.at(target)
     by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
-    kept = f"exact, mean of 20 training sets, {bound.element_count} elements"
     return (
         Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labelled copies"),
         Number("description length, paper", f"{about.paper_length:.2f} bits", f"its Table II, class: {about.known}"),
-        Number("best accuracy", f"{value:.3f} [{low:.3f}, {high:.3f}]", f"at this share of pairs; {kept}"),
+        Number(
+            "best accuracy",
+            str(bound.accuracy.at(share)),
+            f"from {share:g} of the pairs of {count} elements; exact, mean of {REPEATS} training sets; 95 % interval",
+        ),
         Number(
             "share needed for the target",
-            f"{at_once}{needed:.3f} [{early:.3f}, {late:.3f}]",
-            f"by the best learner: {needed * bound.element_count**2:.0f} of {bound.element_count**2} pairs",
+            str(needed),
+            f"for {target:g}, by the best learner: {needed.value * count**2:.0f} of {count**2} pairs; 95 % interval",
         ),
         Number(
             "share needed, the paper's Eq. 4",
@@ -185,7 +202,7 @@ def _pair_numbers(pair: Pair) -> tuple[Number, ...]:
 
 def _data_sentence(about: Described, name: str, share: float, target: float) -> str:
     bound = kept_bound(name, about.relation.element_count)
-    value, needed = bound.at(share)[0], bound.needed(target)[0]
+    value, needed = bound.accuracy.at(share).value, bound.needed.at(target).value
     chance, label = about.relation.majority_accuracy, about.relation.label
     return (
         f"From {share:.1%} of the pairs of {label} the best possible learner is right on {value:.1%} of all pairs, "
@@ -214,9 +231,12 @@ def _data_python(about: Described, name: str, share: float, target: float) -> st
     )
 
 
-def _data_command(about: Described, name: str, target: float) -> str:
-    elements = "" if name.startswith("bipartite") else f" --elements {about.relation.element_count}"
-    return f"genlaws relations data-needed {name}{elements} --target-accuracy {target:g}"
+def _data_command(about: Described, name: str, share: float, target: float) -> str:
+    asked = name if name.startswith("bipartite") else f"{name} --elements {about.relation.element_count}"
+    return (
+        f"genlaws relations bound {asked} --train-fraction {share:g}\n"
+        f"genlaws relations data-needed {asked} --target-accuracy {target:g}"
+    )
 
 
 def _pair_python(pair: Pair) -> str:
@@ -226,12 +246,17 @@ def _pair_python(pair: Pair) -> str:
     if pair.update == "flow":
         shape = f"dimension={pair.dimension}, outputs={pair.outputs}, cluster={pair.cluster}"
         named = f"encoder_rate={pair.encoder_rate:g}, decoder_rate={pair.decoder_rate:g}, cluster={pair.cluster}"
+        critical = f"print(relations.collision_rate_ratio(0.5, {scales}, {shape}))\n"
         return (
             f"{start}print(relations.collision_probability({rates}, {scales}, {shape}))\n"
             f"print(relations.pair_limit({pair.gain:g}, {pair.separation:g}, {named}).merges)\n"
+            f"{'' if math.isnan(critical_ratio(pair)) else critical}"
         )
     if pair.has_law:
-        return f"{start}print(relations.sign_collision_probability({rates}, {scales}, outputs={pair.outputs}))\n"
+        return (
+            f"{start}print(relations.sign_collision_probability({rates}, {scales}, outputs={pair.outputs}))\n"
+            f"print({rates.replace(', ', ' / ')} >= {pair.separation:g} / {pair.gain:g})  # the pair drawn merges\n"
+        )
     fastest = max(pair.encoder_rate, pair.decoder_rate)
     units = f"{pair.encoder_rate / fastest:g}, {pair.decoder_rate / fastest:g}"
     widths = f"encoder_scale={pair.encoder_scale * math.sqrt(2.0):g}, decoder_scale={pair.decoder_scale:g}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from genlaws.explorer.kept_rows import kept_rows
 from genlaws.numerics.arguments import Array
+from genlaws.numerics.intervals import Estimate
 from genlaws.panels import Curve, Panel
 from genlaws.relations import Relation, critical_fraction, description_length_exact, hypotheses_of, named_relation
 from genlaws.relations.balls_in_buckets import accuracy_formula
@@ -28,35 +29,30 @@ NETWORKS = {
 
 
 @dataclass(frozen=True)
-class Bound:
-    """The exact bound against the share of entries seen, at a kept number of elements."""
+class Kept:
+    """Numbers computed beforehand with the library, at the places of a slider."""
 
-    element_count: int
-    train_fraction: Array
+    place: Array
     value: Array
     low: Array
     high: Array
 
-    def at(self, train_fraction: float) -> tuple[float, float, float]:
-        """Return the bound and its interval, on a straight line between kept points."""
-        value, low, high = (
-            float(np.interp(train_fraction, self.train_fraction, one)) for one in (self.value, self.low, self.high)
-        )
-        return value, low, high
+    def nearest(self, place: float) -> float:
+        """Return the kept place nearest to another."""
+        return float(self.place[np.abs(np.log(self.place / place)).argmin()])
 
-    def needed(self, target: float) -> tuple[float, float, float]:
-        """Return the share of entries at which the bound reaches a target, and its interval."""
-        value, early, late = (self._crossing(one, target) for one in (self.value, self.high, self.low))
-        return value, early, late
+    def at(self, place: float) -> Estimate:
+        """Return the number at a kept place."""
+        (here,) = np.flatnonzero(self.place == place)
+        return Estimate(float(self.value[here]), float(self.low[here]), float(self.high[here]), REPEATS)
 
-    def _crossing(self, curve: Array, target: float) -> float:
-        reached = np.flatnonzero(curve >= target)
-        first = int(reached[0]) if len(reached) else len(curve) - 1
-        if first == 0 or not len(reached):
-            return float(self.train_fraction[first])
-        way = (target - curve[first - 1]) / (curve[first] - curve[first - 1])
-        step = self.train_fraction[first] - self.train_fraction[first - 1]
-        return float(self.train_fraction[first - 1] + way * step)
+
+@dataclass(frozen=True)
+class Bound:
+    """The exact bound against the share of pairs seen, and the share needed against the target accuracy."""
+
+    accuracy: Kept
+    needed: Kept
 
 
 @dataclass(frozen=True)
@@ -102,19 +98,27 @@ def described(name: str, element_count: int) -> Described:
 
 
 @cache
-def _bounds() -> dict[tuple[str, int], Bound]:
+def _kept(file: str, place: str) -> dict[tuple[str, int], Kept]:
+    """Return one kept table by relation and number of elements."""
     found: dict[tuple[str, int], list[list[float]]] = {}
-    for row in kept_rows("relations_bound.csv"):
-        numbers = [float(row[name]) for name in ("train_fraction", "value", "low", "high")]
+    for row in kept_rows(file):
+        numbers = [float(row[name]) for name in (place, "value", "low", "high")]
         found.setdefault((row["relation"], int(row["elements"])), []).append(numbers)
-    return {key: Bound(key[1], *np.array(rows).T) for key, rows in found.items()}
+    return {key: Kept(*np.array(rows).T) for key, rows in found.items()}
+
+
+def kept_count(element_count: int) -> int:
+    """Return the number of elements nearest to another for which the bound is kept: a place of the slider."""
+    counts = sorted({count for _, count in _kept("relations_bound.csv", "train_fraction")})
+    return min(counts, key=lambda count: abs(count - element_count))
 
 
 def kept_bound(name: str, element_count: int) -> Bound:
-    """Return the bound of a relation at the kept number of elements nearest to the one asked for."""
-    family = "bipartite" if name.startswith("bipartite") else name
-    counts = [count for kept, count in _bounds() if kept == family]
-    return _bounds()[family, min(counts, key=lambda count: abs(count - element_count))]
+    """Return the bound of a relation of the page, at a kept number of elements."""
+    key = "bipartite" if name.startswith("bipartite") else name, element_count
+    return Bound(
+        _kept("relations_bound.csv", "train_fraction")[key], _kept("relations_needed.csv", "target_accuracy")[key]
+    )
 
 
 def data_panel(name: str, element_count: int, train_fraction: float, target: float) -> Panel:
@@ -122,7 +126,7 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
     about, bound = described(name, element_count), kept_bound(name, element_count)
     shares = np.geomspace(*FRACTIONS, 60)
     x, chance = shares.tolist(), about.relation.majority_accuracy
-    kept = "" if bound.element_count == element_count else f" ({bound.element_count} elements)"
+    low, high = (np.clip(one, 0.0, 1.0).tolist() for one in (bound.accuracy.low, bound.accuracy.high))
     exact, paper = (about.formula(shares, one).tolist() for one in (about.exact_length, about.paper_length))
     networks = _networks(name, element_count)
     return Panel(
@@ -132,20 +136,20 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
         "accuracy on all pairs",
         (
             Curve(
-                f"exact Bayes bound{kept}",
+                "exact Bayes bound",
                 "theory",
-                bound.train_fraction.tolist(),
-                bound.value.tolist(),
+                bound.accuracy.place.tolist(),
+                bound.accuracy.value.tolist(),
                 "ink",
-                bound.low.tolist(),
-                bound.high.tolist(),
+                low,
+                high,
             ),
             Curve("the paper's Eq. 5", "paper", x, paper, "orange"),
             Curve("Eq. 5 with the exact description length", "paper", x, exact, "sky"),
             Curve("always the commoner answer", "chance", list(FRACTIONS), [chance, chance], "grey"),
             *networks,
-            Curve("here", "mark", [train_fraction], [bound.at(train_fraction)[0]], "ink"),
-            Curve("target reached", "mark", [bound.needed(target)[0]], [target], "purple"),
+            Curve("here", "mark", [train_fraction], [bound.accuracy.at(train_fraction).value], "ink"),
+            _reached(bound, target),
         ),
         x_log=True,
         x_range=FRACTIONS,
@@ -153,6 +157,19 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
         caption="No learner that knows only the class of the relation can lie above the exact bound, the mean over "
         f"{REPEATS} random training sets with its 95 % interval; the paper's Eq. 5 is no bound. "
         f"{WITH_NETWORKS if networks else WITHOUT_NETWORKS}",
+    )
+
+
+def _reached(bound: Bound, target: float) -> Curve:
+    """Return the mark where the target is reached; the axis, which has no zero, begins where little is seen."""
+    needed = bound.needed.at(target)
+    return Curve(
+        "target reached",
+        "mark",
+        [max(needed.value, FRACTIONS[0])],
+        [target],
+        "purple",
+        notes=[f"share needed {needed}"],
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from genlaws.explorer.kept_rows import kept_rows
 from genlaws.numerics.arguments import Array
@@ -25,6 +26,7 @@ LAW_POINTS, PATH_POINTS = 65, 80
 COLOURS = {"flow": "blue", "sign": "purple"}
 OPTIMISERS = {"flow": "sgd", "sign": "adam"}
 OPTIMISER_NAMES = {"flow": "SGD", "sign": "Adam"}
+SLOPE_ERROR = 1e-7  # relative, of the ratio at which every second pair merges
 FARTHEST_SCALE = 2.0  # networks whose embeddings are wider or narrower than the slider's by more are not shown
 
 
@@ -112,8 +114,18 @@ def critical_ratio(pair: Pair) -> float:
             cluster=pair.cluster,
         )
         return float(found)
-    slope, chance = _sign_law(pair.outputs)
-    return float(np.exp(np.interp(0.5, chance, np.log(slope)))) * pair.unit_ratio
+    return _half_slope(pair.outputs) * pair.unit_ratio
+
+
+@cache
+def _half_slope(outputs: int) -> float:
+    """Return the ratio of the rates at which every second pair merges under sign updates, at widths of 1."""
+    slope, chance = _sign_law(outputs)
+    near = float(np.interp(0.5, chance, np.log(slope)))
+    found = brentq(
+        lambda log: _sign_chance(float(np.exp(log)), outputs) - 0.5, near - 0.5, near + 0.5, xtol=SLOPE_ERROR
+    )
+    return float(np.exp(found))
 
 
 def merging_panel(pair: Pair) -> Panel:
