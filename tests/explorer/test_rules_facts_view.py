@@ -59,6 +59,11 @@ def test_marks_lie_on_their_lines(settings):
     assert (mark.x[0], mark.y[0]) in set(zip(line.x, line.y, strict=True))
 
 
+def test_trade_off_of_a_nearly_linear_kernel_is_drawn_around_its_best_regularisation():
+    line = answer(loss="hinge", sample_ratio=32.56, kernel_angle=1.57).panels[1].curves[0]
+    assert sum(0.01 < fact < 0.43 for fact in line.y) >= 5  # between keeping every fact and keeping few
+
+
 def test_without_a_rule_the_lines_have_infinite_regularisation_as_the_numbers():
     found = answer(loss="hinge", fact_fraction=1.0)
     assert number(found, "regularisation λ") == "inf"

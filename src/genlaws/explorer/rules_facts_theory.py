@@ -170,10 +170,10 @@ def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
 
 def _path(learner: Learner) -> tuple[_Points, Array]:
     """Return the learner at regularisations from none to infinite."""
-    strong = STRONGEST * (1.0 + learner.sample_ratio)
-    inside = learner.size * np.geomspace(WEAKEST, strong, PATH_POINTS - 2)
-    here = (np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star))
-    return _Points(*here), np.concatenate([[learner.weakest], inside, [np.inf]])
+    here = _Points(*(np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star)))
+    strong = STRONGEST * learner.size * (1.0 + learner.sample_ratio)
+    inside = np.geomspace(_weakest_tried(learner, here)[0], strong, PATH_POINTS - 2)
+    return here, np.concatenate([[learner.weakest], inside, [np.inf]])
 
 
 def _solved(learner: Learner, points: _Points, strengths: Array) -> Errors:
