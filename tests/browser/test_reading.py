@@ -61,6 +61,16 @@ def test_wide_window_has_the_controls_at_the_left(open_reader):
     assert second["x"] > first["x"]
 
 
+def test_numbers_behind_a_picture_stay_beside_those_of_the_next(open_reader):
+    reader = open_reader("/relations")
+    for numbers in reader.page.locator("figure.panel details").all():
+        numbers.locator("summary").click()
+    reader.page.locator("figure.panel table").nth(1).wait_for()
+    assert reader.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    first, second = (reader.page.locator("figure.panel .scroll").nth(at).bounding_box() for at in (0, 1))
+    assert first["x"] + first["width"] < second["x"]
+
+
 def test_names_and_headings(open_reader):
     reader = open_reader("/")
     page = reader.page
