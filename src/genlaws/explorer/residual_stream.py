@@ -153,7 +153,13 @@ def _numbers(shown: Shown, kept: KeptStream | None) -> tuple[Number, ...]:
         ),
         ("cosine in the middle", f"{walk.cosine[middle]:.3f}", "cosine", middle + 0.5, "between a state and the next"),
         ("turns R", f"{walk.turns[-1]:.2f}", "turns", walk.site_count - 2.0, "of a unit's portrait, clockwise"),
-        ("share in a plane", str(plane), "shares", float(COMPONENTS), "of the mean path; ± covers 95 % of walks"),
+        (
+            "share in a plane",
+            str(plane),
+            "shares",
+            float(COMPONENTS),
+            "of the mean path; the walk's ± covers 95 % of walks, the other is a 95 % interval",
+        ),
         (
             "dimensions of the path",
             f"{walk.participation_ratio:.2f}",
