@@ -128,7 +128,7 @@ def mean_force(channel: Channel, tau: Array, response: Array, panel_nodes: int =
 def margin_panels(
     channel: Channel, m: Array, tau: Array, response: Array, panel_nodes: int = PANEL_NODES
 ) -> tuple[Whole, Array, Array]:
-    """Return rows, nodes and weights (see :func:`_panels`) for averages over the margins."""
+    """Return row, nodes (in standard deviations) and weights of each panel, for averages over the margins."""
     root_q = np.hypot(m, tau)
     with np.errstate(divide="ignore"):
         turns = [turn * tau / m for turn in TURNS]
