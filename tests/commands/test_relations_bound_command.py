@@ -83,8 +83,54 @@ def test_bound_over_a_range_is_a_table(genlaws, tmp_path):
 def test_bound_says_first_the_number_then_what_it_means(genlaws):
     answer = genlaws("relations", "bound", "bipartite-3-4", "--train-fraction", "0.3", "--repeats", "3")
     assert answer.out.startswith("best accuracy")
-    assert "No learner who knows that the relation is of the class 'complete bipartite'" in answer.out
+    assert "No learner that knows only the class 'complete bipartite'" in answer.out
     assert "Every probability was computed exactly." in answer.out
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    """A relation in no class with structure, of which 6 of 100 pairs hold."""
+    path = tmp_path / "sparse.tsv"
+    path.write_text("a\tb\nb\ta\nc\td\ne\tf\ng\th\ni\tj\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("fractions", ["0.5", "0.2,0.5"])
+def test_an_average_over_an_entrywise_class_is_not_called_a_bound(genlaws, sparse, fractions):
+    arguments = ("relations", "bound", sparse, "--train-fraction", fractions, "--repeats", "3")
+    text = " ".join(genlaws(*arguments).out.split())
+    assert "No learner" not in text
+    assert "best accuracy" not in text
+    assert "It is not a bound for this relation" in text
+    assert "Always answering no is right on 0.94 of the entries" in text
+    found = genlaws(*arguments, "--json").json
+    assert found["majority_accuracy"] == 0.94
+    assert found["majority_answer"] == "no"
+    assert found["bounds_this_relation"] is False
+    assert found["meaning"] in text
+    assert np.max(found["accuracy"]) < found["majority_accuracy"]
+
+
+def test_known_entries_of_an_entrywise_class_give_no_bound(genlaws, answers):
+    arguments = ("relations", "bound", "--train", answers, "--class", "generic")
+    text = " ".join(genlaws(*arguments).out.split())
+    assert "No learner" not in text
+    assert "It is not a bound for this relation" in text
+    assert genlaws(*arguments, "--json").json["meaning"] in text
+
+
+def test_a_bound_below_the_commoner_answer_says_so(genlaws):
+    text = genlaws("relations", "bound", "equivalence-2-28", "--train-fraction", "0.005", "--repeats", "2").out
+    assert "Always answering yes is right on 0.875556" in " ".join(text.split())
+    order = genlaws("relations", "bound", "less-than", "--elements", "8", "--train-fraction", "0", "--repeats", "2")
+    assert "Always answering" not in order.out
+    assert "on this relation or on any other of the class" in " ".join(order.out.split())
+
+
+def test_asking_about_a_sparse_relation_names_the_commoner_answer(genlaws, sparse):
+    arguments = ("relations", "next-pair", sparse, "--curve", "--repeats", "2", "--questions", "3")
+    assert "Always answering no is right on 0.94 of this relation" in " ".join(genlaws(*arguments).out.split())
+    assert genlaws(*arguments, "--json").json["majority_accuracy"] == 0.94
 
 
 def test_bound_of_a_file_of_answers(genlaws, answers):
@@ -121,6 +167,18 @@ def test_data_needed_gives_the_librarys_numbers(genlaws):
     text = genlaws("relations", "data-needed", "bipartite-4-4", "--repeats", "3").out
     assert text.startswith("share of all entries needed")
     assert "computed exactly" in text
+
+
+def test_data_needed_starts_from_the_commoner_answer(genlaws, sparse):
+    arguments = ("relations", "data-needed", sparse, "--repeats", "3")
+    found = genlaws(*arguments, "--target-accuracy", "0.94", "--json").json
+    assert (found["train_fraction"], found["sample_count"], found["majority_accuracy"]) == (0.0, 0.0, 0.94)
+    text = " ".join(genlaws(*arguments, "--target-accuracy", "0.94").out.split())
+    assert "Always answering no is right on 0.94 of all entries, so none has to be seen." in text
+    beyond = genlaws(*arguments, "--target-accuracy", "0.97", "--json").json
+    assert beyond["bounds_this_relation"] is False
+    assert "It is not a bound for this relation" in beyond["meaning"]
+    assert "best learner" not in genlaws(*arguments, "--target-accuracy", "0.97").out
 
 
 def test_next_pair_for_a_file_of_answers(genlaws, answers, tmp_path):

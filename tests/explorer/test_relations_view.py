@@ -102,6 +102,24 @@ def test_a_target_reached_from_nothing_is_marked_at_the_end_of_the_axis():
     assert (mark.name, mark.x, mark.y) == ("target reached", [0.005], [0.6])
 
 
+@pytest.mark.parametrize("relation", ["binary-tree", "divisibility"])
+def test_an_average_over_an_entrywise_class_is_not_called_a_bound(relation):
+    known = relations.named_relation(relation, 10)
+    target = 0.98  # between what the commoner answer gives and all
+    assert known.majority_accuracy < target
+    found = answer(relation=relation, element_count=10, target_accuracy=target)
+    caption, curves = found.panels[0].caption, [one.name for one in found.panels[0].curves]
+    assert "No learner" not in caption
+    assert "not a bound for this relation" in caption
+    assert "average over its class" in curves
+    assert "exact Bayes bound" not in curves
+    assert "best learner" not in found.sentence
+    assert f"Always answering no is right on {known.majority_accuracy:.1%}" in found.sentence
+    assert number(found, "share needed for the target") == str(relations.data_needed(known, target).train_fraction)
+    below = answer(relation=relation, element_count=10, target_accuracy=0.7)
+    assert number(below, "share needed for the target").startswith("0.000000 ± 0.000000")
+
+
 def test_networks_are_shown_where_there_are_any():
     shown = [one for one in answer(relation="less-than").panels[0].curves if one.kind == "run"]
     assert len(shown) == 3

@@ -8,8 +8,9 @@ import pytest
 from genlaws.numerics.errors import InputError
 from genlaws.relations.bayes_bound import posterior
 from genlaws.relations.bound_curve import bound_curve, guess_accuracy, paper_accuracy, table_length
-from genlaws.relations.families import complete_bipartite, less_than, modulo
+from genlaws.relations.families import complete_bipartite, equivalence, less_than, modulo
 from genlaws.relations.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
+from genlaws.relations.relation import Relation
 from genlaws.relations.training_set import training_set_of
 
 ROUNDING = 1e-12
@@ -51,6 +52,20 @@ def test_the_frame_has_one_row_for_each_fraction():
     assert (frame["accuracy_low"] <= frame["accuracy"]).all()
     assert curve.hypotheses == Equivalence(2)
     assert all(point.converged for point in curve.points)
+
+
+def test_a_curve_says_what_it_bounds():
+    sparse = Relation(8, [(0, 1), (2, 5)])
+    curve = bound_curve(sparse, [0.5, 1.0], repeats=2)
+    assert "not a bound for this relation" in curve.meaning
+    assert "Always answering no is right on 0.96875" in curve.meaning
+    assert (curve.to_frame()["majority_accuracy"] == sparse.majority_accuracy).all()
+    assert "Always" not in bound_curve(sparse, 1.0, repeats=2).meaning
+    assert "any other of the class" in bound_curve(less_than(8), [0.0, 0.5], repeats=2).meaning
+    assert "Always" not in bound_curve(less_than(8), [0.0, 0.5], repeats=2).meaning
+    unequal = bound_curve(equivalence([1, 7]), 0.0, repeats=2)
+    assert "on average over the relations of the class" in unequal.meaning
+    assert "Always answering yes" in unequal.meaning
 
 
 def test_a_seed_fixes_the_curve_and_one_repeat_has_no_interval():

@@ -6,8 +6,9 @@ import pytest
 from genlaws.numerics.errors import InputError
 from genlaws.relations.bayes_bound import posterior
 from genlaws.relations.data_needed import data_needed
-from genlaws.relations.families import complete_bipartite, less_than, modulo
-from genlaws.relations.hypotheses import CompleteBipartite, Equivalence, TotalOrder
+from genlaws.relations.families import complete_bipartite, equivalence, less_than, modulo
+from genlaws.relations.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
+from genlaws.relations.relation import Relation
 from genlaws.relations.training_set import draw_training_set
 
 # A grid of nine points and a straight line between them, on curves that bend.
@@ -75,6 +76,38 @@ def test_a_target_below_blind_guessing_needs_nothing(relation, known_class):
         assert needed.train_fraction.value == 0.0
         assert needed.typical_range == (0.0, 0.0)
     assert data_needed(relation, blind + 1e-3, repeats=5).train_fraction.value > 0
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [Relation(12, [(0, 1), (3, 3), (4, 5), (5, 4), (7, 2)]), equivalence([2, 18]), less_than(9)],
+    ids=["entrywise", "unequal classes", "order"],
+)
+def test_the_commoner_answer_needs_nothing(relation):
+    majority = relation.majority_accuracy
+    for target in (0.6 * majority, majority):
+        needed = data_needed(relation, target, repeats=4)
+        assert needed.train_fraction.value == needed.sample_count.value == 0.0
+        assert f"Always answering {relation.majority_answer}" in needed.meaning
+    assert needed.majority_accuracy == majority
+    assert data_needed(relation, 0.5 + 0.5 * majority, repeats=4).train_fraction.value > 0.0
+
+
+def test_an_entrywise_relation_needs_what_seen_entries_and_the_commoner_answer_give():
+    """Of R's 30 ones those are missed that were not seen; of a symmetric one those seen from neither side."""
+    rng = np.random.default_rng(0)
+    off_diagonal = rng.permutation([(i, j) for i in range(20) for j in range(i)])[:30]
+    generic = Relation(20, off_diagonal)
+    symmetric = Relation(20, np.concatenate([off_diagonal, off_diagonal[:, ::-1]]))
+    for relation, missed in ((generic, 1), (symmetric, 2)):
+        ones = relation.density
+        needed = data_needed(relation, 1.0 - 0.5 * ones, hypotheses=None, repeats=60)
+        expected = 1.0 - 0.5 ** (1.0 / missed)
+        assert needed.train_fraction.value == pytest.approx(expected, abs=INTERPOLATION)
+        assert "not a bound for this relation" in needed.meaning
+    # A dense relation of an antisymmetric class is not right on 2/3 of its pairs with nothing seen.
+    dense = data_needed(less_than(9), 0.6, hypotheses=Entrywise("antisymmetric"), repeats=4)
+    assert dense.train_fraction.value > 0.0
 
 
 def test_one_element_needs_nothing():

@@ -21,6 +21,7 @@ from genlaws.figures.progress import NoProgress
 from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.agreement import agreement
 from genlaws.report.own_data_section import own_data_section
+from genlaws.report.own_relation import relation_section
 from genlaws.report.relations_section import relations_section
 from genlaws.report.relations_words import LAW as RELATIONS_LAW
 from genlaws.report.rules_facts_words import LAW as RULES_FACTS_LAW
@@ -313,6 +314,18 @@ def test_files_are_recognised(own_files, given, kind):
     found = read_own_data(argument, None)
     assert found.kind == kind
     assert found.said.startswith(f"{name} was taken for")
+
+
+def test_a_sparse_relation_is_given_no_bound(tmp_path):
+    path = tmp_path / "sparse.csv"
+    path.write_text("from,to\na,b\nb,a\nc,d\ne,f\ng,h\ni,j\n", encoding="utf-8")
+    data = read_own_data(str(path), None)
+    section = relation_section(data, data.content, "own", 0)
+    numbers = {name: value for name, value, _ in section.numbers}
+    assert numbers["share needed"].startswith("0.000000")
+    assert "Always answering no is right on" in section.findings[-1]
+    assert "It is not a bound for this relation" in section.panels[0].caption
+    assert "best" not in " ".join([*section.findings, *(curve.name for curve in section.panels[0].curves)])
 
 
 @pytest.mark.parametrize(

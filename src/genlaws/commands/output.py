@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ class Output:
 
 
 DEFAULT_OUTPUT = Output()
+LINE_WIDTH = 115  # characters of a line of sentences
 
 
 def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
@@ -88,3 +90,8 @@ def aligned(rows: Mapping[str, str]) -> str:
     """Return `rows` as two aligned columns, name and value."""
     width = max(len(name) for name in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences in lines that fit a terminal."""
+    return textwrap.fill(" ".join(sentences), LINE_WIDTH)

@@ -17,12 +17,12 @@ app.command(
 app.command(
     "genlaws.commands.relations_bound:bound",
     name="bound",
-    help="The best accuracy any learner can reach from some entries.",
+    help="The best accuracy from some entries, averaged over the relations of a class.",
 )
 app.command(
     "genlaws.commands.relations_data:data_needed",
     name="data-needed",
-    help="How many random entries the best learner needs.",
+    help="How many random entries an accuracy needs.",
 )
 app.command(
     "genlaws.commands.relations_next:next_pair",

@@ -1,4 +1,4 @@
-"""``genlaws relations bound``: the best accuracy any learner can reach."""
+"""``genlaws relations bound``: the best accuracy from some entries, averaged over the relations of a class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from genlaws.commands.numbers import read_numbers
-from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, show
+from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, paragraph, show
 from genlaws.commands.progress import ProgressBar
 from genlaws.commands.relations_question import KnownClass, Method, Names, OptionalSource, Prior, Train, read_question
 from genlaws.commands.relations_source import Elements, RelationName
@@ -16,6 +16,7 @@ from genlaws.numerics.errors import InputError
 if TYPE_CHECKING:
     from genlaws.commands.relations_question import Question
     from genlaws.relations.bound_curve import BoundCurve, BoundPoint
+    from genlaws.relations.hypotheses import Hypotheses
     from genlaws.relations.posterior import Posterior
 
 Fraction = Annotated[
@@ -40,9 +41,10 @@ def bound(
     method: Method = "auto",
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Give the best accuracy any learner can reach who knows the class of a relation and some of its entries.
+    """Give the best accuracy from some entries of a relation, averaged over all relations of its class.
 
-    Either for random training sets of a relation (--train-fraction) or for the known entries of a file (--train).
+    Whether that bounds a learner on this very relation depends on the class, and the answer says so. Either for random
+    training sets of a relation (--train-fraction) or for the known entries of a file (--train).
     """
     question = read_question(
         source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior
@@ -54,6 +56,8 @@ def bound(
         return
     if train_fraction is None:
         raise InputError("Give --train-fraction, the share of all entries that are known, such as 0.1.")
+    from genlaws.relations.hypotheses import bounds_this_relation
+
     curve = _curve(question, train_fraction, repeats, method, output)
     several = len(curve.points) > 1
     rows = [_row(point) for point in curve.points]
@@ -63,6 +67,9 @@ def bound(
         "element_count": curve.relation.element_count,
         "class": str(curve.hypotheses),
         "majority_accuracy": curve.relation.majority_accuracy,
+        "majority_answer": curve.relation.majority_answer,
+        "bounds_this_relation": bounds_this_relation(curve.hypotheses),
+        "meaning": curve.meaning,
         "repeats": repeats,
         "seed": output.seed,
     }
@@ -106,7 +113,7 @@ def _row(point: BoundPoint) -> dict[str, Any]:
 
 def _text(curve: BoundCurve, point: BoundPoint) -> str:
     rows = {
-        "best accuracy": str(point.accuracy),
+        _accuracy_name(curve.hypotheses): str(point.accuracy),
         "on unseen entries": str(point.unseen_accuracy),
         "the paper's Eq. 5": f"{point.accuracy_formula:.6f}",
         "bits left": str(point.bits_left),
@@ -114,11 +121,16 @@ def _text(curve: BoundCurve, point: BoundPoint) -> str:
         "majority accuracy": f"{curve.relation.majority_accuracy:.6f}",
     }
     known = round(point.train_fraction * curve.relation.pair_count)
-    meaning = (
-        f"No learner who knows that the relation is of the class '{curve.hypotheses}' and has seen {known} of its "
-        f"{curve.relation.pair_count} entries\ncan do better on average over {_sets(curve.repeats)}. {_how(point)}"
+    seen = f"{known} of {curve.relation.pair_count} entries of {curve.relation.label} are seen"
+    return "\n".join(
+        [aligned(rows), paragraph(curve.meaning), f"Mean over {_sets(curve.repeats)}; {seen}.", _how(point)]
     )
-    return aligned(rows) + "\n" + meaning
+
+
+def _accuracy_name(hypotheses: Hypotheses) -> str:
+    from genlaws.relations.hypotheses import Entrywise
+
+    return "class average" if isinstance(hypotheses, Entrywise) else "best accuracy"
 
 
 def _sets(repeats: int) -> str:
@@ -133,7 +145,8 @@ def _how(point: BoundPoint) -> str:
 
 
 def _table(curve: BoundCurve) -> str:
-    lines = [f"{'train fraction':>14}  {'best accuracy':>20}  {'Eq. 5':>8}  {'bits left':>16}  {'decided':>8}"]
+    name = _accuracy_name(curve.hypotheses)
+    lines = [f"{'train fraction':>14}  {name:>20}  {'Eq. 5':>8}  {'bits left':>16}  {'decided':>8}"]
     for point in curve.points:
         accuracy, bits = (str(value).partition(" (")[0] for value in (point.accuracy, point.bits_left))
         lines.append(
@@ -142,6 +155,7 @@ def _table(curve: BoundCurve) -> str:
         )
     how = _how(min(curve.points, key=lambda point: (point.converged, point.exact_share)))
     lines.append(f"{curve.relation.label}, class '{curve.hypotheses}', {_sets(curve.repeats)} a row. {how}")
+    lines.append(paragraph(curve.meaning))
     return "\n".join(lines)
 
 
@@ -161,6 +175,8 @@ def _one_training_set(question: Question, method: str, output: Output) -> None:
         "train_fraction": question.training_set.train_fraction,
         "element_count": question.training_set.element_count,
         "class": str(question.hypotheses),
+        "bounds_this_relation": False,
+        "meaning": _meaning_of_one(question),
         "method": law.method,
         "converged": law.converged,
         "seed": output.seed,
@@ -181,16 +197,26 @@ def _formula(question: Question) -> float:
 
 
 def _text_of_one(question: Question, law: Posterior, answer: dict[str, Any]) -> str:
-    known = law.training_set
+    error = f" ± {1.96 * law.accuracy_error:.6f}" if law.accuracy_error else ""
     rows = {
-        "best accuracy": f"{law.accuracy:.6f}" + (f" ± {1.96 * law.accuracy_error:.6f}" if law.accuracy_error else ""),
+        _accuracy_name(question.hypotheses): f"{law.accuracy:.6f}{error}",
         "on unseen entries": f"{law.unseen_accuracy:.6f}",
         "the paper's Eq. 5": f"{answer['accuracy_formula']:.6f}",
         "bits left": f"{law.bits_left:.3f}" + (f" ± {1.96 * law.bits_left_error:.3f}" if law.bits_left_error else ""),
         "entries decided": f"{law.determined:.6f}",
     }
-    meaning = (
-        f"No learner who knows the class '{question.hypotheses}' and these {len(known.pairs)} of "
-        f"{known.element_count**2} entries can do better. {law.message}"
+    return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message)}"
+
+
+def _meaning_of_one(question: Question) -> str:
+    """Return what the accuracy from given entries means; the relation behind them is not known."""
+    from genlaws.relations.hypotheses import Entrywise, average_meaning
+
+    assert question.training_set is not None
+    if isinstance(question.hypotheses, Entrywise):
+        return average_meaning(question.hypotheses)
+    known = question.training_set
+    return (
+        f"No learner that knows the class '{question.hypotheses}' and these {len(known.pairs)} of "
+        f"{known.element_count**2} entries does better on average over the relations of the class that agree with them."
     )
-    return aligned(rows) + "\n" + meaning

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, show
+from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, paragraph, show
 from genlaws.commands.progress import ProgressBar
 from genlaws.commands.relations_question import KnownClass, Prior, read_question
 from genlaws.commands.relations_source import Elements, RelationName, Source
@@ -33,6 +33,7 @@ def data_needed(
 ) -> None:
     """Give the share of random entries from which the best learner reaches an accuracy, beside the paper's Eq. 4."""
     from genlaws.relations.data_needed import data_needed as needed
+    from genlaws.relations.hypotheses import bounds_this_relation
 
     question = read_question(
         source, None, None, elements=elements, relation=relation, known_class=known_class, prior=prior
@@ -56,6 +57,10 @@ def data_needed(
         "fraction_formula": found.fraction_formula,
         "fraction_formula_exact": found.fraction_formula_exact,
         "target_accuracy": found.target_accuracy,
+        "majority_accuracy": found.majority_accuracy,
+        "majority_answer": question.relation.majority_answer,
+        "bounds_this_relation": bounds_this_relation(question.hypotheses),
+        "meaning": found.meaning,
         "relation": question.relation.label,
         "element_count": question.relation.element_count,
         "class": str(question.hypotheses),
@@ -76,7 +81,5 @@ def _text(relation: Relation, found: DataNeeded) -> str:
         f"{found.fraction_formula_exact:.4f} with the exact one",
     }
     how = "exactly" if found.exact else "by the Markov chain for some training sets"
-    return aligned(rows) + (
-        f"\nSo many random entries the best learner must see to be right on {found.target_accuracy:g} of all entries "
-        f"of {relation.label}; computed {how}."
-    )
+    target = f"Random entries to be right on {found.target_accuracy:g} of all entries of {relation.label}"
+    return f"{aligned(rows)}\n{paragraph(f'{target}, computed {how}.', found.meaning)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from genlaws.commands.output import aligned
+from genlaws.commands.output import aligned, paragraph
 
 if TYPE_CHECKING:
     from genlaws.numerics.arguments import Array, Whole
@@ -73,11 +73,11 @@ def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, A
 
     from genlaws.numerics.errors import ConvergenceError
     from genlaws.relations.bayes_bound import posterior
-    from genlaws.relations.hypotheses import hypotheses_of
+    from genlaws.relations.hypotheses import average_meaning, hypotheses_of
     from genlaws.relations.training_set import training_set_of
 
     names = ("best_accuracy", "best_accuracy_interval", "best_unseen_accuracy", "best_unseen_accuracy_interval")
-    none: dict[str, Any] = {**dict.fromkeys(names), "best_class": None, "best_count": 0}
+    none: dict[str, Any] = {**dict.fromkeys(names), "best_class": None, "best_meaning": None, "best_count": 0}
     if known.element_count > LARGEST_BOUND:
         return {**none, "best_message": f"It is not computed beyond {LARGEST_BOUND} elements."}
     hypotheses = hypotheses_of(known)
@@ -90,7 +90,12 @@ def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, A
         return {**none, "best_message": f"It could not be computed: {error}"}
     whole, unseen = (_mean(np.array([getattr(law, name) for law in laws])) for name in ("accuracy", "unseen_accuracy"))
     values = (whole.value, [whole.low, whole.high], unseen.value, [unseen.low, unseen.high])
-    told = {"best_class": str(hypotheses), "best_count": len(laws), "best_message": _how(laws)}
+    told = {
+        "best_class": str(hypotheses),
+        "best_meaning": average_meaning(hypotheses),
+        "best_count": len(laws),
+        "best_message": _how(laws),
+    }
     return {**dict(zip(names, values, strict=True)), **told}
 
 
@@ -123,7 +128,7 @@ def explain(answer: dict[str, Any]) -> str:
         "accuracy on entries shown": _told(answer, "train_accuracy", "none"),
         "accuracy on the whole table": _told(answer, "table_accuracy", "none"),
         "always the commoner answer": f"{answer['majority_accuracy']:.4f} of the table",
-        "best from the same entries": _best_words(answer),
+        "class average, same entries": _best_words(answer),
         "steps to 90 % on shown": _steps_words(answer["train_step"]),
         "steps to 90 % on others": _steps_words(answer["test_step"]),
         "phase": ", ".join(_counted(name, count, answer) for name, count in answer["phase_counts"].items()),
@@ -180,12 +185,15 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
         f", for {chosen['steps']:,} steps of {chosen['optimiser']}."
     ]
     if answer["best_accuracy"] is None:
-        lines.append(f"The best accuracy from the same entries is missing. {answer['best_message']}")
+        lines.append(f"The class average from the same entries is missing. {answer['best_message']}")
     else:
-        right = ", with the right labels," if chosen["label_noise"] else ""
+        right = ", with the right labels" if chosen["label_noise"] else ""
         lines.append(
-            f"The best learner knows the class '{answer['best_class']}' and these entries{right}; none does better "
-            f"on average. {answer['best_message']}"
+            paragraph(
+                f"The class average is the best mean accuracy over a class from the same entries{right}.",
+                answer["best_meaning"],
+                answer["best_message"],
+            )
         )
     if answer["failed"]:
         lines.append(f"{answer['failed']} of {total} broke off at numbers that are not finite; try smaller rates.")

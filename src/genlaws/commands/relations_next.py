@@ -121,11 +121,19 @@ def _compare(question: Question, questions: int | None, repeats: int, output: Ou
     fixed = {
         f"questions_to_certainty_{strategy}": curve.questions_to_certainty.value for strategy, curve in curves.items()
     }
-    names = {"relation": question.relation.label, "class": str(question.hypotheses), "repeats": repeats}
+    names = {
+        "relation": question.relation.label,
+        "class": str(question.hypotheses),
+        "majority_accuracy": question.relation.majority_accuracy,
+        "majority_answer": question.relation.majority_answer,
+        "repeats": repeats,
+    }
     show("next-pair", {**answer, **fixed, **names, "seed": output.seed}, _compared(question, curves), output)
 
 
 def _compared(question: Question, curves: dict[str, AskingCurve]) -> str:
+    from genlaws.relations.bound_curve import MAJORITY_TOLERANCE
+
     assert question.relation is not None
     best, random = curves["best"], curves["random"]
     width = min(best.accuracy.shape[1], random.accuracy.shape[1])
@@ -140,4 +148,10 @@ def _compared(question: Question, curves: dict[str, AskingCurve]) -> str:
         f"{question.relation.label}, class '{question.hypotheses}',\n{best.bits_left[0, 0]:.2f} bits at the start: no "
         "way of asking needs fewer on average over the class."
     )
+    majority = question.relation.majority_accuracy
+    if best.accuracy[0, 0] < majority - MAJORITY_TOLERANCE:
+        lines.append(
+            "The accuracies are averages over the class. "
+            f"Always answering {question.relation.majority_answer} is right on {majority:.6g} of this relation."
+        )
     return "\n".join(lines)

@@ -156,18 +156,19 @@ def _data_numbers(about: Described, name: str, share: float, target: float) -> t
     bound = kept_bound(name, count)
     needed = bound.needed.at(target)
     by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
+    learner = "with the commoner answer where the pairs seen leave it open" if about.entrywise else "by the best learner"
     return (
         Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labelled copies"),
         Number("description length, paper", f"{about.paper_length:.2f} bits", f"its Table II, class: {about.known}"),
         Number(
-            "best accuracy",
+            "average over its class" if about.entrywise else "best accuracy",
             str(bound.accuracy.at(share)),
             f"from {share:g} of the pairs of {count} elements; exact, mean of {REPEATS} training sets; 95 % interval",
         ),
         Number(
             "share needed for the target",
             str(needed),
-            f"for {target:g}, by the best learner: {needed.value * count**2:.0f} of {count**2} pairs; 95 % interval",
+            f"for {target:g}, {learner}: {needed.value * count**2:.0f} of {count**2} pairs; 95 % interval",
         ),
         Number(
             "share needed, the paper's Eq. 4",
@@ -201,13 +202,21 @@ def _pair_numbers(pair: Pair) -> tuple[Number, ...]:
 
 
 def _data_sentence(about: Described, name: str, share: float, target: float) -> str:
-    bound = kept_bound(name, about.relation.element_count)
+    relation = about.relation
+    bound = kept_bound(name, relation.element_count)
     value, needed = bound.accuracy.at(share).value, bound.needed.at(target).value
-    chance, label = about.relation.majority_accuracy, about.relation.label
+    chance = f"Always answering {relation.majority_answer} is right on {relation.majority_accuracy:.1%}"
+    if about.entrywise:
+        return (
+            f"{chance} of all pairs of {relation.label}. With that answer wherever the pairs seen leave it open, "
+            f"{target:.1%} is reached from about {needed:.1%} of the pairs; a learner that finds structure may need "
+            f"fewer. The average over all relations of its class, {value:.1%} from {share:.1%} of the pairs, is no "
+            "bound for this one."
+        )
     return (
-        f"From {share:.1%} of the pairs of {label} the best possible learner is right on {value:.1%} of all pairs, "
-        f"where always giving the commoner answer is right on {chance:.1%}. It reaches {target:.1%} from about "
-        f"{needed:.1%} of the pairs."
+        f"From {share:.1%} of the pairs of {relation.label} the best learner that knows only its class is right on "
+        f"{value:.1%} of all pairs, on average. {chance}. It takes about {needed:.1%} of the pairs to reach "
+        f"{target:.1%}."
     )
 
 
@@ -283,9 +292,9 @@ VIEW = View(
     title="Relations",
     question="How much of a relation must be seen, and when do representations merge?",
     about="A relation such as equal modulo 3 or less-than can be filled in from part of its pairs; the exact bound "
-    "says how well any learner can do that knows only its class. A network can do so if the representations of "
-    "elements that behave alike merge, which the ratio of two learning rates decides: that of the representations and "
-    "that of the decoder that reads them.",
+    "says how well a learner can do on average that knows only its class. A network can do so if the representations "
+    "of elements that behave alike merge, which the ratio of two learning rates decides: that of the representations "
+    "and that of the decoder that reads them.",
     settings=Settings,
     answer=answer,
 )

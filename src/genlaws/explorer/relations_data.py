@@ -11,9 +11,17 @@ from genlaws.explorer.kept_rows import kept_rows
 from genlaws.numerics.arguments import Array
 from genlaws.numerics.intervals import Estimate
 from genlaws.panels import Curve, Panel
-from genlaws.relations import Relation, critical_fraction, description_length_exact, hypotheses_of, named_relation
+from genlaws.relations import (
+    Entrywise,
+    Relation,
+    critical_fraction,
+    description_length_exact,
+    hypotheses_of,
+    named_relation,
+)
 from genlaws.relations.balls_in_buckets import accuracy_formula
 from genlaws.relations.bound_curve import guess_accuracy, table_length
+from genlaws.relations.hypotheses import Hypotheses, average_meaning
 
 REPEATS = 20  # training sets behind each point of the kept bound
 FRACTIONS = (0.005, 1.0)
@@ -60,10 +68,15 @@ class Described:
     """A relation with its lengths in bits, what the learner knows, and Eq. 5."""
 
     relation: Relation
-    known: str
+    known: Hypotheses
     exact_length: float
     paper_length: float
     guess: float
+
+    @property
+    def entrywise(self) -> bool:
+        """Whether the bound is an average that says little about this relation."""
+        return isinstance(self.known, Entrywise)
 
     def formula(self, train_fraction: Array, length: float) -> Array:
         """Return Eq. 5 with a description length."""
@@ -90,7 +103,7 @@ def described(name: str, element_count: int) -> Described:
     known = hypotheses_of(relation)
     return Described(
         relation,
-        str(known),
+        known,
         description_length_exact(relation),
         table_length(element_count, known),
         guess_accuracy(known),
@@ -136,7 +149,7 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
         "accuracy on all pairs",
         (
             Curve(
-                "exact Bayes bound",
+                "average over its class" if about.entrywise else "exact Bayes bound",
                 "theory",
                 bound.accuracy.place.tolist(),
                 bound.accuracy.value.tolist(),
@@ -154,8 +167,8 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
         x_log=True,
         x_range=FRACTIONS,
         y_range=(0.4, 1.02),
-        caption="No learner that knows only the class of the relation can lie above the exact bound, the mean over "
-        f"{REPEATS} random training sets with its 95 % interval; the paper's Eq. 5 is no bound. "
+        caption=f"Black: mean over {REPEATS} random training sets with its 95 % interval. "
+        f"{average_meaning(about.known)} The paper's Eq. 5 is no bound. "
         f"{WITH_NETWORKS if networks else WITHOUT_NETWORKS}",
     )
 

@@ -14,8 +14,8 @@ FIGURES = (
         id="relations.2",
         title="The best accuracy on a relation",
         citation=f"{PAPER}, Figure 2",
-        caption="Accuracy over all pairs of the best learner who knows the class of the relation, against the share of "
-        "pairs it has seen: exact (blue, mean over random training sets with its interval), by the paper's procedure "
+        caption="Best accuracy over all pairs, averaged over the relations of a class, against the share of pairs "
+        "seen: exact (blue, mean over random training sets with its interval), by the paper's procedure "
         "(orange, which uses class labels the learner cannot know), by Eq. 5 with the paper's description length "
         "(dotted, no bound: it crosses the exact curve), and of always giving the commoner answer (grey).",
         recipe="genlaws.figures.relations_bound:BOUND",

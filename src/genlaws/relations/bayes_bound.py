@@ -1,10 +1,11 @@
-r"""The Bayes bound: the best accuracy any learner can reach who knows the class of a relation and some entries.
+r"""The Bayes bound: the best accuracy from some entries, averaged over all relations of a class that agree with them.
 
 .. math:: f = \frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})
 
 with :math:`P_{ij}` the share of all relations of the class consistent with the training set for which
 :math:`R_{ij}=1`. It is exact for two classes, for k classes and for total orders as far as counting goes; beyond, a
-Markov chain takes over, and says so.
+Markov chain takes over, and says so. No learner does better on average over these relations; on a single one of them a
+learner can, above all in the entrywise classes, where every open entry counts as nearly a coin flip.
 """
 
 from __future__ import annotations

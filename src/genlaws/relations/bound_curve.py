@@ -1,4 +1,8 @@
-"""The Bayes bound averaged over random training sets, beside the paper's formula."""
+"""The Bayes bound averaged over random training sets, beside the paper's formula.
+
+The bound is an average over all relations of a class. Whether it also bounds a learner on one relation of the class
+depends on the class; :attr:`BoundCurve.meaning` says so.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from genlaws.relations.hypotheses import (
     Equivalence,
     Hypotheses,
     TotalOrder,
+    average_meaning,
     hypotheses_of,
 )
 from genlaws.relations.posterior import Posterior
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
+MAJORITY_TOLERANCE = 1e-9  # accuracies closer than this are equal: with nothing seen an order has its majority accuracy
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,8 @@ class BoundPoint:
     ----------
     train_fraction : float
     accuracy : Estimate
-        Mean over training sets of the bound on all entries; the interval is that of the mean.
+        Mean over training sets of the bound on all entries, which is an average over the relations of the class; the
+        interval is that of the mean.
     unseen_accuracy : Estimate
         The same over the entries outside the training set.
     bits_left : Estimate
@@ -85,6 +92,17 @@ class BoundCurve:
     repeats: int
     points: tuple[BoundPoint, ...]
 
+    @property
+    def meaning(self) -> str:
+        """What the accuracies say about this relation, and which of them the commoner answer alone exceeds."""
+        majority, said = self.relation.majority_accuracy, average_meaning(self.hypotheses)
+        if min(point.accuracy.value for point in self.points) >= majority - MAJORITY_TOLERANCE:
+            return said
+        return (
+            f"{said} Always answering {self.relation.majority_answer} is right on {majority:.6g} of the entries of "
+            f"{self.relation.label}; an accuracy below that is not the best one on it."
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each train fraction."""
         import pandas as pd  # noqa: PLC0415
@@ -96,6 +114,7 @@ class BoundCurve:
                 estimate: Estimate = getattr(point, name)
                 row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
             row |= {"accuracy_formula": point.accuracy_formula, "exact_share": point.exact_share}
+            row |= {"majority_accuracy": self.relation.majority_accuracy}
             rows.append(row | {"repeats": self.repeats})
         return pd.DataFrame(rows)
 
@@ -110,7 +129,11 @@ def bound_curve(
     method: str = "auto",
     advance: Callable[[int], object] | None = None,
 ) -> BoundCurve:
-    """Return the best accuracy that can be reached on a relation, averaged over random training sets.
+    """Return the best accuracy averaged over the relations of a class, for random training sets of one of them.
+
+    It bounds what a learner reaches on this relation only where all relations of the class are alike up to the names
+    of their elements (total orders). For entrywise classes it is not a bound: on a sparse relation the commoner answer
+    alone is right more often.
 
     The training sets grow: each repeat draws one random order of all entries and sees the first of them, more with
     every larger fraction. Points of one curve are therefore not independent of one another.

@@ -1,4 +1,8 @@
-"""How many random entries a learner must see to reach an accuracy, from the exact bound."""
+"""How many random entries a learner must see to reach an accuracy, from the exact bound or the commoner answer.
+
+With nothing seen the commoner answer alone has the majority accuracy. In entrywise classes, where seen entries say
+next to nothing about the others, it is the answer for every entry that is left open.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from genlaws.relations.balls_in_buckets import critical_fraction
 from genlaws.relations.bayes_bound import posterior
 from genlaws.relations.bound_curve import DEFAULT_REPEATS, table_length
 from genlaws.relations.description_length import description_length_exact
-from genlaws.relations.hypotheses import Hypotheses, hypotheses_of
+from genlaws.relations.hypotheses import Entrywise, Hypotheses, average_meaning, hypotheses_of
+from genlaws.relations.posterior import Posterior
 from genlaws.relations.relation import Relation
 from genlaws.relations.training_set import draw_order, training_set_of
 
@@ -24,13 +29,14 @@ BOOTSTRAPS = 1000
 
 @dataclass(frozen=True)
 class DataNeeded:
-    r"""Share of all entries at which the mean bound reaches a target accuracy.
+    r"""Share of all entries at which a target accuracy is reached, on average over training sets.
 
     Attributes
     ----------
     target_accuracy : float
     train_fraction : Estimate
-        Where the mean over training sets crosses the target, with the bootstrap interval over training sets.
+        Where the mean over training sets crosses the target, with the bootstrap interval over training sets; 0 if the
+        target is at or below the majority accuracy.
     sample_count : Estimate
         The same as a number of entries.
     typical_range : (float, float)
@@ -42,6 +48,10 @@ class DataNeeded:
     repeats : int
     exact : bool
         Whether every probability behind it was computed exactly.
+    majority_accuracy : float
+        Accuracy of always giving the commoner answer, with nothing seen.
+    meaning : str
+        Which learner needs so many entries, and whether another one can need fewer.
     """
 
     target_accuracy: float
@@ -52,11 +62,13 @@ class DataNeeded:
     fraction_formula_exact: float
     repeats: int
     exact: bool
+    majority_accuracy: float
+    meaning: str
 
 
 @dataclass
 class _Paths:
-    """The bound along growing training sets, each computed once."""
+    """The accuracy along growing training sets, each computed once."""
 
     relation: Relation
     hypotheses: Hypotheses
@@ -66,16 +78,26 @@ class _Paths:
     exact: bool = True
 
     def accuracy(self, path: int, count: int) -> float:
-        """Return the bound after the first `count` entries of one order."""
+        """Return the accuracy after the first `count` entries of one order."""
         if (path, count) not in self.known:
             training_set = training_set_of(self.relation, self.orders[path][:count])
             law = posterior(training_set, self.hypotheses, truth=self.relation, seed=count)
             self.exact &= law.method == "exact"
-            self.known[path, count] = law.accuracy
+            self.known[path, count] = max(self._reached(law), self.relation.majority_accuracy)
         return self.known[path, count]
 
+    def _reached(self, law: Posterior) -> float:
+        """Return the bound; for entrywise classes, whose bound says little about this relation, what it is right on.
+
+        That is every entry that the seen ones decide, and every other one that has the commoner answer.
+        """
+        if not isinstance(self.hypotheses, Entrywise):
+            return law.accuracy
+        decided = (law.probability == 0.0) | (law.probability == 1.0)
+        return float(np.mean(decided | (self.relation.matrix == (self.relation.majority_answer == "yes"))))
+
     def crossing(self, path: int, target: float) -> int:
-        """Return a number of entries at which the bound passes the target: below it one entry earlier."""
+        """Return a number of entries at which the accuracy passes the target: below it one entry earlier."""
         low, high = (-1, 0) if self.accuracy(path, 0) >= target else (0, len(self.orders[path]))
         while high - low > 1:
             middle = (low + high) // 2
@@ -96,8 +118,12 @@ def data_needed(
 ) -> DataNeeded:
     """Return the share of random entries from which the best learner reaches an accuracy on all n² entries.
 
-    Random orders of all entries are drawn; along each, the bound is followed to where it passes the target. The mean
+    Random orders of all entries are drawn; along each, the accuracy is followed to where it passes the target. The mean
     curve is then computed between the earliest and the latest of these places, and its own crossing is the answer.
+
+    The accuracy is the bound, but never below that of always giving the commoner answer. In entrywise classes the bound
+    is an average over very different relations; there the learner is right on the entries that the seen ones decide and
+    gives the commoner answer elsewhere, and another learner may need fewer.
 
     Parameters
     ----------
@@ -136,7 +162,23 @@ def data_needed(
         _eq4(target, relation, description_length_exact(relation)),
         repeats,
         paths.exact,
+        relation.majority_accuracy,
+        _meaning(relation, known, target),
     )
+
+
+def _meaning(relation: Relation, hypotheses: Hypotheses, target: float) -> str:
+    """Return which learner needs so many entries, and whether another one can need fewer."""
+    answer, majority = relation.majority_answer, relation.majority_accuracy
+    if target <= majority:
+        return f"Always answering {answer} is right on {majority:.6g} of all entries, so none has to be seen."
+    if isinstance(hypotheses, Entrywise):
+        return (
+            f"This is the share for a learner that answers {answer} wherever the seen entries and the class "
+            f"'{hypotheses}' leave the answer open. It is not a bound for this relation: a learner that finds more "
+            "structure in it may need fewer."
+        )
+    return average_meaning(hypotheses)
 
 
 def _eq4(target: float, relation: Relation, length: float) -> float:

@@ -113,6 +113,34 @@ def hypotheses_of(relation: Relation, prior: str = "elements") -> Hypotheses:
     return Entrywise(rule, "ones" if has.reflexive else "zeros" if has.irreflexive else "free")
 
 
+def bounds_this_relation(hypotheses: Hypotheses) -> bool:
+    """Return whether an average over a class bounds the average over training sets of each relation in it.
+
+    It does for total orders, which differ in the names of their elements alone. Equivalences and bipartite relations
+    of one class also differ in the sizes of their classes, and entrywise relations in everything.
+    """
+    return isinstance(hypotheses, TotalOrder)
+
+
+def average_meaning(hypotheses: Hypotheses) -> str:
+    """Return one sentence on what the best accuracy averaged over a class says about a single relation of it."""
+    if bounds_this_relation(hypotheses):
+        return (
+            f"No learner that knows only the class '{hypotheses}' does better on average over random training sets, "
+            "on this relation or on any other of the class."
+        )
+    if isinstance(hypotheses, Entrywise):
+        return (
+            f"This is an average over all relations of the class '{hypotheses}', each equally likely. It is not a "
+            "bound for this relation: a learner does better where one answer is more common or the entries have "
+            "structure."
+        )
+    return (
+        f"No learner that knows only the class '{hypotheses}' does better on average over the relations of the class. "
+        "On a single one a learner can, for example where its classes differ in size."
+    )
+
+
 def named_hypotheses(name: str, prior: str = "elements") -> Hypotheses:
     """Return the class of a name such as ``equivalence-3``, ``total-order`` or ``symmetric``."""
     if not isinstance(name, str):

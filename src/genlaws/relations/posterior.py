@@ -24,7 +24,8 @@ class Posterior:
     probability : array, shape (n, n)
         :math:`P_{ij} = P(R_{ij}=1)`.
     accuracy : float
-        The Bayes bound :math:`\frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})` over all entries, seen and unseen.
+        The Bayes bound :math:`\frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})` over all entries, seen and unseen: the best
+        mean accuracy over the relations of the class that agree with the training set, not a bound for each of them.
     bits_left : float
         Entropy of the relation in bits; NaN if it was not computed.
     method : str

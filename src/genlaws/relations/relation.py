@@ -140,6 +140,11 @@ class Relation:
         r"""Accuracy of always giving the commoner answer: :math:`\max(\bar R, 1-\bar R)` over all n² entries."""
         return max(self.density, 1.0 - self.density)
 
+    @property
+    def majority_answer(self) -> str:
+        """The commoner answer over all n² entries, ``yes`` or ``no``; ``no`` if both are equally common."""
+        return "yes" if self.density > 0.5 else "no"
+
     def values(self, pairs: ArrayLike) -> Mask:
         """Return :math:`R_{ij}` for each row (i, j) of `pairs`."""
         asked = _checked_pairs(pairs, self.element_count)

@@ -1,4 +1,4 @@
-"""The reader's relation: its bits, and how many of its pairs the best learner needs."""
+"""The reader's relation: its bits, and how many of its pairs an accuracy needs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def relation_section(data: OwnData, relation: Relation, name: str, seed: int) ->
         findings=(data.said, *_findings(relation, bits, needed)),
         yours=(
             "Ask for the pair whose answer is least certain, not for a random one: see genlaws relations next-pair.",
-            "A network needs several times as many pairs as the best learner; genlaws relations advise trains a pilot.",
+            "How many pairs a network needs is measured by a pilot: see genlaws relations advise.",
         ),
         python=_python(data, small, seed),
         command=f"genlaws relations describe {shlex.quote(data.name)}\ngenlaws relations data-needed "
@@ -73,12 +73,16 @@ def _numbers(
     rows = [
         ("description length", f"{bits:,.2f} bits", "log2 of n!/automorphisms"),
         ("elements", f"{relation.element_count:,}", f"{len(relation.pairs):,} of {relation.pair_count:,} pairs hold"),
-        ("commoner answer", f"{relation.majority_accuracy:.4f}", "accuracy of always giving it"),
+        (
+            "commoner answer",
+            f"{relation.majority_accuracy:.4f}",
+            f"accuracy of always answering {relation.majority_answer}",
+        ),
         ("properties", ", ".join(held) or "none", ""),
     ]
     if needed is not None:
         meaning = f"of all entries, for an accuracy of {TARGET:g}"
-        rows.append(("share needed", str(needed.train_fraction), f"{meaning}, best learner"))
+        rows.append(("share needed", str(needed.train_fraction), meaning))
     rows.append(("share by Eq. 4", f"{eq_4:.3g}", "the paper's estimate, with the exact bits"))
     return tuple(rows)
 
@@ -99,8 +103,8 @@ def _findings(relation: Relation, bits: float, needed: DataNeeded | None) -> tup
     exact = "computed exactly" if needed.exact else "partly by a Markov chain"
     return (
         opening,
-        f"The best learner is right on {TARGET:g} of all entries after {count.value:.0f} random ones "
-        f"[{count.low:.0f}, {count.high:.0f}], a share of {share.value:.3f} ({exact}).",
+        f"To be right on {TARGET:g} of all entries takes {count.value:.0f} random ones "
+        f"[{count.low:.0f}, {count.high:.0f}], a share of {share.value:.3f} ({exact}). {needed.meaning}",
     )
 
 
@@ -110,7 +114,7 @@ def _panel(relation: Relation, name: str, seed: int) -> Panel:
     eq_5 = np.array([one.accuracy_formula for one in curve.points])
     curves = [
         Curve(
-            "best possible",
+            "average over its class",
             "theory",
             SHARES,
             [one.value for one in points],
@@ -127,6 +131,6 @@ def _panel(relation: Relation, name: str, seed: int) -> Panel:
         "share of all entries shown",
         "accuracy on the whole table",
         tuple(curves),
-        caption=f"Mean over {REPEATS} random training sets, with its 95 % interval, for a learner who knows the "
-        "smallest class this relation belongs to.",
+        caption=f"Mean over {REPEATS} random training sets, with its 95 % interval, for the smallest class this "
+        f"relation belongs to. {curve.meaning}",
     )

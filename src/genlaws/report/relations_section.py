@@ -132,8 +132,7 @@ def _bound_panel(name: str, run: RelationRun) -> Panel:
         "accuracy on the whole table",
         tuple(curves),
         caption=f"Solid: mean of the exact bound over {run.bound.repeats} random training sets with its 95 % interval, "
-        "for a learner who knows what kind of relation it is. Dashed: the paper's estimate, which is no bound."
-        + trained,
+        "averaged over the relations of its class. Dashed: the paper's estimate, which is no bound." + trained,
     )
 
 

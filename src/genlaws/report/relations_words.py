@@ -9,9 +9,9 @@ _ETA_X, _ETA_A = symbol("η", "x"), symbol("η", "A")
 LAW = (
     "<p>A relation between n elements is one of n!/|Aut| copies that differ in who is who; telling them apart takes "
     + inline(_B, sign("="), symbol("log", "2"), brackets(over(symbol("n!"), symbol("|Aut|"))))
-    + " bits. Of all copies that agree with the entries shown, let "
+    + " bits. Of all relations of its class that agree with the entries shown, let "
     + inline(_P_IJ)
-    + " be the share in which i and j are related. No learner is right more often than</p>"
+    + " be the share in which i and j are related. On average over them no learner is right more often than</p>"
     + formula(
         symbol("f"),
         sign("="),
@@ -20,7 +20,10 @@ LAW = (
         symbol("max"),
         brackets(_P_IJ, sign(","), number("1"), sign("−"), _P_IJ),
     )
-    + "<p>Two representations of one class, read by a linear decoder, either merge, and what is learned about one "
+    + "<p>For orders, which are alike up to the names of their elements, this bounds every learner that knows only the "
+    "class. For other classes a learner can do better on a single relation, above all where one answer is far more "
+    "common than the other.</p>"
+    "<p>Two representations of one class, read by a linear decoder, either merge, and what is learned about one "
     "holds for the other, or stay apart and are memorised. In one dimension, from normal starts of equal widths, they "
     "merge with probability</p>"
     + formula(
@@ -34,8 +37,9 @@ LAW = (
     "memorising.</p>"
 )
 YOURS = (
-    "Before collecting more pairs, compute what the pairs you have already decide: beyond the bound, more training "
-    "cannot help, and below it the missing accuracy is the model's, not the data's.",
+    "Before collecting more pairs of an order or an equivalence, compute what the pairs you have already decide: "
+    "beyond the bound do not expect more from training, and below it the missing accuracy is the model's, not the "
+    "data's.",
     "In full-size runs a decoder with the relation's symmetry built in needed half the entries of a general one, or "
     "fewer; one with the wrong symmetry cannot learn it.",
     "If a model memorises, raise the learning rate of its embeddings over that of what reads them, or start with "
