@@ -197,6 +197,14 @@ def test_next_pair_for_a_file_of_answers(genlaws, answers, tmp_path):
     )
 
 
+def test_answers_are_said_to_be_taken_as_certain(genlaws, answers):
+    """All is decided here, and would be by wrong answers too; an open case says the same."""
+    for command, known in (("next-pair", "total-order"), ("next-pair", "equivalence-3"), ("bound", "total-order")):
+        arguments = ("relations", command, "--train", answers, "--class", known)
+        assert "Every answer is taken as certain" in " ".join(genlaws(*arguments).out.split())
+        assert genlaws(*arguments, "--json").json["answers_taken_as_certain"] is True
+
+
 def test_next_pair_of_a_relation(genlaws):
     found = genlaws("relations", "next-pair", "less-than", "--train-fraction", "0", "--json").json
     assert found["bits"] == pytest.approx(1.0)
@@ -299,9 +307,12 @@ def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):
 def test_impossible_answers_are_refused_by_name(genlaws, tmp_path, text, known, sentence):
     path = tmp_path / "answers.csv"
     path.write_text(text, encoding="utf-8")
-    answer = genlaws("relations", "bound", "--train", path, "--class", known)
-    assert answer.code == 2
-    assert sentence in answer.err
+    for command in ("bound", "next-pair"):
+        answer = genlaws("relations", command, "--train", path, "--class", known)
+        assert answer.code == 2
+        assert sentence in answer.err
+        if "contradicts" in sentence or "given as" in sentence:
+            assert "Every answer is taken as certain: " in answer.err
 
 
 def test_answers_and_a_relation_are_not_mixed(genlaws, answers):

@@ -66,7 +66,7 @@ def test_a_circle_is_shown_in_the_order_it_runs(length):
         pairs[0], values[0] = (pairs[0][1], pairs[0][0]), 0
     with pytest.raises(InputError, match="contradicts every total order") as refused:
         known_order(TrainingSet(8, pairs, values, NAMES), reflexive=False)
-    shown = str(refused.value).split(": ")[1].rstrip(".").split(" < ")
+    shown = str(refused.value).split(": ")[1].split(".")[0].split(" < ")
     assert len(shown) == length + 1
     assert shown[0] == shown[-1]
     steps = {(NAMES.index(one), NAMES.index(two)) for one, two in pairwise(shown)}

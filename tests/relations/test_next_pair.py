@@ -53,6 +53,18 @@ def test_the_best_answer_is_worth_the_fall_of_the_entropy(entangled_class, brute
         assert asked.random_bits <= asked.bits
 
 
+def test_wrong_answers_that_do_not_contradict_each_other_are_taken_as_certain():
+    order, rng, known = less_than(12), np.random.default_rng(0), nothing_seen(12)
+    while (asked := next_pair(known, TotalOrder(), seed=rng)).pair is not None:
+        right = bool(order.values([asked.pair])[0])
+        known = known.with_answer(asked.pair, right != (rng.random() < 0.1))
+        assert "taken as certain" in asked.message
+    law = posterior(known, TotalOrder())
+    assert law.accuracy == 1.0  # of what the answers say
+    assert ((law.probability > 0.5) == order.matrix).mean() < 0.95  # of the truth
+    assert "taken as certain" in asked.message
+
+
 def test_nothing_is_left_to_ask():
     for relation, known_class in (
         (less_than(6), TotalOrder()),

@@ -177,6 +177,7 @@ def _one_training_set(question: Question, method: str, output: Output) -> None:
         "class": str(question.hypotheses),
         "bounds_this_relation": False,
         "meaning": _meaning_of_one(question),
+        "answers_taken_as_certain": True,
         "method": law.method,
         "converged": law.converged,
         "seed": output.seed,
@@ -205,7 +206,9 @@ def _text_of_one(question: Question, law: Posterior, answer: dict[str, Any]) -> 
         "bits left": f"{law.bits_left:.3f}" + (f" ± {1.96 * law.bits_left_error:.3f}" if law.bits_left_error else ""),
         "entries decided": f"{law.determined:.6f}",
     }
-    return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message)}"
+    from genlaws.relations.training_set import CERTAIN
+
+    return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message, CERTAIN)}"
 
 
 def _meaning_of_one(question: Question) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, show
+from genlaws.commands.output import DEFAULT_OUTPUT, Output, aligned, paragraph, show
 from genlaws.commands.progress import ProgressBar
 from genlaws.commands.relations_question import KnownClass, Method, Names, OptionalSource, Prior, Train, read_question
 from genlaws.commands.relations_source import Elements, RelationName
@@ -43,7 +43,10 @@ def next_pair(
 ) -> None:
     """Give the entry whose answer is worth most bits, for the known entries of a file or of a relation.
 
-    With --curve a relation answers one question after the other, and asking well is compared with asking at random.
+    Every answer is taken as certain; answers that contradict each other or the class are refused.
+
+    With --curve a relation answers one question after the other, always rightly, and asking well is compared with
+    asking at random.
     """
     question = read_question(
         source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior
@@ -74,6 +77,7 @@ def next_pair(
         "train_fraction": known.train_fraction,
         "class": str(question.hypotheses),
         "method": best.method,
+        "answers_taken_as_certain": True,
         "message": best.message,
         "seed": output.seed,
     }
@@ -82,7 +86,7 @@ def next_pair(
 
 def _text(question: Question, best: NextPair) -> str:
     if best.names is None:
-        return best.message
+        return paragraph(best.message)
     first, second = best.names
     rows = {
         "ask for": f"({first}, {second})",
@@ -91,7 +95,8 @@ def _text(question: Question, best: NextPair) -> str:
         "equally good": f"{best.ties} {'entry' if best.ties == 1 else 'entries'}",
         "bits left": f"{best.bits_left:.3f}",
     }
-    return aligned(rows) + f"\nThe learner knows the class '{question.hypotheses}'. {best.message}"
+    known = f"The learner knows the class '{question.hypotheses}'."
+    return f"{aligned(rows)}\n{paragraph(known, best.message)}"
 
 
 def _compare(question: Question, questions: int | None, repeats: int, output: Output) -> None:
@@ -126,6 +131,7 @@ def _compare(question: Question, questions: int | None, repeats: int, output: Ou
         "class": str(question.hypotheses),
         "majority_accuracy": question.relation.majority_accuracy,
         "majority_answer": question.relation.majority_answer,
+        "answers_taken_as_certain": True,
         "repeats": repeats,
     }
     show("next-pair", {**answer, **fixed, **names, "seed": output.seed}, _compared(question, curves), output)

@@ -53,6 +53,7 @@ def posterior(
     Parameters
     ----------
     training_set : TrainingSet
+        Taken as certain.
     hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
     method : str
         ``exact``, refused where it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.

@@ -6,7 +6,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import Mask
 from genlaws.numerics.errors import InputError
-from genlaws.relations.training_set import TrainingSet
+from genlaws.relations.training_set import CONTRADICTION_HINT, TrainingSet
 
 
 def known_order(training_set: TrainingSet, reflexive: bool) -> Mask:
@@ -27,7 +27,8 @@ def known_order(training_set: TrainingSet, reflexive: bool) -> Mask:
         name = names[pairs[wrong[0], 0]]
         kind = "reflexive" if reflexive else "strict"
         raise InputError(
-            f"The training set contradicts a {kind} total order: ({name}, {name}) is {int(values[wrong[0]])}."
+            f"The training set contradicts a {kind} total order: ({name}, {name}) is {int(values[wrong[0]])}. "
+            f"{CONTRADICTION_HINT}"
         )
     n = training_set.element_count
     direct = np.zeros((n, n), dtype=bool)
@@ -38,7 +39,7 @@ def known_order(training_set: TrainingSet, reflexive: bool) -> Mask:
     circle = np.flatnonzero(below.diagonal())
     if len(circle):
         path = " < ".join(names[element] for element in _circle_through(int(circle[0]), direct))
-        raise InputError(f"The training set contradicts every total order: {path}.")
+        raise InputError(f"The training set contradicts every total order: {path}. {CONTRADICTION_HINT}")
     return below
 
 

@@ -8,7 +8,7 @@ from genlaws.numerics.arguments import Mask, Whole
 from genlaws.numerics.errors import InputError
 from genlaws.relations.hypotheses import Entrywise
 from genlaws.relations.posterior import Posterior, bound
-from genlaws.relations.training_set import TrainingSet
+from genlaws.relations.training_set import CONTRADICTION_HINT, TrainingSet
 
 # The pairs (R_ij, R_ji) each rule allows; all are equally likely before anything is seen.
 ALLOWED: dict[str, list[tuple[int, int]]] = {
@@ -37,7 +37,7 @@ def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Pos
         i, j = np.argwhere(count == 0)[0]
         first, second = training_set.names[i], training_set.names[j]
         entries = f"({first}, {second})" if i == j else f"({first}, {second}) and ({second}, {first})"
-        raise InputError(f"The training set contradicts the class '{hypotheses}' at {entries}.")
+        raise InputError(f"The training set contradicts the class '{hypotheses}' at {entries}. {CONTRADICTION_HINT}")
     probability = (fits * options[:, 0]).sum(axis=2) / count
     np.fill_diagonal(probability, (fits_alone * alone).sum(axis=1) / count_alone)
     bits_left = float(np.log2(count[np.triu_indices(n)]).sum())

@@ -30,7 +30,7 @@ from genlaws.relations.colourings import (
     log_colouring_count,
     uncolourable_part,
 )
-from genlaws.relations.training_set import TrainingSet
+from genlaws.relations.training_set import CONTRADICTION_HINT, TrainingSet
 
 PRIORS = ("elements", "relations")
 # To the cancellation of counts that alternate in sign, estimated from above (measured: a thousand times less); beyond,
@@ -84,10 +84,13 @@ def known_components(training_set: TrainingSet, says_same: Mask) -> Components:
     if len(clash):
         first, second = (training_set.names[element] for element in differ[clash[0]])
         if first == second:
-            raise InputError(f"The training set contradicts itself: ({first}, {first}) sets {first} apart from itself.")
+            raise InputError(
+                f"The training set contradicts itself: ({first}, {first}) sets {first} apart from itself. "
+                f"{CONTRADICTION_HINT}"
+            )
         raise InputError(
             f"The training set contradicts itself: ({first}, {second}) says the two are in different classes, "
-            "but other entries put them in one."
+            f"but other entries put them in one. {CONTRADICTION_HINT}"
         )
     near: list[set[int]] = [set() for _ in range(count)]
     for a, b in ends.tolist():
@@ -113,7 +116,9 @@ def same_class_probability(components: Components, class_count: int, prior: str)
     if not np.isfinite(whole.log_count):
         clash = ", ".join(components.names[part] for part in uncolourable_part(components.neighbours, class_count))
         words = "1 class" if class_count == 1 else f"{class_count} classes"
-        raise InputError(f"No equivalence with {words} agrees with the training set: {clash} would need more.")
+        raise InputError(
+            f"No equivalence with {words} agrees with the training set: {clash} would need more. {CONTRADICTION_HINT}"
+        )
     count_law = _every_relation if prior == "relations" else _every_colouring
     law = count_law(components.neighbours, whole)
     if law is None:

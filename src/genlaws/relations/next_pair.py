@@ -2,6 +2,10 @@ r"""Which comparison to ask for next, and how much is gained by asking well.
 
 An answer without noise is worth the entropy of its own probability, :math:`h(P_{ij})` bits: that much the entropy of
 the relation falls on average. The best question is therefore the entry whose probability is nearest to one half.
+
+Every answer is taken as certain. Questions asked this way hardly ever repeat one another, so that wrong answers seldom
+contradict each other: with 10 % of them wrong an order of 20 elements looks completely known, and about 0.9 of its
+entries are right.
 """
 
 from __future__ import annotations
@@ -19,19 +23,19 @@ from genlaws.relations.bayes_bound import posterior
 from genlaws.relations.hypotheses import Hypotheses, hypotheses_of
 from genlaws.relations.posterior import entropy_bits
 from genlaws.relations.relation import Relation
-from genlaws.relations.training_set import TrainingSet
+from genlaws.relations.training_set import CERTAIN, TrainingSet
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STRATEGIES = ("best", "random")
 TIE = 1e-9  # bits; questions closer than this are equally good
-NOTHING = "Nothing is left to ask: every entry follows from the training set."
+NOTHING = f"Nothing is left to ask: every entry follows from the training set. {CERTAIN}"
 
 
 @dataclass(frozen=True)
 class NextPair:
-    """The entry most worth asking for.
+    """The entry most worth asking for, if every answer so far and the next one are right.
 
     Attributes
     ----------
@@ -51,6 +55,7 @@ class NextPair:
     method : str
         ``exact`` or ``Markov chain``.
     message : str
+        How it was computed, and that the answers are taken as certain.
     """
 
     pair: tuple[int, int] | None
@@ -71,11 +76,12 @@ def next_pair(
     seed: int | np.random.Generator | None = None,
     method: str = "auto",
 ) -> NextPair:
-    """Return the entry whose answer is worth most bits.
+    """Return the entry whose answer is worth most bits, if every answer is right.
 
     Parameters
     ----------
     training_set : TrainingSet
+        Taken as certain; answers that contradict each other or the class are refused.
     hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
         What the learner knows about the relation.
     seed : int or numpy Generator, optional
@@ -104,7 +110,7 @@ def next_pair(
         law.bits_left,
         random_bits,
         law.method,
-        law.message,
+        f"{law.message} {CERTAIN}",
     )
 
 
@@ -159,7 +165,7 @@ def asking_curve(
     Parameters
     ----------
     relation : Relation
-        It gives the answers.
+        It gives the answers, all of them right.
     strategy : str
         ``best``: the entry worth most bits, by chance among equals. ``random``: an unseen entry at random.
     questions : int, optional

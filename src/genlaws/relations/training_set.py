@@ -13,10 +13,16 @@ from genlaws.numerics.errors import InputError
 from genlaws.numerics.seeds import generator_of
 from genlaws.relations.relation import Relation
 
+CERTAIN = (
+    "Every answer is taken as certain: a wrong one makes others wrong, and nothing shows it unless answers contradict "
+    "each other."
+)
+CONTRADICTION_HINT = "Every answer is taken as certain: ask again about these entries, or choose another class."
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Known entries of a relation: `values` at the ordered `pairs` of `element_count` elements.
+    """Known entries of a relation: `values` at the ordered `pairs` of `element_count` elements, taken as certain.
 
     Attributes
     ----------
@@ -119,7 +125,10 @@ def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, 
     clash = np.flatnonzero(truth != truth[first][inverse])
     if len(clash):
         i, j = rows[clash[0]]
-        raise InputError(f"The training set contradicts itself: ({names[i]}, {names[j]}) is given as 0 and as 1.")
+        raise InputError(
+            f"The training set contradicts itself: ({names[i]}, {names[j]}) is given as 0 and as 1. Every answer is "
+            "taken as certain: keep the right one."
+        )
     unique = np.column_stack(np.divmod(codes, count))
     settled = truth[first]
     for array in (unique, settled):
