@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genlaws.commands import relations_phases_words
 from genlaws.commands.relations_phases_words import explain, summarised
 from genlaws.experiments import Store
 from genlaws.figures.relations_phases import PhaseSettings
@@ -182,6 +185,62 @@ def test_the_boundary_is_that_of_the_phases():
     wide = found["slope_high"] - found["slope_low"] > 1.0
     said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
     assert said in explain(summarised(named_relation("mod3", 9), table, settings, 0.9))
+
+
+def told(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
+    """Return the answer about networks of which so many fail at each pair of decoder and encoder rate."""
+    rows = []
+    for decoder in rates:
+        for encoder in rates:
+            count = failed(decoder, encoder)
+            phases = {"generalisation": networks - count, "grokking": 0, "memorisation": count, "confusion": 0}
+            place = {"decoder_rate": decoder, "encoder_rate": encoder, "relation": "mine", "optimiser": "adam"}
+            rows.append({**place, **phases, "late": count, "count": networks})
+    settings = PhaseSettings(relations=("mine",), grid=len(rates), repeats=networks)
+    return summarised(named_relation("mod3", 9), pd.DataFrame(rows), settings, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("failed", "advice"),
+    [
+        (lambda decoder, encoder: 1 + (decoder > 0.09 * encoder), "at 0.01 times the encoder rate, the smallest"),
+        (lambda decoder, encoder: 2 * (decoder > 5e-3), "the fitted boundary is upright"),
+        (lambda decoder, encoder: int(decoder > 50 * encoder), "below 24 times the encoder rate; from about 1e+02"),
+        (lambda decoder, encoder: 1, "Memorising does not go with the rates tried"),
+    ],
+    ids=["below", "upright", "above", "everywhere alike"],
+)
+def test_no_advice_names_a_ratio_beyond_those_tried(failed, advice):
+    answer = told(failed)
+    assert advice in answer["advice"]
+    assert answer["ratios_tried"] == pytest.approx([0.01, 100.0])
+    text = explain(answer)
+    assert "inf" not in text
+    assert "nan" not in text
+    for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):
+        assert 0.01 <= float(number) <= 100.0
+    for name, found in answer["boundaries"].items():
+        if found is None:
+            assert answer["boundaries_not_seen"][name] == "too few rates, or the share is the same at all of them"
+        else:
+            ends = [found[f"critical_ratio{end}"] for end in ("", "_low", "_high")]
+            assert found["critical_ratio_within_tried"] == all(0.01 <= one <= 100.0 for one in ends)
+            assert bool(found["slope_message"]) == math.isinf(found["slope"])
+
+
+def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
+    at = {"slope": 1.0, "slope_low": 0.5, "slope_high": 2.0, "slope_message": "", "agrees_with_slope_1": True}
+    below = {**at, "critical_ratio": 7.6e-6, "critical_ratio_low": 1e-9, "critical_ratio_high": 0.1}
+    above = {**at, "critical_ratio": 3e4, "critical_ratio_low": 10.0, "critical_ratio_high": 1e9}
+    answer = told(lambda decoder, encoder: 2 * (decoder > 3 * encoder))
+    for found, advice, row in (
+        (below, "also at 0.01 times the encoder rate, the smallest ratio tried", "below 0.01, the smallest"),
+        (above, "up to a decoder rate of 1e+02 times the encoder rate", "above 100, the largest"),
+    ):
+        beyond = {**found, "critical_ratio_within_tried": False}
+        said = relations_phases_words._advice({**answer, "boundaries": {"memorisation": beyond, "late": None}})
+        assert advice in said
+        assert row in relations_phases_words._ratio_words(beyond, (0.01, 100.0))
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,15 @@ def test_lines_are_those_of_the_summary():
         assert f"memorising: slope {row['slope']:.2f} [{row['slope_low']:.2f}" in text.get_text()
 
 
+def test_an_upright_boundary_has_no_slope_in_the_picture():
+    def counts_at(decoder_rate, encoder_rate):
+        failed = REPEATS * (decoder_rate > RATES[1])
+        return REPEATS - failed, 0, failed, 0
+
+    (text,) = drawn("relations.5", plane(counts_at)).axes[0].texts
+    assert "memorising: slope not determined" in text.get_text()
+
+
 @pytest.mark.parametrize(
     ("counts", "said"),
     [

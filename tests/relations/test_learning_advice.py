@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genlaws.commands.relations_advise_words import explain
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import bootstrap_mean, wilson_interval
 from genlaws.relations import (
@@ -180,6 +181,28 @@ def test_the_critical_ratio_lies_beyond_the_suggested_one(monkeypatch, sides):
     # Failures that become no more frequent have no critical ratio.
     assert decided(monkeypatch, sides, enough, (4, 2, 4, 4)).critical_ratio is None
     assert decided(monkeypatch, sides, enough, (0, 0, 0, 4)).critical_ratio is None
+
+
+def test_advice_names_nothing_beyond_what_was_tried(monkeypatch, sides):
+    # Three in four generalise at the smallest share and still at the largest ratio: both thresholds lie beyond.
+    found = decided(monkeypatch, sides, (3, 3, 4, 4), (4, 4, 3, 3), (50.0, 90.0, 90.0, 90.0))
+    assert found.fraction_at_edge
+    assert found.ratio_at_edge
+    assert not found.half_fraction_seen
+    assert not found.boundary_seen
+    text = " ".join(explain(found).split())
+    assert "It is the smallest share tried: a smaller one may do." in text
+    assert "It is the smallest ratio tried: one beyond it may do better." in text
+    assert "every other generalises at a share of less than 0.1, the smallest tried" in text
+    assert "critical ratio more than 100, the largest tried" in text
+    inside = decided(monkeypatch, sides, (0, 0, 4, 4), (0, 4, 4, 0))
+    assert inside.half_fraction_seen
+    assert inside.boundary_seen
+    assert not inside.fraction_at_edge
+    assert not inside.ratio_at_edge
+    assert "tried:" not in explain(inside)
+    nowhere = decided(monkeypatch, sides, (0, 0, 0, 2), (4, 4, 4, 0))
+    assert "At no share of the entries tried, up to 80%" in " ".join(explain(nowhere).split())
 
 
 def test_the_quick_pilot_is_smaller():

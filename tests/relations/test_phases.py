@@ -97,7 +97,10 @@ def test_overlap_has_a_width():
 
 def test_an_upright_boundary_has_an_infinite_end():
     x, y = (one.ravel() for one in np.meshgrid(GRID, GRID))
-    assert fit_boundary(x, y, x > 1e-4).slope.high == math.inf
+    found = fit_boundary(x, y, x > 1e-4)
+    assert found.slope.high == math.inf
+    assert bool(found.slope_message) == math.isinf(found.slope.value)
+    assert fit_boundary(x, y, x > 1.5 * y).slope_message == ""
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,7 @@ def test_no_boundary_leaves_every_slope_possible():
     x, y = (one.ravel() for one in np.meshgrid(VALUES, VALUES))
     fit = fit_boundary(x, y, np.random.default_rng(1).random(x.size) < 0.5)
     assert (fit.slope.low, fit.slope.high) == (-math.inf, math.inf)
+    assert "any direction" in fit.slope_message
     assert fit.agrees_with_unit_slope
 
 

@@ -106,6 +106,9 @@ def summary(advice: LearningAdvice) -> dict[str, Any]:
         "advised_entries": None if share is None else round(share * advice.pair_count),
         "learned": advice.learned,
         "boundary_seen": advice.boundary_seen,
+        "half_fraction_seen": advice.half_fraction_seen,
+        "fraction_at_edge": advice.fraction_at_edge,
+        "ratio_at_edge": advice.ratio_at_edge,
         "network_count": advice.network_count,
     }
 

@@ -43,12 +43,13 @@ def _data_sentence(advice: LearningAdvice) -> str:
     share = advice.advised_fraction
     if share is None:
         return (
-            f"Show more than {advice.fractions[-1].value:.0%} of the entries, or train longer: at no share tried did "
-            "three in four networks generalise."
+            f"At no share of the entries tried, up to {advice.fractions[-1].value:.0%}, did three in four networks "
+            "generalise: train longer, or try larger shares."
         )
+    edge = " It is the smallest share tried: a smaller one may do." if advice.fraction_at_edge else ""
     return (
         f"Show at least {share:.0%} of the entries, {round(share * advice.pair_count):,} of {advice.pair_count:,}: "
-        f"at least three in four networks then exceed {advice.target_accuracy:g} on the rest."
+        f"at least three in four networks then exceed {advice.target_accuracy:g} on the rest.{edge}"
     )
 
 
@@ -60,6 +61,9 @@ def _ratio_sentences(advice: LearningAdvice) -> list[str]:
         f"Take a decoder rate of {advice.suggested_ratio:g} times the encoder rate: {sum(point.succeeded)} of "
         f"{len(point.succeeded)} networks generalised, after {point.median_steps:,.0f} steps in the median."
     ]
+    if advice.ratio_at_edge:
+        edge = "smallest" if point is advice.ratios[0] else "largest"
+        said.append(f"It is the {edge} ratio tried: one beyond it may do better.")
     found = advice.critical_ratio
     if found is not None and advice.boundary_seen:
         said.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} every other network fails.")
@@ -77,10 +81,8 @@ def _numbers(advice: LearningAdvice) -> dict[str, str]:
         "target accuracy": f"{advice.target_accuracy:g} ({kind})",
         "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _entries(best, advice),
         "the network needs": _network(advice),
-        "induction gap": "unknown" if advice.gap_ratio is None else f"{_plain(advice.gap_ratio)} times as many",
-        "every other generalises at": "not seen: they are not more with more entries"
-        if advice.half_fraction is None
-        else _entries(advice.half_fraction, advice),
+        "induction gap": _gap(advice),
+        "every other generalises at": _half(advice),
         "critical ratio": _critical(advice),
     }
     if advice.suggested_ratio is not None:
@@ -106,12 +108,39 @@ def _network(advice: LearningAdvice) -> str:
     return _entries(found, advice)
 
 
+def _gap(advice: LearningAdvice) -> str:
+    if advice.gap_ratio is None:
+        return "unknown"
+    most = "at most " if advice.network_fraction.value <= advice.fractions[0].value else ""
+    return f"{most}{_plain(advice.gap_ratio)} times as many"
+
+
+def _half(advice: LearningAdvice) -> str:
+    found = advice.half_fraction
+    if found is None:
+        return "not seen: they are not more with more entries"
+    if advice.half_fraction_seen:
+        return _entries(found, advice)
+    return f"a share of {_tried_words(found, advice.fractions)}"
+
+
+def _tried_words(found: Estimate, tried: Sequence[PilotPoint]) -> str:
+    """Return an estimate as text that names nothing beyond the smallest and the largest value tried."""
+    smallest, largest = tried[0].value, tried[-1].value
+    if found.value < smallest:
+        return f"less than {smallest:g}, the smallest tried"
+    if found.value > largest:
+        return f"more than {largest:g}, the largest tried"
+    low = f"less than {smallest:g}" if found.low < smallest else f"{found.low:.2g}"
+    high = f"more than {largest:g}" if found.high > largest else f"{found.high:.2g}"
+    return f"{found.value:.2g} [{low}, {high}]; tried were {smallest:g} to {largest:g}"
+
+
 def _critical(advice: LearningAdvice) -> str:
     found = advice.critical_ratio
     if found is not None:
-        within = "" if advice.boundary_seen else f" [{found.low:.2g}, {found.high:.2g}], beyond what was tried"
-        shown = _plain(found) if advice.boundary_seen else f"{found.value:.2g}"
-        return f"{shown}{within}, decoder over encoder rate"
+        shown = _plain(found) if advice.boundary_seen else _tried_words(found, advice.ratios)
+        return f"{shown}, decoder over encoder rate"
     if advice.suggested_ratio is None:
         return "not seen: no network generalised"
     return f"not seen up to {advice.ratios[-1].value:g}, the largest tried"

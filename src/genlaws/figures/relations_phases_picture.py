@@ -41,6 +41,7 @@ from genlaws.figures.relations_phases import (
     phase_data,
     phase_summary,
 )
+from genlaws.relations.phases import slope_message
 
 OPTIMISERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
 CALLED = {"memorisation": "memorising", "late": "being late"}
@@ -162,7 +163,10 @@ def _boundary_text(row: pd.Series, table: pd.DataFrame, criterion: str) -> str:
     """Return the slope with its interval, or on which side all networks are."""
     name = CALLED[criterion]
     if not math.isnan(row.get("slope", math.nan)):
-        slope, low, high = (_number(row[f"slope{end}"]) for end in ("", "_low", "_high"))
+        found = [float(row[f"slope{end}"]) for end in ("", "_low", "_high")]
+        if slope_message(*found):
+            return f"{name}: slope not determined"
+        slope, low, high = (_number(one) for one in found)
         return f"{name}: slope {slope} [{low}, {high}]"
     share = table[criterion].sum() / row["networks"] if row["networks"] else math.nan
     why = {0.0: f", no network {VERBS[criterion]}", 1.0: f", every network {VERBS[criterion]}"}

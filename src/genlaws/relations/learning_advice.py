@@ -60,7 +60,8 @@ class LearningAdvice:
         The second over the first. Its interval takes both as independent and log-normal.
     half_fraction : Estimate or None
         Share of entries at which every other network reaches the target on entries not shown; none if that does not
-        become more frequent with the share.
+        become more frequent with the share. Where `half_fraction_seen` is false it or its interval lies beyond the
+        shares tried.
     advised_fraction : float or None
         The smallest share tried from which on at least three in four networks reach the target.
     ratio_fraction : float
@@ -70,7 +71,8 @@ class LearningAdvice:
         was no success.
     critical_ratio : Estimate or None
         Beyond this ratio every other network fails; none if failures do not become more frequent from the suggested
-        ratio on. Ends of the interval may be 0 or infinite.
+        ratio on. Ends of the interval may be 0 or infinite; where `boundary_seen` is false they or the ratio itself
+        lie beyond the ratios tried.
     flow_law, sign_law : float
         Chance that two representations merge at the suggested ratio, by the laws of gradient flow and of sign updates
         with all widths 1. Guidance from above, not a bound on a network.
@@ -109,9 +111,22 @@ class LearningAdvice:
     @property
     def boundary_seen(self) -> bool:
         """Whether the critical ratio and its interval lie within the ratios tried."""
-        found = self.critical_ratio
-        lowest, highest = self.ratios[0].value * (1.0 - TIE), self.ratios[-1].value * (1.0 + TIE)
-        return found is not None and lowest <= found.low and found.high <= highest
+        return _inside(self.critical_ratio, self.ratios)
+
+    @property
+    def half_fraction_seen(self) -> bool:
+        """Whether the share at which every other network generalises lies, with its interval, within those tried."""
+        return _inside(self.half_fraction, self.fractions)
+
+    @property
+    def fraction_at_edge(self) -> bool:
+        """Whether the advised share is the smallest one tried, so that a smaller one may do."""
+        return self.advised_fraction == self.fractions[0].value
+
+    @property
+    def ratio_at_edge(self) -> bool:
+        """Whether the suggested ratio is the smallest or largest one tried, so that one beyond may do better."""
+        return self.suggested_ratio in (self.ratios[0].value, self.ratios[-1].value)
 
     @property
     def network_count(self) -> int:
@@ -139,6 +154,12 @@ class LearningAdvice:
             for point in points
         ]
         return pd.DataFrame(rows)
+
+
+def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
+    """Return whether an estimate and its interval lie within what was tried."""
+    lowest, highest = tried[0].value * (1.0 - TIE), tried[-1].value * (1.0 + TIE)
+    return found is not None and lowest <= found.low and found.high <= highest
 
 
 def quick_pilot(**chosen: object) -> Pilot:

@@ -80,9 +80,11 @@ class Boundary:
     ----------
     slope : Estimate
         Of log encoder rate against log decoder rate along the boundary; 1 if the ratio of the rates decides. An end
-        of the interval is infinite where the boundary may be upright, or lean beyond it.
+        of the interval is infinite where the boundary may be upright, or lean beyond it; `slope_message` then says
+        whether it is determined at all.
     critical_ratio : Estimate
         Decoder rate over encoder rate at the boundary, if the slope is 1; 0 or infinite if nothing changes with it.
+        It and its interval may lie beyond the ratios of the networks, which then say nothing about such ratios.
     point : tuple of two floats
         Decoder and encoder rate of the point of the fitted line that is nearest to the middle of the networks, in
         decades. With the slope it gives the line.
@@ -105,9 +107,23 @@ class Boundary:
     network_count: int
 
     @property
+    def slope_message(self) -> str:
+        """Why the slope could not be determined; empty if it could."""
+        return slope_message(self.slope.value, self.slope.low, self.slope.high)
+
+    @property
     def agrees_with_unit_slope(self) -> bool:
         """Whether a slope of 1 lies in the 95 % interval."""
         return self.log_likelihood - self.unit_slope_log_likelihood <= HALF_DEVIANCE
+
+
+def slope_message(slope: float, low: float, high: float) -> str:
+    """Return why the slope of a boundary, with the ends of its interval, is not determined; empty if it is."""
+    if low == -math.inf and high == math.inf:
+        return "boundaries of any direction fit these networks"
+    if not math.isfinite(slope):
+        return f"the fitted boundary is upright, so that any slope from {low:.3g} on fits"
+    return ""
 
 
 def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorised: ArrayLike) -> Boundary:
