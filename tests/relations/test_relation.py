@@ -79,8 +79,8 @@ def test_a_large_relation_keeps_its_pairs_alone():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Relation(0, []), "element_count must be a whole number, at least 1; got 0"),
-        (lambda: Relation.from_matrix(np.zeros((0, 0))), "at least 1; got 0"),
+        (lambda: Relation(0, []), "element_count must be a whole number, at least 1 and at most 10000000; got 0"),
+        (lambda: Relation.from_matrix(np.zeros((0, 0))), "at least 1 and at most 10000000; got 0"),
         (lambda: Relation.from_matrix([[0, 1, 0], [1, 0, 0]]), r"must be square; got shape \(2, 3\)"),
         (lambda: Relation.from_matrix([[0, 1], [0, 2]]), "0 and 1 only; got 2 in row 2, column 2"),
         (lambda: Relation.from_matrix([[0, np.nan], [0, 1]]), "0 and 1 only; got nan in row 1, column 2"),

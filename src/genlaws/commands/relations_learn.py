@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from genlaws.relations.relation import Relation
     from genlaws.relations.relation_runs import RelationRuns
 
-MOST_STEPS, MOST_SEEDS = 100_000_000, 10_000
+MOST_SEEDS = 10_000
 EVEN_LOGS, LOG_LOGS = 200, 100  # measurements: evenly, for when something is reached, and evenly in log time
 
 Share = Annotated[float, Parameter(help="Share of the table that is shown.")]
@@ -92,6 +92,7 @@ def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
     from genlaws.ensembles.activations import ACTIVATIONS
     from genlaws.figures.writing import made_folder
     from genlaws.numerics.arguments import one_of, whole_number
+    from genlaws.relations.relation_runs import MOST_STEPS
 
     whole_number("seed", output.seed)
     whole_number("seeds", seeds, at_least=1, at_most=MOST_SEEDS, hint="It is the number of networks.")

@@ -6,6 +6,7 @@ everywhere: the parameter, what is allowed, what was given, and a hint where one
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,6 +17,9 @@ from genlaws.numerics.errors import InputError
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Whole = NDArray[np.int64]
+LARGEST_COUNT = 10**12  # of things that are counted but not kept; far beyond, numbers no longer fit into arrays
+NUMBER_BYTES = 8  # of double precision
+UNKNOWN_MEMORY = 2**40  # bytes, where a system does not tell how much it has
 
 
 def real(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -92,6 +96,25 @@ def whole_number(name: str, value: object, *, at_least: int = 0, at_most: int | 
         allowed += "" if at_most is None else f" and at most {at_most}"
         raise InputError(_sentence(name, allowed, value, hint))
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def fits_memory(names: str, needed: int, hint: str) -> None:
+    """Refuse sizes that need more than this machine's memory, `needed` bytes at least; `names` are the arguments."""
+    available = _memory()
+    if needed > available:
+        gigabytes = f"{min(needed, 10**300) / 1e9:,.3g} GB"
+        raise InputError(
+            f"{names} must fit into memory; they need at least {gigabytes}, and this machine has "
+            f"{available / 1e9:,.3g} GB. {hint}"
+        )
+
+
+def _memory() -> int:
+    """Return the memory of this machine in bytes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return UNKNOWN_MEMORY
 
 
 def one_of(name: str, value: object, allowed: Iterable[str], hint: str = "") -> str:

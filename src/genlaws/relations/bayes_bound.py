@@ -36,7 +36,7 @@ from genlaws.relations.sampled_posterior import partition_bits, sampled_posterio
 from genlaws.relations.training_set import TrainingSet
 
 METHODS = ("auto", "exact", "chain")
-DEFAULT_DRAWS = 2000
+DEFAULT_DRAWS, MOST_DRAWS = 2000, 1_000_000
 
 
 def posterior(
@@ -77,7 +77,7 @@ def posterior(
     :cite:p:`baek2024`, Section II and Appendix D, where the probabilities are sampled.
     """
     one_of("method", method, METHODS)
-    whole_number("draws", draws, at_least=100)
+    whole_number("draws", draws, at_least=100, at_most=MOST_DRAWS, hint="They are walkers of the Markov chain.")
     if isinstance(hypotheses, Entrywise):
         return entrywise_posterior(training_set, hypotheses)
     chain = _Chain(method, draws, generator_of(seed), truth)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
+MOST_REPEATS = 100_000  # training sets, which are all kept
 MAJORITY_TOLERANCE = 1e-9  # accuracies closer than this are equal: with nothing seen an order has its majority accuracy
 
 
@@ -159,7 +160,7 @@ def bound_curve(
     fractions = np.atleast_1d(fraction("train_fractions", train_fractions, "Shares, not percentages."))
     if fractions.ndim > 1:
         raise InputError(f"train_fractions must be one number or a list; got {fractions.ndim} dimensions.")
-    whole_number("repeats", repeats, at_least=1)
+    whole_number("repeats", repeats, at_least=1, at_most=MOST_REPEATS, hint="Every training set is kept.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     formula = paper_accuracy(relation.element_count, known, fractions)
     children = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)

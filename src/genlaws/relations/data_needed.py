@@ -16,7 +16,7 @@ from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate, from_replicates
 from genlaws.relations.balls_in_buckets import critical_fraction
 from genlaws.relations.bayes_bound import posterior
-from genlaws.relations.bound_curve import DEFAULT_REPEATS, table_length
+from genlaws.relations.bound_curve import DEFAULT_REPEATS, MOST_REPEATS, table_length
 from genlaws.relations.description_length import description_length_exact
 from genlaws.relations.hypotheses import Entrywise, Hypotheses, average_meaning, hypotheses_of
 from genlaws.relations.posterior import Posterior
@@ -142,7 +142,7 @@ def data_needed(
     :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
     """
     target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0.0, 1.0, open_low=True)))
-    whole_number("repeats", repeats, at_least=2, hint="An interval needs two training sets.")
+    whole_number("repeats", repeats, at_least=2, at_most=MOST_REPEATS, hint="An interval needs two training sets.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
     paths = _Paths(

@@ -18,7 +18,7 @@ from genlaws.numerics.arguments import Array, fraction, scalar, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate
 
-BOOTSTRAPS = 1000
+BOOTSTRAPS, MOST_BOOTSTRAPS = 1000, 1_000_000
 TAILS = (0.025, 0.975)
 BLOCK = 1000  # curves made to rise at once
 ROUNDING = 1e-12  # of a mean of accuracies
@@ -84,7 +84,7 @@ def induction_gap(
     runs, best = _curves("accuracies", accuracies, len(shares)), _curves("bound", bound, len(shares))
     target = float(scalar("target_accuracy", fraction("target_accuracy", target_accuracy)))
     rng = np.random.default_rng(whole_number("seed", seed))
-    count = whole_number("replicates", replicates, at_least=1)
+    count = whole_number("replicates", replicates, at_least=1, at_most=MOST_BOOTSTRAPS)
     network, optimum = (_mean_curves(one, count, rng) for one in (runs, best))
     area = integrate.trapezoid(optimum - network, shares, axis=1)
     network_fraction, bound_fraction = (_crossings(shares, one, target) for one in (network, optimum))

@@ -12,8 +12,16 @@ import numpy as np
 from genlaws.numerics.arguments import Array, fraction, non_negative, one_of, positive, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate, bootstrap_mean, wilson_interval
+from genlaws.relations.bound_curve import MOST_REPEATS
 from genlaws.relations.relation import Relation
-from genlaws.relations.relation_runs import RelationRuns
+from genlaws.relations.relation_runs import (
+    LARGEST_DEPTH,
+    LARGEST_WIDTH,
+    MOST_NETWORKS,
+    MOST_STEPS,
+    SIZE_HINT,
+    RelationRuns,
+)
 
 RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
 MEASUREMENTS = 50  # along a training
@@ -55,11 +63,14 @@ class Pilot:
 
     def __post_init__(self) -> None:
         one_of("optimiser", self.optimiser, tuple(RATES))
-        for name in ("networks", "ratio_networks", "bound_repeats"):
-            whole_number(name, getattr(self, name), at_least=2, hint="An interval needs two.")
-        for name in ("steps", "width", "dimension"):
-            whole_number(name, getattr(self, name), at_least=1)
-        whole_number("depth", self.depth)
+        for name in ("networks", "ratio_networks"):
+            whole_number(name, getattr(self, name), at_least=2, at_most=MOST_NETWORKS, hint="An interval needs two.")
+        whole_number(
+            "bound_repeats", self.bound_repeats, at_least=2, at_most=MOST_REPEATS, hint="An interval needs two."
+        )
+        for name, most in (("steps", MOST_STEPS), ("width", LARGEST_WIDTH), ("dimension", LARGEST_WIDTH)):
+            whole_number(name, getattr(self, name), at_least=1, at_most=most, hint=SIZE_HINT)
+        whole_number("depth", self.depth, at_most=LARGEST_DEPTH, hint=SIZE_HINT)
         _increasing("train_fractions", fraction("train_fractions", self.train_fractions))
         _increasing("ratios", positive("ratios", self.ratios))
         rate = float(non_negative("decoder_rate", self.decoder_rate))

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array, one_of, whole_number
+from genlaws.numerics.arguments import NUMBER_BYTES, Array, fits_memory, one_of, whole_number
 from genlaws.numerics.intervals import Estimate, from_standard_error
 from genlaws.numerics.seeds import generator_of
 from genlaws.relations.bayes_bound import posterior
+from genlaws.relations.bound_curve import MOST_REPEATS
 from genlaws.relations.hypotheses import Hypotheses, hypotheses_of
 from genlaws.relations.posterior import entropy_bits
 from genlaws.relations.relation import Relation
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STRATEGIES = ("best", "random")
+MOST_QUESTIONS = 1_000_000  # of each run, whose course is kept
 TIE = 1e-9  # bits; questions closer than this are equally good
 NOTHING = f"Nothing is left to ask: every entry follows from the training set. {CERTAIN}"
 
@@ -177,8 +179,11 @@ def asking_curve(
         Called with 1 after each question.
     """
     one_of("strategy", strategy, STRATEGIES)
-    whole_number("repeats", repeats, at_least=1)
-    most = relation.pair_count if questions is None else whole_number("questions", questions, at_least=1)
+    whole_number("repeats", repeats, at_least=1, at_most=MOST_REPEATS, hint="The course of every run is kept.")
+    most = relation.pair_count
+    if questions is not None:
+        most = whole_number("questions", questions, at_least=1, at_most=MOST_QUESTIONS, hint="All answers are kept.")
+        fits_memory("repeats and questions", 3 * NUMBER_BYTES * repeats * most, "Take fewer of either.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
     runs = [_ask(relation, known, strategy == "best", most, np.random.default_rng(s), advance) for s in seeds]

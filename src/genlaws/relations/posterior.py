@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array, Mask, whole_number
+from genlaws.numerics.arguments import Array, Mask, fits_memory, whole_number
 from genlaws.numerics.seeds import generator_of
 from genlaws.relations.training_set import TrainingSet
 
@@ -63,7 +63,9 @@ class Posterior:
         """Return relations drawn independently from the law, as tables of shape (draws, n, n)."""
         if self.draw_tables is None:
             raise TypeError("This posterior carries no sampler.")
-        return self.draw_tables(whole_number("draws", draws, at_least=1), generator_of(seed))
+        count = whole_number("draws", draws, at_least=1)
+        fits_memory("draws of whole tables", count * self.probability.size, "Take fewer draws.")
+        return self.draw_tables(count, generator_of(seed))
 
 
 def bound(probability: Array) -> float:

@@ -14,6 +14,7 @@ from scipy import sparse
 from genlaws.numerics.arguments import Mask, Whole, whole_number
 from genlaws.numerics.errors import InputError
 
+MOST_ELEMENTS = 10_000_000  # whose names are kept
 LARGEST_MATRIX = 20_000  # elements; a dense table of booleans then takes 400 MB
 
 
@@ -41,7 +42,13 @@ class Relation:
     label: str = "relation"
 
     def __post_init__(self) -> None:
-        count = whole_number("element_count", self.element_count, at_least=1, hint="A relation needs an element.")
+        count = whole_number(
+            "element_count",
+            self.element_count,
+            at_least=1,
+            at_most=MOST_ELEMENTS,
+            hint="A relation needs an element, and a name for each.",
+        )
         pairs = _sorted_pairs(self.pairs, count)
         pairs.setflags(write=False)
         names = tuple(self.names) or tuple(str(number) for number in range(count))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,25 @@ from genlaws.ensembles.activations import ACTIVATIONS
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.layout import Tensors
 from genlaws.ensembles.optimisers import Optimiser
-from genlaws.numerics.arguments import Array, Mask, fraction, non_negative, one_of, positive, whole_number
+from genlaws.numerics.arguments import Array, Mask, fits_memory, fraction, non_negative, one_of, positive, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.relations.families import named_relation
 from genlaws.relations.relation import Relation
-from genlaws.relations.relation_runs import RelationRuns
+from genlaws.relations.relation_runs import (
+    LARGEST_DEPTH,
+    LARGEST_WIDTH,
+    MOST_NETWORKS,
+    MOST_STEPS,
+    SIZE_HINT,
+    RelationRuns,
+)
 
 OPTIMISERS: dict[str, Optimiser] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
 PRECISIONS = {"single": torch.float32, "double": torch.float64}
 MODES = ("concatenate", "difference", "squared_difference")
 LOGS = 200  # measurements in a training, unless steps are named
+# Bytes of one parameter: drawn in double precision, then kept with its gradient and two moments in single precision.
+PARAMETER_BYTES, ACTIVATION_BYTES = 24, 4
 
 
 def learn_relation(
@@ -107,18 +117,18 @@ def learn_relation(
     one_of("precision", precision, tuple(PRECISIONS))
     one_of("activation", activation, tuple(ACTIVATIONS))
     _check_device(device)
-    numbers = [whole_number("seeds", one) for one in seeds]
-    if not numbers:
-        raise InputError("seeds must name at least one network; got none.")
+    numbers = [whole_number("seeds", one) for one in islice(seeds, MOST_NETWORKS + 1)]
+    if not 1 <= len(numbers) <= MOST_NETWORKS:
+        raise InputError(
+            f"seeds must name at least one network and at most {MOST_NETWORKS:,}; got {'more' if numbers else 'none'}."
+        )
     count = len(numbers)
-    hidden = [whole_number("width", width, at_least=1)] * whole_number("depth", depth)
-    network = PairPerceptron(
-        known.element_count, whole_number("dimension", dimension, at_least=1), hidden, mode=mode, activation=activation
-    )
+    hidden = _hidden_layers(known, dimension, depth, width, count, device)
+    network = PairPerceptron(known.element_count, dimension, hidden, mode=mode, activation=activation)
     shown_share = _each("train_fraction", fraction, train_fraction, count)
     drawn = _draw_tables(known, shown_share, _each("label_noise", fraction, label_noise, count), numbers)
     rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
-    logs = _log_steps(whole_number("steps", steps, at_least=1), log_at)
+    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MOST_STEPS), log_at)
     scales = {
         "embedding": _each("embedding_scale", non_negative, embedding_scale, count),
         "decoder": _each("decoder_scale", non_negative, decoder_scale, count),
@@ -144,6 +154,25 @@ def learn_relation(
         checkpoint=checkpoint,
     )
     return _runs_of(trained, known, drawn)
+
+
+def _hidden_layers(  # noqa: PLR0917
+    relation: Relation, dimension: int, depth: int, width: int, networks: int, device: str
+) -> list[int]:
+    """Return the widths of the hidden layers, or say that such networks would not fit into memory."""
+    size = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
+    units = whole_number("width", width, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
+    layers = whole_number("depth", depth, at_most=LARGEST_DEPTH, hint=SIZE_HINT)
+    n, weights = relation.element_count, (2 * size * units + (layers - 1) * units**2) if layers else 2 * size
+    needed = PARAMETER_BYTES * (n * size + weights)
+    if device == "cpu":  # every measurement answers for the whole table
+        needed += ACTIVATION_BYTES * n**2 * (2 * size + layers * units)
+    fits_memory(
+        "dimension, width, depth and the numbers of networks and elements",
+        needed * networks,
+        "Take smaller or fewer networks, or fewer elements.",
+    )
+    return [units] * layers
 
 
 def _check_device(device: str) -> None:

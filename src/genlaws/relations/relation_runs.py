@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEVER = -1
+LARGEST_WIDTH, LARGEST_DEPTH = 1_000_000, 1_000  # units of a layer, or numbers of an embedding; hidden layers
+SIZE_HINT = "The upper limit is what memory and time allow."
+MOST_NETWORKS, MOST_STEPS = 100_000, 100_000_000
 ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
 MEASURED = (*ACCURACIES, "loss", "invariant_drift")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, broadcast, positive, real, whole_number
+from genlaws.numerics.arguments import LARGEST_COUNT, Array, broadcast, positive, real, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.relations.repon_largest_root import largest_root_probability
 from genlaws.relations.repon_matrix import (
@@ -103,8 +103,10 @@ def class_collision_probability(
     ----------
     Ours; the flow is Eq. 8 of :cite:p:`baek2024` for more than two repons.
     """
-    m = whole_number("class_size", class_size, at_least=1)
-    d, k = whole_number("dimension", dimension, at_least=1), whole_number("outputs", outputs, at_least=1)
+    m, d, k = (
+        whole_number(name, value, at_least=1, at_most=LARGEST_COUNT)
+        for name, value in (("class_size", class_size), ("dimension", dimension), ("outputs", outputs))
+    )
     eta_x, eta_a, s_x, s_a = broadcast(
         encoder_rate=positive("encoder_rate", encoder_rate),
         decoder_rate=positive("decoder_rate", decoder_rate),

@@ -17,7 +17,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, Mask, Whole, positive, real, scalar, whole_number, within
+from genlaws.numerics.arguments import (
+    NUMBER_BYTES,
+    Array,
+    Mask,
+    Whole,
+    fits_memory,
+    positive,
+    real,
+    scalar,
+    whole_number,
+    within,
+)
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate, wilson_interval
 from genlaws.relations.repon_forces import Forces, ReponSystem
@@ -104,6 +115,10 @@ def simulate_repons(
         As in :func:`evolve_repons`.
     """
     count = whole_number("draws", draws, at_least=1)
+    variables = system.dimension * (system.outputs + system.repons)
+    fits_memory(
+        "draws and the variables of each", NUMBER_BYTES * count * variables, "Take fewer draws or a smaller system."
+    )
     s_x = float(scalar("encoder_scale", positive("encoder_scale", encoder_scale)))
     s_a = float(scalar("decoder_scale", positive("decoder_scale", decoder_scale)))
     if not isinstance(seed, np.random.Generator):

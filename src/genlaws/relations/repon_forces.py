@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, one_of, positive, real, scalar, whole_number
+from genlaws.numerics.arguments import (
+    LARGEST_COUNT,
+    NUMBER_BYTES,
+    Array,
+    fits_memory,
+    one_of,
+    positive,
+    real,
+    scalar,
+    whole_number,
+)
 from genlaws.numerics.errors import InputError
 
 __all__ = ["Forces", "ReponSystem"]
@@ -64,12 +74,14 @@ class ReponSystem:
             scalar("bias_rate", positive("bias_rate", self.bias_rate))
             if self.bias != "trained":
                 raise InputError(f"bias_rate needs bias 'trained'; got {self.bias!r}.")
-        whole_number("dimension", self.dimension, at_least=1)
-        whole_number("outputs", self.outputs, at_least=1)
+        for name in ("dimension", "outputs"):
+            whole_number(name, getattr(self, name), at_least=1, at_most=LARGEST_COUNT)
         if not isinstance(self.class_sizes, tuple | list) or not self.class_sizes:
             raise InputError(f"class_sizes must list the repons of each class, as (2, 3); got {self.class_sizes!r}.")
         for size in self.class_sizes:
-            whole_number("class_sizes", size, at_least=1)
+            whole_number("class_sizes", size, at_least=1, at_most=LARGEST_COUNT)
+        kept = self.dimension * self.outputs + self.repons * (self.dimension + self.outputs)
+        fits_memory("dimension, outputs and class_sizes", NUMBER_BYTES * kept, "Take a smaller system.")
         one_of("bias", self.bias, BIASES)
         one_of("update", self.update, UPDATES)
         targets = _fitted("targets", real("targets", self.targets), (len(self.class_sizes), self.outputs))

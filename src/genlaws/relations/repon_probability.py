@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from genlaws.numerics.arguments import Array, broadcast, one_of, positive, whole_number, within
+from genlaws.numerics.arguments import LARGEST_COUNT, Array, broadcast, one_of, positive, whole_number, within
 from genlaws.relations.repon_pair import decoder_pull
 
 __all__ = ["SCALES", "collision_probability", "collision_rate_ratio", "sign_collision_probability"]
@@ -65,7 +65,10 @@ def collision_probability(
     ----------
     :cite:p:`baek2024`, Eq. 12 (pair) and Eq. 13 (cluster), one dimension; the law for any dimension is ours.
     """
-    d, k = whole_number("dimension", dimension, at_least=1), whole_number("outputs", outputs, at_least=1)
+    d, k = (
+        whole_number(name, value, at_least=1, at_most=LARGEST_COUNT)
+        for name, value in (("dimension", dimension), ("outputs", outputs))
+    )
     eta_x, eta_a, s_x, s_a = _rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     _, kappa = broadcast(rates=eta_x, cluster=decoder_pull(cluster))
     with np.errstate(over="ignore", under="ignore"):
@@ -100,8 +103,14 @@ def collision_rate_ratio(
     outputs : int >= dimension
     """
     p = within("probability", probability, 0.0, 1.0, open_low=True, open_high=True)
-    d = whole_number("dimension", dimension, at_least=1)
-    k = whole_number("outputs", outputs, at_least=d, hint="With fewer outputs than dimensions no pair merges.")
+    d = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_COUNT)
+    k = whole_number(
+        "outputs",
+        outputs,
+        at_least=d,
+        at_most=LARGEST_COUNT,
+        hint="With fewer outputs than dimensions no pair merges.",
+    )
     s_x, s_a = positive("encoder_scale", encoder_scale), positive("decoder_scale", decoder_scale)
     a, b = 0.5 * d, 0.5 * (k - d + 1)
     # The smaller of the two shares keeps its digits at either end.

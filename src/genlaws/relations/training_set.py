@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from genlaws.numerics.arguments import Mask, Whole, fraction, scalar, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.seeds import generator_of
-from genlaws.relations.relation import Relation
+from genlaws.relations.relation import MOST_ELEMENTS, Relation
 
 CERTAIN = (
     "Every answer is taken as certain: a wrong one makes others wrong, and nothing shows it unless answers contradict "
@@ -41,7 +41,7 @@ class TrainingSet:
     names: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        count = whole_number("element_count", self.element_count, at_least=1)
+        count = whole_number("element_count", self.element_count, at_least=1, at_most=MOST_ELEMENTS)
         names = tuple(self.names) or tuple(str(number) for number in range(count))
         if len(names) != count:
             raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
