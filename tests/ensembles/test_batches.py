@@ -230,6 +230,7 @@ def test_wrong_shapes(found, sentence):
     ("settings", "sentence"),
     [
         ({"batch_size": 0}, "batch_size must be at least 1; got 0"),
+        ({"batch_size": 2.6}, "batch_size must be a whole number; got 2.6"),
         ({"order": "any"}, "order must be epochs or random; got 'any'"),
         ({"seeds": [1, 2, 3]}, "Examples must be for 3 networks, one for each seed, or shared"),
         ({"examples": examples(weight=torch.zeros(1, ROWS))}, "at least one example with a weight above 0"),

@@ -273,6 +273,8 @@ def test_a_file_that_is_no_checkpoint(tmp_path, name):
 
 
 def test_settings_and_the_end(tmp_path):
+    with pytest.raises(ValueError, match="every must be a whole number; got 2.6"):
+        Checkpoint("somewhere.npz", every=2.6)
     with pytest.raises(ValueError, match="every must be at least 1; got 0"):
         Checkpoint("training.npz", 0)
     run(checkpoint=Checkpoint(str(tmp_path / "deep" / "training.npz"), 10))

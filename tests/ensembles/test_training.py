@@ -225,6 +225,8 @@ def test_adam_is_the_optimiser_if_none_is_named():
     ("settings", "sentence"),
     [
         ({"steps": -1}, "steps must not be negative; got -1"),
+        ({"steps": 2.6}, "steps must be a whole number; got 2.6"),
+        ({"log_at": [3, 6.5]}, "log_at must be a whole number; got 6.5"),
         ({"log_at": [41]}, "log_at must lie between 0 and steps = 40; got 41 to 41"),
         ({"log_at": [-1, 3]}, "log_at must lie between 0 and steps = 40; got -1 to 3"),
         ({"dtype": torch.float16}, "dtype must be torch.float32 or torch.float64; got torch.float16"),

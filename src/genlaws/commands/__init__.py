@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
+from genlaws.commands.numbers import refuse_fractions
 from genlaws.numerics.errors import ConvergenceError, InputError
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -47,6 +48,7 @@ app = App(
     version=_version,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # run() says that it stopped
+    config=refuse_fractions,
 )
 app.command("genlaws.commands.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
 app.command(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 from genlaws.numerics.errors import InputError
 
 if TYPE_CHECKING:
+    from cyclopts import App, ArgumentCollection
+
     from genlaws.numerics.arguments import Array
 
 HOW = "Write a number, several as 2,4,10, or a range as start:stop:count or start:stop:count:log."
@@ -51,3 +53,30 @@ def _read_range(name: str, text: str) -> Array:
     if logarithmic and not (start > 0 and stop > 0):
         raise InputError(f"The ends of the logarithmic range {name} must be positive; got {text!r}.")
     return (np.geomspace if logarithmic else np.linspace)(start, stop, int(parts[2]))
+
+
+def refuse_fractions(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse a number with a fractional part for any option of any command that takes a whole number.
+
+    Cyclopts would round it, 2.6 to 3 and 6.5 to 6. It calls this, as the configuration of the whole app, with what was
+    typed, before it makes numbers of it. 6.0 stays allowed; what is no number at all is left to cyclopts.
+    """
+    for argument in arguments:
+        if takes_whole_number(argument.hint):
+            for token in argument.tokens:
+                if _has_fraction(token.value):
+                    name = argument.name.lstrip("-").replace("-", "_")
+                    raise InputError(f"{name} must be a whole number; got {token.value!r}.")
+
+
+def takes_whole_number(hint: Any) -> bool:
+    """Return whether an option of this type takes whole numbers and no other: int, int or none, several of them."""
+    kinds = {hint, *get_args(hint), *(one for part in get_args(hint) for one in get_args(part))}
+    return int in kinds and not kinds & {float, str}
+
+
+def _has_fraction(text: str) -> bool:
+    try:
+        return not float(text).is_integer()
+    except ValueError:
+        return False

@@ -112,6 +112,8 @@ class Minibatches(Batches):
             raise ValueError(f"order must be epochs or random; got {order!r}.")
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
+        if batch_size != int(batch_size):
+            raise ValueError(f"batch_size must be a whole number; got {batch_size}.")
         self.examples = check_examples(examples)
         self.batch_size, self.seeds, self.order = int(batch_size), [int(one) for one in seeds], order
         self.networks = len(self.seeds)

@@ -38,6 +38,8 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if self.every < 1:
             raise ValueError(f"every must be at least 1; got {self.every}.")
+        if self.every != int(self.every):
+            raise ValueError(f"every must be a whole number; got {self.every}.")
 
     @property
     def path(self) -> Path:

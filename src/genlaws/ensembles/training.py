@@ -87,7 +87,10 @@ def train(
     -------
     Training
     """
-    plan = _Plan(architecture, sorted({int(one) for one in log_at}), steps, measure or _loss, finished)
+    for name, given in (("steps", [steps]), ("log_at", log_at)):
+        if wrong := [one for one in given if one != int(one)]:
+            raise ValueError(f"{name} must be a whole number; got {wrong[0]}.")
+    plan = _Plan(architecture, sorted({int(one) for one in log_at}), int(steps), measure or _loss, finished)
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
     layout, place = architecture.layout, _usable(device)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csgraph
 
-from genlaws.numerics.arguments import Array, Whole
+from genlaws.numerics.arguments import Array, Whole, whole_number
 from genlaws.relations.properties import RelationProperties, properties, without_loops
 from genlaws.relations.relation import Relation
 
@@ -53,6 +53,13 @@ class RelationClass:
     side_sizes: tuple[int, ...] | None = None
     chain_length: float | None = None
     mean_depth: float | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("element_count", self.element_count, at_least=1)
+        if self.class_count is not None:
+            whole_number("class_count", self.class_count)
+        for size in self.side_sizes or ():
+            whole_number("side_sizes", size)
 
 
 def classify(relation: Relation, known: RelationProperties | None = None) -> RelationClass:

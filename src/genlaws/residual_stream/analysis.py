@@ -213,6 +213,7 @@ def analyse_stream(
         As in `analyse`, where draws are called surrogate_draws.
     """
     asked = _checked(measures, surrogates, estimators)
+    whole_number("jobs", jobs, at_least=1)
     others = dict(supplied or {})
     numbers = text_numbers(texts, stream.text_count)
     bar = _Silent() if progress is None else progress

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from genlaws.numerics.arguments import Array, non_negative, positive, within
+from genlaws.numerics.arguments import Array, non_negative, positive, whole_number, within
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import Estimate, wilson_interval
 from genlaws.semanticity.many_items import item_numbers
@@ -216,7 +216,10 @@ def fit_collapse(
     order = np.argsort(n)
     n, k, total = n[order], k[order], total[order]
     extra = None if predicted is None else _checked_prediction(predicted, n)[order]
-    start = _where_it_begins(Counts(n, k, total)) if from_items is None else int(np.searchsorted(n, from_items))
+    if from_items is None:
+        start = _where_it_begins(Counts(n, k, total))
+    else:
+        start = int(np.searchsorted(n, whole_number("from_items", from_items)))
     if start >= n.size:
         raise InputError(f"from_items must be at most the largest number of items, {n[-1]:g}; got {from_items}.")
     used = Counts(n[start:], k[start:], total[start:])
