@@ -156,7 +156,8 @@ def _data_numbers(about: Described, name: str, share: float, target: float) -> t
     bound = kept_bound(name, count)
     needed = bound.needed.at(target)
     by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
-    learner = "with the commoner answer where the pairs seen leave it open" if about.entrywise else "by the best learner"
+    alone = "with the majority answer where the pairs seen leave it open"
+    learner = alone if about.entrywise else "by the best learner"
     return (
         Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labelled copies"),
         Number("description length, paper", f"{about.paper_length:.2f} bits", f"its Table II, class: {about.known}"),
