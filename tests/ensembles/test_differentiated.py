@@ -64,6 +64,20 @@ def test_the_same_as_by_hand():
     torch.testing.assert_close(first, second, **SAME)
 
 
+def test_seeds_give_different_networks_and_each_can_be_drawn_again():
+    network = Differentiated(
+        Layout([Parameter("in", (4, 3)), Parameter("out", (3, 1))]),
+        lambda values, batch: (
+            (torch.tanh(batch["input"] @ values["in"]) @ values["out"] - batch["target"]).square().mean((1, 2))
+        ),
+    )
+    seeds = range(32)
+    found = train(network, WholeSet(examples(1)), seeds=seeds, steps=5, learning_rate=0.01)
+    assert len(torch.unique(found.rows, dim=0)) == len(seeds)
+    again = train(network, WholeSet(examples(1)), seeds=seeds[7:8], steps=5, learning_rate=0.01)
+    torch.testing.assert_close(found.rows[7:8], again.rows)
+
+
 def test_parameters_that_no_loss_depends_on_have_gradient_0():
     layout = Layout([Parameter("used", (2,), start="normal"), Parameter("unused", (2,), start="normal")])
     network = Differentiated(layout, lambda values, _: values["used"].square().sum(1))

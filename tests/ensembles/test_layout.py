@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from genlaws.ensembles import Layout, Parameter
+from genlaws.ensembles import Layout, Parameter, Perceptron
 from genlaws.ensembles.layout import linear_start, per_network
 
 UNLIKELY = 1e-4  # p-value; the seeds are fixed
@@ -17,7 +17,7 @@ def mixed():
         [
             Parameter("a", (2, 3), "one", "uniform", -0.5, 2.0),
             Parameter("b", (), "two", "normal", high=3.0),
-            Parameter("c", (4,), "one"),
+            Parameter("c", (4,), "one", "zeros"),
             Parameter("d", (1, 2), "two", "uniform"),
         ]
     )
@@ -56,7 +56,7 @@ def test_names_must_differ(parameters):
 
 
 def test_unknown_start():
-    with pytest.raises(ValueError, match="start must be one of uniform, normal, zeros, given; got 'ones'"):
+    with pytest.raises(ValueError, match="start must be one of linear, uniform, normal, zeros, given; got 'ones'"):
         Parameter("w", (2,), start="ones")
 
 
@@ -75,6 +75,28 @@ def test_linear_layers_start_as_torch_has_them():
     start = linear_start(16)
     assert start["high"] == -start["low"] == 0.25
     assert stats.kstest(weights.numpy().ravel(), stats.uniform(-0.25, 0.5).cdf).pvalue > UNLIKELY
+
+
+def test_parameters_without_a_start_are_drawn_as_the_layers_of_a_perceptron():
+    sizes = (16, 9, 4)
+    layout = Layout([Parameter(f"w{n}", shape, "decoder") for n, shape in enumerate([(16, 9), (9, 4)])])
+    assert torch.equal(layout.start(range(5)), Perceptron(sizes, bias=False).layout.start(range(5)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "bound"), [((), 1.0), ((25,), 0.2), ((4, 7), 0.5), ((5, 5, 4, 3), 0.1), ((0, 3), 1.0)]
+)
+def test_the_number_of_inputs_sets_the_scale(shape, bound):
+    drawn = Layout([Parameter("w", shape), Parameter("rest", (1,), "rest")]).start(range(500))[:, :-1].numpy().ravel()
+    assert np.abs(drawn).max(initial=0.0) <= bound
+    assert drawn.size == 0 or stats.kstest(drawn, stats.uniform(-bound, 2 * bound).cdf).pvalue > UNLIKELY
+
+
+def test_what_is_not_trained_starts_at_zero_unless_told():
+    averages = Layout([Parameter("mean", (2,), trained=False)])
+    assert not averages.start([1, 2]).any()
+    features = Layout([Parameter("features", (2, 2), start="linear", trained=False)])
+    assert features.start([1, 2]).all()
 
 
 def test_start_depends_on_the_seed_of_the_part_alone():

@@ -24,6 +24,7 @@ class Differentiated:
     Parameters
     ----------
     layout : Layout
+        Each parameter starts from the network's seed as its `start` says.
     losses : callable
         ``losses(values, batch)``, both with the network as first axis, returns losses of shape (networks,). The loss of
         a network must depend on its own parameters and examples alone.

@@ -20,7 +20,7 @@ Tensors = dict[str, Tensor]
 PerPart = Any
 """A number, one number for each network, or a mapping from the part's name to either."""
 
-STARTS = ("uniform", "normal", "zeros", "given")
+STARTS = ("linear", "uniform", "normal", "zeros", "given")
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,11 @@ class Parameter:
         Of one network.
     part : str
         Parameters of one part share learning rate, weight decay, initial scale and seed.
-    start : {"uniform", "normal", "zeros", "given"}
-        Distribution of the initial values: on [low, high], or normal with mean 0 and standard deviation `high`; or not
-        drawn at all but given to `train`.
+    start : {"linear", "uniform", "normal", "zeros", "given"}, optional
+        Distribution of the initial values. ``linear`` is that of a layer of `Perceptron`: uniform within one over the
+        square root of the number of inputs, which is the product of all axes but the last (the length of a vector).
+        ``uniform`` is on [low, high], ``normal`` has mean 0 and standard deviation `high`; ``given`` values are not
+        drawn but given to `train`. If left out, ``linear``, or ``zeros`` for a parameter that is not trained.
     low, high : float
     trained : bool
         Whether the optimiser changes it; running averages of a layer are not trained.
@@ -45,12 +47,14 @@ class Parameter:
     name: str
     shape: tuple[int, ...]
     part: str = "weights"
-    start: str = "zeros"
+    start: str = ""
     low: float = 0.0
     high: float = 1.0
     trained: bool = True
 
     def __post_init__(self) -> None:
+        if not self.start:
+            object.__setattr__(self, "start", "linear" if self.trained else "zeros")
         if self.start not in STARTS:
             raise ValueError(f"start must be one of {', '.join(STARTS)}; got {self.start!r}.")
 
@@ -58,6 +62,11 @@ class Parameter:
     def size(self) -> int:
         """How many numbers it holds."""
         return math.prod(self.shape)
+
+    @property
+    def fan_in(self) -> int:
+        """How many inputs it multiplies, if it is the matrix (inputs, outputs) of a layer; at least 1."""
+        return max(1, math.prod(self.shape[:-1] if len(self.shape) > 1 else self.shape))
 
 
 def linear_start(fan_in: int) -> dict[str, Any]:
@@ -146,6 +155,9 @@ def _seed(given: Any) -> int:
 
 
 def _draw(one: Parameter, rng: np.random.Generator) -> Any:
+    if one.start == "linear":
+        bound = linear_start(one.fan_in)["high"]
+        return rng.uniform(-bound, bound, one.size)
     if one.start == "uniform":
         return rng.uniform(one.low, one.high, one.size)
     if one.start == "normal":
