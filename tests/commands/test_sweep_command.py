@@ -210,6 +210,12 @@ def test_failures_are_told_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
     document = genlaws("sweep", "status", tmp_path / "some", "--json").json
     assert (document["done"], document["failed"], document["total"], document["running"]) == (2, 1, 3, False)
     assert document["errors"][0]["error"] == "ValueError: it broke"
+    told = genlaws("sweep", "status", tmp_path / "some", "--traceback").out
+    for lines in (document["errors"][0]["traceback"], told):
+        assert "in throw" in lines
+        assert 'raise ValueError("it broke")' in lines
+    assert "Traceback" not in status.out
+    assert f"With tracebacks: genlaws sweep status {tmp_path / 'some'} --traceback" in status.out
 
     many = ("--axis", "height=1:9:9", "--set", "kind=egg", "--stop-after", "4")
     answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "many", *many)

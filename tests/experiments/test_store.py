@@ -103,6 +103,37 @@ def test_an_error_text_that_no_file_can_hold_does_no_harm(tmp_path: Path):
     assert run_sweep(make_sweep(experiment), tmp_path / "s", retries=0).failed == 1
     with Store(tmp_path / "s") as store:
         assert store.failures()[0][2] == "ValueError: name \\udcff"
+        assert store.tracebacks()[0].endswith("ValueError: name \\udcff\n")
+
+
+def test_a_traceback_is_kept_as_long_as_its_cell_fails(tmp_path: Path, notes: Path):
+    sweep = make_sweep(TRIAL, {}, [Axis("deed", ("raise", "compute", "raise-once"))])
+    run_sweep(sweep, tmp_path / "s", retries=0)
+    with Store(tmp_path / "s") as store:
+        assert [settings["deed"] for settings, _, _ in store.failures()] == ["raise", "raise-once"]
+        assert all(re.search(r"^ +raise ValueError\(", text, re.MULTILINE) for text in store.tracebacks())
+        assert "this cell fails the first time" in store.tracebacks()[1]
+    run_sweep(sweep, tmp_path / "s", retries=1)
+    with Store(tmp_path / "s") as store:
+        (text,) = store.tracebacks()
+        assert "this cell cannot be computed" in text
+        assert store._index.execute("SELECT COUNT(*) FROM tracebacks").fetchone() == (1,)
+
+
+def test_a_folder_made_without_tracebacks_is_read_and_continued(tmp_path: Path, notes: Path):
+    sweep = make_sweep(TRIAL, {}, [Axis("deed", ("raise", "compute"))])
+    run_sweep(sweep, tmp_path / "s", retries=0)
+    index = sqlite3.connect(tmp_path / "s" / "sweep.sqlite")
+    index.execute("DROP TABLE tracebacks")
+    index.commit()
+    index.close()
+    with Store(tmp_path / "s") as store:
+        assert len(store.failures()) == 1
+        assert store.tracebacks() == [""]
+        assert store.counts().done == 1
+    assert run_sweep(sweep, tmp_path / "s", retries=1).kept == 1
+    with Store(tmp_path / "s") as store:
+        assert "this cell cannot be computed" in store.tracebacks()[0]
 
 
 def test_each_cell_is_kept_with_what_it_was_computed_with(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -39,7 +40,9 @@ Retries = Annotated[int, Parameter(help="How often a cell that failed is tried a
 StopAfter = Annotated[int, Parameter(help="Stop when this many cells in a row fail in the same way.")]
 Seed = Annotated[int, Parameter(help="Seed of the whole sweep.")]
 Kind = Annotated[str, Parameter(name="--to", help="csv, parquet or netcdf.")]
+Traceback = Annotated[bool, Parameter(negative="", help="Print the traceback of each cell that failed, too.")]
 OutFile = Annotated[Path | None, Parameter(help="File to write; beside the store if left out.")]
+MOST_FAILURES_SHOWN = 5  # that are printed; --json has all
 
 
 @app.command(name="list")
@@ -159,20 +162,27 @@ def _told(report: SweepReport, folder: Path) -> str:
 
 
 @app.command
-def status(folder: Folder, /, *, json: Json = False) -> None:
+def status(folder: Folder, /, *, traceback: Traceback = False, json: Json = False) -> None:
     """Say how far a sweep is; also while it runs, from another shell."""
     from genlaws.experiments import Store
 
     with Store(folder) as store:
-        about, counts, failures = store.about(), store.counts(), store.failures()
+        about, counts = store.about(), store.counts()
+        with store.snapshot():
+            failures = [(*failure, trace) for failure, trace in zip(store.failures(), store.tracebacks(), strict=True)]
     if json:
-        errors = [{"settings": settings, "repeat": repeat, "error": error} for settings, repeat, error in failures]
+        names = ("settings", "repeat", "error", "traceback")
+        errors = [dict(zip(names, failure, strict=True)) for failure in failures]
         _print_json({"experiment": about["experiment"], **vars(counts), "errors": errors})
         return
     print(_status_text(about, counts))
-    for settings, repeat, error in failures[:5]:
+    for settings, repeat, error, trace in failures[:MOST_FAILURES_SHOWN]:
         varying = {field: settings[field] for field in about["fields"]}
         print(f"  failed: {varying}, repeat {repeat}: {error}")
+        if traceback:
+            print(indent(trace or "no traceback was kept\n", "    "), end="")
+    if not traceback and any(trace for *_, trace in failures):
+        print(f"With tracebacks: genlaws sweep status {shlex.quote(str(folder))} --traceback")
 
 
 def _state(counts: SweepCounts) -> str:

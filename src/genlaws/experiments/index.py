@@ -24,6 +24,8 @@ TABLES = (
     ) WITHOUT ROWID""",
     "CREATE INDEX cells_by_status ON cells (status, attempts)",
 )
+# A table of its own, so that folders made without it are read and continued as they are.
+TRACEBACKS = "CREATE TABLE IF NOT EXISTS tracebacks (key TEXT PRIMARY KEY, traceback TEXT NOT NULL) WITHOUT ROWID"
 
 
 def make_index(folder: Path, facts: Iterable[tuple[str, str]]) -> None:
@@ -35,7 +37,7 @@ def make_index(folder: Path, facts: Iterable[tuple[str, str]]) -> None:
     try:
         index.execute("PRAGMA journal_mode = WAL")
         with Transaction(index):
-            for statement in (*TABLES, f"PRAGMA user_version = {VERSION}"):
+            for statement in (*TABLES, TRACEBACKS, f"PRAGMA user_version = {VERSION}"):
                 index.execute(statement)
             index.executemany("INSERT INTO about VALUES (?, ?)", facts)
     finally:
@@ -59,6 +61,8 @@ def open_index(folder: Path, *, write: bool) -> sqlite3.Connection:
         if write:
             index.execute("PRAGMA synchronous = NORMAL")
         _check_version(index, folder)
+        if write:
+            index.execute(TRACEBACKS)
     except sqlite3.Error as error:
         index.close()
         raise unreadable(folder, error) from None

@@ -101,8 +101,9 @@ def failed(task: Task, error: str, seconds: float = 0.0, trace: str = "") -> lis
     except Exception:  # the experiment cannot be loaded here, which is what the error is about
         environment = dict(_machine())
     share = seconds / len(task.settings)
-    text = error.encode(errors="backslashreplace").decode()  # in characters every file can hold
-    return [Outcome({}, text, share, utc_now(), environment, trace) for _ in task.settings]
+    # In characters every file can hold.
+    text, lines = (one.encode(errors="backslashreplace").decode() for one in (error, trace))
+    return [Outcome({}, text, share, utc_now(), environment, lines) for _ in task.settings]
 
 
 def environment_of(procedure: Procedure) -> dict[str, Any]:

@@ -204,6 +204,9 @@ class Store:
             outcome.finished,
         )
         self._index.execute(f"INSERT OR REPLACE INTO cells VALUES ({','.join('?' * len(row))})", row)
+        self._index.execute("DELETE FROM tracebacks WHERE key = ?", (cell.key,))
+        if outcome.trace:
+            self._index.execute("INSERT INTO tracebacks VALUES (?, ?)", (cell.key, outcome.trace))
 
     def _environment(self, document: Mapping[str, Any]) -> int:
         text = canonical(dict(document))
@@ -266,6 +269,19 @@ class Store:
         """Return settings, repeat and error of every cell that failed."""
         query = "SELECT settings, repeat, error FROM cells WHERE status = 'failed' ORDER BY settings, repeat"
         return [(json.loads(settings), repeat, error) for settings, repeat, error in self._index.execute(query)]
+
+    def tracebacks(self) -> list[str]:
+        """Return the traceback of every cell that failed, in the order of :meth:`failures`.
+
+        It is empty where there is none: the worker process died, or the cell failed before tracebacks were kept.
+        """
+        if not self._index.execute("SELECT 1 FROM sqlite_master WHERE name = 'tracebacks'").fetchone():
+            return [""] * len(self.failures())
+        query = (
+            "SELECT IFNULL(traceback, '') FROM cells LEFT JOIN tracebacks USING (key) WHERE status = 'failed' "
+            "ORDER BY settings, repeat"
+        )
+        return [traceback for (traceback,) in self._index.execute(query)]
 
     def cells(self) -> Iterator[StoredCell]:
         """Yield every finished cell with its arrays, one at a time, in the order of settings and repeat."""
