@@ -228,6 +228,23 @@ def test_failures_are_told_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
     assert re.search(r"state +4 cells in a row failed", status.out)
 
 
+def test_cells_whose_arrays_are_gone_are_told_and_computed_again(genlaws, tmp_path: Path):
+    run = ("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS)
+    assert genlaws(*run).code == 0
+    assert "arrays lost" not in genlaws("sweep", "status", tmp_path).out
+    next((tmp_path / "arrays").rglob("*.npz")).unlink()
+    status = genlaws("sweep", "status", tmp_path).out
+    assert re.search(r"^cells done +2 of 3$", status, re.MULTILINE)
+    assert re.search(
+        r"^arrays lost +1 \(file missing or damaged; the next run recomputes such cells\)$", status, re.MULTILINE
+    )
+    document = genlaws("sweep", "status", tmp_path, "--json").json
+    assert (document["done"], document["damaged"]) == (2, 1)
+    assert "Run the same sweep again" in genlaws("sweep", "export", tmp_path, "--to", "netcdf").err
+    assert genlaws("sweep", "run", "--resume", "--out", tmp_path, "--json").json["computed"] == 1
+    assert genlaws("sweep", "export", tmp_path, "--to", "netcdf").code == 0
+
+
 def test_a_scheduler_nobody_runs_is_told_in_good_time(genlaws, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(engines, "CONNECT", 1)
     with socket.socket() as probe:

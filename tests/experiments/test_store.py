@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_trials import BATCH, ODD, ODDITY, TRIAL, Trial, alike, contents, trial_sweep
+from sweep_trials import BATCH, ODD, ODDITY, TRIAL, Trial, alike, calls, contents, trial_sweep
 
 from genlaws.experiments import Axis, Experiment, Procedure, Store, StoreBusyError, make_sweep, run_sweep
 from genlaws.experiments.index import VERSION
@@ -223,11 +223,47 @@ def test_arrays_that_are_gone_are_named(tmp_path: Path):
     second.write_bytes(second.read_bytes()[:50])
     with Store(tmp_path / "s") as store:
         assert len(store.to_frame()) == 2
-        with pytest.raises(InputError, match="arrays of a finished cell cannot be read from"):
+        with pytest.raises(InputError, match=r"arrays of a finished cell cannot be read from .* Run the same sweep"):
             list(store.cells())
     first.write_bytes(b"")
     with Store(tmp_path / "s") as store, pytest.raises(InputError, match="cannot be read"):
         list(store.cells())
+
+
+DAMAGE = {
+    "missing": None,
+    "empty": lambda whole: b"",
+    "cut": lambda whole: whole[:-30],
+    "changed": lambda whole: whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
+}
+
+
+@pytest.mark.parametrize("widened", [False, True])
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_cell_without_its_arrays_is_not_done_and_is_computed_again(tmp_path: Path, notes: Path, how, widened):
+    folder = tmp_path / "s"
+    if widened:
+        run_sweep(trial_sweep(3, 1), folder)
+    run_sweep(trial_sweep(2, 2), folder)
+    before, computed = contents(folder), calls(notes)
+    cell = next(iter(trial_sweep(2, 2).cells()))
+    file = folder / "arrays" / cell.key[:2] / f"{cell.key}.npz"
+    harm = DAMAGE[how]
+    if harm is None:
+        file.unlink()
+    else:
+        assert harm(file.read_bytes()) != file.read_bytes()
+        file.write_bytes(harm(file.read_bytes()))
+    with Store(folder) as store:
+        counts = store.counts()
+        assert (counts.total, counts.done, counts.damaged, counts.failed) == (4, 3, 1, 0)
+        assert not store.is_done(cell.key)
+    report = run_sweep(trial_sweep(2, 2), folder)
+    assert (report.computed, report.kept) == (1, 3)
+    assert (calls(notes) - computed).total() == 1
+    assert contents(folder) == before
+    with Store(folder) as store:
+        assert (store.counts().done, store.counts().damaged) == (4, 0)
 
 
 def test_what_a_killed_driver_left_of_an_array_is_no_cell_and_does_not_stay(tmp_path: Path):

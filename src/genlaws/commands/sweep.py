@@ -202,6 +202,8 @@ def _status_text(about: dict[str, Any], counts: SweepCounts) -> str:
         "latest cell": f"{counts.latest} UTC" if counts.latest else "none yet",
         "computing time": f"{counts.seconds:.1f} s",
     }
+    if counts.damaged:
+        lines["arrays lost"] = f"{counts.damaged} (file missing or damaged; the next run recomputes such cells)"
     if counts.running and counts.rate > 0 and left:
         lines["rate"] = f"{counts.rate:.3g} cells a second, about {left / counts.rate:.0f} s left"
     axes = ", ".join(f"{field} ({len(values)})" for field, values in about["axes"]) or "none"

@@ -14,6 +14,7 @@ from numpy.lib import format as npy
 from genlaws.numerics.errors import InputError
 
 ARRAYS = "arrays"
+READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
 
 
 def write_arrays(folder: Path, key: str, arrays: Mapping[str, np.ndarray]) -> str | None:
@@ -41,8 +42,22 @@ def read_arrays(folder: Path, file: str | None) -> dict[str, np.ndarray]:
     try:
         with ZipFile(path) as archive:
             return {entry.removesuffix(".npy"): _unpacked(archive, entry) for entry in archive.namelist()}
-    except (FileNotFoundError, BadZipFile, ValueError) as error:
-        raise InputError(f"The arrays of a finished cell cannot be read from {str(path)!r}: {error}.") from None
+    except READ_ERRORS as error:
+        raise InputError(
+            f"The arrays of a finished cell cannot be read from {str(path)!r}: {str(error) or type(error).__name__}. "
+            "Run the same sweep again to recompute the cell."
+        ) from None
+
+
+def are_readable(folder: Path, file: str | None) -> bool:
+    """Return whether the arrays of a cell are there and whole, by their checksums."""
+    if file is None:
+        return True
+    try:
+        with ZipFile(folder / ARRAYS / file) as archive:
+            return archive.testzip() is None
+    except READ_ERRORS:
+        return False
 
 
 def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genlaws.experiments.array_files import read_arrays, write_arrays
+from genlaws.experiments.array_files import are_readable, read_arrays, write_arrays
 from genlaws.experiments.grid import Cell, Sweep
 from genlaws.experiments.index import INDEX, Transaction, make_index, open_index, unreadable
 from genlaws.experiments.lock import FolderLock, StoreBusyError
@@ -42,6 +42,9 @@ class SweepCounts:
     total : int
         Cells of the sweep as it was last started.
     done, failed : int
+    damaged : int
+        Finished cells whose file of arrays is missing or cannot be read. They do not count as done; the next run
+        computes them again.
     running : bool
         Whether a driver is at work.
     started, latest : str
@@ -56,6 +59,7 @@ class SweepCounts:
     total: int
     done: int
     failed: int
+    damaged: int
     running: bool
     started: str
     latest: str
@@ -165,9 +169,9 @@ class Store:
     # Writing cells.
 
     def is_done(self, key: str) -> bool:
-        """Return whether a cell is finished."""
-        query = "SELECT 1 FROM cells WHERE key = ? AND status = 'done'"
-        return self._index.execute(query, (key,)).fetchone() is not None
+        """Return whether a cell is finished and its arrays can be read."""
+        row = self._index.execute("SELECT arrays FROM cells WHERE key = ? AND status = 'done'", (key,)).fetchone()
+        return row is not None and are_readable(self.folder, row[0])
 
     def attempts(self, key: str) -> int:
         """Return how often a cell has failed."""
@@ -238,6 +242,7 @@ class Store:
             total=about.get("total", 0),
             done=by_status.get("done", 0),
             failed=by_status.get("failed", 0),
+            damaged=by_status.get("damaged", 0),
             running=FolderLock.is_held(self.folder),
             started=started,
             latest=latest or "",
@@ -247,17 +252,18 @@ class Store:
         )
 
     def _by_status(self, about: Mapping[str, Any]) -> dict[str, int]:
-        """Return how many cells of the latest sweep have each status."""
-        if not about["several"]:
-            return dict(self._index.execute("SELECT status, COUNT(*) FROM cells GROUP BY status"))
-        allowed = {name: {canonical(about["settings"][name])} for name in about["fields"]}
-        allowed |= {name: {canonical(value) for value in values} for name, values in about["axes"]}
+        """Return how many cells of the latest sweep have each status; ``damaged`` if their arrays cannot be read."""
+        allowed: dict[str, set[str]] = {}  # by setting; no limits where all cells belong to the latest sweep
+        if about["several"]:
+            allowed |= {name: {canonical(about["settings"][name])} for name in about["fields"]}
+            allowed |= {name: {canonical(value) for value in values} for name, values in about["axes"]}
         counts: dict[str, int] = {}
-        query = "SELECT status, settings FROM cells WHERE repeat < ?"
-        for status, settings in self._index.execute(query, (about["repeats"],)):
-            document = json.loads(settings)
+        query = "SELECT status, arrays, settings FROM cells WHERE repeat < ?"
+        for status, file, settings in self._index.execute(query, (about["repeats"],)):
+            document = json.loads(settings) if allowed else {}
             if all(canonical(document[name]) in values for name, values in allowed.items()):
-                counts[status] = counts.get(status, 0) + 1
+                found = status if are_readable(self.folder, file) else "damaged"
+                counts[found] = counts.get(found, 0) + 1
         return counts
 
     def _rate(self, started: str) -> float:
