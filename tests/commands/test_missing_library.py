@@ -1,9 +1,12 @@
 """A command that needs an optional library says which, and how to get it."""
 
+import json
 import subprocess
 import sys
 
 import pytest
+
+from genlaws.experiments.registry import experiment_names
 
 WITHOUT = """
 import sys
@@ -51,6 +54,42 @@ def test_a_probe_of_a_model_here_without_transformers():
     found = run_without("transformers", "semanticity", "probe", "gpt2")
     assert found.returncode == 1
     assert found.stderr.strip().endswith("Install it with: pip install 'genlaws[models]'")
+
+
+def test_the_experiments_are_listed_without_torch():
+    found = run_without("torch", "sweep", "list")
+    assert found.returncode == 0, found.stderr
+    for name in experiment_names():
+        assert f"\n{name}: " in f"\n{found.stdout}"
+    how = "This needs torch, which is not installed. Install it with: pip install 'genlaws[networks]'"
+    assert f"settings  {how}" in found.stdout
+    listed = {
+        one["name"]: one for one in json.loads(run_without("torch", "sweep", "list", "--json").stdout)["experiments"]
+    }
+    assert listed["relations.bound"]["settings"]["relation"] == "mod3"
+    assert listed["relations.bound"]["needs"] is None
+    assert (listed["relations.network"]["settings"], listed["relations.network"]["needs"]) == (None, how)
+
+
+@pytest.mark.parametrize(
+    ("library", "arguments", "extra"),
+    [
+        ("plotly", ("report", "--quick"), "page"),
+        ("plotly", ("explore",), "page"),
+        ("starlette", ("explore",), "page"),
+        ("transformers", ("report", "--model", "minilm"), "models"),
+    ],
+)
+def test_pages_say_what_is_missing_before_they_load_anything(library, arguments, extra):
+    """No time is measured: what would be loaded first is hidden as well, and is not asked for."""
+    code = WITHOUT.format(library=library, arguments=list(arguments)).replace(
+        f"== {library!r}:", f"in {[library, 'scipy']!r}:"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert found.returncode == 1
+    assert found.stderr == (
+        f"genlaws: This needs {library}, which is not installed. Install it with: pip install 'genlaws[{extra}]'\n"
+    )
 
 
 def test_theory_needs_no_torch(tmp_path):

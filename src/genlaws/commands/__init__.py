@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from cyclopts import App, CycloptsError
 
@@ -93,7 +94,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ConvergenceError as error:
         code = _complain(str(error), FAILED)
     except ModuleNotFoundError as error:
-        code = _complain(_how_to_install(error), FAILED)
+        code = _complain(how_to_install(error), FAILED)
     except BrokenPipeError:
         # Whoever read standard output has gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,7 +106,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _how_to_install(error: ModuleNotFoundError) -> str:
+def require_installed(*libraries: str) -> None:
+    """Stop if an optional library is missing; nothing is imported, so that a command can say it before any work."""
+    for library in libraries:
+        if find_spec(library) is None:
+            raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+
+
+def how_to_install(error: ModuleNotFoundError) -> str:
     """Return the sentence for an optional library that is missing; anything else missing is a bug and is raised."""
     library = (error.name or "").partition(".")[0]
     if library not in EXTRAS:

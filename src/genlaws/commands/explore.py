@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from genlaws.commands import require_installed
+
 Host = Annotated[
     str | None, Parameter(help="Name or address to listen on; 127.0.0.1, this machine alone, if left out.")
 ]
@@ -18,6 +20,7 @@ PORT = 8765
 
 def explore(*, host: Host = None, port: Port = PORT, browser: Browser = True, json: Json = False) -> None:
     """Serve the page until Ctrl-C."""
+    require_installed("plotly", "starlette", "uvicorn", "python_multipart")
     from genlaws.explorer.serving import LOCAL, is_loopback, serve
 
     name = LOCAL if host is None else host

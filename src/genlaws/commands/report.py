@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from genlaws.commands import require_installed
 from genlaws.commands.output import as_json
 from genlaws.commands.progress import ProgressBar
 from genlaws.commands.report_data import is_texts, kind_and_path, read_own_data
@@ -61,6 +62,7 @@ def report(
 
     Takes a minute or two. Own files and an own model get sections of their own.
     """
+    require_installed("plotly", *(() if model is None else ("torch", "transformers")))
     from genlaws.numerics.arguments import whole_number
     from genlaws.report.whole_report import whole_report
 

@@ -55,21 +55,31 @@ def list_experiments(*, json: Json = False) -> None:
         _print_json({"experiments": rows})
         return
     for row in rows:
-        settings = ", ".join(f"{name}={value}" for name, value in row["settings"].items())
+        known = row["settings"] or {}
+        settings = row["needs"] or ", ".join(f"{name}={value}" for name, value in known.items())
         lines = {"paper": row["citation"], "figure": row["figure"] or "none", "one cell": row["cost"]}
         print(f"{row['name']}: {row['title']}")
         print(aligned({f"  {name}": value for name, value in {**lines, "settings": settings}.items()}))
 
 
 def _listed(experiment: Experiment) -> dict[str, Any]:
-    fields = experiment.load().settings.model_fields
+    """Return what the list shows of an experiment; no settings where a library that it needs is missing."""
+    from genlaws.commands import how_to_install
+
+    settings, needs = None, None
+    try:
+        fields = experiment.load().settings.model_fields
+        settings = {name: _default(field.default) for name, field in fields.items()}
+    except ModuleNotFoundError as error:
+        needs = how_to_install(error)
     return {
         "name": experiment.name,
         "title": experiment.title,
         "citation": experiment.citation,
         "figure": experiment.figure,
         "cost": experiment.cost,
-        "settings": {name: _default(field.default) for name, field in fields.items()},
+        "settings": settings,
+        "needs": needs,
     }
 
 
