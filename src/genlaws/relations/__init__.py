@@ -4,6 +4,9 @@ Theory of :cite:p:`baek2024`, exact where the paper samples: description lengths
 the data an accuracy needs, the next pair worth asking for, and the dynamics of representations that attract each other.
 """
 
+from typing import TYPE_CHECKING
+
+from genlaws.numerics.submodules import loaded_on_access
 from genlaws.relations.automorphisms import AutomorphismCount, count_automorphisms
 from genlaws.relations.balls_in_buckets import accuracy_formula, critical_fraction, inferable_fraction
 from genlaws.relations.bayes_bound import posterior
@@ -73,6 +76,9 @@ from genlaws.relations.repons import (
 )
 from genlaws.relations.training_file import read_training_set
 from genlaws.relations.training_set import TrainingSet, draw_training_set
+
+if TYPE_CHECKING:
+    from genlaws.relations import relation_network as relation_network
 
 __all__ = [
     "AskingCurve",
@@ -153,3 +159,5 @@ __all__ = [
     "tree",
     "two_repon_path",
 ]
+
+__getattr__, __dir__ = loaded_on_access(__name__, ("relation_network",))

@@ -5,6 +5,9 @@ disturbs a model needs torch and stands in ``capture``, ``compression``, ``pertu
 ``lyapunov``; `analyse` calls it all.
 """
 
+from typing import TYPE_CHECKING
+
+from genlaws.numerics.submodules import loaded_on_access
 from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES, analyse, analyse_stream
 from genlaws.residual_stream.analysis_results import Acceleration, Analysis, Claim
 from genlaws.residual_stream.claims import claims_of
@@ -28,6 +31,13 @@ from genlaws.residual_stream.surrogates import SurrogateTest, against_surrogates
 from genlaws.residual_stream.texts import Tokens, tokenise
 from genlaws.residual_stream.verdicts import verdict_of
 from genlaws.residual_stream.writes import Writes, writes
+
+if TYPE_CHECKING:
+    from genlaws.residual_stream import capture as capture
+    from genlaws.residual_stream import compression as compression
+    from genlaws.residual_stream import lyapunov as lyapunov
+    from genlaws.residual_stream import perturbation as perturbation
+    from genlaws.residual_stream import teleports as teleports
 
 __all__ = [
     "MEASURES",
@@ -75,3 +85,5 @@ __all__ = [
     "verdict_of",
     "writes",
 ]
+
+__getattr__, __dir__ = loaded_on_access(__name__, ("capture", "compression", "lyapunov", "perturbation", "teleports"))

@@ -4,6 +4,9 @@ What will a learner of given kernel, loss and regularisation generalise, and wha
 The theory is that of :cite:t:`farne2026`, in the limit of large dimension.
 """
 
+from typing import TYPE_CHECKING
+
+from genlaws.numerics.submodules import loaded_on_access
 from genlaws.rules_facts.advice import advise
 from genlaws.rules_facts.advice_result import Advice
 from genlaws.rules_facts.bayes_optimal import BayesSolution, bayes_optimal
@@ -20,6 +23,10 @@ from genlaws.rules_facts.solution import Solution
 from genlaws.rules_facts.solve import solve
 from genlaws.rules_facts.task import Draw, draw_gaussian, draw_labelled
 from genlaws.rules_facts.threshold import interpolation_threshold
+
+if TYPE_CHECKING:
+    from genlaws.rules_facts import finite_size as finite_size
+    from genlaws.rules_facts import two_layer as two_layer
 
 __all__ = [
     "LOSSES",
@@ -50,3 +57,5 @@ __all__ = [
     "solve",
     "state_evolution",
 ]
+
+__getattr__, __dir__ = loaded_on_access(__name__, ("finite_size", "two_layer"))

@@ -4,6 +4,9 @@ Theory of :cite:p:`nurisso2026` for any similarity, space and number of items, m
 of recorded choices.
 """
 
+from typing import TYPE_CHECKING
+
+from genlaws.numerics.submodules import loaded_on_access
 from genlaws.semanticity.choice_comparison import (
     PowerAnalysis,
     ShapeComparison,
@@ -55,6 +58,11 @@ from genlaws.semanticity.tradeoff import (
     identification_probability,
     linear_on_circle,
 )
+
+if TYPE_CHECKING:
+    from genlaws.semanticity import probes as probes
+    from genlaws.semanticity import relu_network as relu_network
+    from genlaws.semanticity import slot_network as slot_network
 
 __all__ = [
     "ChoiceFit",
@@ -109,3 +117,5 @@ __all__ = [
     "user_shape",
     "whole_curve",
 ]
+
+__getattr__, __dir__ = loaded_on_access(__name__, ("probes", "relu_network", "slot_network"))
