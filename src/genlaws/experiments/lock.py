@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import time
@@ -10,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from genlaws.numerics import file_lock
 from genlaws.numerics.errors import InputError
 
 FILE = "driver.lock"
@@ -26,8 +26,13 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        if not self._taken():
-            holder = os.pread(self._file, 200, 0).decode(errors="replace").strip()
+        try:
+            taken = self._taken()
+        except InputError:
+            os.close(self._file)
+            raise
+        if not taken:
+            holder = os.read(self._file, 200).decode(errors="replace").strip()
             os.close(self._file)
             raise StoreBusyError(
                 f"Another sweep is writing to {str(folder)!r} ({holder or 'unknown process'}); wait for it, stop it, "
@@ -36,25 +41,22 @@ class FolderLock:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         with suppress(OSError):  # the name is for others to read; on a full disk the lock holds without it
             os.ftruncate(self._file, 0)
-            os.pwrite(self._file, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode(), 0)
+            os.write(self._file, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode())
 
     def _taken(self) -> bool:
         """Try to take the lock; a moment longer, since whoever asks if it is held has it for an instant."""
         until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    return False
-                time.sleep(PATIENCE / 20)
-            else:
-                return True
+        while not file_lock.hold(self._file):
+            if time.monotonic() > until:
+                return False
+            time.sleep(PATIENCE / 20)
+        return True
 
     def release(self) -> None:
         """Give the folder free."""
         if self._file >= 0:
             os.ftruncate(self._file, 0)
+            file_lock.release(self._file)
             os.close(self._file)
             self._file = -1
 
@@ -66,9 +68,6 @@ class FolderLock:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
+            return file_lock.is_held(file)
         finally:
             os.close(file)
-        return False

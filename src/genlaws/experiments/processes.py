@@ -30,6 +30,7 @@ FAILED_STARTS = 3  # in a row, before it is clear that workers cannot start
 LOOK = 1.0  # seconds between two looks whether the driver is still there
 STOP = 5.0  # seconds a worker has to end
 END = b""
+CAN_BLOCK_SIGNALS = hasattr(signal, "pthread_sigmask")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -217,7 +218,13 @@ def _one_thread_in_children() -> Iterator[None]:
 
 @contextmanager
 def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which the terminal sends to all; here it waits until the end."""
+    """Processes started inside do not hear Ctrl-C, which the terminal sends to all; here it waits until the end.
+
+    Where signals cannot be blocked, as on Windows, a worker hears it until it has begun to ignore it.
+    """
+    if not CAN_BLOCK_SIGNALS:
+        yield
+        return
     resource_tracker.ensure_running()  # it would be started inside otherwise, and leave the signal unblocked
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -229,7 +236,8 @@ def deaf_to_ctrl_c() -> Iterator[None]:
 def _serve(connection: Connection, driver: int) -> None:
     """Compute what comes through the pipe, one task after the other; the work of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if CAN_BLOCK_SIGNALS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     messages: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(connection, driver, messages), daemon=True).start()
     with suppress(OSError):  # the driver is gone

@@ -7,7 +7,6 @@ is opened again. One process at a time may write.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
@@ -22,6 +21,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import one_of, whole_number
 from genlaws.numerics.errors import InputError
+from genlaws.numerics.file_lock import hold
 from genlaws.semanticity.probes.models import Prompt, Reply
 
 MODES = ("probability", "text")
@@ -134,12 +134,10 @@ class ReplyStore:
         """Take the file for this process, which has it until it closes it or ends, however it ends."""
         if self.read_only:
             return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not hold(self._file):
             raise InputError(
                 f"Another process is writing answers to {str(self.path)!r}; wait for it, stop it, or use another file."
-            ) from None
+            )
 
     def _append(self, line: bytes) -> None:
         """Add a line whole, or leave the file as it was."""
