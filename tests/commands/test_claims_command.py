@@ -1,6 +1,7 @@
 """``genlaws claims``: lists, shows and checks the claims of the papers, and refuses what it does not know."""
 
 import json
+import os
 
 import pytest
 
@@ -10,6 +11,12 @@ from genlaws.claims.semanticity import CLAIMS as SEMANTICITY
 from genlaws.commands import claims_running
 from genlaws.figures import FIGURES
 from genlaws.figures.kept import kept_ids
+
+
+def die(name, quick):
+    """Stand in for a check whose process is killed; worker processes import it from here."""
+    os._exit(7)
+
 
 QUICK_ONE, QUICK_TWO = "semanticity.peak-three-quarters", "semanticity.not-monotone"
 FRONTS = sorted({one.command for one in SEMANTICITY if one.command.startswith("genlaws semanticity front")})
@@ -111,8 +118,29 @@ def test_run_says_where_a_verdict_changed(genlaws, monkeypatch):
     monkeypatch.setattr(
         "genlaws.claims.records.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]}
     )
-    assert f"{QUICK_ONE} was kept as: corrected." in genlaws("claims", "run", QUICK_ONE).out
-    assert genlaws("claims", "run", QUICK_ONE, "--json").json["changed"] == [QUICK_ONE]
+    told = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
+    assert f"{QUICK_ONE} was kept as: corrected." in told.out
+    document = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--json")
+    assert document.json["changed"] == [QUICK_ONE]
+    sentence = f"1 of 2 verdicts differ from the kept ones: {QUICK_ONE} (holds in this quick run, "
+    sentence += "corrected in the full run that is kept)"
+    for answer in (told, document):
+        assert answer.code == 1
+        assert answer.err.endswith(f"genlaws: {sentence}\n")
+
+
+def test_a_changed_verdict_is_named_beside_a_broken_check(genlaws, monkeypatch):
+    kept, whole = kept_records(), claims_running.checked
+    monkeypatch.setattr(
+        "genlaws.claims.records.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]}
+    )
+    monkeypatch.setattr(
+        claims_running, "checked", lambda name, quick: "ValueError: no" if name == QUICK_TWO else whole(name, quick)
+    )
+    answer = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
+    assert answer.code == 1
+    assert f"1 of 2 checks stopped with an error; {QUICK_TWO}: ValueError: no. 1 of 1 verdicts differ" in answer.err
+    assert f"{QUICK_ONE} (holds in this quick run" in answer.err
 
 
 def test_processes_find_the_same(genlaws):
@@ -139,6 +167,43 @@ def test_an_error_of_a_check_becomes_a_sentence(monkeypatch):
 
     monkeypatch.setattr("genlaws.claims.records.record_claim", broken)
     assert claims_running.checked(QUICK_ONE, True) == "ArithmeticError: no peak"
+
+
+def test_a_check_that_exits_is_a_broken_check(monkeypatch):
+    def leave(name, *, quick):
+        raise SystemExit(0)
+
+    monkeypatch.setattr("genlaws.claims.records.record_claim", leave)
+    assert claims_running.checked(QUICK_ONE, True) == "SystemExit: 0"
+
+
+def test_a_process_that_is_killed_is_told_for_each_check_it_took_with_it(monkeypatch):
+    monkeypatch.setattr(claims_running, "checked", die)
+    records, broken = claims_running.record_claims([QUICK_ONE, QUICK_TWO], quick=True, jobs=2, quiet=True)
+    assert records == []
+    assert set(broken) == {QUICK_ONE, QUICK_TWO}
+    assert all(reason.startswith("WorkerDied: ") for reason in broken.values())
+
+
+def test_nothing_checked_is_no_success(genlaws, monkeypatch):
+    every = tuple({library for claim in all_claims() for library in claim.needs} | {"numpy"})
+    monkeypatch.setattr("genlaws.claims.records.missing_libraries", lambda claim: every[:1])
+    answer = genlaws("claims", "run", "residual-stream", "--json")
+    assert answer.code == 1
+    assert answer.json["claims"] == []
+    assert "Nothing was checked, because a library or data is missing here: residual-stream." in answer.err
+
+
+def test_a_check_that_lacks_its_data_is_no_other_verdict(genlaws, monkeypatch):
+    monkeypatch.setenv("GENLAWS_DATA", "")
+    name = "rules-facts.fig-15-images"
+    alone = genlaws("claims", "run", name)
+    assert alone.code == 1
+    assert f"{name} could not be checked here; it was kept as: holds.\n" in alone.out
+    assert alone.err.endswith(f"genlaws: Nothing was checked, because a library or data is missing here: {name}\n")
+    beside = genlaws("claims", "run", name, QUICK_ONE, "--json")
+    assert beside.code == 0
+    assert (beside.json["changed"], beside.json["not_checked"]) == ([], [name])
 
 
 def missing(*libraries):

@@ -1,6 +1,7 @@
 """The ``genlaws`` command: one group per system, and ``genlaws figure``.
 
-Exit code 0 when the answer was given, 1 when the computation failed, 2 when the input was wrong. With ``--json`` there
+Exit code 0 when the answer was given, 1 when the computation failed or a claim was found to have another verdict than
+the kept one, 2 when the input was wrong. With ``--json`` there
 is exactly one JSON object on standard output; everything else goes to standard error. The parts that need numpy are
 imported when their command runs, so that ``genlaws --help`` answers at once.
 """

@@ -114,7 +114,8 @@ def _details(record: Record) -> str:
 
 @app.command
 def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: Out = None) -> None:
-    """Check claims now and say where a verdict differs from the kept one."""
+    """Check claims now; exit with code 1 if a verdict differs from the kept one, or a check could not be finished."""
+    from genlaws.claims.claim import UNTESTED
     from genlaws.claims.records import as_document, kept_records
     from genlaws.commands.claims_running import choose_claims, record_claims
 
@@ -123,8 +124,11 @@ def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: 
     chosen, skipped = choose_claims(ids)
     records, broken = record_claims([one.id for one in chosen], quick=quick, jobs=jobs, quiet=json)
     kept = kept_records()
-    changed = [one for one in records if one.id in kept and kept[one.id].verdict != one.verdict]
-    document = as_document(records) | {"skipped": skipped, "failed": broken, "changed": [one.id for one in changed]}
+    other = {one.id: (one, kept[one.id]) for one in records if one.id in kept and kept[one.id].verdict != one.verdict}
+    changed = {name: both for name, both in other.items() if both[0].verdict != UNTESTED}
+    missing = {name: before for name, (_, before) in other.items() if name not in changed}
+    document = as_document(records) | {"skipped": skipped, "failed": broken, "changed": list(changed)}
+    document["not_checked"] = list(missing)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / FILE).write_text(json_module.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
@@ -132,13 +136,33 @@ def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: 
         _print_json(document)
     else:
         _print_records(records, skipped)
-        for one in changed:
-            print(f"{one.id} was kept as: {kept[one.id].verdict}.")
+        for name, (_, before) in changed.items():
+            print(f"{name} was kept as: {before.verdict}.")
+        for name, before in missing.items():
+            print(f"{name} could not be checked here; it was kept as: {before.verdict}.")
         if out is not None:
             print(f"Written to {out / FILE}")
+    _complain(len(records) - len(missing), broken, [*skipped, *missing], changed)
+
+
+def _complain(
+    done: int, broken: dict[str, str], left_out: list[str], changed: dict[str, tuple[Record, Record]]
+) -> None:
+    """Raise what did not come out as it should: checks that stopped, other verdicts, or nothing checked at all."""
+    said = []
     if broken:
         name, reason = next(iter(broken.items()))
-        raise ConvergenceError(f"{len(broken)} of {len(chosen)} checks stopped with an error; {name}: {reason}", broken)
+        said.append(f"{len(broken)} of {done + len(broken)} checks stopped with an error; {name}: {reason}")
+    if changed:
+        named = ", ".join(
+            f"{name} ({now.verdict} in this {now.size} run, {before.verdict} in the {before.size} run that is kept)"
+            for name, (now, before) in changed.items()
+        )
+        said.append(f"{len(changed)} of {done} verdicts differ from the kept ones: {named}")
+    if left_out and not done and not broken:
+        said.append(f"Nothing was checked, because a library or data is missing here: {', '.join(left_out)}")
+    if said:
+        raise ConvergenceError(". ".join(said), broken)
 
 
 def _print_records(records: list[Record], skipped: dict[str, str]) -> None:

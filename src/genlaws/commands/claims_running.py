@@ -76,7 +76,10 @@ def checked(name: str, quick: bool) -> Record | str:
 
     try:
         return record_claim(name, quick=quick)
-    except Exception as error:  # one broken check must not take the others with it; it is named in the end
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # one broken check must not take the others with it; it is named in the end
         return f"{type(error).__name__}: {error}"
 
 
@@ -88,9 +91,13 @@ def _here(ids: Sequence[str], quick: bool) -> Iterator[tuple[str, Record | str]]
 def _in_processes(ids: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Record | str]]:
     """Yield answers as they come from fresh processes, which share no state with this one."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(min(jobs, max(1, len(ids))), mp_context=get_context("spawn")) as pool:
         asked = {pool.submit(checked, name, quick): name for name in ids}
         for one in as_completed(asked):
-            yield asked[one], one.result()
+            try:
+                yield asked[one], one.result()
+            except BrokenProcessPool:  # killed, as when memory runs out; it takes all that were not done with it
+                yield asked[one], "WorkerDied: a process that checks claims was killed; use fewer --jobs."
