@@ -250,6 +250,117 @@ def test_netcdf_of_an_unfinished_sweep_has_gaps(tmp_path: Path):
     assert read["mean"].notnull().sum() == 3
 
 
+# Results of two cells that no table or grid takes as they are; for text, what is read back.
+ODD_RESULTS = {
+    "lone surrogate": ({"a": "x\ud800"}, {"a": "y"}),
+    "lone surrogate in a name": ({"a\ud800": 1.0}, {"a\ud800": 2.0}),
+    "long whole numbers": ({"a": 2**70 + 1}, {"a": 2**70 - 1}),
+    "a long whole number that is a float": ({"a": 2**70}, {"a": 1}),
+    "beyond all floats": ({"a": 10**400}, {"a": -3}),
+    "unsigned": ({"a": 2**64 - 1}, {"a": 2**63}),
+    "signed and unsigned": ({"a": 2**64 - 1}, {"a": -1}),
+    "a long whole number and nothing": ({"a": 2**60 + 1}, {"a": None}),
+    "a long whole number in one cell only": ({"a": 2**60 + 1}, {"b": 1}),
+    "a long whole number and a fraction": ({"a": 2**60 + 1}, {"a": 2.5}),
+    "truth and number": ({"a": True}, {"a": 2}),
+    "truth and nothing": ({"a": True}, {"a": None}),
+    "not finite": ({"a": math.nan, "b": math.inf}, {"a": 1.0, "b": -math.inf}),
+    "text and nothing": ({"a": None}, {"a": "x"}),
+    "long text": ({"a": "y" * 100_000}, {"a": ""}),
+    "text with all signs": ({"a": 'x,"y"\r\n\x00z'}, {"a": "=1"}),
+    "names with all signs": ({"a,b": 1, "c\nd": 2, '"q"': 3, "e/f": 4, "é": 5},) * 2,
+}
+
+
+def read_back(store: Store, form: str) -> dict[str, list]:
+    """Return the columns of the table, the grid or a file."""
+    if form == "table":
+        return store.to_frame().to_dict("list")
+    if form in {"grid", "netcdf"}:
+        grid = store.to_xarray() if form == "grid" else xr.load_dataset(export(store, "netcdf"), engine="scipy")
+        return {str(name): grid[name].to_numpy().ravel().tolist() for name in grid.data_vars}
+    if form == "parquet":
+        return pd.read_parquet(export(store, "parquet")).to_dict("list")
+    with export(store, "csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(DictReader(stream))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def same(found, given) -> bool:
+    """Return whether a value was read back: equal, as missing, or as the text of a number."""
+    if given is None or alike(given, math.nan):
+        return found == "" or bool(pd.isna(found))
+    if isinstance(given, str):
+        return found == given.replace("\ud800", "\\ud800")
+    return bool(found == given) or found == str(given) or (isinstance(found, str) and float(found) == given)
+
+
+@pytest.mark.parametrize("form", ["table", "grid", "csv", "parquet", "netcdf"])
+@pytest.mark.parametrize("kind", ODD_RESULTS)
+def test_results_of_every_kind_are_read_back_equal(tmp_path: Path, kind, form):
+    results = ODD_RESULTS[kind]
+    with stored(tmp_path, lambda settings, seed: results[settings.n], [Axis("n", (0, 1))]) as store:
+        assert store.failures() == []
+        found = read_back(store, form)
+    for place, result in enumerate(results):
+        for name, value in result.items():
+            assert same(found[name.replace("\ud800", "\\ud800")][place], value), name
+
+
+def test_numbers_stay_numbers_where_a_type_holds_them(tmp_path: Path):
+    def run(settings, seed):
+        return {
+            "gap": None if settings.n else 2**60 + 1,
+            "float": 2**70 + settings.n * 2**30,
+            "mixed": bool(settings.n),
+        }
+
+    with stored(tmp_path, run, [Axis("n", (0, 1))]) as store:
+        table = pd.read_parquet(export(store, "parquet"))
+        read = xr.load_dataset(export(store, "netcdf"), engine="scipy")
+    assert table.gap.dtype == pd.Int64Dtype()
+    assert table["float"].dtype == read["float"].dtype == np.float64
+    assert table.mixed.dtype == bool
+
+
+def test_lone_surrogates_and_odd_bytes_in_arrays_are_escaped(tmp_path: Path):
+    def run(settings, seed):
+        return {"texts": np.array([["\ud800", "b"]]), "bytes": np.array([b"\xff", b"ok"])}
+
+    with stored(tmp_path, run, [Axis("n", (1, 2))]) as store:
+        for grid in (store.to_xarray(), xr.load_dataset(export(store, "netcdf"), engine="scipy")):
+            assert grid.texts.sel(n=2).to_numpy().ravel().tolist() == ["\\ud800", "b"]
+            assert grid.bytes.sel(n=2).to_numpy().ravel().tolist() == ["\\xff", "ok"]
+
+
+@pytest.mark.parametrize("form", ["table", "grid", "csv", "parquet", "netcdf"])
+def test_a_setting_may_be_a_long_whole_number(tmp_path: Path, form):
+    run_sweep(make_sweep(TRIAL, {"size": 2**70 + 1}, [Axis("n", (2**70 + 1, 2**70 - 1))]), tmp_path)
+    with Store(tmp_path) as store:
+        assert len(read_back(store, form)["mean"]) == 2
+        if form == "netcdf":
+            grid = xr.load_dataset(export(store, "netcdf"), engine="scipy")
+            assert grid.n.to_numpy().tolist() == [str(2**70 - 1), str(2**70 + 1)]
+
+
+def test_a_computed_table_keeps_long_whole_numbers(tmp_path: Path):
+    table = compute_sweep(
+        make_sweep(
+            experiment(lambda settings, seed: {"a": 2**60 + 1 if settings.n else 0.5, "b": "\ud800"}),
+            {},
+            [Axis("n", (0, 1))],
+        )
+    )
+    assert table.a.tolist() == [0.5, 2**60 + 1]
+    assert table.b.tolist() == ["\\ud800"] * 2
+
+
+@pytest.mark.parametrize(("settings", "axes"), [({"label": "\udcff"}, []), ({}, [Axis("label", ("a", "\udcff"))])])
+def test_a_lone_surrogate_in_a_setting_is_refused(settings, axes):
+    with pytest.raises(InputError, match=r"label must be valid Unicode text; got '\\udcff'"):
+        make_sweep(TRIAL, settings, axes)
+
+
 def test_a_wrong_format_and_what_no_file_can_hold_are_refused(tmp_path: Path):
     def run(settings, seed):
         return {"a": "text" if settings.n == 1 else 1.0}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from genlaws.experiments.experiment import Experiment
-from genlaws.experiments.settings import Settings, canonical, checked
+from genlaws.experiments.settings import Settings, canonical, checked, writable
 from genlaws.numerics.arguments import whole_number
 from genlaws.numerics.errors import InputError
 
@@ -87,6 +87,7 @@ class Sweep:
                 raise InputError(f"There is no setting {field!r} to run an axis over; the settings are {allowed}.")
             if fields.count(field) > 1:
                 raise InputError(f"The axis {field} is given twice.")
+        _check_text(self.settings, self.experiment.name)
         for axis in self.axes:
             self._check_values(axis)
 
@@ -95,6 +96,7 @@ class Sweep:
         base, seen = self.settings.model_dump(), set()
         for value in axis.values:
             settings = checked(type(self.settings), {**base, axis.field: value}, self.experiment.name)
+            _check_text(settings, self.experiment.name)
             text = canonical(settings.model_dump(mode="json")[axis.field])
             if text in seen:
                 raise InputError(f"The axis {axis.field} has the value {text} twice; give each value once.")
@@ -132,6 +134,17 @@ class Sweep:
         key = hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
         drawn = hashlib.sha256(f"{key}:{self.seed}".encode()).digest()
         return Cell(key, settings, repeat, int.from_bytes(drawn[:8], "big") >> 1)
+
+
+def _check_text(settings: Settings, owner: str) -> None:
+    """Refuse text that the index of a folder cannot hold."""
+    for name, value in settings.model_dump(mode="json").items():
+        text = canonical(value)
+        if writable(text) != text:
+            raise InputError(
+                f"settings of {owner}: {name} must be valid Unicode text; got {value!r}, which holds a lone "
+                "surrogate. Give it in UTF-8."
+            )
 
 
 def read_axis(text: str) -> Axis:

@@ -17,7 +17,7 @@ import numpy as np
 
 from genlaws.experiments.experiment import Procedure, Result, load_procedure
 from genlaws.experiments.halfway import working_in
-from genlaws.experiments.settings import Settings
+from genlaws.experiments.settings import Settings, writable
 from genlaws.numerics.errors import ConvergenceError
 
 RECORDED = ("genlaws", "numpy", "scipy", "torch", "scikit-learn", "transformers")
@@ -101,9 +101,7 @@ def failed(task: Task, error: str, seconds: float = 0.0, trace: str = "") -> lis
     except Exception:  # the experiment cannot be loaded here, which is what the error is about
         environment = dict(_machine())
     share = seconds / len(task.settings)
-    # In characters every file can hold.
-    text, lines = (one.encode(errors="backslashreplace").decode() for one in (error, trace))
-    return [Outcome({}, text, share, utc_now(), environment, lines) for _ in task.settings]
+    return [Outcome({}, writable(error), share, utc_now(), environment, writable(trace)) for _ in task.settings]
 
 
 def environment_of(procedure: Procedure) -> dict[str, Any]:

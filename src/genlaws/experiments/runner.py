@@ -19,7 +19,7 @@ from genlaws.experiments.grid import Cell, Sweep
 from genlaws.experiments.halfway import folder_for, forget
 from genlaws.experiments.outcome import SweepStoppedError, Task, split_result, utc_now
 from genlaws.experiments.store import Store
-from genlaws.experiments.tables import row_of
+from genlaws.experiments.tables import row_of, table_of
 from genlaws.numerics.arguments import whole_number
 
 if TYPE_CHECKING:
@@ -309,15 +309,13 @@ def compute_sweep(sweep: Sweep, advance: SweepProgress | None = None) -> pd.Data
 
     Arrays are left out; an exception of a cell is raised.
     """
-    import pandas as pd  # noqa: PLC0415
-
     progress = advance or Silent()
     progress.start(sweep.total, sweep.experiment.name)
     rows = []
     for cell, result in compute_here(sweep):
         rows.append(row_of(cell.settings.model_dump(), cell.repeat, split_result(result)[0]))
         progress.advance(1)
-    return pd.DataFrame(rows)
+    return table_of(rows)
 
 
 __all__ = ["Silent", "SweepProgress", "SweepReport", "SweepStoppedError", "compute_here", "compute_sweep", "run_sweep"]

@@ -37,6 +37,11 @@ def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
         ) from None
 
 
+def writable(text: str) -> str:
+    """Return text in characters every file can hold: a lone surrogate as its escape."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def canonical(value: object) -> str:
     """Return JSON that is the same for the same value: names sorted, no spaces, numbers in full."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genlaws.experiments.settings import canonical
+from genlaws.experiments.settings import canonical, writable
 from genlaws.numerics.arguments import one_of
 from genlaws.numerics.errors import InputError
 
@@ -19,24 +19,50 @@ if TYPE_CHECKING:
 
     from genlaws.experiments.store import Store
 
+LARGEST_EXACT_INTEGER = 2**53  # up to here every whole number is a float
 FORMATS = {"csv": ".csv", "parquet": ".parquet", "netcdf": ".nc"}
 
 
 def row_of(settings: Mapping[str, Any], repeat: int, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one row of a table; a result that is named like a setting is called ``result_`` and its name."""
+    """Return one row of a table; a result that is named like a setting is called ``result_`` and its name.
+
+    A lone surrogate in text, which no table can hold, is written as its escape.
+    """
     row = {**settings, "repeat": repeat}
-    return row | {result_name(name, row): value for name, value in numbers.items()}
+    return row | {result_name(name, row): _writable(value) for name, value in numbers.items()}
 
 
 def result_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return the name of a result beside names that are taken."""
-    return f"result_{name}" if name in taken else name
+    return writable(f"result_{name}" if name in taken else name)
+
+
+def _writable(value: Any) -> Any:
+    return writable(value) if isinstance(value, str) else value
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """Return rows as a table; a column in which floats would change a whole number keeps its values as they are."""
+    import pandas as pd  # noqa: PLC0415
+
+    frame = pd.DataFrame(list(rows), columns=None if columns is None else list(columns))
+    for name in frame.columns:
+        values = [row.get(name) for row in rows]
+        if frame[name].dtype.kind == "f" and not _are_floats(values):
+            frame[name] = pd.Series(values, dtype=object)
+    return frame
+
+
+def _are_floats(values: Iterable[Any]) -> bool:
+    """Return whether every whole number among the values equals a float."""
+    try:
+        return all(float(value) == value for value in values if isinstance(value, int))
+    except OverflowError:
+        return False
 
 
 def frame_of(store: Store, *, provenance: bool = False) -> pd.DataFrame:
     """Return one row for each finished cell, sorted by the axes and the repeat."""
-    import pandas as pd  # noqa: PLC0415
-
     with store.snapshot():
         fields = store.about()["fields"]
         cells = [(cell.settings, cell.repeat, cell.numbers) for cell in store.cells_without_arrays()]
@@ -47,7 +73,7 @@ def frame_of(store: Store, *, provenance: bool = False) -> pd.DataFrame:
                 row |= {f"cell_{name}" if name in row else name: fact for name, fact in facts.items()}
     order = sorted(range(len(rows)), key=lambda n: [_rank(cells[n][0][name]) for name in fields] + [cells[n][1]])
     columns = dict.fromkeys(name for row in rows for name in row) or [*fields, "repeat"]
-    return pd.DataFrame([rows[n] for n in order], columns=list(columns))
+    return table_of([rows[n] for n in order], columns)
 
 
 def _rank(value: Any) -> tuple[int, Any]:
@@ -83,12 +109,12 @@ def dataset_of(store: Store) -> xr.Dataset:
             index = tuple(place[name][canonical(chosen[name])] for name in values)
             for name, value in {**cell.numbers, **cell.arrays}.items():
                 if value is not None:
-                    found.setdefault(name, _Variable(name, grid)).put(index, np.asarray(value))
+                    found.setdefault(name, _Variable(name, grid)).put(index, np.asarray(_writable(value)))
     coordinates = {name: _coordinate(met) for name, met in values.items()}
     variables = {}
     for name, variable in found.items():
         array = variable.finished()
-        inner = [f"{name}_{axis}" for axis in range(array.ndim - len(grid))]
+        inner = [f"{writable(name)}_{axis}" for axis in range(array.ndim - len(grid))]
         variables[result_name(name, coordinates)] = ([*coordinates, *inner], array)
     fixed = {name: value for name, value in about["settings"].items() if name not in coordinates}
     attributes = {"experiment": about["experiment"], "schema": about["schema"], "seed": about["seed"]}
@@ -118,17 +144,20 @@ def _coordinate(values: list[Any]) -> Any:
 class _Variable:
     """One result over the whole grid, filled in cell by cell.
 
-    What is missing is NaN, or empty text. Whole numbers and truth values stay what they are if none is missing.
+    What is missing is NaN, or empty text. Whole numbers and truth values stay what they are if none is missing. Whole
+    numbers that no array of numbers can hold exactly are kept as objects.
     """
 
     def __init__(self, name: str, grid: tuple[int, ...]) -> None:
         self._name, self._grid = name, grid
         self._values: np.ndarray | None = None
         self._there = np.zeros(grid, dtype=bool)
+        self._is_text = False
 
     def put(self, index: tuple[int, ...], value: np.ndarray) -> None:
         """Write the value of one cell."""
         is_text = value.dtype.kind in "US"
+        self._is_text = is_text if self._values is None else self._is_text
         if self._values is None:
             blank = np.full(self._grid + value.shape, "", dtype=object)
             self._values = blank if is_text else np.zeros(self._grid + value.shape, dtype=value.dtype)
@@ -136,28 +165,42 @@ class _Variable:
             raise InputError(
                 f"The arrays {self._name!r} have different shapes in different cells; read them one by one."
             )
-        if is_text != (self._values.dtype.kind == "O"):
+        if is_text != self._is_text:
             raise InputError(f"The result {self._name!r} is text in some cells and a number in others.")
         if not is_text:
-            self._values = self._values.astype(np.result_type(self._values, value.dtype), copy=False)
-        self._values[index] = _text(value) if is_text else value
+            self._values = self._values.astype(_common_type(self._values, value), copy=False)
+        self._values[index] = _text(value) if is_text else value if value.ndim else value.item()
         self._there[index] = True
 
     def finished(self) -> np.ndarray:
         """Return the array over the grid."""
         assert self._values is not None
-        if self._values.dtype.kind == "O" or self._there.all():
+        if self._is_text or self._there.all():
             return self._values
-        kind = np.float64 if self._values.dtype.kind in "biu" else self._values.dtype
+        kind = _common_type(self._values, np.array(np.nan)) if self._values.dtype.kind in "biu" else self._values.dtype
         filled = self._values.astype(kind)
         filled[~self._there] = np.nan
         return filled
 
 
+def _common_type(*arrays: np.ndarray) -> np.dtype[Any]:
+    """Return the type that holds all values; objects where a float would change a whole number."""
+    kind = np.result_type(*arrays)
+    whole = [array for array in arrays if array.dtype.kind in "iu" and array.dtype.itemsize == 8]
+    if kind.kind not in "fc" or not any(
+        (np.abs(array.astype(float)) >= LARGEST_EXACT_INTEGER).any() for array in whole
+    ):
+        return kind
+    return kind if all(_are_floats(array.ravel().tolist()) for array in whole) else np.dtype(object)
+
+
 def _text(value: np.ndarray) -> Any:
     """Return text, or an array of texts, as an array of objects takes it."""
-    decoded = np.char.decode(value) if value.dtype.kind == "S" else value
-    return decoded.astype(object) if value.ndim else decoded.item()
+    decoded = np.char.decode(value, "utf-8", "backslashreplace") if value.dtype.kind == "S" else value
+    if not value.ndim:
+        return decoded.item()
+    texts = np.array([writable(one) for one in decoded.ravel().tolist()], dtype=object)
+    return texts.reshape(value.shape)
 
 
 def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -> Path:
@@ -180,12 +223,30 @@ def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
+    for name in frame.columns:
+        if frame[name].dtype.kind == "O":
+            frame[name] = _one_kind(frame[name])
     try:
         frame.to_parquet(path, engine="pyarrow", index=False)
     except ImportError:
         raise InputError("Parquet needs pyarrow; install it with pip install 'genlaws[export]'.") from None
     except (ValueError, TypeError) as error:
         raise InputError(f"Parquet cannot hold this table ({error}); write csv.") from None
+
+
+def _one_kind(column: pd.Series) -> pd.Series:
+    """Return numbers of several kinds or sizes in one type, equal to those given; as text where no type would do."""
+    there = column[column.notna()]
+    kinds = {type(value) for value in there}
+    if not kinds <= {bool, int, float} or kinds == {bool}:
+        return column
+    if kinds == {int} and there.min() >= -(2**63) and there.max() < 2**63:
+        return column.astype("Int64")
+    if kinds == {int} and there.min() >= 0 and there.max() < 2**64:
+        return column.astype("UInt64")
+    if _are_floats(there):
+        return column.astype(float)
+    return there.map(str).reindex(column.index)
 
 
 def _to_netcdf(grid: xr.Dataset, path: Path) -> None:
@@ -209,13 +270,15 @@ def _narrow(values: np.ndarray) -> np.ndarray:
     """Return values in a type that netCDF 3 has, equal to those given; as text where no number would be equal."""
     if values.dtype.kind == "f":
         return values.astype(np.float32 if values.dtype.itemsize < 4 else values.dtype)
-    if values.dtype.kind not in "iu":
+    plain = values.ravel().tolist()
+    if values.dtype.kind not in "iuO" or any(isinstance(one, str) for one in plain):
         return values
-    for kind in (np.int32, np.float64):
-        narrow = values.astype(kind)
-        if all(int(a) == int(b) for a, b in zip(values.flat, narrow.flat, strict=True)):
-            return narrow
-    return values.astype(str).astype(object)
+    if all(isinstance(one, int) and -(2**31) <= one < 2**31 for one in plain):
+        return values.astype(np.int32)
+    if _are_floats(plain):
+        return values.astype(np.float64)
+    texts = np.array(["" if isinstance(one, float) and np.isnan(one) else str(one) for one in plain], dtype=object)
+    return texts.reshape(values.shape)
 
 
 def _attribute(value: Any) -> Any:
