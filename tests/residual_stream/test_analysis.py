@@ -1,6 +1,7 @@
 """The whole analysis: verdicts on streams whose answer is known, every measure of a real model, and what is named."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_what_a_random_walk_does_is_not_held_for_a_finding(walk):
     assert told["self-correction"].verdict == NOT_TESTED
     assert found.references["random weights"].paths is not None
     assert found.references["random weights"].claims == ()
-    assert found.messages == ()
+    (message,) = found.messages
+    assert re.match(r"Mutual information \(copula\), transitions .* nats too low: ranks of 24 texts", message)
 
 
 def test_a_planted_rotation_is_found(walk):

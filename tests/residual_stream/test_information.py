@@ -1,6 +1,7 @@
 """Mutual information of a stream: every unit and transition, intervals over texts, shuffles, and what is named."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,14 +114,61 @@ def test_nearly_discrete_and_lumped_states_are_named():
     assert near.means[0].value == pytest.approx(math.log(2.0), abs=0.03)
 
 
-def test_a_copied_state_is_infinite_and_named():
-    states = gaussian_states()
-    states[:, 1, 0] = states[:, 0, 0]
-    found = mutual_information(Stream.from_states(states), "copula", shuffles=1)
+@pytest.mark.parametrize("name", ["copula", "kernel"])
+def test_a_copied_state_is_infinite_and_named(name):
+    states = gaussian_states().astype(np.float32)
+    states[:, 1, 0] = 1.0 - 2.0 * states[:, 0, 0]
+    found = mutual_information(Stream.from_states(states), name, shuffles=1)
     assert found.values[0, 0] == np.inf
-    assert found.reasons[0] == "infinite for 1 of 6 units: 0.mlp is a function of 0.attention"
+    assert found.reasons[0] == "infinite for 1 of 6 units: 0.mlp is a linear function of 0.attention"
     assert found.means[0].value == pytest.approx(found.values[0, 1:].mean())
     assert np.isnan(found.errors[0, 0])
+
+
+def few_texts(correlation, texts=20, units=400, seed=0):
+    generator = np.random.default_rng(seed)
+    x, noise = generator.standard_normal((2, texts, units))
+    return Stream.from_states(np.stack((x, correlation * x + math.sqrt(1 - correlation**2) * noise), axis=1))
+
+
+def test_the_same_order_of_few_texts_is_no_function():
+    found = mutual_information(few_texts(0.9999), "copula", baseline="none")
+    count = np.isinf(found.values[0]).sum()
+    assert 100 < count < 250
+    assert (
+        f"no finite value for {count} of 400 units, left out of the mean: all 20 texts have the same or the opposite "
+        "order at 0.attention and 0.mlp, so the information is about 3.0 nats or more" in found.reasons[0]
+    )
+    assert "function" not in found.reasons[0]
+    assert found.to_frame()["units"].item() == 400 - count
+
+
+def test_transitions_with_the_same_reason_are_named_together(measured):
+    found = replace(measured["copula"], reasons=("too few", "none", "too few"))
+    assert found.message == "transitions 0, 2: too few. transition 1: none."
+
+
+def test_no_least_information_is_named_for_nearly_discrete_states():
+    lumps = np.repeat(np.random.default_rng(0).choice([-1.0, 1.0], (20, 1)), 6, axis=1)
+    found = mutual_information(Stream.from_states(np.stack((lumps, np.exp(3 * lumps) + lumps), axis=1)), "copula")
+    assert np.isinf(found.values).all()
+    assert "is a linear function" in found.reasons[0]  # two values lie on a line
+    generator = np.random.default_rng(1)
+    three = generator.integers(0, 3, (20, 6)).astype(float)
+    found = mutual_information(Stream.from_states(np.stack((three, three**3), axis=1)), "copula")
+    assert "all 20 texts have the same or the opposite order at 0.attention and 0.mlp" in found.reasons[0]
+    assert "nats" not in found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("correlation", "said"), [(0.5, ""), (0.99, "about 0.3 nats too low: ranks of 20 texts cannot")]
+)
+def test_a_dependence_too_strong_for_the_texts_is_said_to_be_underestimated(correlation, said):
+    found = mutual_information(few_texts(correlation), "copula", baseline="none")
+    assert found.reasons[0].startswith(said)
+    assert bool(found.reasons[0]) == bool(said)
+    assert found.message == (f"transition 0: {found.reasons[0]}." if said else "")
+    assert "too low" not in mutual_information(few_texts(correlation), "neighbours", baseline="none").reasons[0]
 
 
 def test_the_entropy_deficit_of_known_densities():

@@ -16,7 +16,7 @@ from genlaws.residual_stream.information_estimators import (
     neighbour_information,
 )
 from genlaws.residual_stream.information_neighbours import JITTER
-from genlaws.residual_stream.information_ranks import normal_scores
+from genlaws.residual_stream.information_ranks import copula_shortfall, least_information, normal_scores
 
 TEXTS, PAIRS = 1000, 50
 DEVIATIONS = 5.0  # z-score that a right mean of 50 pairs does not reach
@@ -81,6 +81,36 @@ def test_the_correction_of_the_copula_takes_the_bias_away():
     assert correction > 30 * error
     # Scores of ranks have slightly shorter tails than Gaussians: their correlation varies a little less.
     assert abs(found.mean()) < DEVIATIONS * error + 0.1 * correction
+
+
+@pytest.mark.parametrize(
+    ("texts", "correlation", "within"),
+    [
+        (20, 0.0, 0.02),
+        (20, 0.9, 0.03),
+        (20, 0.99, 0.05),
+        (50, 0.99, 0.05),
+        (50, 0.999, 0.1),
+        (100, 0.9999, 0.12),
+    ],
+)
+def test_the_shortfall_of_the_copula_is_known(texts, correlation, within):
+    pairs = 2000
+    found = gaussian_copula_information(*gaussian_pairs(correlation, texts, pairs))
+    found = found[np.isfinite(found)]
+    low = -0.5 * math.log(1.0 - correlation**2) - found.mean()
+    said = copula_shortfall(found, texts).mean()
+    assert abs(low - said) < within
+    assert correlation == 0.0 or low > 0.09
+
+
+@pytest.mark.parametrize("texts", [10, 20, 50])
+def test_the_least_information_gives_the_same_order_in_one_of_twenty_draws(texts):
+    pairs = 4000
+    correlation = math.sqrt(1.0 - math.exp(-2.0 * least_information(texts)))
+    share = np.isinf(gaussian_copula_information(*gaussian_pairs(correlation, texts, pairs))).mean()
+    # Pairs that share a text are not quite independent, which adds a fifth at most.
+    assert abs(share - 0.05) < DEVIATIONS * math.sqrt(0.05 / pairs) + 0.01
 
 
 def test_miller_and_madow_take_most_of_the_bias_of_bins_away():

@@ -37,7 +37,8 @@ class Information:
     units : array of int
         Numbers of the units that were measured.
     values : array of shape (transitions, units)
-        NaN where a state is constant, infinite where the next state is a function of this one.
+        NaN where a state is constant. Infinite where all texts have the same order at both sites (copula), or the next
+        state is a linear function of this one (copula and kernel).
     errors : array of shape (transitions, units)
         Standard errors over texts.
     means : tuple of Estimate
@@ -63,7 +64,14 @@ class Information:
     @property
     def message(self) -> str:
         """What stands in the way of reading some transitions, in words; empty if nothing does."""
-        named = [f"transition {t}: {reason}" for t, reason in enumerate(self.reasons) if reason]
+        places: dict[str, list[str]] = {}
+        for t, reason in enumerate(self.reasons):
+            places.setdefault(reason, []).append(str(t))
+        places.pop("", None)
+        named = [
+            f"transition{'s' if len(found) > 1 else ''} {', '.join(found)}: {reason}"
+            for reason, found in places.items()
+        ]
         return ". ".join(named) + "." if named else ""
 
     def to_frame(self) -> pandas.DataFrame:

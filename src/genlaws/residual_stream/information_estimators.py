@@ -34,7 +34,9 @@ def gaussian_copula_information(x: ArrayLike, y: ArrayLike) -> Array:
     .. math:: I = -\tfrac12 \ln(1 - r^2) - \text{bias}
 
     See :func:`~genlaws.residual_stream.information_ranks.copula_points`, which gives the bias. A lower bound unless
-    the copula is Gaussian; unchanged by increasing functions of x or y.
+    the copula is Gaussian; unchanged by increasing functions of x or y. A strong dependence is underestimated, by 0.35
+    nats at r = 0.99 with 20 texts and 0.02 with 1,000;
+    :func:`~genlaws.residual_stream.information_ranks.copula_shortfall` gives it.
 
     Parameters
     ----------
@@ -44,7 +46,8 @@ def gaussian_copula_information(x: ArrayLike, y: ArrayLike) -> Array:
     Returns
     -------
     array of shape () or (pairs,)
-        NaN where a variable is constant; infinite where one is a monotone function of the other.
+        NaN where a variable is constant; infinite where all texts have the same or the opposite order in both, as with
+        a monotone function, or with a dependence too strong for so few texts.
     """
     return _estimate(copula_points, x, y)
 

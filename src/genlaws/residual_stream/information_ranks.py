@@ -41,22 +41,66 @@ def copula_points(x: Array, y: Array) -> Array:
     Returns
     -------
     array of shape (pairs, texts)
-        Infinite where one variable is an increasing or decreasing function of the other.
+        Infinite where all texts have the same order in both variables, or the opposite one: ranks then set no limit.
+        An increasing function does that, and so does a strong dependence on few texts (:func:`least_information`).
 
     Notes
     -----
-    The bias is exact for the correlation of independent Gaussians and, by Wishart's distribution, does not depend on
-    the correlation. Dependence that the correlation of scores does not see is not counted: a lower bound for variables
-    with any other copula.
+    The bias that is taken off is exact for independent variables. A strong dependence is still underestimated, since
+    ranks forget by how much neighbours are apart: :func:`copula_shortfall` says by how much. Dependence that the
+    correlation of scores does not see is not counted: a lower bound for variables with any other copula.
     """
     count = x.shape[-1]
     u, v = (_unit_square(normal_scores(values)) for values in (x, y))
     r = np.mean(u * v, axis=-1, keepdims=True)
     left = 1.0 - r**2
-    bias = 0.5 * (digamma(0.5 * (count - 1)) - digamma(0.5 * (count - 2)))
+    bias = _bias_of_independence(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         points = -0.5 * np.log(left) - bias + r / left * (u * v - 0.5 * r * (u**2 + v**2))
     return np.where(left < COPY, np.inf, points)
+
+
+def copula_shortfall(information: Array, count: int) -> Array:
+    r"""Return about how much the copula's estimate lies below the truth, in nats.
+
+    .. math:: \ln\frac{\sqrt{s}}{w}, \qquad w^2 + (1-s)\,k\,w = s, \qquad
+        k = \sqrt{\tfrac8\pi}\;\Phi^{-1}\Big(\frac{N}{N+1}\Big)\Big/N
+
+    Symbols: :math:`s` is :math:`1-r^2` of the scores, :math:`w^2` that of the variables. Between the ranks of a text in
+    the two variables lies the number of other texts that one of them passed, which fluctuates; divided by the density
+    and averaged over all texts that adds :math:`k w` to the square of the difference of the scores.
+
+    Parameters
+    ----------
+    information : array
+        Estimates of :func:`copula_points`, finite.
+    count : int
+        Number of texts.
+
+    Notes
+    -----
+    For a Gaussian copula. Right within 0.1 nats from 20 texts on, as long as the texts seldom all have the same order.
+    At 20 texts it is 0.11 at r = 0.9 and 0.35 at 0.99; at 1,000 texts 0.005 and 0.02.
+    """
+    s = np.exp(-2.0 * (information + _bias_of_independence(count)))
+    half = 0.5 * np.maximum(1.0 - s, 0.0) * math.sqrt(8.0 / math.pi) * ndtri(count / (count + 1.0)) / count
+    return np.asarray(np.log(np.sqrt(s) / (np.sqrt(half**2 + s) - half)))
+
+
+def least_information(count: int) -> float:
+    r"""Return the least information, in nats, with which all texts have the same order in one of 20 draws.
+
+    .. math:: -\ln\sin\frac{\pi\ln 20}{N(N-1)/2}
+
+    Pairs of texts whose order differs have the probability :math:`\arccos(r)/\pi` each under a Gaussian copula, and
+    their number is nearly Poisson where it is small.
+    """
+    return -math.log(math.sin(math.pi * math.log(20.0) / (0.5 * count * (count - 1))))
+
+
+def _bias_of_independence(count: int) -> float:
+    """Return the mean of the estimate for independent Gaussians."""
+    return float(0.5 * (digamma(0.5 * (count - 1)) - digamma(0.5 * (count - 2))))
 
 
 def _unit_square(scores: Array) -> Array:

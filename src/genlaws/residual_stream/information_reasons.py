@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import digamma
 
 from genlaws.numerics.arguments import Array, Mask
 from genlaws.residual_stream.information_estimators import varies
+from genlaws.residual_stream.information_ranks import COPY, copula_shortfall, least_information
 
 MOST_EQUAL = 0.5  # share of texts that may repeat a value before a variable counts as nearly discrete
+SHORTFALL_TO_REPORT = 0.1  # nats by which ranks may underestimate a strong dependence without a word
 LUMPED = 0.5  # nats between a Gaussian's entropy and the variable's from which one bandwidth does not fit it
 EFFECTS = {  # of a nearly discrete variable on each estimate
     "copula": "the copula gives a lower bound",
@@ -25,6 +28,13 @@ def nearly_discrete(values: Array) -> Mask:
     ordered = np.sort(values, axis=-1)
     distinct = 1 + np.count_nonzero(np.diff(ordered, axis=-1), axis=-1)
     return np.asarray(distinct < (1.0 - MOST_EQUAL) * values.shape[-1])
+
+
+def linear_functions(x: Array, y: Array) -> Mask:
+    """Return in which rows of (units, texts) one variable is a linear function of the other, up to rounding."""
+    a, b = (np.asarray(rows, dtype=np.float64) - rows.mean(axis=-1, keepdims=True, dtype=np.float64) for rows in (x, y))
+    squares = (a**2).sum(axis=-1) * (b**2).sum(axis=-1)
+    return np.asarray((squares > 0) & (squares - (a * b).sum(axis=-1) ** 2 < COPY * squares))
 
 
 def entropy_deficit(values: Array) -> Array:
@@ -72,10 +82,30 @@ def reason_of(estimator: str, names: tuple[str, str], states: tuple[Array, Array
             lumped[moving & ~discrete] = entropy_deficit(rows[moving & ~discrete]) > LUMPED
             if lumped.any():
                 parts.append(f"lumps or far outliers at {name} in {_share(lumped)}: one bandwidth does not fit")
-    copies = np.isinf(values)
-    if copies.any():
-        parts.append(f"infinite for {_share(copies)}: {names[1]} is a function of {names[0]}")
+    parts += _too_strong(estimator, names, states, values)
     return "; ".join(parts)
+
+
+def _too_strong(estimator: str, names: tuple[str, str], states: tuple[Array, Array], values: Array) -> Iterator[str]:
+    """Yield what is to be said of a dependence that is stronger than this number of texts can show."""
+    count = states[0].shape[-1]
+    infinite = np.isinf(values)
+    copies = infinite & (linear_functions(*states) | (estimator == "kernel"))
+    same_order = infinite & ~copies
+    if copies.any():
+        yield f"infinite for {_share(copies)}: {names[1]} is a linear function of {names[0]}"
+    if same_order.any():
+        continuous = not (same_order & (nearly_discrete(states[0]) | nearly_discrete(states[1]))).any()
+        least = f", so the information is about {least_information(count):.1f} nats or more" if continuous else ""
+        yield (
+            f"no finite value for {_share(same_order)}, left out of the mean: all {count} texts have the same or the "
+            f"opposite order at {names[0]} and {names[1]}{least}"
+        )
+    finite = np.isfinite(values)
+    if estimator == "copula" and finite.any():
+        low = float(copula_shortfall(values[finite], count).mean())
+        if low > SHORTFALL_TO_REPORT:
+            yield f"about {low:.1f} nats too low: ranks of {count} texts cannot resolve a dependence this strong"
 
 
 def _share(chosen: Mask) -> str:
