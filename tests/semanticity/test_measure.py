@@ -230,6 +230,7 @@ def test_ties_of_fifty_points_are_counted_and_split():
         (even(50).astype(np.float32), "circle"),
         (100 * even(50) + 2000, "euclidean"),
         ((0.1 * np.arange(50) + 2000).astype(np.float32), "euclidean"),
+        ((0.1 * np.arange(50) + 2000).astype(np.float32).astype(np.float64), "euclidean"),
         (np.arange(50), "euclidean"),
     ],
 )

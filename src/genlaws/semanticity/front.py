@@ -24,6 +24,7 @@ from genlaws.semanticity.luce import (
     probabilities_from_masses,
 )
 from genlaws.semanticity.many_items import best_ball_mass, generalisation_of_many, identification_of_many
+from genlaws.semanticity.metrics import tie_tolerance
 from genlaws.semanticity.similarity import Similarity
 from genlaws.semanticity.spaces import DiscreteSpace, Space, check_distances, resolution_of_ball
 
@@ -161,7 +162,9 @@ def finite_set_probabilities(
     counts = tuple(whole_number("item_counts", n, at_least=2, at_most=len(d) - 1) for n in item_counts)
     share = (1.0 - np.eye(len(d))) / (len(d) - 1.0)
     g = distinct_similarities(similarity, d, share, counts)
-    generalisation, identification = tuple_probabilities(sort_others(g, d, np.diagonal(g).copy()), counts, ties)
+    generalisation, identification = tuple_probabilities(
+        sort_others(g, d, np.diagonal(g).copy(), tolerance=tie_tolerance(d)), counts, ties
+    )
     return _mean_over_probes(generalisation, np.ones(len(d))), identification.mean(axis=0)
 
 

@@ -20,13 +20,14 @@ from genlaws.numerics.arguments import Array, Whole, fraction, real, whole_numbe
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.finite_sets import Others
 from genlaws.semanticity.measured_set import MeasuredSet
+from genlaws.semanticity.metrics import merge_ties
 from genlaws.semanticity.pairs import group_sizes
 from genlaws.semanticity.spaces import check_distances
-from genlaws.semanticity.stimuli import SAME_DISTANCE
 from genlaws.semanticity.thresholds import ThresholdCurve, threshold_curve
 from genlaws.semanticity.whole_set import curve_at
 
 POINTS = 401
+ROUNDING = 1e-12  # of a probability
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class ImageTests:
         NaN where no threshold does, because different images have the same features.
         """
         wanted = np.atleast_1d(fraction("identification", identification))
-        place = np.searchsorted(-self.curve.identification, -wanted + SAME_DISTANCE, side="right") - 1
+        place = np.searchsorted(-self.curve.identification, -wanted + ROUNDING, side="right") - 1
         found: Array = np.where(place >= 0, self.curve.generalisation[np.maximum(place, 0)], np.nan)
         return found.reshape(np.shape(identification))
 
@@ -101,7 +102,7 @@ def no_tests(stimulus_count: int) -> ImageTests:
 
 def _truth(classes: ArrayLike, distances: ArrayLike, count: int) -> Array:
     """Return the true distances between the images."""
-    between = check_distances(distances)
+    between = merge_ties(check_distances(distances))
     y = np.asarray(classes)
     if y.shape != (count,) or y.dtype.kind not in "iu" or count < 3 or y.min() < 0 or y.max() >= len(between):
         raise InputError(
@@ -113,7 +114,7 @@ def _truth(classes: ArrayLike, distances: ArrayLike, count: int) -> Array:
 
 
 def _tests(apart: Array, truth: Array, points: int) -> ImageTests:
-    others = MeasuredSet(np.ones_like(truth), truth, "drop", SAME_DISTANCE * float(truth.max())).others()
+    others = MeasuredSet(np.ones_like(truth), truth, "drop", 0.0).others()
     tied = _tied(others)
     if tied >= 1.0:
         raise InputError("classes must leave a trial with a right answer; here all items are equally far.")
@@ -141,6 +142,6 @@ def _tied(others: Others) -> float:
 
 def _thinned(curve: ThresholdCurve, points: int) -> ThresholdCurve:
     """Return a curve at the coarsest threshold up to each of some evenly spaced ball masses."""
-    steps = np.linspace(0.0, 1.0, points) + SAME_DISTANCE
+    steps = np.linspace(0.0, 1.0, points) + ROUNDING
     place: Whole = np.unique(np.maximum(np.searchsorted(curve.ball_mass, steps, side="right") - 1, 0))
     return curve_at(curve, curve.threshold[place])

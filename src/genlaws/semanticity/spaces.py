@@ -16,6 +16,7 @@ from scipy import special
 
 from genlaws.numerics.arguments import Array, fraction, non_negative, one_of, scalar, whole_number
 from genlaws.numerics.errors import InputError
+from genlaws.semanticity.metrics import merge_ties
 from genlaws.semanticity.radial import RadialDensity
 
 PROBE_NODES = 10  # of the Gauss-Legendre rule on each panel of probes
@@ -193,7 +194,7 @@ def from_distances(distances: ArrayLike, weights: ArrayLike | None = None) -> Di
     if w.shape != (len(d),) or not w.any():
         raise InputError(f"weights must be {len(d)} numbers, one for each row of distances, not all zero.")
     there = w > 0
-    d, w = d[np.ix_(there, there)], w[there] / w.max()
+    d, w = merge_ties(d[np.ix_(there, there)]), w[there] / w.max()
     w = w / w.sum()
     order = np.argsort(d, axis=1, kind="stable")
     return DiscreteSpace("matrix", np.take_along_axis(d, order, axis=1), w[order], w)

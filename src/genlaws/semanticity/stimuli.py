@@ -13,17 +13,23 @@ from scipy.spatial.distance import cdist, pdist
 
 from genlaws.numerics.arguments import Array, Whole, one_of, positive, scalar
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.metrics import METRICS, check_positions, distances_between
+from genlaws.semanticity.metrics import (
+    COMPUTED,
+    METRICS,
+    STORED,
+    check_positions,
+    distances_between,
+    tie_tolerance,
+    unit_in_last_place,
+)
 from genlaws.semanticity.spaces import check_distances
 
 Compare = Callable[[Array, Array], Array]
 SIMILARITIES = ("cosine", "relu-dot", "dot", "gaussian", "threshold", "precomputed")
-SAME_DISTANCE = 1e-12  # of the largest; 0.3 - 0.1 and 0.2 are the same distance
-SAME_PLACE = 8.0  # units in the last place by which a distance of two places may be off
 LOOKED_AT = 1000  # rows from which the default bandwidth is taken
 # By how many units in the last place a product of two embeddings may be off: of the numbers as they are stored, in
 # which a network worked or to which they were cut, and of those the product is computed in.
-STORED, COMPUTED = 2.0, 16.0
+STORED_PRODUCT, COMPUTED_PRODUCT = 2.0, 16.0
 EXTREME = 400  # powers of two; squares of such numbers are far from the range's ends, sums of them too
 
 
@@ -79,9 +85,12 @@ class Stimuli:
             raise InputError("positions must not be so large that their distances overflow.")
         return apart
 
-    def tie_tolerance(self, largest: float) -> float:
-        """Return by how much two distances may differ that are the same but for rounding."""
-        return max(SAME_DISTANCE * largest, self.grain * (largest if self.between is None else 1.0))
+    def tie_tolerance(self, distance: Array) -> float:
+        """Return by how much two of these true distances may differ that are equal but for rounding."""
+        largest = float(distance.max())
+        if self.between is None:
+            return max(tie_tolerance(distance), self.grain * largest)
+        return max(COMPUTED * largest, self.grain)
 
 
 def pair_up(
@@ -132,7 +141,7 @@ def comparison(similarity: str | Compare, rows: Any, bandwidth: float | None = N
     if callable(similarity):
         return similarity
     name = one_of("similarity", similarity, SIMILARITIES[:-1], "A matrix of similarities needs no function.")
-    noise = STORED * _unit_in_last_place(rows) + COMPUTED * float(np.finfo(np.float64).eps)
+    noise = STORED_PRODUCT * _spacing(rows) + COMPUTED_PRODUCT * float(np.finfo(np.float64).eps)
     if name == "gaussian":
         return _gaussian(_median_distance(rows) if bandwidth is None else bandwidth)
     products: dict[str, Compare] = {
@@ -204,18 +213,18 @@ def _truth(
             raise InputError(
                 f"distances must be a square matrix of numbers; got shape {matrix.shape} of type {matrix.dtype}."
             )
-        return matrix, None, SAME_PLACE * _unit_in_last_place(matrix)
+        return matrix, None, STORED * _spacing(matrix)
     name = one_of("metric", metric, METRICS, "Say how positions become distances.")
     if name == "precomputed":
         return _truth(positions, None, None, period)
     given = to_array(positions, "positions")
     places = check_positions(given, name)
     reach = {"tree": 0.0, "cosine": 1.0}.get(name, float(np.abs(places).max(initial=0.0)))
-    return places, distances_between(name, period=period), SAME_PLACE * reach * _unit_in_last_place(given)
+    return places, distances_between(name, period=period), STORED * reach * unit_in_last_place(given)
 
 
-def _unit_in_last_place(array: NDArray[Any]) -> float:
-    """Return the relative spacing of the numbers of an array; whole numbers are exact."""
+def _spacing(array: NDArray[Any]) -> float:
+    """Return the relative spacing of the numbers an array can hold, without a look at them; whole ones are exact."""
     return float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
 
 

@@ -7,11 +7,12 @@ from numpy.typing import ArrayLike
 
 from genlaws.numerics.arguments import Array, one_of, whole_number
 from genlaws.numerics.errors import InputError
+from genlaws.semanticity.metrics import merge_ties
 from genlaws.semanticity.spaces import check_distances
 
 NAMED = ("circle", "segment")
 FEWEST = 3  # a probe and two items
-SAME = 12  # decimals of the largest distance; rounding changes later ones
+SAME = 12  # decimals of the largest distance; later ones may differ between rows
 
 
 def stimulus_distances(stimuli: str | ArrayLike, count: int = 50) -> Array:
@@ -29,7 +30,7 @@ def stimulus_distances(stimuli: str | ArrayLike, count: int = 50) -> Array:
         largest = float(d.max())
         if len(d) < FEWEST or not largest > 0:
             raise InputError("stimuli must be at least three, not all at the same place, for a test to have an answer.")
-        rounded: Array = np.round(0.5 * (d + d.T) / largest, SAME) * largest
+        rounded: Array = np.round(merge_ties(0.5 * (d + d.T)) / largest, SAME) * largest
         return rounded
     one_of("stimuli", stimuli, NAMED)
     number = whole_number("stimulus_count", count, at_least=FEWEST)

@@ -37,10 +37,9 @@ def load_set(
 ) -> tuple[MeasuredSet, ThresholdCurve | None]:
     """Return similarities and distances of the chosen stimuli; for the threshold similarity also its curve."""
     distance = stimuli.distances(chosen)
-    largest = float(distance.max())
-    if not largest > 0:
+    if not distance.any():
         raise InputError("All true distances are zero; there is nothing to tell apart.")
-    tolerance = stimuli.tie_tolerance(largest) if options.tie_tolerance is None else options.tie_tolerance
+    tolerance = stimuli.tie_tolerance(distance) if options.tie_tolerance is None else options.tie_tolerance
     values = stimuli.similarities(chosen)
     if not options.all_thresholds:
         return MeasuredSet(values, distance, options.ties, tolerance), None
