@@ -39,6 +39,7 @@ def test_json_is_the_librarys_answer(genlaws, files):
     assert answer["items"]["generalisation"] == pytest.approx(measured.items.generalisation.tolist(), abs=1e-12)
     assert answer["resolution_interval"] == pytest.approx([measured.fit.resolution.low, measured.fit.resolution.high])
     assert answer["distance_to_front"] == pytest.approx(measured.distance_to_front, abs=1e-9)
+    assert answer["front"]["amplitude"] == answer["amplitude"] == pytest.approx(measured.fit.amplitude)
     assert answer["exact"] is True
     assert answer["seed"] == 0
     assert 0.5 < answer["generalisation"] < 1.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws import semanticity
+from genlaws.explorer.measurement_answer import Sent, answer_of
 from genlaws.figures import semanticity_measure as pictures
 from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.report import measurement_page
@@ -59,6 +60,18 @@ def test_pictures_show_the_measured_numbers(measured):
     assert any(np.array_equal(y, measured.items.identification) for y in drawn)
     profile = pictures.draw_profile(measured).axes[0]
     assert any(np.array_equal(line.get_ydata(), measured.profile.similarity) for line in profile.get_lines())
+
+
+def test_the_fitted_front_is_told_from_the_constant_one_by_its_amplitude():
+    # Both have the constant shape and no background, but neighbors are half as similar as copies.
+    places = np.arange(20.0)
+    g = 0.5 * (np.abs(np.subtract.outer(places, places)) < 5) + 0.5 * np.eye(20)
+    found = semanticity.measure(g, similarity="precomputed", positions=places, metric="euclidean", intervals=False)
+    assert (found.fit.shape, found.fit.background.value) == ("constant", 0.0)
+    assert abs(found.distance_to_front) < 1e-6
+    assert len(pictures.draw_own_front(found).axes[0].get_lines()) == 4  # diagonal, two fronts, the point
+    curves = answer_of(found, Sent("embeddings", "e.npy", "p.npy", "euclidean", "precomputed")).panels[0].curves
+    assert [one.name for one in curves] == ["chance", "constant front", "constant front, A = 0.5", "your set"]
 
 
 def test_a_profile_without_a_shape_is_drawn_too():

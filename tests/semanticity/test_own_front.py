@@ -115,15 +115,36 @@ def test_noise_pushes_a_planted_system_below_its_front():
     assert front_of(g, d, PLANTED["exponential"]).distance() < -0.02
 
 
-def test_a_copy_that_stands_out_lies_above():
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("own", [3.0, 0.6])
+def test_a_copy_that_stands_out_lies_on_the_front_of_its_own_amplitude(name, own):
     x = places(80)
     d = ring(x)
-    g = PLANTED["exponential"](d)
-    np.fill_diagonal(g, 3 * 1.03)
-    assert front_of(g, d, PLANTED["exponential"]).distance() > 0.02
+    g = PLANTED[name](d)
+    nearest = g.max()
+    np.fill_diagonal(g, own * nearest)
+    # Neighbors as similar as copies are another set than neighbors a third as similar.
+    without = front_of(g, d, PLANTED[name])
+    assert abs(without.distance()) > 0.02
+    assert not without.copies_stand_out
     found = measure(g, similarity="precomputed", positions=x, metric="circle", intervals=False)
-    assert found.distance_to_front > 0.02
-    assert found.fit.amplitude == pytest.approx(1 / 3.09, rel=1e-2)
+    assert found.fit.amplitude == pytest.approx(1 / (own * nearest), rel=5e-2)
+    assert abs(found.distance_to_front) < ON_FRONT
+    assert found.front.amplitude == found.fit.amplitude
+    assert found.front.copies_stand_out
+    assert found.constant_front.amplitude == 1.0
+
+
+def test_the_amplitude_enters_every_point_of_a_front():
+    d = ring(places(30))
+    planted = PLANTED["gaussian"]
+    front = own_front(MeasuredSet(planted(d), d, "split", 0.0), planted, np.random.default_rng(0), amplitude=0.4)
+    for place in (0, 15, 30):
+        g = 0.4 * planted.at_resolution(front.resolution[place])(d)
+        np.fill_diagonal(g, 1.0)
+        pair = two_items(MeasuredSet(g, d, "split", 0.0).others(), "split")
+        assert front.generalisation[place] == pytest.approx(pair.generalisation, abs=RULE)
+        assert front.identification[place] == pytest.approx(pair.identification, abs=RULE)
 
 
 def test_distance_and_sign_beside_a_straight_front():

@@ -127,7 +127,7 @@ def summary(measured: Measurement) -> dict[str, Any]:
 
 
 ITEM_COLUMNS = ("item_count", "generalisation", "generalisation_error", "identification", "identification_error")
-FRONT_COLUMNS = ("shape", "background", "resolution", "generalisation", "identification")
+FRONT_COLUMNS = ("shape", "amplitude", "background", "resolution", "generalisation", "identification")
 
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, float | list[float]]:

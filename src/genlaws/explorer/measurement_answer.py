@@ -78,7 +78,9 @@ def _front_panel(measured: Measurement) -> Panel:
         y_label="generalisation p_S",
         curves=tuple(curves),
         caption="A line is what a similarity of one shape would give on these very items, from fine (right) to coarse "
-        "resolution (left). The diamond is your set. A front is no bound on every system: a point may lie above it.",
+        "resolution (left). The front of the fit keeps its background Δ and its amplitude A: a similarity is A times "
+        "the sum of shape and background, where that of a copy is 1. The diamond is your set. A front is no bound on "
+        "every system: a point may lie above it.",
     )
 
 
@@ -90,7 +92,9 @@ def _front_curve(front: OwnFront) -> Curve:
 
 
 def _front_name(front: OwnFront) -> str:
-    return f"{front.shape} front" + (f", Δ = {front.background:.2g}" if front.background > 0 else "")
+    background = f", Δ = {front.background:.2g}" if front.background > 0 else ""
+    amplitude = f", A = {front.amplitude:.2g}" if front.copies_stand_out else ""
+    return f"{front.shape} front{background}{amplitude}"
 
 
 def _profile_panel(measured: Measurement) -> Panel:

@@ -115,7 +115,8 @@ def draw_thresholds(measured: Measurement) -> Figure:
 
 
 def _front_label(front: OwnFront) -> str:
-    return front.shape + (rf", $\Delta={front.background:.2g}$" if front.background > 0 else "")
+    background = rf", $\Delta={front.background:.2g}$" if front.background > 0 else ""
+    return front.shape + background + (f", $A={front.amplitude:.2g}$" if front.copies_stand_out else "")
 
 
 def _cross(axes: Axes, measured: Measurement) -> None:

@@ -56,9 +56,8 @@ def headline(measured: Measurement) -> list[tuple[str, str, str]]:
         ("1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to this over n"),
     ]
     if measured.front is not None:
-        rows.append(
-            ("distance to the front", f"{measured.distance_to_front:+.3f}", "above (+) or below (−) its own shape")
-        )
+        meaning = "above (+) or below (−) the front of its own fit"
+        rows.append(("distance to the front", f"{measured.distance_to_front:+.3f}", meaning))
     if measured.constant_front is not None:
         meaning = "above (+) or below (−) the constant similarity of Theorem 1"
         rows.append(("distance to the constant front", f"{measured.distance_to_constant_front:+.3f}", meaning))
@@ -82,7 +81,8 @@ def _pictures(measured: Measurement) -> list[tuple[Callable[[Measurement], Figur
         ),
         (
             pictures.draw_own_front,
-            "The measured point beside what a similarity of each shape would give on these stimuli at any resolution.",
+            "The measured point beside what a similarity of each shape would give on these stimuli at any resolution; "
+            "the front of the fit keeps its amplitude A and background Δ.",
         ),
         (pictures.draw_items, "Both tests with more items at once; identification collapses as one over their number."),
     ]

@@ -127,7 +127,7 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
     """Return the measured point beside the fronts of its set; nothing for a set measured in batches."""
     if measured.front is None or measured.constant_front is None:
         return ()
-    fitted = f"front of the fitted shape ({measured.front.shape}, its background)"
+    fitted = f"front of the fitted shape ({measured.front.shape}, its amplitude and background)"
     curves = [
         Curve(
             told,

@@ -39,7 +39,8 @@ class Measurement:
     ball_mass, ball_mass_variance : float
         Share of the other stimuli within the resolution of a probe: mean and variance over probes.
     front, constant_front : OwnFront
-        What the fitted shape with its background, and the constant similarity without one, would give on this set.
+        What the fitted shape with its amplitude and background, and the constant similarity without a background,
+        would give on this set.
     threshold_curve : ThresholdCurve or None
         For the threshold similarity alone.
     ties : str

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 POINTS, FINE_POINTS, MOST_POINTS = 36, 12, 400
 PROBES = 96  # of a large set, at random
 DRAWN = 0.5  # spacing of the rule, good to 1e-7
+LIKE_A_COPY = 0.005  # a similarity this close to that with a copy, which is 1, is that of a copy
 FINEST, COARSEST = 0.5, 8.0  # resolutions, in units of the smallest and of the largest distance
 
 
@@ -36,6 +37,8 @@ class OwnFront:
         Generalisation and identification of the representation itself, from the same probes.
     probe_count : int
         Probes used; a random part of them in a large set, all other stimuli as items.
+    amplitude : float
+        What the similarity, background included, is multiplied by to be in units of the similarity with a copy.
     """
 
     shape: str
@@ -45,6 +48,13 @@ class OwnFront:
     identification: Array
     measured: tuple[float, float]
     probe_count: int
+    amplitude: float = 1.0
+
+    @property
+    def copies_stand_out(self) -> bool:
+        """Whether a copy is more, or less, similar than another stimulus at no distance, so that amplitude matters."""
+        nearest = self.amplitude * (1.0 if self.shape == "constant" else 1.0 + self.background)
+        return abs(nearest - 1.0) > LIKE_A_COPY
 
     @property
     def peak(self) -> int:
@@ -85,7 +95,11 @@ class OwnFront:
 
 
 def own_front(
-    stimuli: MeasuredSet, similarity: Similarity, rng: np.random.Generator, others: Others | None = None
+    stimuli: MeasuredSet,
+    similarity: Similarity,
+    rng: np.random.Generator,
+    others: Others | None = None,
+    amplitude: float | None = None,
 ) -> OwnFront:
     """Sweep the resolution of a similarity over the true distances of a set.
 
@@ -99,7 +113,11 @@ def own_front(
     rng : Generator
     others : Others or None
         Those of `stimuli`, if they are known.
+    amplitude : float > 0 or None
+        What the similarity is multiplied by to be in units of the similarity with a copy. If not given, stimuli at no
+        distance are as similar as copies.
     """
+    height = 1.0 / float(similarity(0.0)) if amplitude is None else amplitude
     n = len(stimuli.distance)
     probes = np.arange(n) if n <= PROBES else np.sort(rng.choice(n, PROBES, replace=False))
     truth = others if others is not None and n <= PROBES else stimuli.others(probes)
@@ -108,10 +126,10 @@ def own_front(
 
     def sweep(resolutions: Array) -> OwnFront:
         """Return both tests of the set at each resolution."""
-        judged = (_judged_by(similarity.at_resolution(one), truth, near) for one in resolutions.tolist())
+        judged = (_judged_by(similarity.at_resolution(one), height, truth, near) for one in resolutions.tolist())
         generalisation, identification = np.array([_both(one, stimuli.ties) for one in judged]).T
         name, background = similarity.shape.name, similarity.background
-        return OwnFront(name, background, resolutions, generalisation, identification, measured, len(probes))
+        return OwnFront(name, background, resolutions, generalisation, identification, measured, len(probes), height)
 
     coarse = sweep(_resolutions(stimuli.distance))
     place = coarse.nearest()
@@ -153,9 +171,11 @@ def _both(others: Others, ties: str) -> tuple[float, float]:
     return generalisation, float(identification_of_two(others).mean())
 
 
-def _judged_by(similarity: Similarity, others: Others, near: Array) -> Others:
-    g = similarity(near) / similarity(np.zeros(1))
-    return Others(g, np.ones(len(g)), others.tied_with_next, others.order)
+def _judged_by(similarity: Similarity, amplitude: float, others: Others, near: Array) -> Others:
+    """Return the others as a similarity sees them, a copy having 1 / amplitude times it, in units of the largest."""
+    largest = max(1.0 / amplitude, float(similarity(0.0)))
+    own = np.full(len(near), 1.0 / amplitude / largest)
+    return Others(similarity(near) / largest, own, others.tied_with_next, others.order)
 
 
 def _join(coarse: OwnFront, fine: OwnFront) -> OwnFront:
@@ -173,6 +193,7 @@ def _join(coarse: OwnFront, fine: OwnFront) -> OwnFront:
         joined(coarse.identification, fine.identification),
         coarse.measured,
         coarse.probe_count,
+        coarse.amplitude,
     )
 
 

@@ -92,13 +92,13 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
 def fronts_of(
     stimuli: MeasuredSet, others: Others, pair: TwoItems, fit: ProfileFit, rng: np.random.Generator
 ) -> tuple[OwnFront | None, OwnFront | None]:
-    """Return the front of the fitted shape with its background, and that of the constant similarity without one."""
+    """Return the front of the fit, its amplitude and background kept, and that of the constant similarity alone."""
     if not np.isfinite(pair.generalisation):
         return None, None
     constant = constant_front(stimuli, others, (pair.generalisation, pair.identification))
     if not np.isfinite(fit.resolution.value):
         return None, constant
-    return own_front(stimuli, fit.similarity(), rng, others), constant
+    return own_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
 
 
 def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:
