@@ -63,6 +63,19 @@ def test_text_names_the_numbers_and_their_meaning(genlaws, files):
         assert words in result.out
 
 
+def test_noise_gets_no_resolution_in_text_json_and_page(genlaws, files):
+    folder, _, _ = files
+    np.save(folder / "noise.npy", np.random.default_rng(1).standard_normal((N, 8)))
+    base = ["semanticity", "measure", folder / "noise.npy", "--positions", folder / "places.npy", "--metric", "circle"]
+    answer = json.loads(genlaws(*base, "--items", "2", "--json").out)
+    assert answer["resolution"] is answer["explained"] is answer["ball_mass"] is answer["front"] is None
+    assert "of 99 random relabelings of the stimuli fit as well" in answer["why_no_resolution"]
+    text = genlaws(*base, "--items", "2", "--out", folder / "page.html").out
+    assert f"No resolution: {answer['why_no_resolution']}." in text
+    assert "nan" not in text
+    assert answer["why_no_resolution"] in (folder / "page.html").read_text(encoding="utf-8")
+
+
 def test_folder_holds_page_numbers_and_tables(genlaws, files):
     folder, _, _ = files
     out = folder / "answer"

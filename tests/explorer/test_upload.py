@@ -111,7 +111,8 @@ def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory,
     answer = measure_upload(sent)
     printed = printed_by(answer["python"], tmp_path)
     assert f"generalisation {number(answer, 'generalisation p_S')}" in printed
-    assert f"resolution {number(answer, 'resolution ε')}" in printed
+    resolution = number(answer, "resolution ε")
+    assert ("no resolution: " if resolution == "none" else f"resolution {resolution}") in printed
     told = printed_by_command(answer["command"], tmp_path, tmp_path_factory.mktemp("new"))
     assert number(answer, "identification p_I") in told
 

@@ -1,5 +1,7 @@
 """The page of a measurement is one file, well-formed, with the numbers it was given."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -80,4 +82,9 @@ def test_a_profile_without_a_shape_is_drawn_too():
         np.ones((8, 8)), similarity="precomputed", positions=rng.random(8), metric="euclidean", items=(2,)
     )
     assert np.isnan(flat.fit.resolution.value)
-    assert "nan" in measurement_page(flat, "flat")
+    page = measurement_page(flat, "flat")
+    assert "similarity is the same at every distance" in page
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
+    shown = {one.name: one for one in answer_of(flat, Sent("embeddings", "e.npy", "p.npy", "euclidean", "dot")).numbers}
+    assert (shown["resolution ε"].value, shown["resolution ε"].meaning) == ("none", flat.fit.why_none)
+    assert shown["explained by the shape"].value == shown["ball mass ⟨b⟩"].value == "none"

@@ -293,10 +293,12 @@ def test_similarities_without_a_profile(g, named):
     np.testing.assert_allclose(measured.items.identification, expected, atol=ROUNDING)
     assert measured.items.collapse_constant == (np.inf if named == 1 else 1)
     assert np.isnan([measured.fit.resolution.value, measured.ball_mass, measured.distance_to_front]).all()
-    assert measured.fit.explained == 0
-    assert "hardly falls" in measured.message
+    assert np.isnan(measured.fit.explained)
+    why = "the same at every distance" if g.any() else "no stimulus is similar to its own copy"
+    assert why in measured.fit.why_none
+    assert f"No resolution: {measured.fit.why_none}." in measured.message
     assert ("100 % of pairs have no similarity" in measured.message) == (not g.all())
-    assert "nan" in str(measured)
+    assert str(measured).endswith(f"no resolution: {measured.fit.why_none}")
 
 
 def test_a_very_fine_gaussian_is_free_of_warnings():

@@ -5,7 +5,7 @@ import pytest
 
 from genlaws.semanticity import profile as module
 from genlaws.semanticity import similarity
-from genlaws.semanticity.profile import ProfileSums, fit_profile, pool, profile_sums
+from genlaws.semanticity.profile import ProfileSums, fit_profile, pool, profile_sums, relabeled_fits
 from genlaws.semanticity.similarity import SHAPES
 
 ROUNDING = 1e-12
@@ -139,16 +139,69 @@ def test_a_constant_profile_ends_at_the_last_distance_inside():
 def test_a_profile_that_does_not_fall_has_no_resolution(g):
     d = on_circle(np.random.default_rng(0), 20)
     found = fit(g, d, replicates=50)
-    assert np.isnan([found.resolution.value, found.background.value, found.resolution.low]).all()
-    assert found.explained == 0
+    assert np.isnan([found.resolution.value, found.background.value, found.resolution.low, found.explained]).all()
+    assert found.why_none
     assert set(found.candidates) == set(SHAPES)
 
 
 def test_a_rising_profile_has_no_resolution():
     d = on_circle(np.random.default_rng(0), 40)
     found = fit(d + np.eye(40), d, replicates=50)
-    assert np.isnan(found.resolution.value)
-    assert found.explained == 0
+    assert np.isnan([found.resolution.value, found.explained]).all()
+    assert found.why_none == "similarity does not fall with distance"
+    assert relabeled_fits(d + np.eye(40), d, profile_sums(d + np.eye(40), d).bins) == module.RELABELINGS
+
+
+def pure_noise(n, seed):
+    """Return similarities and distances of stimuli that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    z, x = rng.standard_normal((n, 16)), rng.random(n)
+    return np.exp(-0.05 * ((z[:, None] - z) ** 2).sum(axis=2)), np.abs(np.subtract.outer(x, x))
+
+
+@pytest.mark.parametrize(("n", "sets"), [(12, 80), (30, 40), (100, 40)])
+def test_pure_noise_has_no_resolution(n, sets):
+    given = [pure_noise(n, seed) for seed in range(sets)]
+    falls = [np.isfinite(fit(g, d, replicates=0).resolution.value) for g, d in given[:10]]
+    relabeled = [relabeled_fits(g, d, profile_sums(g, d, by_stimulus=False).bins) for g, d in given]
+    assert sum(falls) >= 8
+    # One in a hundred is allowed.
+    assert relabeled.count(0) <= 0.03 * sets
+    # The number of relabelings that fit as well is as often large as small.
+    assert 0.35 < np.mean(relabeled) / module.RELABELINGS < 0.65
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("n", [12, 30])
+def test_no_relabeling_fits_a_planted_shape_as_well(name, n):
+    rng = np.random.default_rng(n)
+    d = on_circle(rng, n)
+    g = similarity(name, PLANTED, background=0.05)(d) * np.exp(0.3 * rng.standard_normal((n, n)))
+    assert relabeled_fits(g, d, profile_sums(g, d).bins) == 0
+
+
+def test_a_large_set_is_relabeled_in_part_and_stimuli_unlike_their_copy_are_left_out(monkeypatch):
+    g, d = draw(np.random.default_rng(0), 60)
+    bins = profile_sums(g, d).bins
+    monkeypatch.setattr(module, "MOST_RELABELED", 30)
+    assert relabeled_fits(g, d, bins) == 0
+    g[:50] = 0.0
+    assert relabeled_fits(g, d, bins) < 5
+    assert relabeled_fits(np.zeros_like(g), d, bins) == module.RELABELINGS
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4])
+def test_as_many_distances_as_parameters_explain_nothing(levels):
+    rng = np.random.default_rng(0)
+    d = rng.integers(1, levels + 1, (40, 40)).astype(float)
+    d = np.triu(d, 1) + np.triu(d, 1).T
+    g = 1.0 / (1.0 + d)
+    noisy = d + np.triu(1e-7 * rng.random((40, 40)), 1)
+    for distance, tolerance in ((d, 0.0), (np.maximum(noisy, noisy.T), 1e-6)):
+        sums = profile_sums(g, distance)
+        found = fit_profile(sums, rng, 0, tolerance=tolerance)
+        assert np.isnan(found.explained) == np.isnan(found.resolution.value) == (levels < 4)
+        assert (f"only {levels} different distances" in found.why_none) == (levels < 4)
 
 
 def test_no_stimulus_like_its_copy_gives_an_empty_profile():

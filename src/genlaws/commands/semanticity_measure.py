@@ -97,6 +97,7 @@ def summary(measured: Measurement) -> dict[str, Any]:
         **_estimate("resolution", fit.resolution),
         **_estimate("background", fit.background),
         "amplitude": fit.amplitude,
+        "why_no_resolution": fit.why_none or None,
         "explained": fit.explained,
         "ball_mass": measured.ball_mass,
         "ball_mass_variance": measured.ball_mass_variance,

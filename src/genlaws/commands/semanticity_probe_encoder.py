@@ -79,10 +79,12 @@ def _write(found: LayerMeasurements, title: str, answer: object, out: Path | Non
 
 def _text(found: LayerMeasurements) -> str:
     """Return a table of the layers, and what is to be known about the best of them."""
+    from genlaws.semanticity.measurement import or_none
+
     width = max(len(layer) for layer in (*found.layers, "layer"))
     unit = f" ({found.unit})" if found.unit else ""
     lines = [f"{'layer':<{width}}  {'generalisation p_S':<26}{'identification p_I':<26}resolution{unit}"]
     for layer, one in zip(found.layers, found.measurements, strict=True):
-        cells = f"{one.generalisation!s:<26}{one.identification!s:<26}{one.fit.resolution}"
-        lines.append(f"{layer:<{width}}  {cells}")
+        resolution = or_none(one.fit.resolution.value, str(one.fit.resolution))
+        lines.append(f"{layer:<{width}}  {one.generalisation!s:<26}{one.identification!s:<26}{resolution}")
     return "\n".join([*lines, "", found.message])

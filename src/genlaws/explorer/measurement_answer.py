@@ -12,7 +12,7 @@ from genlaws.numerics.arguments import Array
 from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.panels import Curve, Panel
 from genlaws.panels.copied_commands import with_new_file
-from genlaws.semanticity.measurement import Measurement
+from genlaws.semanticity.measurement import Measurement, or_none
 from genlaws.semanticity.own_front import OwnFront
 
 # The same colours as in the view of this paper: of a shape, and of either test.
@@ -163,10 +163,26 @@ def _numbers(measured: Measurement) -> tuple[Number, ...]:
         Number("items", f"{measured.stimulus_count:,}", f"rows of the file. {INTERVAL_MEANING}"),
         Number("generalisation p_S", str(measured.generalisation), "choosing the truly nearer of two; chance 0.5"),
         Number("identification p_I", str(measured.identification), "choosing the item the probe is a copy of"),
-        Number("resolution ε", str(fit.resolution), f"of the {fit.shape} shape, in units of the true distance"),
-        Number("background Δ", str(fit.background), "similarity of far items, where near ones have 1 on top of it"),
-        Number("explained by the shape", f"{100 * fit.explained:.1f} %", "of how similarity varies with distance"),
-        Number("ball mass ⟨b⟩", f"{measured.ball_mass:.4g}", "share of the others within one resolution of an item"),
+        Number(
+            "resolution ε",
+            or_none(fit.resolution.value, str(fit.resolution)),
+            fit.why_none or f"of the {fit.shape} shape, in units of the true distance",
+        ),
+        Number(
+            "background Δ",
+            or_none(fit.background.value, str(fit.background)),
+            "similarity of far items, where near ones have 1 on top of it",
+        ),
+        Number(
+            "explained by the shape",
+            or_none(fit.explained, f"{100 * fit.explained:.1f} %"),
+            "of how similarity varies with distance",
+        ),
+        Number(
+            "ball mass ⟨b⟩",
+            or_none(measured.ball_mass, f"{measured.ball_mass:.4g}"),
+            "share of the others within one resolution of an item",
+        ),
         Number(
             "1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to it over n"
         ),

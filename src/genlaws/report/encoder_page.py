@@ -9,6 +9,7 @@ from genlaws.figures import semanticity_measure as pictures
 from genlaws.figures.semanticity_encoder import draw_encoder
 from genlaws.report.measurement_page import headline
 from genlaws.report.page import data_table, escaped, number_table, paragraphs, picture, whole_page
+from genlaws.semanticity.measurement import or_none
 from genlaws.semanticity.probes.layer_measurements import LayerMeasurements
 
 READING = (
@@ -34,8 +35,9 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
     best = found.measurements[found.layers.index(found.best)]
     rows = [
         (
-            *(layer, str(one.generalisation), str(one.identification), f"{one.fit.resolution} {found.unit}".rstrip()),
-            *(one.fit.shape, f"{100 * one.fit.explained:.0f} %"),
+            *(layer, str(one.generalisation), str(one.identification)),
+            or_none(one.fit.resolution.value, f"{one.fit.resolution} {found.unit}".rstrip()),
+            *(one.fit.shape, or_none(one.fit.explained, f"{100 * one.fit.explained:.0f} %")),
         )
         for layer, one in zip(found.layers, found.measurements, strict=True)
     ]

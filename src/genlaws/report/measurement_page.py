@@ -11,7 +11,7 @@ from genlaws import __version__
 from genlaws.figures import semanticity_measure as pictures
 from genlaws.numerics.intervals import INTERVAL_MEANING
 from genlaws.report.page import data_table, escaped, number_table, paragraphs, picture, whole_page
-from genlaws.semanticity.measurement import Measurement
+from genlaws.semanticity.measurement import Measurement, or_none
 
 
 def measurement_page(measured: Measurement, title: str) -> str:
@@ -48,11 +48,31 @@ def headline(measured: Measurement) -> list[tuple[str, str, str]]:
             "probability of the truly nearer of two items; chance 0.5",
         ),
         ("identification p_I", str(measured.identification), "probability of the item the probe was copied from"),
-        ("resolution ε", str(fit.resolution), f"of the {fit.shape} shape, in units of the true distance"),
-        ("background Δ", str(fit.background), "similarity of far things, where near ones have 1 on top of it"),
-        ("explained by the shape", f"{100 * fit.explained:.1f} %", "of the variance of similarity between distances"),
-        ("ball mass ⟨b⟩", f"{measured.ball_mass:.4g}", "share of the others within the resolution of a probe"),
-        ("Var b", f"{measured.ball_mass_variance:.3g}", "its variance over probes: how unevenly the stimuli lie"),
+        (
+            "resolution ε",
+            or_none(fit.resolution.value, str(fit.resolution)),
+            fit.why_none or f"of the {fit.shape} shape, in units of the true distance",
+        ),
+        (
+            "background Δ",
+            or_none(fit.background.value, str(fit.background)),
+            "similarity of far things, where near ones have 1 on top of it",
+        ),
+        (
+            "explained by the shape",
+            or_none(fit.explained, f"{100 * fit.explained:.1f} %"),
+            "of the variance of similarity between distances",
+        ),
+        (
+            "ball mass ⟨b⟩",
+            or_none(measured.ball_mass, f"{measured.ball_mass:.4g}"),
+            "share of the others within the resolution of a probe",
+        ),
+        (
+            "Var b",
+            or_none(measured.ball_mass_variance, f"{measured.ball_mass_variance:.3g}"),
+            "its variance over probes: how unevenly the stimuli lie",
+        ),
         ("1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to this over n"),
     ]
     if measured.front is not None:

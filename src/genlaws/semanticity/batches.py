@@ -10,7 +10,15 @@ from genlaws.numerics.arguments import Array
 from genlaws.numerics.intervals import Estimate, from_standard_error
 from genlaws.semanticity.measured_set import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
 from genlaws.semanticity.measurement import Measurement, describe
-from genlaws.semanticity.profile import REPLICATES, Bins, ProfileSums, fit_profile, pool, profile_sums
+from genlaws.semanticity.profile import (
+    REPLICATES,
+    Bins,
+    ProfileSums,
+    fit_profile,
+    pool,
+    profile_sums,
+    relabeled_fits,
+)
 from genlaws.semanticity.stimuli import Stimuli
 from genlaws.semanticity.thresholds import ThresholdCurve
 from genlaws.semanticity.whole_set import Options, curve_at, fronts_of, load_set
@@ -95,7 +103,13 @@ def _average(
 ) -> Measurement:
     size, count = len(first.own), len(done)
     sums = pool([batch.profile for batch in done])
-    fit = fit_profile(sums, rng, REPLICATES if options.intervals and count > 1 else 0)
+    fit = fit_profile(
+        sums,
+        rng,
+        REPLICATES if options.intervals and count > 1 else 0,
+        as_good=relabeled_fits(first.similarity, first.distance, sums.bins),
+        tolerance=first.tolerance,
+    )
     generalisation = _over_batches([batch.pair.generalisation for batch in done], size)
     identification = _over_batches([batch.pair.identification for batch in done], size)
     front, constant = fronts_of(first, first.others(), done[0].pair, fit, rng) if options.fronts else (None, None)
@@ -129,7 +143,7 @@ def _average(
             zero_fraction=no_similarity,
             own_zero=sum(batch.own_zero for batch in done),
             probe_count=items.probe_count,
-            explained=fit.explained,
+            fit=fit,
             opening=f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; "
             "every triple of a batch counts.",
         ),

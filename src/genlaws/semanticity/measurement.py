@@ -109,10 +109,10 @@ class Measurement:
         return pd.DataFrame({name: getattr(self.items, name) for name in names})
 
     def __str__(self) -> str:
-        return (
-            f"generalisation {self.generalisation}, identification {self.identification}, "
-            f"resolution {self.fit.resolution} ({self.fit.shape}), background {self.fit.background}"
-        )
+        both = f"generalisation {self.generalisation}, identification {self.identification}"
+        if self.fit.why_none:
+            return f"{both}, no resolution: {self.fit.why_none}"
+        return f"{both}, resolution {self.fit.resolution} ({self.fit.shape}), background {self.fit.background}"
 
 
 def describe(
@@ -123,13 +123,15 @@ def describe(
     zero_fraction: float,
     own_zero: int,
     probe_count: int,
-    explained: float,
+    fit: ProfileFit,
     opening: str = "",
 ) -> str:
     """Return the sentences that say what was done with ties, zeros and many items, and how well a shape fits."""
     parts = [opening] if opening else []
-    if explained < UNEXPLAINED:
-        parts.append(f"The profile hardly falls with distance (a shape explains {100 * explained:.0f} % of it).")
+    if fit.why_none:
+        parts.append(f"No resolution: {fit.why_none}.")
+    elif fit.explained < UNEXPLAINED:
+        parts.append(f"The profile hardly falls with distance (a shape explains {100 * fit.explained:.0f} % of it).")
     if tied_fraction > 0:
         done = "one of the two is right at random" if ties == "split" else "they are left out"
         parts.append(f"{_percent(tied_fraction)} of triples have two items equally near to the probe: {done}.")
@@ -140,6 +142,11 @@ def describe(
     if probe_count < stimulus_count:
         parts.append(f"Curves over items average {probe_count} random probes of {stimulus_count}.")
     return " ".join(parts) if parts else "All triples of different stimuli, no ties."
+
+
+def or_none(value: float, text: str) -> str:
+    """Return the text of a number, or that there is none."""
+    return text if np.isfinite(value) else "none"
 
 
 def _percent(share: float) -> str:

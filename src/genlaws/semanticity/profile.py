@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array, Whole
+from genlaws.numerics.arguments import Array, Mask, Whole
 from genlaws.numerics.intervals import Estimate, from_replicates
 from genlaws.semanticity.similarity import SHAPES, Shape, Similarity
 
@@ -24,6 +24,10 @@ REPLICATES = 400
 SAME = 1e-9  # distances closer than this share of the largest share a bin
 OWN_LEAST = 1e-100  # of the largest in the row; a stimulus less similar to its own copy has no profile
 FLAT = 1e-12  # relative spread of a profile that is rounding
+PARAMETERS = 3  # of a shape: amplitude, background and resolution fit as many distances whatever the similarities are
+RELABELINGS = 99  # none of them may fit as well; of sets without any relation one in a hundred then has a resolution
+MOST_RELABELED = 400  # stimuli; of a larger set so many are taken at random
+AS_GOOD, NO_GAIN = 1e-9, 1e-14  # relative, rounding of the gain over no fall at all; of the square of the mean
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,15 @@ class ProfileFit:
     ----------
     shape : str
     resolution, background : Estimate
-        With percentile intervals of the bootstrap over stimuli; NaN where the profile does not fall with distance.
+        With percentile intervals of the bootstrap over stimuli; NaN where `why_none` says why there is none.
     amplitude : float
         A, in units of the similarity with a copy. Below 1/(1 + background) a copy stands out from its neighbours.
     explained : float
-        Share of the variance between bins that the fit explains.
+        Share of the variance between bins that the fit explains; NaN where there is no resolution.
     candidates : dict
         Explained share by shape.
+    why_none : str
+        Why there is no resolution; empty if there is one.
     """
 
     shape: str
@@ -76,6 +82,7 @@ class ProfileFit:
     amplitude: float
     explained: float
     candidates: dict[str, float]
+    why_none: str = ""
 
     def similarity(self) -> Similarity:
         """Return the fitted similarity, in units of its own value at no distance without background."""
@@ -146,8 +153,7 @@ def profile_sums(
         Otherwise there are no units; a batch is one itself.
     """
     n = len(similarity)
-    own = np.diagonal(similarity)
-    known = own > OWN_LEAST * similarity.max(axis=1)
+    own, known = np.diagonal(similarity), _known(similarity)
     counted = known[:, None] & ~np.eye(n, dtype=bool)
     relative = np.where(known[:, None], similarity, 0.0) / np.where(known, own, 1.0)[:, None]
     bins = _make_bins(distance[counted]) if bins is None else bins
@@ -174,26 +180,58 @@ def pool(parts: list[ProfileSums]) -> ProfileSums:
     return ProfileSums(parts[0].bins, **totals, **units)
 
 
-def fit_profile(sums: ProfileSums, rng: np.random.Generator, replicates: int = REPLICATES) -> ProfileFit:
+def relabeled_fits(similarity: Array, distance: Array, bins: Bins) -> int:
+    """Return how many of 99 random relabelings of the stimuli make similarity fall with distance as much.
+
+    A relabeling gives each stimulus the distances of another. The best shape at its best resolution is fitted to each,
+    and the pairs' squared deviations from it are compared. Stimuli that are not similar to their own copy are left out.
+    """
+    rng = np.random.default_rng(0)  # of its own: whatever else is drawn stays the same
+    known = np.flatnonzero(_known(similarity))
+    kept = known if known.size <= MOST_RELABELED else rng.choice(known, MOST_RELABELED, replace=False)
+    g, d = similarity[np.ix_(kept, kept)], distance[np.ix_(kept, kept)]
+    if not d.any():
+        return RELABELINGS
+    sums = profile_sums(g, d, bins, by_stimulus=False)
+    profile, size = sums.profile(FINE_BINS), sums.count.size
+    cell = np.searchsorted(bins.cuts, d, side="right").astype(np.int16)
+    np.fill_diagonal(cell, size)
+    relative = (g / np.diagonal(g)[:, None]).ravel()
+    orders = [np.arange(len(g)), *(rng.permutation(len(g)) for _ in range(RELABELINGS))]
+    totals = np.stack([np.bincount(cell[np.ix_(one, one)].ravel(), relative, size + 1)[:size] for one in orders])
+    rows, tried = totals[:, sums.count > 0].astype(np.float64), np.geomspace(*_ends(profile), GRIDS[0])
+    designs = [_bin_means(profile, shape, tried) for shape in SHAPES.values()]
+    loss = np.min([_least_squares(one, profile.pair_count, rows)[2].min(axis=1) for one in designs], axis=0)
+    constant = (rows.sum(axis=1) / profile.pair_count.sum()) ** 2
+    gain = -loss - constant
+    return int((gain[1:] >= (1.0 - AS_GOOD) * gain[0] - NO_GAIN * constant[0]).sum())
+
+
+def fit_profile(
+    sums: ProfileSums, rng: np.random.Generator, replicates: int = REPLICATES, *, as_good: int = 0, tolerance: float = 0
+) -> ProfileFit:
     """Fit each shape to the pairs by least squares, keep the best, and bootstrap over stimuli (or batches of them).
 
     A replicate gives stimulus i the weight :math:`w_i`; a pair then counts :math:`w_i w_j`, taken to first order in the
     deviations from 1: what the pairs of i are off the fit is added :math:`w_i - 1` times. A replicate costs no new pass
-    over the pairs. With no replicates there is no interval.
+    over the pairs. With no replicates there is no interval. There is no resolution if some relabelings of the stimuli
+    are `as_good` (see :func:`relabeled_fits`), or if too few distances differ by more than the `tolerance`.
     """
     n = len(sums.unit_count)
     profile = sums.profile(FINE_BINS)
-    if _spread(profile) <= (FLAT * profile.similarity.max(initial=0.0)) ** 2:
-        nothing = Estimate(np.nan, count=n)
-        return ProfileFit("constant", nothing, nothing, np.nan, 0.0, dict.fromkeys(SHAPES, 0.0))
+    why_none = _why_none(profile, as_good, tolerance)
+    if why_none:
+        return _no_fit(n, why_none)
     there = sums.count > 0
     total = sums.similarity[None, there]
     fits = {name: _fit_shape(profile, shape, total, GRIDS) for name, shape in SHAPES.items()}
     explained = {name: _explained(profile, SHAPES[name], fit) for name, fit in fits.items()}
     best = max(explained, key=lambda name: explained[name])
     fit = fits[best]
+    if not np.isfinite(fit.resolution[0]):
+        return _no_fit(n, "similarity does not fall with distance")
     again = np.empty((2, 0))
-    if replicates and np.isfinite(fit.resolution[0]):
+    if replicates:
         weights = rng.multinomial(n, np.full(n, 1.0 / n), size=replicates) - 1.0
         residuals = _unit_residuals(sums, profile, SHAPES[best], fit)[:, there]
         other = _fit_shape(profile, SHAPES[best], total + weights @ residuals, REPLICATE_GRIDS)
@@ -206,6 +244,25 @@ def fit_profile(sums: ProfileSums, rng: np.random.Generator, replicates: int = R
         explained[best],
         explained,
     )
+
+
+def _no_fit(count: int, why: str) -> ProfileFit:
+    nothing = Estimate(np.nan, count=count)
+    return ProfileFit("", nothing, nothing, np.nan, np.nan, dict.fromkeys(SHAPES, np.nan), why)
+
+
+def _why_none(profile: Profile, as_good: int, tolerance: float) -> str:
+    """Return why a profile has no resolution; nothing if it has one."""
+    if not profile.pair_count.size:
+        return "no stimulus is similar to its own copy"
+    if _spread(profile) <= (FLAT * profile.similarity.max()) ** 2:
+        return "similarity is the same at every distance"
+    different = 1 + int((np.diff(profile.distance) > tolerance).sum())
+    if different <= PARAMETERS:
+        return f"there are only {different} different distances, and a shape has {PARAMETERS} parameters"
+    if as_good:
+        return f"{as_good} of {RELABELINGS} random relabelings of the stimuli fit as well"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -322,6 +379,12 @@ def _make_bins(values: Array) -> Bins:
     edges = np.unique(np.quantile(sample, np.linspace(0.0, 1.0, count + 1)))
     edges[0], edges[-1] = values.min(), values.max()
     return Bins(edges[:-1], edges[1:], edges[1:-1])
+
+
+def _known(similarity: Array) -> Mask:
+    """Return which stimuli are similar to their own copy; the others have no profile."""
+    known: Mask = np.diagonal(similarity) > OWN_LEAST * similarity.max(axis=1)
+    return known
 
 
 def _by_stimulus(values: Array | None, cell: Whole, size: int) -> Array:

@@ -13,7 +13,7 @@ from genlaws.semanticity.finite_sets import Others
 from genlaws.semanticity.measured_set import MeasuredSet, TwoItems, item_curve, two_items
 from genlaws.semanticity.measurement import Measurement, ball_at, describe
 from genlaws.semanticity.own_front import OwnFront, constant_front, own_front
-from genlaws.semanticity.profile import REPLICATES, ProfileFit, fit_profile, profile_sums
+from genlaws.semanticity.profile import REPLICATES, ProfileFit, fit_profile, profile_sums, relabeled_fits
 from genlaws.semanticity.stimuli import Stimuli
 from genlaws.semanticity.thresholds import ThresholdCurve, threshold_curve
 
@@ -56,7 +56,13 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
     pair = two_items(others, options.ties, errors=options.intervals)
     items = item_curve(whole, others, pair, options.items, rng, errors=options.intervals)
     sums = profile_sums(whole.similarity, whole.distance)
-    fit = fit_profile(sums, rng, REPLICATES if options.intervals else 0)
+    fit = fit_profile(
+        sums,
+        rng,
+        REPLICATES if options.intervals else 0,
+        as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
+        tolerance=whole.tolerance,
+    )
     front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
     off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
     return Measurement(
@@ -84,7 +90,7 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
             zero_fraction=off_diagonal,
             own_zero=int((whole.own == 0).sum()),
             probe_count=items.probe_count,
-            explained=fit.explained,
+            fit=fit,
         ),
     )
 
