@@ -76,6 +76,21 @@ def test_noise_gets_no_resolution_in_text_json_and_page(genlaws, files):
     assert answer["why_no_resolution"] in (folder / "page.html").read_text(encoding="utf-8")
 
 
+def test_raw_cosines_are_warned_of_and_can_be_centred(genlaws, files):
+    folder, embeddings, places = files
+    np.save(folder / "raised.npy", embeddings + np.array([0.0, 0.0, 4.0]))
+    base = ["semanticity", "measure", folder / "raised.npy", "--positions", folder / "places.npy", "--metric", "circle"]
+    raw = json.loads(genlaws(*base, *FAST, "--json").out)
+    centred = json.loads(genlaws(*base, *FAST, "--centre", "--json").out)
+    expected = semanticity.measure(embeddings, positions=places, metric="circle", centre=True, fronts=False)
+    assert centred["generalisation"] == pytest.approx(expected.generalisation.value, abs=1e-9)
+    said = f"Without it generalisation is {centred['generalisation']:.3f} instead of {raw['generalisation']:.3f}"
+    assert said in raw["message"]
+    text = genlaws(*base, *FAST, "--out", folder / "page.html").out
+    assert said in text
+    assert said in (folder / "page.html").read_text(encoding="utf-8")
+
+
 def test_folder_holds_page_numbers_and_tables(genlaws, files):
     folder, _, _ = files
     out = folder / "answer"

@@ -77,6 +77,15 @@ def test_embeddings_are_measured_as_by_the_library(client, circle):
     assert [panel["name"] for panel in answer["panels"]] == ["measured-front", "measured-profile", "measured-items"]
 
 
+def test_a_large_mean_is_told_as_by_the_library(circle):
+    z, places = circle
+    raised = np.concatenate([z, np.full((len(z), 1), 4.0)], axis=1)
+    sent = Upload("embeddings", npy(raised), ".npy", npy(places), ".npy", metric="circle")
+    expected = semanticity.measure(raised, positions=places, metric="circle").message
+    assert "Without it generalisation is" in expected
+    assert measure_upload(sent)["sentence"].endswith(expected)
+
+
 @pytest.mark.parametrize(
     ("file", "kind", "positions", "fields"),
     [

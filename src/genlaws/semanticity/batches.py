@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array
+from genlaws.numerics.arguments import Array, Whole
 from genlaws.numerics.intervals import Estimate, from_standard_error
 from genlaws.semanticity.measured_set import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
 from genlaws.semanticity.measurement import Measurement, describe
@@ -21,7 +21,7 @@ from genlaws.semanticity.profile import (
 )
 from genlaws.semanticity.stimuli import Stimuli
 from genlaws.semanticity.thresholds import ThresholdCurve
-from genlaws.semanticity.whole_set import Options, curve_at, fronts_of, load_set
+from genlaws.semanticity.whole_set import Options, centring_sentence, curve_at, fronts_of, load_set
 
 FEWEST = 8  # batches before the precision is looked at
 THRESHOLDS = 512  # kept of a threshold curve
@@ -63,7 +63,7 @@ def measure_batches(
         if here is not None and curve is not None:
             here = curve_at(here, curve.threshold)
         done.append(_measure_batch(batch, here, options, rng, done[0].profile.bins))
-    return _average(done, stimuli, options, first, rng)
+    return _average(done, stimuli, options, (first, np.sort(order[:size])), rng)
 
 
 def _measure_batch(
@@ -99,8 +99,13 @@ def _over_batches(values: list[float], size: int = 1) -> Estimate:
 
 
 def _average(
-    done: list[Batch], stimuli: Stimuli, options: Options, first: MeasuredSet, rng: np.random.Generator
+    done: list[Batch],
+    stimuli: Stimuli,
+    options: Options,
+    first_batch: tuple[MeasuredSet, Whole],
+    rng: np.random.Generator,
 ) -> Measurement:
+    first, chosen = first_batch
     size, count = len(first.own), len(done)
     sums = pool([batch.profile for batch in done])
     fit = fit_profile(
@@ -146,6 +151,7 @@ def _average(
             fit=fit,
             opening=f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; "
             "every triple of a batch counts.",
+            centring=centring_sentence(stimuli, first, options, chosen),
         ),
     )
 

@@ -32,6 +32,7 @@ def measure(
     metric: str | None = None,
     period: float = 1.0,
     similarity: str | Compare = "cosine",
+    centre: bool = False,
     bandwidth: float | None = None,
     threshold: float | None = None,
     items: tuple[int, ...] | None = None,
@@ -64,6 +65,9 @@ def measure(
         True places and how they become distances, see :func:`~genlaws.semanticity.metrics.distances_between`.
     similarity : str or callable
         See :func:`~genlaws.semanticity.stimuli.comparison`; ``threshold`` for all thresholds at once.
+    centre : bool
+        Take the mean over all stimuli off the embeddings before they are compared. Cosines and products of embeddings
+        whose mean is large say little without it; the message says when it would change generalisation clearly.
     bandwidth : float or None
         Of the Gaussian similarity.
     threshold : float or None
@@ -113,6 +117,7 @@ def measure(
         metric=metric,
         period=period,
         bandwidth=bandwidth,
+        centre=bool(centre),
     )
     if threshold is not None and similarity != "threshold":
         raise InputError("threshold belongs to the threshold similarity alone.")

@@ -125,9 +125,10 @@ def describe(
     probe_count: int,
     fit: ProfileFit,
     opening: str = "",
+    centring: str = "",
 ) -> str:
     """Return the sentences that say what was done with ties, zeros and many items, and how well a shape fits."""
-    parts = [opening] if opening else []
+    parts = [one for one in (opening, centring) if one]
     if fit.why_none:
         parts.append(f"No resolution: {fit.why_none}.")
     elif fit.explained < UNEXPLAINED:

@@ -49,6 +49,8 @@ class Stimuli:
     grain : float
         By how much rounding of the truth as it was given may tell equal distances apart: of a matrix in units of its
         largest distance, else in those of the distance.
+    mean : array or None
+        Taken off every embedding before they are compared.
     """
 
     count: int
@@ -57,15 +59,13 @@ class Stimuli:
     truth: NDArray[Any]
     between: Compare | None
     grain: float
+    mean: Array | None = None
 
     def similarities(self, chosen: Whole | None = None) -> Array:
         """Return the similarities between the chosen stimuli, or all of them."""
         if self.compare is None:
             return _check_similarities(_square(self.representation, chosen))
-        z = np.asarray(self.representation[slice(None) if chosen is None else chosen], dtype=np.float64)
-        z = z.reshape(len(z), -1)
-        if not np.isfinite(z).all():
-            raise InputError("embeddings must be finite; there are NaN or infinite numbers among them.")
+        z = self.rows(chosen)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             g = to_array(self.compare(z, z), "What the similarity gives")
         if g.shape != (len(z), len(z)) or g.dtype.kind not in "iuf":
@@ -74,6 +74,14 @@ class Stimuli:
                 f"got shape {g.shape} of type {g.dtype}."
             )
         return _check_similarities(np.asarray(g, dtype=np.float64))
+
+    def rows(self, chosen: Whole | None = None) -> Array:
+        """Return the embeddings of the chosen stimuli, or all of them, as they are compared."""
+        z = np.asarray(self.representation[slice(None) if chosen is None else chosen], dtype=np.float64)
+        z = z.reshape(len(z), -1)
+        if not np.isfinite(z).all():
+            raise InputError("embeddings must be finite; there are NaN or infinite numbers among them.")
+        return z if self.mean is None else z - self.mean
 
     def distances(self, chosen: Whole | None = None) -> Array:
         """Return the true distances between the chosen stimuli, or all of them."""
@@ -102,6 +110,7 @@ def pair_up(
     metric: str | None,
     period: float = 1.0,
     bandwidth: float | None = None,
+    centre: bool = False,
 ) -> Stimuli:
     """Check a representation and its truth against each other and return both."""
     rows = to_array(representation, "embeddings")
@@ -121,7 +130,10 @@ def pair_up(
         raise InputError(
             f"There must be one true place for each stimulus; got {len(rows)} stimuli and {len(truth)} places."
         )
-    return Stimuli(len(rows), rows, compare, truth, between, grain)
+    if centre and compare is None:
+        raise InputError("centre belongs to embeddings; a matrix of similarities has no mean to take off.")
+    mean = rows.reshape(len(rows), -1).mean(axis=0, dtype=np.float64) if centre else None
+    return Stimuli(len(rows), rows, compare, truth, between, grain, mean)
 
 
 def comparison(similarity: str | Compare, rows: Any, bandwidth: float | None = None) -> Compare:

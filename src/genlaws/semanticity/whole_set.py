@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from genlaws.semanticity.own_front import OwnFront, constant_front, own_front
 from genlaws.semanticity.profile import REPLICATES, ProfileFit, fit_profile, profile_sums, relabeled_fits
 from genlaws.semanticity.stimuli import Stimuli
 from genlaws.semanticity.thresholds import ThresholdCurve, threshold_curve
+
+BY_DIRECTION = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
+LARGE_MEAN = 0.1  # share of the squared length; a smaller mean changes little
+MOST_CENTRED = 400  # stimuli on which it is tried to take the mean off
+CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalisation, and in standard errors; less is not worth a sentence
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,38 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
             own_zero=int((whole.own == 0).sum()),
             probe_count=items.probe_count,
             fit=fit,
+            centring=centring_sentence(stimuli, whole, options),
         ),
+    )
+
+
+def centring_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
+    """Return that the mean was taken off, or what taking it off would change if that is clear; else nothing.
+
+    The chosen stimuli, those of `part`, are measured in both ways; at most `MOST_CENTRED` of them, taken at random.
+    """
+    if stimuli.mean is not None:
+        return "The mean over stimuli was taken off the embeddings."
+    if options.name not in BY_DIRECTION or stimuli.compare is None:
+        return ""
+    n = len(part.own)
+    some = np.arange(n) if n <= MOST_CENTRED else np.random.default_rng(0).choice(n, MOST_CENTRED, replace=False)
+    rows = stimuli.rows(some if chosen is None else chosen[some])
+    with np.errstate(all="ignore"):  # of numbers near the ends of their range the share is NaN
+        scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True) if options.name == "cosine" else rows
+        share = float((scaled.mean(axis=0) ** 2).sum() / (scaled**2).sum(axis=1).mean())
+        centred = rows - rows.mean(axis=0)
+    if not share >= LARGE_MEAN or not centred.any(axis=1).all():
+        return ""
+    here = part.part(some)
+    now = two_items(here.others(), options.ties, errors=False).generalisation
+    then = two_items(replace(here, similarity=stimuli.compare(centred, centred)).others(), options.ties)
+    if not then.generalisation - now > max(CLEAR_GAIN, CLEAR_ERRORS * then.generalisation_error):
+        return ""
+    return (
+        f"The mean over stimuli makes up {100 * share:.0f} % of the embeddings' squared length. Without it "
+        f"generalisation is {then.generalisation:.3f} instead of {now:.3f}: measure again with centre=True (--centre), "
+        "or subtract the mean of each column first."
     )
 
 
