@@ -42,7 +42,7 @@ BAD = [
     ("complex.npy", _npy(_ring() * 1j), "embeddings", "real"),
     ("few.npy", _npy(_ring()[:3]), "embeddings", "at least"),
     ("hole.csv", b"1,2\n3,nan\n5,6\n7,8\n9,1\n", "embeddings", "finite"),
-    ("named.csv", b"x,y\n" + _csv(_ring()), "embeddings", "line of names"),
+    ("typo.csv", b"x,y\n1,2\n3,four\n5,6\n7,8\n", "embeddings", "row 3, column 2 is 'four'"),
     ("ragged.csv", b"1,2\n3\n4,5\n6,7\n", "embeddings", "numbers"),
     ("picture.png", b"\x89PNG\r\n", "embeddings", "ending in"),
     ("oblong.npy", _npy(_ring()), "distances", "distances"),

@@ -82,7 +82,11 @@ def test_two_by_two(genlaws, tmp_path):
     path = tmp_path / "two.csv"
     path.write_text("0,1\n1,0\n", encoding="utf-8")
     assert genlaws("relations", "describe", path, "--json").json["class"] == "complete bipartite"
-    path.write_text("0,1\n1,2\n", encoding="utf-8")
+    path.write_text("0.0,1.0\n0.0,0.0\n", encoding="utf-8")
+    assert genlaws("relations", "describe", path, "--json").json["class"] == "total order"
+    path.write_text("head,tail\n0,1\n1,2\n", encoding="utf-8")
+    assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 2
+    path.write_text("a,1\n1,b\n", encoding="utf-8")
     assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 2
     path.write_text("0,1\n1,0\n0,2\n", encoding="utf-8")
     assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 3
@@ -143,7 +147,15 @@ def test_unknown_class_counts_are_null(genlaws):
         (["FOLDER/a.json"], "{}", "The file must end in .npy, .csv, .tsv, .txt, .gz"),
         (["FOLDER/a.csv"], "0,1,0\n1,0,1\n", "A relation's matrix must be square; got shape (2, 3)"),
         (["FOLDER/a.csv"], "0,1,0\n1,0,1\n0,2,0\n", "must hold 0 and 1 only; got 2.0 in row 3, column 2"),
-        (["FOLDER/a.csv"], "0,1,0\n1,0,x\n0,1,0\n", "must be numbers alone"),
+        (["FOLDER/a.csv"], "0,1,0\n1,0,x\n0,1,0\n", "must be numbers alone; the cell in row 2, column 3 is 'x'"),
+        (["FOLDER/a.csv"], "0,1\n1,x\n", "0 and 1 only; got 'x' in row 2, column 2 of a.csv. If its lines are edges"),
+        (
+            ["FOLDER/a.csv"],
+            "0,1\n1,2\n",
+            "got '2' in row 2, column 2 of a.csv. If its lines are edges, put the line head",
+        ),
+        (["FOLDER/a.csv"], "0,O,1\n0,0,1\n0,0,0\n", "got 'O' in row 1, column 2"),
+        (["FOLDER/a.csv"], "0,,1,1\n0,0,1,1\n0,0,0,1\n0,0,0,0\n", "got '' in row 1, column 2"),
         (["FOLDER/a.csv"], "", "it is empty"),
         (["FOLDER/a.tsv"], "a\tr\tb\nc\tr\n", "a.tsv, line 2 must hold head, relation and tail"),
         (["FOLDER/a.tsv", "--elements", "5"], "a\tr\tb\n", "a file brings its own elements"),

@@ -135,6 +135,63 @@ def test_tree_file_and_label_columns_agree(genlaws, files):
     assert tree["tied_fraction"] == table["tied_fraction"] > 0
 
 
+@pytest.mark.parametrize("places", [{}, {"index": False}, {"index": False, "header": False}, "places.npy"])
+@pytest.mark.parametrize("rows", [{}, {"index": False}])
+@pytest.mark.parametrize("names", [None, list("abc")])
+def test_names_in_a_csv_file_are_no_stimuli(genlaws, files, names, rows, places):
+    folder, embeddings, truth = files
+    pd.DataFrame(embeddings, columns=names).to_csv(folder / "e.csv", **rows)
+    given = folder / "places.npy"
+    if isinstance(places, dict):
+        given = folder / "p.csv"
+        pd.DataFrame(truth, columns=None if names is None else ["place"]).to_csv(given, **places)
+    answer = json.loads(
+        genlaws(
+            "semanticity", "measure", folder / "e.csv", "--positions", given, "--metric", "circle", *FAST, "--json"
+        ).out
+    )
+    expected = semanticity.measure(embeddings, positions=truth, metric="circle", items=(2,), fronts=False)
+    assert answer["stimulus_count"] == N
+    assert answer["generalisation"] == pytest.approx(expected.generalisation.value, abs=1e-12)
+    assert ("of e.csv" in answer["message"]) == rows.get("header", True)
+    assert ("of p.csv" in answer["message"]) == (isinstance(places, dict) and places.get("header", True))
+
+
+@pytest.mark.parametrize("options", [{}, {"index": False}, {"index": False, "header": False}])
+def test_names_above_labels_are_no_labels(genlaws, files, options):
+    folder, embeddings, _ = files
+    np.save(folder / "four.npy", embeddings[:4])
+    (folder / "tree.nwk").write_text("((a:1,b:1):1,(c:1,d:1):1);")
+    pd.DataFrame({"species": list("abcd")}).to_csv(folder / "names.csv", **options)
+    pd.DataFrame([["x", "a"], ["x", "b"], ["y", "c"], ["y", "d"]], columns=["g", "s"]).to_csv(
+        folder / "g.csv", **options
+    )
+    base = ["semanticity", "measure", folder / "four.npy", "--metric", "tree", *FAST, "--no-intervals", "--json"]
+    tree = json.loads(genlaws(*base, "--positions", folder / "tree.nwk", "--labels", folder / "names.csv").out)
+    table = json.loads(genlaws(*base, "--positions", folder / "g.csv").out)
+    expected = semanticity.measure(
+        embeddings[:4], positions=[["x", "a"], ["x", "b"], ["y", "c"], ["y", "d"]], metric="tree", intervals=False
+    )
+    for answer, file in ((tree, "names.csv"), (table, "g.csv")):
+        assert answer["generalisation"] == expected.generalisation.value
+        assert (f"of {file}" in answer["message"]) == options.get("header", True)
+
+
+def test_radians_need_their_period(genlaws, files):
+    folder, embeddings, places = files
+    np.save(folder / "angles.npy", 2 * np.pi * places)
+    base = ["semanticity", "measure", folder / "embeddings.npy", "--positions", folder / "angles.npy", *FAST]
+    refused = genlaws(*base, "--metric", "circle")
+    assert refused.code == 2
+    assert "must lie within one period, which is 1 if it is not given; got places from" in refused.err
+    found = json.loads(genlaws(*base, "--metric", "circle", "--period", str(2 * np.pi), "--json").out)
+    expected = semanticity.measure(embeddings, positions=places, metric="circle", items=(2,), fronts=False)
+    assert found["generalisation"] == pytest.approx(expected.generalisation.value, abs=1e-9)
+    # A period that is given says how far to go round.
+    wound = semanticity.measure(embeddings, positions=places + np.arange(N), metric="circle", period=1.0, items=(2,))
+    assert wound.generalisation.value == pytest.approx(expected.generalisation.value, abs=1e-9)
+
+
 def test_large_sets_are_measured_in_batches(genlaws, files):
     folder, _, _ = files
     result = genlaws(

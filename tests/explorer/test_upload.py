@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from copied_lines import printed_by, printed_by_command
@@ -15,6 +16,8 @@ from genlaws import semanticity
 from genlaws.explorer import upload as door
 from genlaws.explorer.measuring import Measurer, StoppedError, Upload, measure_upload
 from genlaws.explorer.schemas import MeasuredBody
+from genlaws.explorer.table_file import MOST_ITEMS, read_table
+from genlaws.numerics.errors import InputError
 from toy_explorer import npy
 
 SQUARE = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
@@ -77,6 +80,20 @@ def test_embeddings_are_measured_as_by_the_library(client, circle):
     assert [panel["name"] for panel in answer["panels"]] == ["measured-front", "measured-profile", "measured-items"]
 
 
+def test_names_do_not_count_among_the_most_items():
+    lines = [f"{row % 7},{row % 11}.5" for row in range(MOST_ITEMS)]
+    assert read_table("embeddings", "\n".join(["a,b", *lines]).encode(), ".csv").values.shape == (MOST_ITEMS, 2)
+    with pytest.raises(InputError, match=r"at most 2,000 rows, one per item; the file has 2,001"):
+        read_table("embeddings", "\n".join([*lines, "1,2"]).encode(), ".csv")
+
+
+def test_radians_on_a_circle_of_length_one_are_refused(client, circle):
+    z, places = circle
+    reply = send(client, npy(z), positions=("p.npy", npy(2 * np.pi * places)), metric="circle")
+    assert reply.status_code == 422
+    assert "divide the positions by it" in reply.text
+
+
 def test_a_large_mean_is_told_as_by_the_library(circle):
     z, places = circle
     raised = np.concatenate([z, np.full((len(z), 1), 4.0)], axis=1)
@@ -87,16 +104,19 @@ def test_a_large_mean_is_told_as_by_the_library(circle):
 
 
 @pytest.mark.parametrize(
-    ("file", "kind", "positions", "fields"),
+    ("file", "kind", "positions", "fields", "names"),
     [
-        ("embeddings.csv", "embeddings", None, {}),
-        ("embeddings.npy", "embeddings", "positions.csv", {"metric": "circle", "similarity": "threshold"}),
-        ("distances.npy", "distances", None, {}),
-        ("distances.csv", "distances", "positions.npy", {"metric": "euclidean", "similarity": "gaussian"}),
-        ("embeddings.npy", "embeddings", "positions.csv", {"metric": "tree", "similarity": "relu-dot"}),
+        ("embeddings.csv", "embeddings", None, {}, ()),
+        ("embeddings.npy", "embeddings", "positions.csv", {"metric": "circle", "similarity": "threshold"}, ()),
+        ("distances.npy", "distances", None, {}, ()),
+        ("distances.csv", "distances", "positions.npy", {"metric": "euclidean", "similarity": "gaussian"}, ()),
+        ("embeddings.npy", "embeddings", "positions.csv", {"metric": "tree", "similarity": "relu-dot"}, ()),
+        ("embeddings.csv", "embeddings", "positions.csv", {"metric": "circle"}, ("header",)),
+        ("distances.csv", "distances", None, {}, ("header", "index")),
+        ("embeddings.npy", "embeddings", "positions.csv", {"metric": "tree"}, ("header", "index")),
     ],
 )
-def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory, file, kind, positions, fields):
+def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory, file, kind, positions, fields, names):
     z, places = circle
     labels = np.stack([np.arange(40) // 20, np.arange(40) // 5], axis=1)
     tables = {
@@ -110,14 +130,16 @@ def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory,
         if name.endswith(".npy"):
             contents[name] = npy(table)
         else:
-            rows = table.reshape(len(table), -1)
-            contents[name] = "\n".join(",".join(str(cell) for cell in row) for row in rows.tolist()).encode()
+            written = {option: option in names for option in ("header", "index")}
+            contents[name] = pd.DataFrame(table.reshape(len(table), -1)).to_csv(**written).encode()
         (tmp_path / name).write_bytes(contents[name])
     (tmp_path / "similarities.npy").write_bytes(b"of the reader")
     sent = Upload(kind, contents[file], file[-4:], **fields)
     if positions:
         sent = Upload(kind, contents[file], file[-4:], contents[positions], positions[-4:], **fields)
     answer = measure_upload(sent)
+    assert number(answer, "items") == "40"
+    assert ("read as names" in answer["sentence"]) == bool(names)
     printed = printed_by(answer["python"], tmp_path)
     assert f"generalisation {number(answer, 'generalisation p_S')}" in printed
     resolution = number(answer, "resolution ε")
@@ -166,7 +188,8 @@ WRONG = {
     "too many columns": (npy(np.ones((4, 100_001), dtype=np.int8)), {}, "at most 100,000 columns"),
     "zero embeddings": (npy(np.zeros((5, 2))), {}, "All true distances are zero"),
     "another suffix": (b"1", {"name": "set.pkl"}, "must be a file ending in .npy or .csv; got 'set.pkl'"),
-    "words in a table": (b"a,b\n1,2\n3,4\n", {"name": "set.csv"}, "without a line of names"),
+    "words in a table": (b"a,b\n1,2\n3,x\n", {"name": "set.csv"}, "the cell in row 3, column 2 is 'x'"),
+    "names alone": (b"a,b\n", {"name": "set.csv"}, "holds names alone"),
     "uneven rows": (b"1,2\n3\n4,5\n6,7\n", {"name": "set.csv"}, "must be numbers alone"),
     "empty table": (b"\n \n", {"name": "set.csv"}, "the file has no rows"),
     "not text": (b"\xff\xfe1\x00", {"name": "set.csv"}, "must be text in UTF-8"),

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from copied_lines import printed_by, printed_by_command
@@ -19,6 +20,7 @@ from genlaws.commands import run
 from genlaws.commands.report_data import read_own_data
 from genlaws.figures.progress import NoProgress
 from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash
+from genlaws.report import own_embeddings
 from genlaws.report.agreement import agreement
 from genlaws.report.own_data_section import own_data_section
 from genlaws.report.own_relation import relation_section
@@ -326,6 +328,30 @@ def test_a_sparse_relation_is_given_no_bound(tmp_path):
     assert "Always answering no is right on" in section.findings[-1]
     assert "It is not a bound for this relation" in section.panels[0].caption
     assert "best" not in " ".join([*section.findings, *(curve.name for curve in section.panels[0].curves)])
+
+
+@pytest.mark.parametrize("options", [{}, {"index": False}, {"index": False, "header": False}])
+def test_names_of_columns_and_rows_are_no_stimuli(tmp_path, options):
+    rng = np.random.default_rng(0)
+    table, places = rng.random((12, 3)), rng.random(12)
+    pd.DataFrame(table).to_csv(tmp_path / "e.csv", **options)
+    pd.DataFrame(places).to_csv(tmp_path / "p.csv", **options)
+    found = read_own_data(f"embeddings:{tmp_path / 'e.csv'}", tmp_path / "p.csv")
+    np.testing.assert_allclose(found.content, table)
+    np.testing.assert_allclose(found.positions[:, 0], places)
+    assert ("of e.csv" in found.said) == ("of p.csv" in found.said) == options.get("header", True)
+    scope = {"np": np}
+    for line in own_embeddings._python(found, seed=0).splitlines():
+        if line.startswith(("table =", "positions =")):
+            exec(re.sub(r"\b([ep])\.csv", rf"{tmp_path}/\1.csv", line), scope)
+    np.testing.assert_allclose(scope["table"], table)
+    np.testing.assert_allclose(scope["positions"][:, 0], places)
+
+
+def test_a_relation_of_two_elements_has_no_names_of_columns(tmp_path):
+    (tmp_path / "less.csv").write_text("0,1\n0,0\n")
+    found = read_own_data(str(tmp_path / "less.csv"), None)
+    assert (found.kind, found.content.matrix.tolist()) == ("relation", [[False, True], [False, False]])
 
 
 @pytest.mark.parametrize(

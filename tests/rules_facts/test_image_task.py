@@ -283,6 +283,15 @@ def test_tables_of_all_kinds(tmp_path, text, classes):
     assert data.classes.tolist() == classes
 
 
+@pytest.mark.parametrize("last", ["3", "target"])
+def test_columns_that_pandas_numbers_are_no_sample(tmp_path, last):
+    path = tmp_path / "s.csv"
+    path.write_text(f"0,1,2,{last}\n1.5,2.5,3.5,7\n4.5,5.5,6.5,9\n", encoding="utf-8")
+    data = load_labelled(path)
+    assert data.inputs.tolist() == [[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]]
+    assert data.classes.tolist() == [7, 9]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

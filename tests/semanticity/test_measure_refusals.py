@@ -92,6 +92,7 @@ WRONG = [
     (Z, {"tie_tolerance": -1.0, **ON_CIRCLE}, "tie_tolerance must be zero or positive"),
     (Z, {"tie_tolerance": [0.1, 0.2], **ON_CIRCLE}, "tie_tolerance must be a single number"),
     (Z, {"period": 0.0, **ON_CIRCLE}, "period must be positive"),
+    (Z, {**ON_CIRCLE, "positions": np.linspace(0, 6, len(Z))}, "places from 0 to 6. Give the period (2π for radians"),
     (Z, {"seed": -1, **ON_CIRCLE}, "seed must be a whole number"),
     (Z, {"memory": 0.0, **ON_CIRCLE}, "memory must be positive"),
     (Z, {"memory": 100.0, **ON_CIRCLE}, "memory must hold 9 stimuli"),

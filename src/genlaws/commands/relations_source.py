@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +73,7 @@ def _matrix(path: Path, relation: str | None) -> Relation:
 
     if relation is not None:
         raise InputError(f"relation chooses from a knowledge-graph file; {path.name} is a matrix.")
-    return Relation.from_matrix(open_table("relation", path), label=path.stem)
+    return Relation.from_matrix(open_table("relation", path, names="none"), label=path.stem)
 
 
 def holds_matrix(path: Path) -> bool:
@@ -83,22 +84,31 @@ def holds_matrix(path: Path) -> bool:
 def _is_matrix(path: Path) -> bool:
     """Return whether a CSV file is a table of numbers rather than a list of edges.
 
-    Three columns or more that are numbers are a matrix; two columns are one only if they are two rows of 0 and 1.
+    Three columns or more that are numbers are a matrix; two columns are one only if they are two rows of 0 and 1. A
+    square table that holds 0 and 1 but for a few cells is refused: read as edges, it would be another relation.
     """
+    from genlaws.numerics.csv_table import is_number
+
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r}.")
     with path.open(encoding="utf-8", errors="replace") as stream:
-        lines = [line.strip().split(",") for _, line in zip(range(3), stream, strict=False) if line.strip()]
-    if not lines:
-        raise InputError(f"{path.name} must hold a matrix or edges; it is empty.")
-    if len(lines[0]) == 2:
-        return len(lines) == 2 and all(cell.strip() in {"0", "1"} for line in lines for cell in line)
-    return all(_is_number(cell) for cell in lines[0])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
+        rows = (line.strip().split(",") for line in stream if line.strip())
+        lines = list(islice(rows, 1))
+        if not lines:
+            raise InputError(f"{path.name} must hold a matrix or edges; it is empty.")
+        width = len(lines[0])
+        lines += islice(rows, width)
+    if width > 2 and all(is_number(cell) for cell in lines[0]):
+        return True
+    if len(lines) != width or any(len(line) != width for line in lines):
         return False
-    return True
+    cells = [(row, column, lines[row][column].strip()) for row in range(width) for column in range(width)]
+    bad = [one for one in cells if not (is_number(one[2]) and float(one[2]) in {0, 1})]
+    if 0 < len(bad) < width:
+        row, column, cell = bad[0]
+        edge = "head,tail" if width == 2 else "head,relation,tail"
+        raise InputError(
+            f"A relation's matrix must hold 0 and 1 only; got {cell!r} in row {row + 1}, column {column + 1} of "
+            f"{path.name}. If its lines are edges, put the line {edge} above them."
+        )
+    return not bad

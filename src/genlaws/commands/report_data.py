@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genlaws.commands.matrix_file import open_table, read_matrix
+from genlaws.commands.matrix_file import open_table, read_table
 from genlaws.numerics.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,19 +62,32 @@ def read_own_data(given: str, positions: Path | None) -> OwnData:
         from genlaws.commands.relations_source import holds_matrix, read_relation
 
         return OwnData(path.name, kind, said, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
-    table = _table(path, kind)
+    table = read_table(kind, path)
+    values = _checked(path, kind, table.values)
+    said = " ".join(filter(None, [said, table.said(path.name)]))
     if positions is None:
-        return OwnData(path.name, kind, said, table)
-    return OwnData(path.name, kind, said, table, _positions(positions), positions.name)
+        return OwnData(path.name, kind, said, values, options=table.options)
+    truth = read_table("positions", positions, rows=len(values))
+    return OwnData(
+        path.name,
+        kind,
+        " ".join(filter(None, [said, truth.said(positions.name)])),
+        values,
+        _positions(truth.values),
+        positions.name,
+        options=table.options,
+        positions_options=truth.options,
+    )
 
 
-def _table(path: Path, kind: str) -> Array:
+def _checked(path: Path, kind: str, table: Any) -> Array:
     """Return a table of finite numbers, one row for each stimulus."""
     import numpy as np
 
+    from genlaws.numerics.arguments import real
     from genlaws.report.own_embeddings import is_distance_matrix
 
-    values = read_matrix(kind, path)
+    values = real(kind, table)
     if values.ndim != 2:
         raise InputError(f"{path.name} must be a table of two dimensions; got shape {values.shape}.")
     if not np.isfinite(values).all():
@@ -87,8 +100,10 @@ def _table(path: Path, kind: str) -> Array:
     return values
 
 
-def _positions(path: Path) -> Array:
-    values = read_matrix("positions", path)
+def _positions(table: Any) -> Array:
+    from genlaws.numerics.arguments import real
+
+    values = real("positions", table)
     return values[:, None] if values.ndim == 1 else values
 
 
@@ -103,12 +118,14 @@ def _recognised(path: Path) -> tuple[str, str]:
         return "relation", f"because a {suffix} file holds edges"
     if suffix == ".csv" and not _all_numbers(path):
         return _of_words(path)
-    return _of_numbers(open_table("data", path))
+    as_it_is = _of_numbers(open_table("data", path, names="none"))  # 0 and 1 are a row of a relation
+    return as_it_is if as_it_is[0] == "relation" else _of_numbers(open_table("data", path, names="numbers"))
 
 
 def _all_numbers(path: Path) -> bool:
+    """Return whether a table is numbers, but for a line 0, 1, 2, … above them; names of columns may name classes."""
     try:
-        open_table("data", path)
+        open_table("data", path, names="numbers")
     except InputError:
         return False
     return True

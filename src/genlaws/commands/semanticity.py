@@ -57,7 +57,7 @@ Exponent = Annotated[float | None, Parameter(help="Exponent of the power law; 2 
 Dimension = Annotated[int | None, Parameter(help="Dimension of the torus, sphere or hypercube.")]
 Branching = Annotated[int | None, Parameter(help="Children of each node of the tree.")]
 Depth = Annotated[int | None, Parameter(help="Levels of the tree.")]
-Matrix = Annotated[Path | None, Parameter(help="Distance matrix, .npy or .csv without a header; instead of --space.")]
+Matrix = Annotated[Path | None, Parameter(help="Distance matrix, .npy or .csv; instead of --space.")]
 Weights = Annotated[Path | None, Parameter(help="One weight for each row of --distances, .npy or .csv.")]
 SetSize = Annotated[int | None, Parameter(help="Draw different items from this many stimuli, none of them twice.")]
 Ties = Annotated[str, Parameter(help="What to do with items equally near: split or drop.")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.commands.matrix_file import open_table
+from genlaws.commands.matrix_file import read_table
 from genlaws.commands.numbers import read_numbers
 from genlaws.commands.output import DEFAULT_OUTPUT, Output, as_json
 from genlaws.numerics.errors import InputError
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 TREES = (".nwk", ".newick", ".tree", ".tre")
 PAGE = (".html", ".htm")
 
-Embeddings = Annotated[Path, Parameter(help="One row per stimulus (.npy or .csv), or a matrix of similarities.")]
+Embeddings = Annotated[
+    Path,
+    Parameter(
+        help="One row per stimulus (.npy or .csv, also with names of columns and rows), or a matrix of similarities."
+    ),
+]
 Positions = Annotated[
     Path,
     Parameter(
@@ -41,7 +47,10 @@ def measure(
     *,
     positions: Positions,
     metric: Metric,
-    period: Annotated[float, Parameter(help="Length of the circle.")] = 1.0,
+    period: Annotated[
+        float | None,
+        Parameter(help="Length of the circle, such as 6.283185307179586 for radians; 1, which no place may exceed."),
+    ] = None,
     labels: Labels = None,
     similarity: Similarities = "cosine",
     centre: Annotated[bool, Parameter(help="Take the mean over all stimuli off the embeddings first.")] = False,
@@ -64,9 +73,10 @@ def measure(
     """
     from genlaws import semanticity
 
-    truth = _truth(positions, metric, labels)
+    table = read_table("embeddings", embeddings)
+    truth, names = _truth(positions, metric, labels, len(table.values))
     measured = semanticity.measure(
-        open_table("embeddings", embeddings),
+        table.values,
         **truth,
         period=period,
         similarity=similarity,
@@ -84,6 +94,8 @@ def measure(
         precision=precision,
         seed=output.seed,
     )
+    said = (table.said(embeddings.name), names, measured.message)
+    measured = replace(measured, message=" ".join(one for one in said if one))
     answer = as_json(summary(measured) | {"seed": output.seed})
     written = _write(measured, answer, embeddings.name, output.out)
     _show(measured, answer, written, output.json)
@@ -137,17 +149,34 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, float | list[float]]:
     return {name: estimate.value, f"{name}_interval": [estimate.low, estimate.high]}
 
 
-def _truth(path: Path, metric: str, labels: Path | None) -> dict[str, Any]:
-    """Return the positions or distances that a file and a metric mean."""
+def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dict[str, Any], str]:
+    """Return the positions or distances that a file and a metric mean, and what was read as names."""
     if path.suffix.lower() in TREES:
         if metric != "tree":
             raise InputError(f"metric must be tree for a tree file; got {metric!r}.")
         from genlaws.semanticity.metrics import tree_distances
 
-        return {"distances": tree_distances(_text(path), None if labels is None else _text(labels).split("\n"))}
+        leaves, names = (None, "") if labels is None else _leaves(labels, rows)
+        return {"distances": tree_distances(_text(path), leaves)}, names
     if labels is not None:
         raise InputError("labels name the leaves of a tree file; with positions in a table they must be left out.")
-    return {"positions": open_table("positions", path, words=metric == "tree"), "metric": metric}
+    places = read_table("positions", path, words=metric == "tree", rows=rows)
+    return {"positions": places.values, "metric": metric}, places.said(path.name)
+
+
+def _leaves(path: Path, rows: int) -> tuple[list[str], str]:
+    """Return the names of a file, one in each line, without a line or column of other names, and what these were."""
+    import numpy as np
+
+    from genlaws.numerics.csv_table import CsvTable, read_csv
+
+    lines = [line.strip() for line in _text(path).splitlines()]
+    if lines and lines[0].startswith(","):
+        table = read_csv("labels", lines, words=True)
+    else:  # a name may hold a comma
+        header = len(lines) == rows + 1
+        table = CsvTable(np.array(lines[int(header) :])[:, None], header, index=False)
+    return table.values[:, 0].tolist(), table.said(path.name)
 
 
 def _text(path: Path) -> str:

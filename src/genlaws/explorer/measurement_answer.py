@@ -40,6 +40,8 @@ class Sent:
         A name such as ``embeddings.npy``, not the one it was sent under.
     positions : str or None
     metric, similarity : str
+    file_options, positions_options : str
+        With which ``numpy.loadtxt`` leaves out names of columns and rows.
     """
 
     kind: str
@@ -47,6 +49,8 @@ class Sent:
     positions: str | None
     metric: str
     similarity: str
+    file_options: str = ""
+    positions_options: str = ""
 
 
 def answer_of(measured: Measurement, sent: Sent) -> Answer:
@@ -216,7 +220,8 @@ def _python(sent: Sent) -> str:
     lines = ["import numpy as np", "from genlaws import semanticity", "", *_table(sent)]
     truth = f'positions=table, metric="{sent.metric}"'
     if sent.positions is not None:
-        lines.append(f"positions = {_load(sent.positions, words=sent.metric == 'tree')}")
+        loaded = _load(sent.positions, sent.positions_options, words=sent.metric == "tree")
+        lines.append(f"positions = {loaded}")
         truth = f'positions=positions, metric="{sent.metric}"'
     elif sent.kind == "distances":
         truth = "distances=table"
@@ -227,17 +232,17 @@ def _python(sent: Sent) -> str:
 
 def _table(sent: Sent) -> list[str]:
     """Return lines that read the file and, from distances, make similarities."""
-    lines = [f"table = {_load(sent.file)}"]
+    lines = [f"table = {_load(sent.file, sent.file_options)}"]
     if sent.kind == "distances":
         lines.append("width = np.median(table[np.triu_indices(len(table), 1)])")
         lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
     return lines
 
 
-def _load(file: str, *, words: bool = False) -> str:
+def _load(file: str, options: str, *, words: bool = False) -> str:
     if file.endswith(".npy"):
         return f'np.load("{file}")'
-    return f'np.loadtxt("{file}", delimiter=",", ndmin=2{", dtype=str" if words else ""})'
+    return f'np.loadtxt("{file}", delimiter=",", ndmin=2{options}{", dtype=str" if words else ""})'
 
 
 def _command(sent: Sent) -> str:

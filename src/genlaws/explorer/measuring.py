@@ -7,7 +7,7 @@ import multiprocessing
 import signal
 import threading
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -141,14 +141,17 @@ def measure_upload(upload: Upload) -> dict[str, Any]:
     kind = one_of("kind", upload.kind, KINDS)
     metric = one_of("metric", upload.metric or DEFAULT_METRIC, METRICS)
     similarity = one_of("similarity", upload.similarity or DEFAULT_SIMILARITY[kind], SIMILARITIES)
-    table = read_table(kind, upload.file, upload.suffix)
+    file = read_table(kind, upload.file, upload.suffix)
+    table = file.values
     if table.ndim != 2 or len(table) < FEWEST_ITEMS:
         raise InputError(
             f"{kind} must be a table with a row for each of at least {FEWEST_ITEMS} items; got shape {table.shape}."
         )
-    places = None
+    given, places = None, None
     if upload.positions is not None:
-        places = read_table("positions", upload.positions, upload.positions_suffix, words=metric == "tree")
+        words = metric == "tree"
+        given = read_table("positions", upload.positions, upload.positions_suffix, words=words, rows=len(table))
+        places = given.values
         if len(places) != len(table):
             raise InputError(
                 f"positions must have a row for each of the {len(table)} items of the file; got {len(places)}."
@@ -158,8 +161,11 @@ def measure_upload(upload: Upload) -> dict[str, Any]:
         if kind == "embeddings"
         else (_of_distances(table, places, metric, similarity))
     )
-    names = (f"{kind}{upload.suffix}", None if places is None else f"positions{upload.positions_suffix}")
-    return answer_of(measured, Sent(kind, *names, metric, similarity)).to_json()
+    names = (f"{kind}{upload.suffix}", None if given is None else f"positions{upload.positions_suffix}")
+    said = [file.said("the file"), "" if given is None else given.said("the positions"), measured.message]
+    measured = replace(measured, message=" ".join(one for one in said if one))
+    options = (file.options, "" if given is None else given.options)
+    return answer_of(measured, Sent(kind, *names, metric, similarity, *options)).to_json()
 
 
 def _of_embeddings(table: Array, places: Array | None, metric: str, similarity: str) -> Measurement:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genlaws.numerics.csv_table import CsvTable, read_csv
 from genlaws.numerics.errors import InputError
 
 SUFFIXES = (".npy", ".csv")
@@ -32,8 +34,8 @@ def suffix_of(name: str, file_name: str) -> str:
     return suffix
 
 
-def read_table(name: str, content: bytes, suffix: str, *, words: bool = False) -> NDArray[Any]:
-    """Return the numbers of a table, one row per item.
+def read_table(name: str, content: bytes, suffix: str, *, words: bool = False, rows: int | None = None) -> CsvTable:
+    """Return the numbers of a table, one row per item, and what around them was read as names.
 
     Parameters
     ----------
@@ -43,14 +45,18 @@ def read_table(name: str, content: bytes, suffix: str, *, words: bool = False) -
     suffix : {".npy", ".csv"}
     words : bool
         Whether a CSV file holds labels, which become whole numbers, the same for the same label.
+    rows : int or None
+        How many rows are expected, which tells names of columns from a row that looks like them.
     """
     if not content:
         raise InputError(f"{name} must hold at least one number; the file is empty.")
     if suffix == ".npy":
-        table = _read_npy(name, content)
+        table = CsvTable(_read_npy(name, content), header=False, index=False)
     else:
-        table = _read_labels(name, content) if words else _read_csv(name, content)
-    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        table = read_csv(name, _lines(name, content), words=words, rows=rows)
+        _check_shape(name, table.values.shape)
+        table = replace(table, values=_numbered(name, table.values)) if words else table
+    if table.values.dtype.kind == "f" and not np.isfinite(table.values).all():
         raise InputError(f"{name} must be finite; there are NaN or infinite numbers in the file.")
     return table
 
@@ -76,22 +82,10 @@ def _read_npy(name: str, content: bytes) -> NDArray[Any]:
     return table.astype(kind.newbyteorder("=") if kind.itemsize <= 8 else np.float64)
 
 
-def _read_csv(name: str, content: bytes) -> NDArray[Any]:
-    lines = _lines(name, content)
-    try:
-        return np.loadtxt(lines, dtype=np.float64, delimiter=",", ndmin=2, comments=None)
-    except ValueError as error:
-        reason = " ".join(str(error).split())[:150].rstrip(".")
-        raise InputError(f"{name} must be numbers alone, without a line of names; {reason}.") from None
-
-
-def _read_labels(name: str, content: bytes) -> NDArray[Any]:
-    rows = [line.split(",") for line in _lines(name, content)]
-    if len({len(row) for row in rows}) != 1:
-        raise InputError(f"{name} must have a label on every level of every row; the rows have different lengths.")
-    if any(len(cell) > LONGEST_WORD for row in rows for cell in row):
+def _numbered(name: str, labels: NDArray[Any]) -> NDArray[Any]:
+    if np.char.str_len(labels).max() > LONGEST_WORD:
         raise InputError(f"{name} must be labels of at most {LONGEST_WORD} characters; one is longer.")
-    return np.unique(np.array(rows), return_inverse=True)[1].reshape(len(rows), -1).astype(np.int64)
+    return np.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(np.int64)
 
 
 def _lines(name: str, content: bytes) -> list[str]:
@@ -105,7 +99,8 @@ def _lines(name: str, content: bytes) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise InputError(f"{name} must hold at least one number; the file has no rows.")
-    _check_shape(name, (len(lines), 1 + max(line.count(",") for line in lines)))
+    without_names = max(1, len(lines) - 1)
+    _check_shape(name, (without_names, 1 + max(line.count(",") for line in lines)))
     return lines
 
 

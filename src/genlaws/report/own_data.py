@@ -30,6 +30,8 @@ class OwnData:
         Of their file.
     is_matrix : bool
         Whether the file of a relation is a matrix; otherwise it holds edges.
+    options, positions_options : str
+        With which ``numpy.loadtxt`` leaves out names of columns and rows in either file.
     """
 
     name: str
@@ -39,10 +41,12 @@ class OwnData:
     positions: Array | None = None
     positions_name: str = ""
     is_matrix: bool = False
+    options: str = ""
+    positions_options: str = ""
 
 
-def reading(name: str) -> str:
-    """Return Python that reads a table of numbers from a file."""
+def reading(name: str, options: str = "") -> str:
+    """Return Python that reads a table of numbers from a file; `options` leave out its names of columns and rows."""
     if name.lower().endswith(".npy"):
         return f"np.load({json.dumps(name)})"
-    return f'np.loadtxt({json.dumps(name)}, delimiter=",", ndmin=2)'
+    return f'np.loadtxt({json.dumps(name)}, delimiter=",", ndmin=2{options})'

@@ -51,7 +51,7 @@ def _python(data: OwnData, seed: int) -> str:
     places = "table"
     if data.positions is not None:
         places = "positions"
-        lines.append(f"positions = {reading(data.positions_name)}")
+        lines.append(f"positions = {reading(data.positions_name, data.positions_options)}")
     named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
     how = f'similarity="{similarity}", memory={MEMORY:.0f}, batch_count={BATCHES}, seed={seed}'
     return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
@@ -78,7 +78,7 @@ def _names(data: OwnData) -> tuple[str, str]:
 
 def _table(data: OwnData) -> list[str]:
     """Return lines that read the file and, from distances, make similarities."""
-    lines = [f"table = {reading(data.name)}"]
+    lines = [f"table = {reading(data.name, data.options)}"]
     if data.kind == "distances":
         lines.append(f"width = {WIDTH:g} * np.median(table[table > 0])")
         lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")

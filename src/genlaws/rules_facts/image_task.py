@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from genlaws.numerics.csv_table import counts_up, is_number
 from genlaws.numerics.errors import InputError
 from genlaws.rules_facts.labelled_data import LabelledData, as_text
 
@@ -137,7 +138,9 @@ def _read_table(file: Path) -> LabelledData:
     if len(first) < 2:
         raise InputError("a line must hold at least one number and a class, separated by commas.")
     words = [cell.lower() for cell in first]
-    header = CLASS_COLUMN in words or not any(_is_number(cell) for cell in first[:-1])
+    # pandas writes 0, 1, 2, … above columns without names.
+    unnamed = len(first) > 3 and counts_up(first[:-1])
+    header = CLASS_COLUMN in words or unnamed or not any(is_number(cell) for cell in first[:-1])
     column = words.index(CLASS_COLUMN) if CLASS_COLUMN in words else len(first) - 1
     codes: dict[str, int] = {}
     with warnings.catch_warnings():
@@ -161,14 +164,6 @@ def _read_table(file: Path) -> LabelledData:
         raise InputError(f"every sample must have a class; that of sample {empty + 1} is empty.")
     classes = _numbers_or_words(list(codes))[values[:, column].astype(np.int64)]
     return LabelledData(np.delete(values, column, axis=1), classes, file.stem)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers_or_words(cells: list[str]) -> NDArray[Any]:

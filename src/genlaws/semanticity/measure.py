@@ -30,7 +30,7 @@ def measure(
     distances: ArrayLike | None = None,
     positions: ArrayLike | None = None,
     metric: str | None = None,
-    period: float = 1.0,
+    period: float | None = None,
     similarity: str | Compare = "cosine",
     centre: bool = False,
     bandwidth: float | None = None,
@@ -62,7 +62,8 @@ def measure(
     distances : array_like of shape (N, N)
         True distances; or else:
     positions, metric, period :
-        True places and how they become distances, see :func:`~genlaws.semanticity.metrics.distances_between`.
+        True places and how they become distances, see :func:`~genlaws.semanticity.metrics.distances_between`. The
+        period of a circle is 1 if it is not given, and places that span more are refused.
     similarity : str or callable
         See :func:`~genlaws.semanticity.stimuli.comparison`; ``threshold`` for all thresholds at once.
     centre : bool

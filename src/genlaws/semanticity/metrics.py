@@ -68,6 +68,20 @@ def check_positions(positions: ArrayLike, metric: str) -> Array:
     return p
 
 
+def circle_length(positions: Array, period: float | None) -> float:
+    """Return the period of places on a circle: 1 if it is not given, which all of them must then fit into."""
+    if period is not None:
+        return float(scalar("period", positive("period", period)))
+    low, high = float(positions.min()), float(positions.max())
+    if high - low > 1.0 + COMPUTED:
+        raise InputError(
+            "positions on a circle must lie within one period, which is 1 if it is not given; got places from "
+            f"{low:.6g} to {high:.6g}. Give the period (2π for radians, 360 for degrees, 24 for hours), or divide the "
+            "positions by it."
+        )
+    return 1.0
+
+
 def tree_distances(newick: str, leaves: Sequence[str] | None = None) -> Array:
     """Return the distances between the leaves of a tree in Newick format along its branches.
 

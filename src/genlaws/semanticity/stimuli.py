@@ -18,6 +18,7 @@ from genlaws.semanticity.metrics import (
     METRICS,
     STORED,
     check_positions,
+    circle_length,
     distances_between,
     tie_tolerance,
     unit_in_last_place,
@@ -108,7 +109,7 @@ def pair_up(
     distances: ArrayLike | None,
     positions: ArrayLike | None,
     metric: str | None,
-    period: float = 1.0,
+    period: float | None = None,
     bandwidth: float | None = None,
     centre: bool = False,
 ) -> Stimuli:
@@ -212,7 +213,7 @@ def _one_array(output: Any) -> NDArray[Any]:
 
 
 def _truth(
-    distances: ArrayLike | None, positions: ArrayLike | None, metric: str | None, period: float
+    distances: ArrayLike | None, positions: ArrayLike | None, metric: str | None, period: float | None
 ) -> tuple[NDArray[Any], Compare | None, float]:
     """Return places or distances, the function from the one to the other if there is one, and their grain."""
     if (distances is None) == (positions is None):
@@ -232,7 +233,8 @@ def _truth(
     given = to_array(positions, "positions")
     places = check_positions(given, name)
     reach = {"tree": 0.0, "cosine": 1.0}.get(name, float(np.abs(places).max(initial=0.0)))
-    return places, distances_between(name, period=period), STORED * reach * unit_in_last_place(given)
+    length = circle_length(places, period) if name == "circle" else 1.0
+    return places, distances_between(name, period=length), STORED * reach * unit_in_last_place(given)
 
 
 def _spacing(array: NDArray[Any]) -> float:

@@ -106,6 +106,7 @@ def test_pictures_have_no_phrase(name):
         (lambda: embedding_stimuli("table:no.csv"), "There is no file 'no.csv'"),
         (lambda: EmbeddingStimuli("x", "text", ("a", "b"), np.arange(2.0)), "at least four; got 2"),
         (lambda: EmbeddingStimuli("x", "text", ("a",) * 5, np.arange(4.0)), "one true place for each stimulus"),
+        (lambda: EmbeddingStimuli("x", "text", tuple("abcd"), np.arange(4.0), "circle"), "must lie within one period"),
         (lambda: EmbeddingStimuli("x", "image", ("a",) * 4, np.arange(4.0)), "all words .* or all PIL images"),
     ],
 )

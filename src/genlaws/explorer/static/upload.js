@@ -124,7 +124,7 @@ export function makeUpload() {
   }
 
   const form = make("form", { class: "upload", "aria-label": "Measure your own", submit: measure },
-    field("File", "From numpy.save (.npy), or CSV without a line of names; at most 2,000 items.", file),
+    field("File", "From numpy.save (.npy), or CSV, with or without names of columns and rows; at most 2,000 items.", file),
     field("It holds", "", kind),
     field("True places (optional)", "One row per item, .npy or .csv. Without them the file is its own truth.",
       positions),

@@ -17,6 +17,7 @@ from PIL import Image
 from genlaws.numerics.arguments import Array, Whole, whole_number
 from genlaws.numerics.errors import InputError
 from genlaws.numerics.seeds import generator_of
+from genlaws.semanticity.metrics import circle_length
 from genlaws.semanticity.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.semanticity.probes.vision_colours import FULL_CIRCLE, colour_of_hue
 from genlaws.semanticity.probes.vision_scenes import GAP, MARK_HALF, SIDE
@@ -51,7 +52,7 @@ class EmbeddingStimuli:
     metric : {"euclidean", "circle"}
         How places become distances, see :func:`~genlaws.semanticity.metrics.distances_between`.
     period : float
-        Of the circle alone.
+        Of the circle alone. Places that span more than 1 need another one.
     unit : str
         Of the distances.
     """
@@ -71,6 +72,8 @@ class EmbeddingStimuli:
             )
         if len(self.contents) < 4:
             raise InputError(f"stimuli must be at least four; got {len(self.contents)}.")
+        if self.metric == "circle" and self.period == 1.0:
+            circle_length(self.positions, None)
         wanted = {"text": str, "image": Image.Image}.get(self.kind)
         if wanted is None or not all(isinstance(one, wanted) for one in self.contents):
             raise InputError("stimuli must be all words (kind text) or all PIL images (kind image).")
