@@ -244,8 +244,8 @@ def test_any_text_in_any_option_is_answered_or_refused(option, text, capsys):
 
 
 def test_a_point_that_cannot_be_solved_is_exit_code_one(genlaws):
-    arguments = ("--sample-ratio", "47056.664671451406", "--fact-fraction", "0", "--kernel-angle", "1.5707912544390683")
-    answer = genlaws("rules-facts", "solve", "--loss", "hinge", *arguments, "--regularisation", "0", "--json")
+    arguments = ("--sample-ratio", "2000", "--fact-fraction", "0", "--regularisation", "1e-25")
+    answer = genlaws("rules-facts", "solve", "--loss", "hinge", *arguments, "--json")
     assert answer.code == 1
     assert answer.out == ""
     assert "not solved: residual" in answer.err
