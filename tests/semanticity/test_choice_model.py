@@ -47,7 +47,7 @@ def mixed_trials(seed: int = 0, count: int = 60) -> Trials:
         [None if rng.random() < 0.1 else int(rng.integers(n)) for n in sizes],
         options=[rng.choice(list(OFFSETS), n).tolist() for n in sizes],
         places=[(rng.permutation(n) + 1).tolist() for n in sizes],
-        scores=[rng.random(n).tolist() if rng.random() < 0.2 else None for n in sizes],
+        scores=[(rng.random(n) / n).tolist() if rng.random() < 0.2 else None for n in sizes],
     )
 
 

@@ -87,10 +87,10 @@ def test_distances_come_from_probe_and_item(tmp_path):
 
 
 def test_scores_are_normalised_and_stand_in_for_a_choice(tmp_path):
-    wide = written(tmp_path, "distance_1,distance_2,score_1,score_2,chosen\n1,2,3,1,\n1,2,,,2\n1,2,,,\n")
+    wide = written(tmp_path, "distance_1,distance_2,score_1,score_2,chosen\n1,2,.6,.2,\n1,2,,,2\n1,2,,,\n")
     trials = read_trials(wide)
-    assert trials.scores.tolist() == [[0.75, 0.25], [0, 0], [0, 0]]
-    assert trials.answers.tolist() == [[0.75, 0.25], [0, 1], [0, 0]]
+    assert trials.scores == pytest.approx(np.array([[0.75, 0.25], [0, 0], [0, 0]]))
+    assert trials.answers == pytest.approx(np.array([[0.75, 0.25], [0, 1], [0, 0]]))
     assert trials.unparsed_count == 1
     long = written(tmp_path, "trial,distance,score\n1,1,0.2\n1,2,0.2\n")
     assert read_trials(long).answers.tolist() == [[0.5, 0.5]]
@@ -132,8 +132,12 @@ def test_scores_are_normalised_and_stand_in_for_a_choice(tmp_path):
         ("trial,distance,chosen,place\n1,2,1,1\n1,3,0,1\n", "Line 3, column place: .* each once"),
         ("trial,distance,chosen,place\n1,2,1,1\n1,3,0,4\n", "Line 3, column place: .* got '4'"),
         ("trial,distance,score\n1,2,0\n1,3,0\n", "Line 3, column score: the scores of a trial must not all be zero"),
-        ("trial,distance,score\n1,2,1\n1,3,\n", "Line 3, column score: must be a finite number, .* got ''"),
-        ("trial,distance,score\n1,2,1\n1,3,-1\n", "Line 3, column score: .* got '-1'"),
+        ("trial,distance,score\n1,2,1\n1,3,\n", "Line 3, column score: must be a finite number; got ''"),
+        ("trial,distance,score\n1,2,1\n1,3,-1\n", "Line 3, column score: .* must be probabilities: .* got 1, -1, "),
+        (
+            "distance_1,distance_2,score_1,score_2\n1,2,9,3.5\n",
+            "Line 2, column score_2: .* with the sum 12.5. .* softmax",
+        ),
         ("distance_1,distance_2,chosen\n", "must contain at least one trial"),
         ("", "Line 1: each column needs a name of its own"),
         ("distance_1,distance_1,chosen\n1,2,1\n", "Line 1: .* got distance_1"),
@@ -191,7 +195,7 @@ def test_columns_that_only_resemble_ours_are_left_alone(tmp_path):
         ({"distances": [[1.0, 2.0]], "options": [["a"]]}, "options must have one entry per distance"),
         ({"distances": [[1.0, 2.0]], "places": [[1, 1]]}, "places of trial 1 must be 1 to 2, each once"),
         ({"distances": [[1.0, 2.0]], "scores": [[0.0, 0.0]]}, "scores of trial 1 must not all be zero"),
-        ({"distances": [[1.0, 2.0]], "scores": [[1.0, -1.0]]}, "scores of trial 1 must be zero or positive"),
+        ({"distances": [[1.0, 2.0]], "scores": [[1.0, -1.0]]}, "scores of trial 1 must be probabilities"),
         ({"distances": [[1.0, 2.0]], "scores": [[1.0]]}, "scores must have one entry per distance"),
         ({"distances": [[1.0, 2.0]], "scores": [None, None]}, "scores must have one entry per distance"),
     ],
@@ -199,6 +203,43 @@ def test_columns_that_only_resemble_ours_are_left_alone(tmp_path):
 def test_wrong_lists_are_refused(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         Trials.from_lists(**arguments)
+
+
+PROBABILITIES = np.array([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9]])
+LOGITS = np.log(PROBABILITIES)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        LOGITS,  # log-probabilities, all below 0
+        LOGITS + 3.0,  # logits of both signs
+        LOGITS + 20.0,  # logits that are all positive
+        LOGITS - LOGITS.min(),  # logits from 0 on
+        100 * PROBABILITIES,
+        np.array([[14, 4, 2], [1, 1, 18]]),  # how often each option was chosen
+        np.array([[0.9, 0.6, 0.3], [0.2, 0.2, 0.95]]),  # cosines
+        np.array([[0.0, -np.inf, -np.inf], [0.0, -np.inf, -np.inf]]),
+    ],
+    ids=["log-probabilities", "logits", "positive logits", "logits from 0", "percentages", "counts", "cosines", "sure"],
+)
+def test_scores_that_are_no_probabilities_are_refused_with_what_to_do(scores):
+    with pytest.raises(
+        InputError, match=r"scores of trial 1 must be probabilities.* softmax .* by 100.* one trial per"
+    ):
+        Trials.from_lists(np.ones((2, 3)), scores=scores.tolist())
+
+
+@pytest.mark.parametrize("share", [1.0, 0.97, 1e-6])
+def test_probabilities_may_leave_something_to_other_answers(share):
+    assert Trials.from_lists(np.ones((2, 3)), scores=(share * PROBABILITIES).tolist()).scores == pytest.approx(
+        PROBABILITIES
+    )
+
+
+def test_probabilities_rounded_to_two_decimals_are_probabilities():
+    rounded = [0.34, 0.34, 0.33]  # of 0.336, 0.336 and 0.328, with a sum of 1.01
+    assert Trials.from_lists([[1, 2, 3]], scores=[rounded]).scores.sum() == pytest.approx(1.0)
 
 
 def test_some_of_the_trials_can_be_taken(expected):

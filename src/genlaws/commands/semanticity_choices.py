@@ -22,9 +22,9 @@ NAME = "fit-choices"
 CLOSE = 2.0  # standard errors; a shape this close to the best is not told apart from it
 COLUMNS = (
     "CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted, option "
-    "(the name of the answer), place (in the list) and score. Wide, one row per trial: distance_1, distance_2, ... (or "
-    "probe and item_1, ...), chosen (the number from 1, or the name, of an option) and, if wanted, option_1, ... and "
-    "score_1, ...; nothing, or the word unparsed, for an answer that could not be read."
+    "(the name of the answer), place (in the list) and score (its probability). Wide, one row per trial: distance_1, "
+    "distance_2, ... (or probe and item_1, ...), chosen (the number from 1, or the name, of an option) and, if wanted, "
+    "option_1, ... and score_1, ...; nothing, or the word unparsed, for an answer that could not be read."
 )
 Table = Annotated[Path, Parameter(help=COLUMNS)]
 ShapeName = Annotated[

@@ -12,9 +12,11 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from genlaws.numerics.arguments import one_of, positive, scalar
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.choice_trials import FEWEST_OPTIONS, Trials
+from genlaws.semanticity.choice_trials import FEWEST_OPTIONS, Trials, score_refusal
 
 __all__ = ["read_trials"]
 
@@ -28,7 +30,8 @@ def read_trials(path: str | Path, *, metric: str = "absolute", period: float | N
 
     *Long*, one row per option: ``trial``; ``distance``, or ``probe`` and ``item`` (also called ``position``);
     ``chosen`` (1 for the chosen option, else 0 or empty); and, if wanted, ``option`` (its name), ``place`` (in the
-    list, from 1; else the order of the rows) and ``score``. A trial in which nothing is chosen counts as unparsed.
+    list, from 1; else the order of the rows) and ``score`` (its probability). A trial in which nothing is chosen
+    counts as unparsed.
 
     *Wide*, one row per trial: ``distance_1``, ``distance_2``, …, or ``probe`` and ``item_1``, … (also called
     ``position_1``, …); ``chosen`` (the number of the option from 1, or its name); and, if wanted, ``option_1``, … and
@@ -256,8 +259,9 @@ def _wide_choice(row: _Row, names: list[str], count: int) -> int | None:
 def _scores_of(cells: list[tuple[_Row, str]]) -> list[float] | None:
     if not any(row.text(column) for row, column in cells):
         return None
-    scores = [row.number(column, low=0.0) for row, column in cells]
-    if not sum(scores) > 0:
+    scores = [row.number(column) for row, column in cells]
+    refusal = score_refusal(np.array(scores))
+    if refusal:
         row, column = cells[-1]
-        raise row.refuse(column, "the scores of a trial must not all be zero")
+        raise InputError(f"Line {row.line}, column {column}: the scores of a trial {refusal}")
     return scores

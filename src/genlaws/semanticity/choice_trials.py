@@ -16,6 +16,9 @@ from genlaws.numerics.arguments import Array, Mask, Whole, non_negative, real, w
 from genlaws.numerics.errors import InputError
 
 FEWEST_OPTIONS = 2
+# Probabilities may be rounded to two decimals, so each may be half of this too high.
+ROUNDED_TO = 0.01
+MOST_SHOWN = 8  # scores of a trial that a refusal quotes
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ class Trials:
         places : list of lists of int, or None
             Place of each option in the list, from 1; the order given if left out.
         scores : list of lists, or None
-            Probabilities of the options, normalised here; None for a trial without.
+            Probabilities of the options, None for a trial without. A sum below 1, as of the probabilities that a
+            language model gives to the options alone, is divided out.
         """
         rows = [_distances_of(number, row) for number, row in enumerate(distances, start=1)]
         if not rows:
@@ -183,8 +187,24 @@ def _checked_scores(scores: Sequence[Sequence[float] | None] | None, counts: lis
     _same_lengths("scores", filled if len(rows) == len(counts) else [[] for _ in rows], counts)
     checked = []
     for number, (row, given) in enumerate(zip(filled, rows, strict=True), start=1):
-        values = non_negative(f"scores of trial {number}", real(f"scores of trial {number}", row))
-        if given is not None and not values.sum() > 0:
-            raise InputError(f"scores of trial {number} must not all be zero; got {values.tolist()}.")
+        values = real(f"scores of trial {number}", row)
+        refusal = "" if given is None else score_refusal(values)
+        if refusal:
+            raise InputError(f"scores of trial {number} {refusal}")
         checked.append(values / (values.sum() if given is not None else 1.0))
     return checked
+
+
+def score_refusal(scores: Array) -> str:
+    """Say why these numbers cannot be the probabilities of the options of a trial; empty if they can be."""
+    shown = f"got {', '.join(f'{score:.6g}' for score in scores[:MOST_SHOWN])}{', …' * (scores.size > MOST_SHOWN)}"
+    if not scores.any():
+        return f"must not all be zero; {shown}."
+    total = sum(scores.tolist())
+    if scores.min() >= 0 and total <= 1.0 + 0.5 * ROUNDED_TO * scores.size:
+        return ""
+    return (
+        f"must be probabilities: zero or positive, with a sum of at most 1; {shown}, with the sum {total:.6g}. "
+        "Replace logits or log-probabilities by their softmax over the options of the trial, "
+        "exp(score) / sum of exp(score). Divide percentages by 100. Write counts as one trial per choice."
+    )
