@@ -212,3 +212,16 @@ def test_the_example_of_the_documentation_is_true(genlaws, tmp_path, monkeypatch
     answer = genlaws(*command.removeprefix("$ genlaws ").split())
     # The residual is rounding, which another machine may round otherwise.
     assert re.sub("Residual .*", "", answer.out) == re.sub("Residual .*", "", printed)
+
+
+def test_a_chooser_who_is_always_right_is_told_the_limit(genlaws, tmp_path):
+    shown = np.random.default_rng(0).uniform(1, 100, (30, 3)).round(1)
+    file = tmp_path / "perfect.csv"
+    rows = [",".join(map(str, [*row, row.argmin() + 1])) for row in shown]
+    file.write_text("distance_1,distance_2,distance_3,chosen\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    answer = genlaws(*COMMAND, str(file), "--shape", "exponential")
+    assert answer.code == 0
+    high = fit_choices(read_trials(file)).intervals["resolution"][1]
+    assert answer.out.startswith(f"resolution below {high:.4g} (95 % interval; 30 trials)\n")
+    assert f"resolution  no best value  [0, {high:.4g}]" in answer.out
+    assert "There is no best resolution, only an upper limit" in answer.out

@@ -168,7 +168,8 @@ def _parameters(best: ChoiceFit) -> dict[str, str]:
     for row in best.to_frame().itertuples():
         if row.fitted:
             known = row.parameter in best.intervals
-            rows[str(row.parameter)] = f"{row.value:.4g}" + (f"  [{row.low:.4g}, {row.high:.4g}]" if known else "")
+            value = "no best value" if row.parameter in best.at_limit else f"{row.value:.4g}"
+            rows[str(row.parameter)] = value + (f"  [{row.low:.4g}, {row.high:.4g}]" if known else "")
     return rows
 
 

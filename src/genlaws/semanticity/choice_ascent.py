@@ -20,6 +20,8 @@ SETTLED = 1e-13
 ROUGH = 1e-5  # the same while starting points, stretches or points of a profile are compared
 MOST_STEPS = 200
 FARTHEST = 10.0  # a coordinate about which the data say nothing still ends after about this far
+RIDGE = 1e-9  # added to the information, scaled to ones on its diagonal, where parameters do nearly the same
+FINEST = 1e-40  # standard error below which a step away from a wall is beside the point
 LONGEST_STEP = 2.0  # in any coordinate; most are logarithms or log odds
 # Damping at which an ascent gives up. A narrow ridge needs much of it; at the many corners of a rough likelihood no
 # damping helps, and waiting there is most of the work.
@@ -86,14 +88,20 @@ def _residual(now: Evaluation, active: Mask) -> float:
     """Return the length of the gradient in standard errors, none of them longer than the coordinates can reach."""
     some = np.ix_(active, active)
     information = now.information[some] + np.eye(int(active.sum())) / FARTHEST**2
-    gradient = now.gradient[active]
-    squared = float(gradient @ np.linalg.solve(information, gradient))
+    scale = np.sqrt(np.diag(information))
+    gradient = now.gradient[active] / scale
+    scaled = information / np.outer(scale, scale) + RIDGE * np.eye(len(scale))
+    squared = float(gradient @ np.linalg.solve(scaled, gradient))
     return math.sqrt(max(squared, 0.0))
 
 
 def _not_held(now: Evaluation, place: Array, low: Array, high: Array) -> Mask:
-    """Return which coordinates are not pressed against a wall of the box."""
-    return ~(((place <= low) & (now.gradient <= 0)) | ((place >= high) & (now.gradient >= 0)))
+    """Return which coordinates are not pressed against a wall of the box.
+
+    A background of zero stays there where its standard error is too small a number to mean anything.
+    """
+    pointless = np.diag(now.information) > FINEST**-2
+    return ~(((place <= low) & ((now.gradient <= 0) | pointless)) | ((place >= high) & (now.gradient >= 0)))
 
 
 def _learn(missing: Array, now: Evaluation, there: Evaluation, moved: Array) -> Array:
@@ -114,7 +122,7 @@ def _newton_step(now: Evaluation, missing: Array, active: Mask, damping: float) 
     scale = np.sqrt(np.maximum(np.diag(now.information)[active], 1e-12))
     gradient = now.gradient[active] / scale
     expected = now.information[some] / np.outer(scale, scale)
-    ridge = (1e-9 + damping) * np.eye(len(scale))
+    ridge = (RIDGE + damping) * np.eye(len(scale))
     curvature = expected + missing[some] / np.outer(scale, scale) + ridge
     try:
         np.linalg.cholesky(curvature)

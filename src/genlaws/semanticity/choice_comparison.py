@@ -11,7 +11,7 @@ from scipy import stats
 
 from genlaws.numerics.arguments import Array, one_of, scalar, whole_number, within
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.choice_model import ChoiceModel, choice_probabilities, trial_log_likelihoods
+from genlaws.semanticity.choice_model import ChoiceModel, choice_log_probabilities, trial_log_likelihoods
 from genlaws.semanticity.choice_trials import Trials
 from genlaws.semanticity.choices import FIT, fit_choices, same_as_temperature
 from genlaws.semanticity.similarity import SHAPES
@@ -208,11 +208,12 @@ def trials_to_distinguish(
     one_of("alternative", alternative, SHAPES)
     if isinstance(truth, str):
         truth = fit_choices(trials, truth, intervals="none", **options_for(truth, options)).model
-    p = choice_probabilities(trials, truth)
+    log_p = choice_log_probabilities(trials, truth)
+    p = np.exp(log_p)
     design = replace(trials, chosen=np.full_like(trials.chosen, -1), scores=p)
     imitation = fit_choices(design, alternative, intervals="none", **options_for(alternative, options)).model
-    q = choice_probabilities(trials, imitation)
-    ratio = np.log(np.divide(p, q, out=np.ones_like(p), where=p > 0))
+    # As a difference of logarithms, since a probability may be too small for a float.
+    ratio = np.subtract(log_p, choice_log_probabilities(trials, imitation), out=np.zeros_like(p), where=p > 0)
     mean = float((p * ratio).sum(axis=1).mean())
     deviation = float(np.sqrt(max((p * ratio**2).sum(axis=1).mean() - mean**2, 0.0)))
     reach = float(stats.norm.ppf(1.0 - risk) + stats.norm.ppf(aim))

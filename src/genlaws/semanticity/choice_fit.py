@@ -34,6 +34,10 @@ class ChoiceFit:
         Liking for each place in the list against the first; empty if none were fitted or given.
     intervals : dict of str to (low, high)
         95 % profile-likelihood intervals. An end that the data leave open is 0 or infinite.
+    at_limit : tuple of str
+        Fitted parameters that have no likeliest value, since the choices grow likelier all the way to a limit: to a
+        resolution of 0 for a chooser who is always right. Their value is the farthest from the limit that is as likely,
+        and their interval is open on that side.
     fitted : tuple of str
         Names of the fitted parameters: ``resolution``, …, ``offset[triangle]``, …, ``position[2]``, ….
     log_likelihood, log_likelihood_per_trial : float
@@ -63,6 +67,7 @@ class ChoiceFit:
     offsets: dict[str, float]
     position_effects: tuple[float, ...]
     intervals: dict[str, tuple[float, float]]
+    at_limit: tuple[str, ...]
     fitted: tuple[str, ...]
     log_likelihood: float
     log_likelihood_per_trial: float
@@ -126,4 +131,6 @@ class ChoiceFit:
         low, high = self.intervals.get("resolution", (np.nan, np.nan))
         known = "" if np.isnan(low) else f"95 % interval {low:.4g} to {high:.4g}; "
         unread = f", {self.unparsed_count} more unparsed" if self.unparsed_count else ""
+        if "resolution" in self.at_limit and np.isfinite(high):
+            return f"resolution below {high:.4g} (95 % interval; {self.parsed_count} trials{unread})"
         return f"resolution {self.resolution:.4g} ({known}{self.parsed_count} trials{unread})"

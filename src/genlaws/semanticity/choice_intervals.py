@@ -23,6 +23,8 @@ ON_TARGET = 2e-4  # of the root of the deviance; moves the end of an interval by
 BETTER = 1e-4  # log-likelihood by which a point found on the way must exceed the maximum to replace it
 MOST_PROBES = 60
 FAR_BELOW = 1e6  # stands for minus infinity where a root is looked for
+NO_DROP = 0.1  # share of the target below which the root of the deviance does not tell the distance to go
+WIDE = 4.0  # ratio of two distances above which the next one is their geometric mean
 SLACK = 1.0  # log-likelihood that a stretch without an ascent may gain by one
 
 
@@ -64,6 +66,7 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
     room = abs(float((search.box.low if direction < 0 else search.box.high)[number]) - start)
     target = float(np.sqrt(DEVIANCE))
     inside, outside, near = 0.0, np.inf, best
+    growth, shrink = 5.0, 0.5  # squared in the course: an end may be many orders of magnitude nearer, or farther
     far = min(target * _standard_error(search, best, number), room)
     for _ in range(MOST_PROBES):
         if inside >= room:
@@ -80,10 +83,17 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
             outside = far
         newton = far + (target - root) * _inverse_slope(search, found, number, direction, root)
         if np.isinf(outside):
-            far = min(max(newton, 1.2 * far), 5.0 * far, room) if np.isfinite(newton) else min(5.0 * far, room)
+            reach, growth = min(growth * far, room), growth * growth if search.thorough else growth
+            far = min(max(newton, 1.2 * far), reach) if np.isfinite(newton) and root > NO_DROP * target else reach
+        elif inside < newton < outside:
+            far = newton
+        elif inside == 0:
+            far, shrink = shrink * outside, shrink * shrink
         else:
-            far = newton if inside < newton < outside else 0.5 * (inside + outside)
-    return start + direction * far
+            far = float(np.sqrt(inside * outside)) if outside > WIDE * inside else 0.5 * (inside + outside)
+    else:
+        far = outside  # not found: the end farther out is the safe one
+    return _wall(number, direction) if np.isinf(far) else start + direction * far
 
 
 def _inverse_slope(search: Search, found: Optimum, number: int, direction: int, root: float) -> float:

@@ -310,9 +310,14 @@ def _indicators(index: Whole, count: int) -> Array:
 
 def choice_probabilities(trials: Trials, model: ChoiceModel) -> Array:
     """Return the probability of each option of each trial, 0 where there is no option."""
-    likelihood = ChoiceLikelihood(replace(trials, chosen=np.zeros_like(trials.chosen)), model.shape)
-    probabilities: Array = np.exp(likelihood.log_probabilities(to_point(likelihood, model)))
+    probabilities: Array = np.exp(choice_log_probabilities(trials, model))
     return probabilities
+
+
+def choice_log_probabilities(trials: Trials, model: ChoiceModel) -> Array:
+    """Return the log-probability of each option of each trial, minus infinity where there is no option."""
+    likelihood = ChoiceLikelihood(replace(trials, chosen=np.zeros_like(trials.chosen)), model.shape)
+    return likelihood.log_probabilities(to_point(likelihood, model))
 
 
 def trial_log_likelihoods(trials: Trials, model: ChoiceModel) -> Array:

@@ -7,13 +7,22 @@ stretches between neighbouring distances, and the climb starts from the best of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
 
 from genlaws.numerics.arguments import Array, Whole
 from genlaws.semanticity.choice_ascent import HASTY, PATIENT, ROUGH, Box, Optimum, ascend
-from genlaws.semanticity.choice_model import BACKGROUND, EXPONENT, LAPSE, RESOLUTION, TEMPERATURE, ChoiceLikelihood
+from genlaws.semanticity.choice_model import (
+    BACKGROUND,
+    EXPONENT,
+    LAPSE,
+    RESOLUTION,
+    SCALARS,
+    TEMPERATURE,
+    ChoiceLikelihood,
+)
 from genlaws.semanticity.similarity import SHAPES
 
 # A resolution this far below the least or above the largest distance is as good as zero or infinite.
@@ -28,6 +37,17 @@ FIRST_STRETCHES = 33
 NEAR = 6.0
 CLIMBED_STRETCHES = 60  # near the best; those between them are only evaluated with their neighbour's other parameters
 SAME_DISTANCE = 1e-9  # relative; distances closer than this differ by rounding
+# Log-likelihood by which a limit may fall short of the maximum and still count as one; less than what makes a point
+# better (`choice_intervals.BETTER`).
+AS_LIKELY = 1e-5
+LIMIT_HALVINGS = 30  # place the end of a plateau to a billionth of the width of the box
+FAR_FALLEN = 0.3  # log-likelihood that a step of a profile may lose before other starting points are tried
+# A background below the first has no size of its own; below the second its derivative is cut (`choice_model.DEEPEST`).
+THRESHOLD_BACKGROUND, SMALLEST_BACKGROUND = 1e-12, 1e-60
+# Backgrounds tried where a climb may be lost: it finds no way back from one far above every similarity.
+SPREAD_BACKGROUNDS = (0.0, 1e-24, 1e-12, 1e-6, 1e-3, 0.02, 0.2)
+# Eigenvalue of the information, scaled to ones on its diagonal, below which two parameters do the same.
+NOT_TOLD_APART = 1e-7
 INSIDE = 1e-10  # relative; how far inside a stretch its ends are taken
 
 
@@ -62,6 +82,10 @@ class Search:
     ----------
     edges : array
         Logarithms of the distances at which the likelihood is rough in the resolution; empty if it is smooth.
+    at_limit : list of int
+        Numbers of the coordinates whose likeliest value is a limit that they only approach.
+    thorough : bool
+        Whether a climb may be lost, since parameters are at a limit or cannot be told apart.
     visited : dict of int to Optimum
         The best point with the resolution in each stretch that was looked into. Stretch 0 lies below the first edge.
         Without residual the value is a lower bound.
@@ -72,6 +96,8 @@ class Search:
         self.box = make_box(likelihood, free)
         self.edges: Array = np.empty(0)
         self.visited: dict[int, Optimum] = {}
+        self.at_limit: list[int] = []
+        self.thorough = False
         if SHAPES[likelihood.shape].bends and RESOLUTION in free:
             edges = np.log(np.unique(likelihood.distances[likelihood.distances > 0]))
             self.edges = edges[np.diff(edges, prepend=-np.inf) > SAME_DISTANCE]
@@ -81,7 +107,7 @@ class Search:
         starts = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._starting_points()]
         best = max((self._climb(start.point) for start in _best_apart(starts)), key=_value)
         if not self.edges.size:
-            return self.polish(best)
+            return self._make_sure(self.polish(best))
         spread = np.linspace(0, self.edges.size, FIRST_STRETCHES).round().astype(int)
         self._visit(np.unique(spread).tolist(), best.point)
         best, before = self.polish(self._climb_from_visited()), -np.inf
@@ -93,7 +119,75 @@ class Search:
 
     def resume(self, found: Optimum) -> Optimum:
         """Return the maximum after a point turned up that is likelier than what was taken for it."""
-        return self.polish(max([self._climb(found.point), *self.visited.values()], key=_value))
+        best = self.polish(max([self._climb(found.point), *self.visited.values()], key=_value))
+        return best if self.edges.size else self._make_sure(best)
+
+    def _make_sure(self, best: Optimum) -> Optimum:
+        """Return the maximum of a smooth likelihood, searched for widely where a climb can be lost."""
+        best = self._leave_limits(best)
+        self.thorough = bool(self.at_limit or best.residual > NEARLY_FLAT or any(self.untold(best)))
+        if not self.thorough:
+            return best
+        spread = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._spread(best.point)]
+        top = max((self._climb(start.point) for start in _best_apart(spread)), key=_value)
+        best = self._leave_limits(self.polish(top)) if top.value > best.value + AS_LIKELY else best
+        return self._hold_threshold(best)
+
+    def _hold_threshold(self, best: Optimum) -> Optimum:
+        """Hold a background that vanishes together with the resolution, which makes the similarity a threshold.
+
+        The likelihood has a ridge there that rises ever more slowly, and no top that could be reached.
+        """
+        background = best.point[BACKGROUND]
+        both = {RESOLUTION, BACKGROUND} <= set(self.box.free.tolist())
+        if not both or self.likelihood.shape == "power-law" or not 0.0 < background < THRESHOLD_BACKGROUND:
+            return best
+        if self._as_likely(best, RESOLUTION, self.box.high[RESOLUTION]):
+            return best  # the trials say nothing about it
+        self.at_limit = [RESOLUTION, BACKGROUND]
+        point = best.point.copy()
+        point[BACKGROUND] = max(background, SMALLEST_BACKGROUND)
+        return self._settle(point, self.box.without(BACKGROUND))
+
+    def _leave_limits(self, best: Optimum) -> Optimum:
+        """Return the maximum, or a point as likely where it lies at a limit: a resolution or temperature of zero.
+
+        The choices of a perfect chooser grow likelier all the way to a limit. Out there the similarities are too small
+        to be told from zero, and no gradient leads back. So the coordinate is held at the farthest value from the limit
+        that is as likely, the others are polished, and `at_limit` names it. Offsets and places that do not matter
+        out there go back to zero.
+        """
+        self.at_limit, box = [], self.box
+        if not np.isfinite(best.value):
+            return best
+        for number, limit, other in (
+            (RESOLUTION, box.low, box.high),
+            (TEMPERATURE, box.low, box.high),
+            (EXPONENT, box.high, box.low),
+        ):
+            inside, outside = limit[number], other[number]
+            if number not in box.free or not self._as_likely(best, number, inside):
+                continue
+            if self._as_likely(best, number, outside):
+                continue  # the trials say nothing about this coordinate
+            plain = best.point.copy()
+            plain[box.free[box.free >= len(SCALARS)]] = 0.0
+            if self._as_likely(best._replace(point=plain), number, inside):
+                best, box = best._replace(point=plain), replace(box, free=box.free[box.free < len(SCALARS)])
+            for _ in range(LIMIT_HALVINGS):
+                middle = 0.5 * (inside + outside)
+                inside, outside = (middle, outside) if self._as_likely(best, number, middle) else (inside, middle)
+            point = best.point.copy()
+            point[number] = inside
+            best, box = best._replace(point=point), box.without(number)
+            self.at_limit.append(number)
+        return self._settle(best.point, box) if self.at_limit else best
+
+    def _as_likely(self, best: Optimum, number: int, value: float) -> bool:
+        """Say whether a point is still as likely with one coordinate moved to a value."""
+        point = best.point.copy()
+        point[number] = value
+        return self.likelihood.value(point) >= best.value - AS_LIKELY
 
     def polish(self, found: Optimum) -> Optimum:
         """Climb the last bit from a point that is nearly the maximum; at a corner, on its likelier side."""
@@ -130,7 +224,30 @@ class Search:
         for start in starts:
             point = np.clip(start + (value - start[number]) * along, self.box.low, self.box.high)
             held.append(Optimum(point, self.likelihood.value(point) if len(starts) > 1 else 0.0, np.inf))
-        return max((self._climb(start.point, number) for start in _best_apart(held)), key=_value)
+        found = max((self._climb(start.point, number) for start in _best_apart(held)), key=_value)
+        fallen = self.likelihood.value(near) - found.value
+        if self.edges.size or fallen < (FAR_FALLEN if self.thorough else NEAR):
+            return found
+        spread = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._spread(near, number, value)]
+        return max(found, *(self._climb(start.point, number) for start in _best_apart(spread)[:2]), key=_value)
+
+    def _spread(self, near: Array, held: int = -1, value: float = 0.0) -> list[Array]:
+        """Return points at many resolutions and backgrounds, the others as near by, but one held if asked."""
+        grids = {RESOLUTION: self._resolutions(), BACKGROUND: np.array(SPREAD_BACKGROUNDS), LAPSE: np.array([0.05])}
+        free = {key: np.append(near[key], grid) for key, grid in grids.items() if key in self.box.free}
+        points = []
+        for values in product(*free.values()):
+            point = near.copy()
+            point[list(free)] = values
+            if held >= 0:
+                point[held] = value
+            points.append(point)
+        return points
+
+    def _resolutions(self) -> Array:
+        least, most = _least_and_most(self.likelihood)
+        resolutions: Array = np.log(np.geomspace(max(least, most / 300.0), 2.0 * most, 10))
+        return resolutions
 
     def _tangent(self, number: int, point: Array) -> Array:
         """Return how the other coordinates follow along the profile of one, as the information sees it."""
@@ -142,6 +259,19 @@ class Search:
         scaled = information / np.outer(scale, scale) + 1e-6 * np.eye(len(scale))
         along[others] = -np.linalg.solve(scaled[:-1, :-1], scaled[:-1, -1]) * scale[-1] / scale[:-1]
         return along
+
+    def untold(self, best: Optimum) -> tuple[list[int], list[int]]:
+        """Return which coordinates the trials say nothing about at a point, and which they cannot tell apart."""
+        free = self._smooth_box().free
+        information = self.likelihood.evaluate(best.point, free).information
+        scale = np.sqrt(np.diag(information))
+        told = scale > 0
+        silent: list[int] = free[~told].tolist()
+        if not told.any():
+            return silent, []
+        values, vectors = np.linalg.eigh((information[np.ix_(told, told)] / scale[told]).T / scale[told])
+        alike: list[int] = free[told][np.abs(vectors[:, 0]) > 0.1].tolist()
+        return silent, alike if values[0] < NOT_TOLD_APART else []
 
     def at_stretch(self, rank: int) -> Optimum:
         """Return the best point with the resolution inside a stretch, climbing there if none has yet."""
@@ -170,9 +300,8 @@ class Search:
         return ascend(self.likelihood, start, self._smooth_box().without(held), ROUGH, patience)
 
     def _starting_points(self) -> list[Array]:
-        least, most = _least_and_most(self.likelihood)
         grids: dict[int, Array] = {
-            RESOLUTION: np.log(np.geomspace(max(least, most / 300.0), 2.0 * most, 10)),
+            RESOLUTION: self._resolutions(),
             BACKGROUND: np.array([0.02, 0.2]),
             EXPONENT: np.log([1.0, 3.0]),
             LAPSE: np.array([0.05]),

@@ -15,11 +15,11 @@ from genlaws.numerics.errors import InputError
 from genlaws.numerics.intervals import wilson_interval
 from genlaws.semanticity.choice_ascent import Optimum
 from genlaws.semanticity.choice_fit import ChoiceFit
-from genlaws.semanticity.choice_intervals import BetterPointError, interval_ends
+from genlaws.semanticity.choice_intervals import BETTER, BetterPointError, interval_ends
 from genlaws.semanticity.choice_model import (
     BACKGROUND,
+    EXPONENT,
     LAPSE,
-    RESOLUTION,
     SCALARS,
     ChoiceLikelihood,
     ChoiceModel,
@@ -27,7 +27,7 @@ from genlaws.semanticity.choice_model import (
     to_model,
     to_point,
 )
-from genlaws.semanticity.choice_search import Search
+from genlaws.semanticity.choice_search import THRESHOLD_BACKGROUND, Search
 from genlaws.semanticity.choice_trials import Trials
 from genlaws.semanticity.similarity import SHAPES
 
@@ -36,8 +36,6 @@ __all__ = ["ChoiceFit", "fit_choices"]
 FIT = "fit"
 FLAT = 1e-3  # standard errors; a maximum this close is as good as reached
 MOST_RESTARTS = 5
-# Eigenvalue of the information, scaled to ones on its diagonal, below which two parameters do the same.
-NOT_TOLD_APART = 1e-7
 INTERVALS = ("scalars", "all", "none")
 
 
@@ -227,7 +225,8 @@ def _natural(shape: str, name: str, ends: tuple[float, float]) -> tuple[float, f
     if name in ("resolution", "exponent", "temperature"):
         return float(np.exp(ends[0])), float(np.exp(ends[1]))
     if name == "background":
-        return background_of(shape, ends[0]), background_of(shape, ends[1])
+        low = ends[0] if ends[0] > THRESHOLD_BACKGROUND else 0.0
+        return background_of(shape, low), background_of(shape, ends[1])
     return ends
 
 
@@ -242,7 +241,8 @@ def _result(
     model = to_model(likelihood, best.point)
     parsed = trials.trial_count - trials.unparsed_count
     unparsed = wilson_interval(trials.unparsed_count, trials.trial_count)
-    converged = bool(np.isfinite(best.value) and best.residual < FLAT)
+    most = float(likelihood.weights @ np.log(likelihood.weights))  # of any model: 0 for choices, by Gibbs for scores
+    converged = bool(np.isfinite(best.value) and (best.residual < FLAT or most - best.value < BETTER))
     return ChoiceFit(
         shape=model.shape,
         resolution=model.resolution,
@@ -253,6 +253,7 @@ def _result(
         offsets=dict(model.offsets) if shown[0] else {},
         position_effects=model.position_effects if shown[1] else (),
         intervals=ends,
+        at_limit=tuple(parameter_names(likelihood)[number] for number in search.at_limit),
         fitted=tuple(parameter_names(likelihood)[number] for number in search.box.free),
         log_likelihood=best.value,
         log_likelihood_per_trial=best.value / parsed,
@@ -278,7 +279,19 @@ def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tup
         )
     names, point, box = parameter_names(search.likelihood), best.point, search.box
     short = f"The search stopped {best.residual:.1e} standard errors short."
-    parts = ["The maximum was found." if converged else short]
+    parts = [] if search.at_limit else ["The maximum was found."]
+    parts = parts if converged else [short]
+    if BACKGROUND in search.at_limit:
+        parts.append(
+            "There is no best resolution or background, only upper limits: the choices become likelier as both go to 0 "
+            "together and the similarity becomes a threshold. The constant shape is this limit."
+        )
+    for i in search.at_limit if BACKGROUND not in search.at_limit else ():
+        side, limit = ("a lower", "infinity") if i == EXPONENT else ("an upper", "0")
+        parts.append(
+            f"There is no best {names[i]}, only {side} limit: the choices become likelier all the way to {names[i]} "
+            f"{limit}, as those of a chooser who is always right, or right but for lapses."
+        )
     extreme = [i for i in box.free if i not in (BACKGROUND, LAPSE) and (point[i] in (box.low[i], box.high[i]))]
     if extreme:
         parts.append(f"{', '.join(names[i] for i in extreme)} ran to the limit of the search.")
@@ -296,19 +309,11 @@ def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tup
 
 def _untold(search: Search, best: Optimum) -> list[str]:
     """Say which parameters the trials tell nothing about, or cannot tell apart, at the maximum."""
-    free, names = search.box.free, parameter_names(search.likelihood)
-    if search.edges.size and search.likelihood.shape == "constant":
-        free = free[free != RESOLUTION]
-    information = search.likelihood.evaluate(best.point, free).information
-    scale = np.sqrt(np.diag(information))
+    names = parameter_names(search.likelihood)
+    silent, alike = search.untold(best)
     parts = []
-    silent = [names[number] for number in free[scale == 0]]
     if silent:
-        parts.append(f"These trials say nothing about {', '.join(silent)}.")
-    told = scale > 0
-    if told.any():
-        values, vectors = np.linalg.eigh((information[np.ix_(told, told)] / scale[told]).T / scale[told])
-        alike = [names[number] for number, part in zip(free[told], vectors[:, 0], strict=True) if abs(part) > 0.1]
-        if values[0] < NOT_TOLD_APART:
-            parts.append(f"These trials cannot tell apart {', '.join(alike)}.")
+        parts.append(f"These trials say nothing about {', '.join(names[number] for number in silent)}.")
+    if alike:
+        parts.append(f"These trials cannot tell apart {', '.join(names[number] for number in alike)}.")
     return parts
