@@ -23,7 +23,10 @@ def model(stories, tmp_path_factory):
 
 @pytest.fixture
 def probe(genlaws, model):
-    return lambda *options: genlaws("semanticity", "probe", model, *FEW, *options)
+    def call(*options):
+        return genlaws("semanticity", "probe", model, *([] if "--no-anchors" in options else FEW), *options)
+
+    return call
 
 
 def test_a_folder_of_results_is_written_and_nothing_is_asked_twice(probe, tmp_path):
@@ -60,6 +63,18 @@ def test_the_numbers_are_those_of_the_library(probe, model):
     assert told["resolution"]["excess_over_chance"]["value"] == pytest.approx(
         expected["resolution"]["excess_over_chance"]["value"]
     )
+
+
+def test_a_model_that_cannot_go_on_from_a_prompt_gives_the_same_numbers_and_says_so(probe, monkeypatch):
+    few = ("--json", "--items", "2", "--trials", "3", "--no-anchors")
+    usual = probe(*few)
+    monkeypatch.setattr("genlaws.semanticity.probes.transformers_model.TransformersModel.reads_text_once", False)
+    found = probe(*few)
+    assert "the prompt is read again for each answer" in found.err
+    assert "read again" not in usual.err
+    for one, other in zip(usual.json["probes"][0]["rates"], found.json["probes"][0]["rates"], strict=True):
+        numbers = {name: value for name, value in one.items() if not isinstance(value, str | None)}
+        assert {name: other[name] for name in numbers} == pytest.approx(numbers, rel=1e-3, nan_ok=True)
 
 
 def test_layers_are_shown_and_written(probe, tmp_path):

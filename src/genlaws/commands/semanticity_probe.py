@@ -38,6 +38,10 @@ DryRun = Annotated[bool, Parameter(negative="", help="Show three prompts and how
 SavePictures = Annotated[bool, Parameter(negative="", help="Write the pictures that are shown to --out.")]
 ANSWERS = "answers.jsonl"
 SHOWN = 3
+NOT_SHARED = (
+    "This model cannot go on from a prompt it has read, so the prompt is read again for each answer and each new word: "
+    "the same numbers, in more time."
+)
 
 
 def probe(
@@ -184,6 +188,8 @@ def _announce(
     from genlaws.semanticity.probes.workload import timed_workload
 
     longest = call.questions.max_tokens
+    if not getattr(asked, "shared_prefix" if plans[0].pictures else "reads_text_once", True):
+        print(NOT_SHARED, file=sys.stderr)
     for plan, given in zip(plans, prompts, strict=True):
         load = timed_workload(asked, given, call.mode, store=store, longest_reply=longest)
         print(f"{plan.template.name}: {load_text(load, call.price)}", file=sys.stderr)

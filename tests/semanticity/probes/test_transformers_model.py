@@ -120,6 +120,49 @@ def test_other_architectures_give_the_scores_of_full_passes(kind, changes):
         assert reply.log_probabilities == pytest.approx(naive, abs=EXACT)
 
 
+STATE_SPACE = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_n_groups": 1, "mamba_d_state": 8, "mamba_chunk_size": 8}
+HYBRIDS = {
+    "Jamba": {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2, "mamba_d_state": 8}
+    | {"use_mamba_kernels": False},
+    "Mamba": {"state_size": 8},
+    "FalconH1": {**STATE_SPACE, "mamba_d_ssm": 64, "head_dim": 8},
+    "RecurrentGemma": {"lru_width": 32, "attention_window_size": 8, "head_dim": 8, "num_hidden_layers": 3},
+    "Zamba2": {"mamba_d_state": 8, "n_mamba_heads": 8, "mamba_headdim": 8, "chunk_size": 8, "num_mem_blocks": 1}
+    | {"layers_block_type": ["mamba", "hybrid"], "use_mamba_kernels": False},
+    "Lfm2": {"layer_types": ["conv", "full_attention"]},
+}
+
+
+@pytest.mark.parametrize("kind", HYBRIDS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_hybrids_and_state_space_models_are_read_again_for_each_option(kind):
+    # Their states cannot be chosen by row, or are not handed on, or a masked beginning changes them.
+    network = made_up_network(kind, **HYBRIDS[kind])
+    model = TransformersModel(network, made_up_tokenizer(), kind, batch_size=3, max_new_tokens=3)
+    assert not model.reads_text_once
+    for prompt, reply in zip(PROMPTS, model.score(PROMPTS), strict=True):
+        assert reply.log_probabilities == pytest.approx(
+            separate_passes(network, model.continuations(prompt)), abs=EXACT
+        )
+    assert [one.text for one in model.reply(PROMPTS)] == [written_alone(model, prompt) for prompt in PROMPTS]
+
+
+def test_kept_readings_that_would_be_wrong_are_found_out(monkeypatch):
+    assert TransformersModel(made_up_network(), made_up_tokenizer(), "made-up").reads_text_once
+    # A cache that takes no notice of which rows are chosen refuses nothing.
+    monkeypatch.setattr(transformers.DynamicCache, "batch_select_indices", _repeated_first_row)
+    model = TransformersModel(made_up_network(), made_up_tokenizer(), "made-up")
+    assert not model.reads_text_once
+    for prompt, reply in zip(PROMPTS, model.score(PROMPTS), strict=True):
+        naive = separate_passes(model.network, model.continuations(prompt))
+        assert reply.log_probabilities == pytest.approx(naive, abs=EXACT)
+
+
+def _repeated_first_row(cache, index):
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[index * 0], layer.values[index * 0]
+
+
 def test_scores_do_not_depend_on_what_is_asked_beside(model):
     together = model.score(PROMPTS)
     for size in (1, 2, 16):

@@ -1,4 +1,4 @@
-"""Passes of a network over texts with pictures in them, and whether what it has read of them can be kept.
+"""Passes of a network over texts with pictures in them, and whether what it has read, of text or picture, can be kept.
 
 A row holds all that a processor of transformers makes of one text and its pictures: tokens, in which each picture has
 its places, and the pictures as numbers. Rows of the same shapes are read together, so that none is padded: every
@@ -7,14 +7,14 @@ architecture counts the positions of a picture in its own way, and counts them r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from genlaws.semanticity.probes.padded_passes import CachedReading, Row, cache_in, run
+from genlaws.semanticity.probes.padded_passes import CachedReading, Reading, Row, cache_in, read, run
 from genlaws.semanticity.probes.prefix_scoring import Endings, score_endings
 
 PictureRow = Mapping[str, Tensor]
@@ -81,11 +81,14 @@ def read_pictures_alone(network: Any, rows: Sequence[PictureRow]) -> RepeatedRea
     return RepeatedReading(network, tuple(rows), torch.stack([run(network, row, 1)[0][0] for row in rows]))
 
 
+def read_text_alone(network: Any, rows: Sequence[Row]) -> RepeatedReading:
+    """Read rows of tokens from their beginning, each in a pass of its own, and keep nothing."""
+    tokens = [torch.tensor([list(row)], device=network.device) for row in rows]
+    return read_pictures_alone(network, [{"input_ids": one, "attention_mask": torch.ones_like(one)} for one in tokens])
+
+
 def keeps_pictures(network: Any, row: PictureRow, endings: Endings) -> bool:
     """Return whether endings after a picture get the same log-probabilities from kept keys as from whole passes.
-
-    Architectures differ in what must be handed on besides the keys and values; where something is missing, the numbers
-    differ or the network refuses.
 
     Parameters
     ----------
@@ -94,12 +97,42 @@ def keeps_pictures(network: Any, row: PictureRow, endings: Endings) -> bool:
     endings : sequence of tuples of int
         Some with several tokens.
     """
-    (alone,) = score_endings(read_pictures_alone(network, [row]), [endings], 1)
+    return _keeps(network, read_pictures, read_pictures_alone, [row], [endings])
+
+
+def keeps_text(network: Any, rows: Sequence[Row], endings: Sequence[Endings]) -> bool:
+    """Return whether endings after texts get the same log-probabilities from what was kept as from whole passes.
+
+    Parameters
+    ----------
+    network : model of transformers
+    rows : sequence of sequences of int
+        Of different lengths, so that padding is tried as well.
+    endings : sequence of sequences of tuples of int
+        Of each text; some with several tokens.
+    """
+    return _keeps(network, read, read_text_alone, rows, endings)
+
+
+def _keeps(
+    network: Any,
+    reader: Callable[[Any, Sequence[Any]], Reading],
+    alone: Callable[[Any, Sequence[Any]], Reading],
+    rows: Sequence[Any],
+    endings: Sequence[Endings],
+) -> bool:
+    """Return whether a reader that keeps what it read gives the numbers of whole passes.
+
+    Architectures differ in what must be handed on besides keys and values, and state-space models keep no keys at all;
+    where something is missing, the numbers differ or the network refuses.
+    """
+    expected = score_endings(alone(network, rows), endings, 1)
     try:
-        (kept,) = score_endings(read_pictures(network, [row]), [endings], len(endings))
+        kept = score_endings(reader(network, rows), endings, sum(map(len, endings)))
     except Exception:  # whatever an architecture raises that needs more than keys and values
         return False
-    return bool(abs(kept - alone).max() <= SAME_IN_FEW_BITS.get(network.dtype, SAME))
+    most = max(float(abs(one - other).max()) for one, other in zip(kept, expected, strict=True))
+    return most <= SAME_IN_FEW_BITS.get(network.dtype, SAME)
 
 
 def extended(row: PictureRow, tokens: Row) -> PictureRow:

@@ -6,15 +6,16 @@ token of an ending is never read: its probability is known before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from genlaws.numerics.arguments import Array, whole_number
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.probes.padded_passes import Reading, read
+from genlaws.semanticity.probes.padded_passes import Reading, Row, read
 
 Endings = Sequence[tuple[int, ...]]
+Reader = Callable[[Any, Sequence[Row]], Reading]
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def _in_common(one: Sequence[int], other: Sequence[int]) -> int:
     )
 
 
-def score_continuations(network: Any, asked: Sequence[Continuations], batch_size: int = 16) -> list[Array]:
+def score_continuations(
+    network: Any, asked: Sequence[Continuations], batch_size: int = 16, reader: Reader = read
+) -> list[Array]:
     """Return the log-probability of every ending given its beginning.
 
     Parameters
@@ -71,6 +74,8 @@ def score_continuations(network: Any, asked: Sequence[Continuations], batch_size
         In any order; those of similar length are read together.
     batch_size : int
         Rows of one pass, at most; bounds the memory.
+    reader : callable
+        How beginnings are read: `read`, which keeps what was read, or one that reads it again.
 
     Returns
     -------
@@ -79,7 +84,7 @@ def score_continuations(network: Any, asked: Sequence[Continuations], batch_size
     size = whole_number("batch_size", batch_size, at_least=1)
     scores: dict[int, Array] = {}
     for batch in _by_length(asked, size):
-        reading = read(network, [asked[place].shared for place in batch])
+        reading = reader(network, [asked[place].shared for place in batch])
         found = score_endings(reading, [asked[place].endings for place in batch], size)
         scores.update(zip(batch, found, strict=True))
     return [scores[place] for place in range(len(asked))]

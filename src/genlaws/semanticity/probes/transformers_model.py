@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,9 +14,14 @@ from genlaws.numerics.errors import InputError
 from genlaws.semanticity.probes.model_files import Source, load_language_model
 from genlaws.semanticity.probes.models import Prompt, Reply
 from genlaws.semanticity.probes.padded_passes import Reading, read
-from genlaws.semanticity.probes.prefix_scoring import Continuations, score_continuations, split_continuations
+from genlaws.semanticity.probes.picture_passes import keeps_text, read_text_alone
+from genlaws.semanticity.probes.prefix_scoring import Continuations, Reader, score_continuations, split_continuations
 from genlaws.semanticity.probes.text_generation import Done, draws_for, write_on
 
+# Texts of different lengths and answers of several tokens, with which a network is tried.
+TRIED_TEXTS = ("A bad egg was added in 1066:", "A cab")
+TRIED_ANSWERS = (" a face", " a bad cab")
+_READS_TEXT_ONCE: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()  # by network, which is tried once
 NO_NUMBERS = "The model gave values that are not numbers; use dtype float32 or bfloat16."
 
 
@@ -97,16 +103,30 @@ class TransformersModel:
         settings = f"temperature={self.temperature:g}, seed={self.seed}, tokens={self.max_new_tokens}, stop={ends}"
         return f"transformers:{self.source} [{dtype}, {settings}]"
 
+    @property
+    def reads_text_once(self) -> bool:
+        """Whether a prompt is read once for all options and new words; found out when it is first needed.
+
+        If not, as for state-space models and hybrids of them, it is read again for each; the answers are the same.
+        """
+        if self.network not in _READS_TEXT_ONCE:
+            rows = [self._tokens(text, chat=False) for text in TRIED_TEXTS]
+            answers = [tuple(self.tokenizer.encode(text, add_special_tokens=False)) for text in TRIED_ANSWERS]
+            _READS_TEXT_ONCE[self.network] = keeps_text(self.network, rows, [answers] * len(rows))
+        return _READS_TEXT_ONCE[self.network]
+
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return the exact log-probability of each option of each prompt: the sum over its tokens.
 
-        Each prompt is read once and its options after it; prompts of similar length are read together. A prompt that is
-        too long for the model is an error of its reply alone.
+        Each prompt is read once and its options after it, where the network allows it (`reads_text_once`); prompts of
+        similar length are read together. A prompt that is too long for the model is an error of its reply alone.
         """
         asked = [self.continuations(one) for one in prompts]
         replies = [Reply(error=self._too_long(len(one.shared) + max(map(len, one.endings)))) for one in asked]
         fine = [place for place, reply in enumerate(replies) if not reply.error]
-        scores = score_continuations(self.network, [asked[place] for place in fine], self.batch_size)
+        if not fine:
+            return replies
+        scores = score_continuations(self.network, [asked[place] for place in fine], self.batch_size, self._reader())
         for place, score in zip(fine, scores, strict=True):
             replies[place] = scored(score)
         return replies
@@ -121,7 +141,7 @@ class TransformersModel:
         order = sorted(fine, key=lambda place: -len(rows[place]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            reading = read(self.network, [rows[place] for place in batch])
+            reading = self._reader()(self.network, [rows[place] for place in batch])
             said = self._write(reading, [prompts[place] for place in batch], [rows[place] for place in batch])
             for place, reply in zip(batch, said, strict=True):
                 replies[place] = reply
@@ -180,6 +200,9 @@ class TransformersModel:
         """Return whether a text ends with a token that is not written in it."""
         ends = len(tokens) > 1 and tokens[-1] == self.tokenizer.eos_token_id
         return ends and not text.endswith(str(self.tokenizer.eos_token))
+
+    def _reader(self) -> Reader:
+        return read if self.reads_text_once else read_text_alone
 
     def _too_long(self, length: int) -> str:
         """Return the sentence for a prompt that is too long with its answer; nothing for another."""
