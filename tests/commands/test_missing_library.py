@@ -1,11 +1,15 @@
 """A command that needs an optional library says which, and how to get it."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+from genlaws.commands import EXTRAS
 from genlaws.experiments.registry import experiment_names
 
 WITHOUT = """
@@ -50,10 +54,36 @@ def test_networks_without_torch(arguments, tmp_path):
     assert "Traceback" not in found.stderr
 
 
-def test_a_probe_of_a_model_here_without_transformers():
-    found = run_without("transformers", "semanticity", "probe", "gpt2")
+@pytest.mark.parametrize(
+    ("library", "arguments"),
+    [
+        ("transformers", ("semanticity", "probe", "gpt2")),
+        ("torch", ("semanticity", "probe", "gpt2")),
+        ("torch", ("semanticity", "probe", "gpt2", "--mode", "embedding")),
+        ("torch", ("residual-stream", "analyse", "gpt2", "--texts", __file__)),
+        ("torch", ("residual-stream", "semanticity", "gpt2")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_a_trained_model_needs_the_extra_that_brings_torch_and_transformers(library, arguments):
+    found = run_without(library, *arguments)
     assert found.returncode == 1
-    assert found.stderr.strip().endswith("Install it with: pip install 'genlaws[models]'")
+    assert found.stderr.strip().endswith(
+        f"This needs {library}, which is not installed. Install it with: pip install 'genlaws[models]'"
+    )
+
+
+def test_every_extra_brings_what_it_is_named_for():
+    file = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    extras = tomllib.loads(file.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    brought = {
+        extra: {re.split("[^a-z-]", one)[0].replace("-", "_") for one in libraries}
+        for extra, libraries in extras.items()
+        if extra != "dev"
+    }
+    assert {library for libraries in brought.values() for library in libraries} == set(EXTRAS)
+    assert all(library in brought[extra] for library, extra in EXTRAS.items())
+    assert {"torch", "transformers"} <= brought["models"]
 
 
 def test_the_experiments_are_listed_without_torch():

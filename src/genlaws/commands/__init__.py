@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from traceback import walk_tb
 
 from cyclopts import App, CycloptsError
 
@@ -36,6 +37,8 @@ EXTRAS = {
     "uvicorn": "page",
     "python_multipart": "page",
 }
+# Parts that load a trained model: they need torch and transformers both.
+LOAD_MODELS = ("genlaws.semanticity.probes", "genlaws.commands.semanticity_probe", "genlaws.commands.residual_stream")
 
 
 def _version() -> str:
@@ -119,7 +122,9 @@ def how_to_install(error: ModuleNotFoundError) -> str:
     library = (error.name or "").partition(".")[0]
     if library not in EXTRAS:
         raise error
-    extra = EXTRAS[library]
+    importing = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    loads = library == "torch" and any(name.startswith(LOAD_MODELS) for name in importing)
+    extra = "models" if loads else EXTRAS[library]
     return f"This needs {library}, which is not installed. Install it with: pip install 'genlaws[{extra}]'"
 
 

@@ -162,7 +162,7 @@ class PooledFeatures(nn.Module):
 
 def _transformers(name: str, size: int | None) -> nn.Module:
     """Return a vision model of transformers behind the scaling that its folder names, or else the usual one."""
-    _need("transformers", "install it with pip install transformers")
+    _need("transformers", "install it with pip install 'genlaws[models]'")
     transformers = import_module("transformers")
     try:
         model = transformers.AutoModel.from_pretrained(name)
