@@ -1,6 +1,7 @@
 """A model is probed from the command line, here or through a server, and wrong input gets one sentence."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "semanticity" / "probes"))
+import scripted_server as scripted
+from scripted_server import ScriptedServer, status
 
 FEW = ["--items", "2,3", "--trials", "10", "--shifts=-50,50", "--half-separations", "20,100"]
 
@@ -97,6 +100,66 @@ def test_a_server_gives_the_words_of_the_model_behind_it(genlaws, stories, model
     columns = ["kind", "item_count", "right", "chosen", "unparsed"]
     tables = [pd.read_csv(tmp_path / name / "trials.csv")[columns] for name in ("here", "there")]
     pd.testing.assert_frame_equal(*tables)
+
+
+BRIEF = ["--items", "2", "--trials", "4", "--no-anchors"]
+
+
+@pytest.fixture
+def at_server(genlaws):
+    """Return a call that probes the words of a scripted server."""
+
+    def call(server, *options):
+        there = ("--server", server.url, "--key-variable", "", "--retries", "0")
+        return genlaws("semanticity", "probe", "m", *BRIEF, *there, *options)
+
+    return call
+
+
+@pytest.mark.parametrize("way", ["nobody listens", "401", "too long"])
+def test_a_probe_without_one_answer_fails_and_writes_no_result(at_server, genlaws, model, tmp_path, way):
+    out = tmp_path / "out"
+    if way == "too long":
+        short = shutil.copytree(model, tmp_path / "short")
+        config = json.loads((short / "config.json").read_text())
+        (short / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 8}))
+        found, why = genlaws("semanticity", "probe", short, *BRIEF, "--out", out), "reads at most 8 tokens"
+    else:
+        with ScriptedServer(usual=status(401, "bad key")) as server:
+            why = "401 (unauthorized): bad key"
+            found = at_server(server, "--out", out) if way == "401" else None
+        if found is None:
+            found, why = at_server(server, "--out", out), "No server listens at the address."
+    assert found.code == 1
+    assert not found.out
+    last = found.err.strip().splitlines()[-1]
+    assert last.startswith("genlaws: No prompt was answered, so there is no result. 8 of 8 trials got no answer")
+    assert why in last
+    assert {path.name for path in out.iterdir()} <= {"answers.jsonl"}
+
+
+def test_trials_that_got_no_answer_are_said_first_and_asked_again(at_server, tmp_path):
+    def first_two_refused(handler, body):
+        first = list(handler.server.asked)[:2]
+        act = status(400, "prompt refused") if scripted.prompt_in(body) in first else scripted.answer
+        act(handler, body)
+
+    with ScriptedServer(usual=first_two_refused) as server:
+        text = at_server(server, "--out", tmp_path)
+        told = at_server(server, "--out", tmp_path, "--json")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        server.usual = scripted.answer
+        again = at_server(server, "--out", tmp_path)
+    why = "The server answered 400 (bad request): prompt refused."
+    said = f"2 of 8 trials got no answer and are in none of the numbers: 2 × {why}"
+    assert told.code == text.code == again.code == 0
+    assert text.out.startswith(f"Attention: {said} The same command with the same --out asks these again")
+    assert said in told.err
+    assert said in page
+    assert told.json["probes"][0]["failed"] == 2
+    assert told.json["probes"][0]["failures"] == [{"reason": why, "trials": 2}]
+    assert "Attention" not in again.out
+    assert "6 found in the store, 2 answered now, none failed" in again.out
 
 
 def test_a_dry_run_shows_prompts_and_loads_nothing(genlaws):

@@ -19,7 +19,7 @@ from genlaws.commands.semanticity_probe_options import (
     Questions,
     Remote,
 )
-from genlaws.numerics.errors import InputError
+from genlaws.numerics.errors import ConvergenceError, InputError
 
 if TYPE_CHECKING:
     from genlaws.semanticity.probes.models import ProbeModel, Prompt
@@ -78,6 +78,7 @@ def probe(
     if save_pictures:
         _save_pictures(plans[0], output)
     results = _ask(asked, plans, call)
+    _refuse_or_tell_failures(results, call)
     layers = _layers(asked, plans, call) if here.layers else []
     _finish(model, results, layers, output)
 
@@ -178,6 +179,15 @@ def _ask(asked: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
                 )
             )
         return results
+
+
+def _refuse_or_tell_failures(results: list[ProbeResult], call: Call) -> None:
+    """Stop if no prompt was answered, before anything is written; else say beside JSON how many were not."""
+    if all(one.rates.failed == len(one.plan.trials) for one in results):
+        raise ConvergenceError(f"No prompt was answered, so there is no result. {results[0].rates.failure}", results)
+    for one in results:
+        if one.rates.failure and call.output.json:  # the text begins with it
+            print(f"{one.plan.template.name}: {one.rates.failure}", file=sys.stderr)
 
 
 def _announce(

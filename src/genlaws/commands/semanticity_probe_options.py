@@ -116,7 +116,7 @@ class Remote:
     """Seconds a server may be silent."""
 
     retries: int = 4
-    """How often a request is tried again."""
+    """How often each request is tried again, after a wait that doubles or that the server asks for."""
 
     label: str = ""
     """What the server is called in kept answers; its address if left out."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from genlaws.semanticity.probes.workload import Workload
 
 MINUTE, HOUR = 60.0, 3600.0
+ASK_AGAIN = "The same command with the same --out asks these again, and only these."
 TESTS = {"similarity": "p_S", "identification": "p_I"}
 
 
@@ -79,6 +80,8 @@ def result_text(results: Sequence[ProbeResult], layers: Sequence[Any]) -> str:
 
 def _one(result: ProbeResult, several: bool) -> str:
     lines = [f"Template {result.plan.template.name}"] if several else []
+    if result.rates.failure:
+        lines += [f"Attention: {result.rates.failure} {ASK_AGAIN}", ""]
     lines += [_rates_table(result), ""]
     fit, fall = result.resolution, result.collapse
     rows = {"resolution": f"{fit.resolution} {fit.unit}".rstrip() if fit.determined else "not determined"}

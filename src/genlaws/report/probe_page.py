@@ -52,7 +52,9 @@ def probe_page(
         f'<p class="soft">Model <code>{escaped(first.model)}</code>; task {escaped(first.plan.task)}, '
         f"{escaped(about)}, {len(first.plan.trials):,} trials{each}, scored by {escaped(first.mode)}. "
         f"genlaws {escaped(__version__)}.</p>",
-        paragraphs(notes),
+        paragraphs(
+            [*notes, *(f"{one.plan.template.name}: {one.rates.failure}" for one in ordered if one.rates.failed)]
+        ),
     ]
     if len(ordered) > 1:
         parts.append(_comparison(ordered))

@@ -126,6 +126,17 @@ def status(code: int, message: str = "", **headers: str) -> Act:
     return lambda handler, body: handler.send(content, code, **headers)
 
 
+def busy(share: float) -> Act:
+    """Turn this share of the requests away, the same ones every time."""
+
+    def act(handler: Handler, body: dict[str, Any]) -> None:
+        prompt = prompt_in(body)
+        drawn = hashlib.sha256(f"{prompt} {handler.server.asked[prompt]}".encode()).digest()[0] / 256
+        (status(429, "Slow down.") if drawn < share else answer)(handler, body)
+
+    return act
+
+
 def raw(content: bytes) -> Act:
     return lambda handler, body: handler.send(content)
 

@@ -152,12 +152,19 @@ def test_waits_double_are_spread_and_the_same_every_time():
         assert min(0.25 * 2**place, 5) <= wait <= min(0.5 * 2**place, 5)
 
 
-def test_repeats_have_a_limit_in_all():
+def test_each_request_has_its_own_repeats():
     with ScriptedServer(usual=status(500)) as server:
-        model = model_at(server, retries=5, most_retries=7, concurrency=1)
-        replies = model.reply(prompts_of(*"abcd"))
+        replies = model_at(server, retries=2).reply(prompts_of(*"abcd"))
         assert all(reply.error for reply in replies)
-        assert server.asked == {"a": 6, "b": 3, "c": 1, "d": 1}
+        assert server.asked == dict.fromkeys("abcd", 3)
+
+
+def test_a_server_that_turns_two_in_five_away_loses_nothing_however_many_are_asked():
+    with ScriptedServer(usual=scripted.busy(0.4)) as server:
+        model = model_at(server, retries=10, concurrency=8, longest_wait=0.001)
+        replies, report = ask_and_report(model, prompts_of(*map(str, range(500))), "text")
+        assert not any(reply.error for reply in replies)
+        assert report.attempts == sum(server.asked.values()) > 750  # a third of them repeats
 
 
 @pytest.mark.parametrize("act", [status(401, "bad key"), status(500), scripted.close_at_once])

@@ -98,6 +98,7 @@ class ProbeResult:
             "seed": self.plan.seed,
             "trials": len(self.plan.trials),
             "failed": self.rates.failed,
+            "failures": [{"reason": reason, "trials": number} for reason, number in self.rates.errors.items()],
             "unparsed": _ends(self.rates.unparsed),
             "rates": self.rates.to_frame().to_dict("records"),
             "resolution": {

@@ -15,6 +15,8 @@ from genlaws.semanticity.probes.outcomes import Recorded
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_REASONS = 3  # that a sentence on failed trials names
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -81,6 +83,17 @@ class Summary:
     failed: int
     unparsed: Estimate
     errors: dict[str, int]
+
+    @property
+    def failure(self) -> str:
+        """How many trials got no answer, and why, in one sentence; empty if all got one."""
+        if not self.failed:
+            return ""
+        why = sorted(self.errors.items(), key=lambda pair: -pair[1])
+        more = f" Other reasons: {len(why) - MOST_REASONS}." if len(why) > MOST_REASONS else ""
+        told = " ".join(f"{number:,} × {reason}" for reason, number in why[:MOST_REASONS])
+        asked = sum(one.asked for one in self.rates)
+        return f"{self.failed:,} of {asked:,} trials got no answer and are in none of the numbers: {told}{more}"
 
     def of(self, kind: str) -> tuple[Rates, ...]:
         """Return the rates of one kind, by number of items."""

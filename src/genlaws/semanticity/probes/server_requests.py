@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -70,9 +70,7 @@ class Server:
     timeout : float
         Seconds a server may be silent, and after which a reply that is still coming is given up.
     retries : int
-        How often a request is tried again.
-    most_retries : int
-        How often requests are tried again in all.
+        How often each request is tried again.
     longest_wait : float
         Most seconds between two attempts, whatever the server asks for.
     largest_reply : int
@@ -85,12 +83,9 @@ class Server:
     key_variable: str | None
     timeout: float
     retries: int
-    most_retries: int
     longest_wait: float
     largest_reply: int
     seed: int
-    retried: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
@@ -112,7 +107,7 @@ class Server:
             try:
                 return self._exchange(path, sent), attempt
             except ServerFailure as failure:
-                more = failure.may_pass and attempt <= self.retries and not stop.is_set() and self._may_retry()
+                more = failure.may_pass and attempt <= self.retries and not stop.is_set()
                 if not more or stop.wait(self._wait(failure, sent, attempt)):
                     failure.attempts = attempt
                     raise
@@ -122,12 +117,6 @@ class Server:
         """Return a text of the server with the key blotted out, should it be in there."""
         key = key_in(self.key_variable)
         return text.replace(key, "[key]") if len(key) >= SHORTEST_SECRET else text
-
-    def _may_retry(self) -> bool:
-        with self._lock:
-            allowed = self.retried < self.most_retries
-            self.retried += allowed
-        return allowed
 
     def _wait(self, failure: ServerFailure, sent: bytes, attempt: int) -> float:
         """Return seconds to wait: doubled each time and spread, the same for the same request, or what was asked."""
