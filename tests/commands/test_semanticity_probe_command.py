@@ -102,6 +102,56 @@ def test_a_server_gives_the_words_of_the_model_behind_it(genlaws, stories, model
     pd.testing.assert_frame_equal(*tables)
 
 
+def test_answers_go_with_the_weights_and_not_with_the_folder(genlaws, model, tmp_path):
+    import safetensors.torch as safetensors
+
+    folder, moved, out = tmp_path / "model", tmp_path / "moved", tmp_path / "out"
+    shutil.copytree(model, folder)
+    first = genlaws("semanticity", "probe", folder, *BRIEF, "--json", "--out", out)
+    folder.rename(moved)
+    found = genlaws("semanticity", "probe", moved, *BRIEF, "--json", "--out", out)
+    assert "8 prompts; 8 answered already" in found.err
+    assert found.json["probes"][0]["rates"] == first.json["probes"][0]["rates"]
+    weights = safetensors.load_file(moved / "model.safetensors")
+    last = "model.norm.weight"
+    safetensors.save_file(weights | {last: -weights[last]}, moved / "model.safetensors", metadata={"format": "pt"})
+    other = genlaws("semanticity", "probe", moved, *BRIEF, "--json", "--out", out)
+    alone = genlaws("semanticity", "probe", moved, *BRIEF, "--json")
+    said = "answers.jsonl: 8 answers are of another model, other weights or other settings. They are not used."
+    assert said in other.err
+    assert said not in found.err
+    kept, asked, before = (
+        [rate["probability"] for rate in one.json["probes"][0]["rates"]] for one in (other, alone, first)
+    )
+    assert kept == pytest.approx(asked, rel=1e-3)
+    assert kept != pytest.approx(before, rel=1e-3)
+
+
+def test_answers_of_older_versions_are_named_and_not_used(genlaws, model, tmp_path):
+    from genlaws.semanticity.probes.models import Reply
+    from genlaws.semanticity.probes.plan import plan_probe
+    from genlaws.semanticity.probes.store import ReplyStore
+
+    old = f"transformers:{model} [float32, temperature=0, seed=0, tokens=16, stop=newline]"
+    prompts = plan_probe("years", [2], 4, anchors=False).prompts()
+    with ReplyStore(tmp_path / "answers.jsonl") as store:
+        for prompt in prompts:
+            store.add(old, "probability", prompt, Reply(log_probabilities=[0.0, -9.0]))
+    found = genlaws("semanticity", "probe", model, *BRIEF, "--out", tmp_path)
+    assert "answers.jsonl: 8 answers were kept by the path of their model, as older versions did." in found.err
+    assert "none failed" in found.out
+    assert len((tmp_path / "answers.jsonl").read_bytes().splitlines()) == 16
+
+
+def test_answers_of_a_server_are_said_to_be_kept_by_its_name(at_server, tmp_path):
+    with ScriptedServer() as server:
+        first = at_server(server, "--out", tmp_path)
+        again = at_server(server, "--out", tmp_path)
+    said = "answers.jsonl: 8 answers are used again by the address of the server and the name of the model."
+    assert said not in first.err
+    assert said in again.err
+
+
 BRIEF = ["--items", "2", "--trials", "4", "--no-anchors"]
 
 

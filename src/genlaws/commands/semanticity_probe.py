@@ -162,6 +162,8 @@ def _ask(asked: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
     with ExitStack() as stack:
         store = None if folder is None else stack.enter_context(ReplyStore(folder / ANSWERS))
         prompts = [plan.prompts() for plan in plans]
+        if store is not None:
+            _tell_what_is_kept(asked, store, call)
         _announce(asked, plans, prompts, call, store)
         bar = stack.enter_context(ProgressBar(quiet=call.output.json))
         results = []
@@ -179,6 +181,15 @@ def _ask(asked: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
                 )
             )
         return results
+
+
+def _tell_what_is_kept(asked: ProbeModel, store: ReplyStore, call: Call) -> None:
+    """Say on standard error which kept answers are not used, and which cannot be checked."""
+    from genlaws.commands.semanticity_probe_words import kept_text
+    from genlaws.semanticity.probes.models import kept_name
+
+    for sentence in kept_text(store.counts, kept_name(asked), at_server=call.remote.server is not None):
+        print(f"{ANSWERS}: {sentence}", file=sys.stderr)
 
 
 def _refuse_or_tell_failures(results: list[ProbeResult], call: Call) -> None:

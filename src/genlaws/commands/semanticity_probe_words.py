@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from genlaws.semanticity.probes.rates import Rates
     from genlaws.semanticity.probes.workload import Workload
 
+KEPT_BY_PATH = ("transformers:", "transformers, with pictures:")  # how such names began before they held a fingerprint
 MINUTE, HOUR = 60.0, 3600.0
 ASK_AGAIN = "The same command with the same --out asks these again, and only these."
 TESTS = {"similarity": "p_S", "identification": "p_I"}
@@ -33,6 +34,27 @@ def load_text(load: Workload, price: tuple[float, float] | None) -> str:
     if price is not None:
         parts.append(f"about {load.cost(*price):,.2f} at the given price")
     return "; ".join(parts) + "."
+
+
+def kept_text(counts: Mapping[str, int], name: str, *, at_server: bool) -> list[str]:
+    """Return the sentences about answers in a file that are not used, or that may be of another model."""
+    mine = counts.get(name, 0)
+    by_path = sum(count for kept, count in counts.items() if kept.startswith(KEPT_BY_PATH))
+    others = sum(counts.values()) - mine - by_path
+    said = []
+    if by_path:
+        said.append(
+            f"{by_path:,} answers were kept by the path of their model, as older versions did. They are not used, "
+            "since the weights may have changed."
+        )
+    if others and not mine:
+        said.append(f"{others:,} answers are of another model, other weights or other settings. They are not used.")
+    if mine and at_server:
+        said.append(
+            f"{mine:,} answers are used again by the address of the server and the name of the model. Whether the "
+            "model there is still the same cannot be seen from here; if it changed, use another --out or --label."
+        )
+    return said
 
 
 def duration(seconds: float) -> str:

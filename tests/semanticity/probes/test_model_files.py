@@ -1,6 +1,8 @@
 """Loading a language model: folders that hold one, and one sentence for whatever goes wrong."""
 
 import importlib.util
+import json
+import shutil
 import sys
 from importlib import import_module
 
@@ -13,14 +15,15 @@ from genlaws.semanticity.probes.transformers_model import TransformersModel
 
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
 tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
+safetensors = pytest.importorskip("safetensors.torch", reason="needs the package safetensors")
 
 EXACT = 1e-4  # of log-probabilities in float32
 PROMPTS = [Prompt("ab", ("c", "dd"), answer_prefix=""), Prompt("hegab", ("ae", "b", "c"), answer_prefix="")]
 
 
-def letters():
+def letters(order="abcdefgh"):
     """Return a tokenizer of single letters."""
-    words = {word: place for place, word in enumerate(["<s>", "</s>", "<unk>", *"abcdefgh"])}
+    words = {word: place for place, word in enumerate(["<s>", "</s>", "<unk>", *order])}
     inside = tokenizers.Tokenizer(tokenizers.models.BPE(words, [], unk_token="<unk>"))
     return transformers.PreTrainedTokenizerFast(tokenizer_object=inside, eos_token="</s>", unk_token="<unk>")
 
@@ -40,10 +43,62 @@ def test_a_saved_model_is_loaded_from_its_folder(tmp_path):
     loaded = TransformersModel.load(tmp_path, batch_size=2, seed=7)
     for one, two in zip(saved.score(PROMPTS), loaded.score(PROMPTS), strict=True):
         assert two.log_probabilities == pytest.approx(one.log_probabilities, abs=EXACT)
-    assert loaded.name == (f"transformers:{tmp_path} [float32, temperature=0, seed=7, tokens=16, stop=newline]")
+    settings = f"[weights {loaded.fingerprint}, float32, temperature=0, seed=7, tokens=16, stop=newline]"
+    assert loaded.name == f"transformers:{tmp_path} {settings}"
+    assert loaded.identity == f"transformers {settings}"
     assert loaded.name != TransformersModel.load(tmp_path, dtype="bfloat16", seed=7).name
     half = TransformersModel.load(tmp_path, dtype="float16")
     assert half.network.dtype == torch.float16
+
+
+def _one_weight(folder):
+    file = folder / "model.safetensors"
+    weights = safetensors.load_file(file)
+    weights["model.layers.0.mlp.up_proj.weight"][3, 5] += 1e-3
+    safetensors.save_file(weights, file, metadata={"format": "pt"})
+
+
+def _json(name, **changed):
+    def change(folder):
+        file = folder / name
+        file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+
+    return change
+
+
+CHANGES = {
+    "one weight": _one_weight,
+    "configuration": _json("config.json", rms_norm_eps=1e-3),
+    "tokenizer": lambda folder: letters("hgfedcba").save_pretrained(folder),
+    "chat template": lambda folder: (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }}!"),
+    "end of a reply": _json("generation_config.json", eos_token_id=5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_changes_answers_changes_what_they_are_kept_under(tmp_path, change):
+    before, moved = tmp_path / "before", tmp_path / "elsewhere" / "renamed"
+    save_model(before)
+    first = TransformersModel.load(before)
+    shutil.copytree(before, moved)
+    assert TransformersModel.load(moved).identity == first.identity
+    assert TransformersModel.load(moved).name != first.name
+    CHANGES[change](moved)
+    assert TransformersModel.load(moved).identity != first.identity
+
+
+def test_a_model_in_memory_is_known_by_its_weights_and_not_by_its_use(tmp_path):
+    model = save_model(tmp_path)
+    first = model.identity
+    model.score(PROMPTS)
+    model.reply(PROMPTS)
+    model.tokenizer(["ab", "abc"], padding=False, truncation=True, max_length=2)
+    assert TransformersModel(model.network, model.tokenizer, "made-up").identity == first == model.identity
+    with torch.no_grad():
+        model.network.lm_head.weight[2, 3] += 1.0
+    trained = model.identity
+    model.network.lm_head.weight.data[1, 1] *= 1.5  # which torch does not count
+    assert len({first, trained, model.identity}) == 3
 
 
 def test_a_network_without_a_language_head_is_refused(tmp_path):

@@ -37,6 +37,14 @@ def test_an_answer_is_found_again_as_it_was(file):
             assert kept.text is None
 
 
+def test_answers_are_counted_by_what_they_are_kept_under(file):
+    with ReplyStore(file) as store:
+        for name, prompt in (("m", PROMPT), ("n", PROMPT), ("n", Prompt("other", ("a", "b"))), ("n", PROMPT)):
+            store.add(name, "text", prompt, Reply(text="x"))
+        assert store.counts == {"m": 1, "n": 2}
+    assert ReplyStore(file, read_only=True).counts == {"m": 1, "n": 2}
+
+
 def test_a_line_holds_all_that_was_asked_and_the_raw_answer(file):
     with ReplyStore(file) as store:
         store.add("m", "text", Prompt("a", ("b", "c"), "d", True, "e", (PICTURE,)), Reply(text=" f"), attempts=3)

@@ -219,9 +219,12 @@ def test_a_saved_model_is_loaded_from_its_folder(family, tmp_path):
     assert not written.getvalue()
     assert supports_images(tmp_path)
     assert loaded.shared_prefix
-    assert loaded.name == (
-        f"transformers, with pictures:{tmp_path} [float32, temperature=0, seed=7, tokens=5, stop=newline]"
-    )
+    settings = f"[weights {loaded.fingerprint}, float32, temperature=0, seed=7, tokens=5, stop=newline]"
+    assert loaded.name == f"transformers, with pictures:{tmp_path} {settings}"
+    assert loaded.identity == f"transformers, with pictures {settings}"
+    changed = VisionModel.load(tmp_path, batch_size=2, max_new_tokens=5, seed=7)
+    changed.processor.image_processor.image_mean = [0.1, 0.2, 0.3]
+    assert changed.identity != loaded.identity
     for one, two in zip(saved.score(prompts()), loaded.score(prompts()), strict=True):
         assert two.log_probabilities == pytest.approx(one.log_probabilities, abs=EXACT)
     assert loaded.reply(prompts()) == saved.reply(prompts())

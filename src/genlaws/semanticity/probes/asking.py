@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from genlaws.numerics.arguments import one_of, whole_number
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.probes.models import ProbeModel, Prompt, Reply
+from genlaws.semanticity.probes.models import ProbeModel, Prompt, Reply, kept_name
 from genlaws.semanticity.probes.store import MODES, ReplyStore, fault_of, key_of
 
 Keep = Callable[[int, Reply, int], None]
@@ -130,7 +130,7 @@ class _Asking:
         advance: Callable[[int], object] | None,
     ) -> None:
         self.model, self.mode, self.store, self.size, self.advance = model, mode, store, size, advance
-        self.name = model.name
+        self.name = kept_name(model)
         self.keys = [key_of(self.name, mode, prompt) for prompt in prompts]
         self.times = Counter(self.keys)
         self.different = dict(zip(self.keys, prompts, strict=True))

@@ -57,14 +57,23 @@ class Reply:
 
 
 class ProbeModel(Protocol):
-    """A model that can be probed."""
+    """A model that can be probed.
+
+    It may have an ``identity``, a text that changes with its weights and settings and not with the place of its files;
+    answers are then kept under that instead of under the name.
+    """
 
     @property
     def name(self) -> str:
-        """What identifies the model and all its settings that change an answer; answers are kept under it."""
+        """What identifies the model and all its settings that change an answer."""
 
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return log-probabilities of the options of each prompt."""
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return the words each prompt is answered with."""
+
+
+def kept_name(model: ProbeModel) -> str:
+    """Return what the answers of a model are kept under: its identity, or its name where it has none."""
+    return str(getattr(model, "identity", None) or model.name)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +51,7 @@ class ReplyStore:
         self.path = Path(path)
         self.read_only = read_only
         self._replies: dict[str, Reply] = {}
+        self._counts: Counter[str] = Counter()
         self._file = -1
         try:
             if not read_only:
@@ -76,6 +78,11 @@ class ReplyStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers are kept under each name of a model."""
+        return dict(self._counts)
 
     def find(self, model_name: str, mode: str, prompt: Prompt) -> Reply | None:
         """Return the answer of a model to a prompt, or none if it has not answered it in this mode."""
@@ -114,6 +121,7 @@ class ReplyStore:
         }
         self._append(json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass") + b"\n")
         self._replies[key] = reply
+        self._counts[model_name] += 1
 
     def sync(self) -> None:
         """Wait until all that was added is on the disk."""
@@ -160,7 +168,7 @@ class ReplyStore:
                 raise InputError(
                     f"Line {number} of {str(self.path)!r} is not a kept answer; mend it or use another file."
                 )
-            self._replies[found[0]] = found[1]
+            self._take_over(*found)
         cut = cut.rstrip(b"\0")  # blocks a crash left without content
         if not cut.startswith(BEGINNING.encode()[: len(cut)]):
             raise InputError(f"{str(self.path)!r} holds something other than answers; use another file.")
@@ -168,9 +176,13 @@ class ReplyStore:
             os.ftruncate(self._file, len(whole) + 1 if b"\n" in content else 0)
         found = _answer_in(cut)
         if found is not None:
-            self._replies[found[0]] = found[1]
+            self._take_over(*found)
             if not self.read_only:
                 self._append(cut + b"\n")
+
+    def _take_over(self, key: str, name: str, reply: Reply) -> None:
+        self._counts[name] += key not in self._replies
+        self._replies[key] = reply
 
 
 def key_of(model_name: str, mode: str, prompt: Prompt) -> str:
@@ -216,8 +228,8 @@ def _numbers_as_written(reply: Reply) -> list[float | str] | None:
     return [number if math.isfinite(number) else str(number) for number in numbers]
 
 
-def _answer_in(line: bytes) -> tuple[str, Reply] | None:
-    """Return the key and the answer of a line; none if the line does not hold them."""
+def _answer_in(line: bytes) -> tuple[str, str, Reply] | None:
+    """Return the key, the name of the model and the answer of a line; none if the line does not hold them."""
     try:
         record = json.loads(line.decode("utf-8", "surrogatepass"))
         if not isinstance(record, Mapping) or not isinstance(record["key"], str):
@@ -226,4 +238,4 @@ def _answer_in(line: bytes) -> tuple[str, Reply] | None:
         values = None if numbers is None else np.array([float(number) for number in numbers])
     except (ValueError, KeyError, TypeError):
         return None
-    return record["key"], Reply(text, values)
+    return record["key"], str(record.get("model", "")), Reply(text, values)

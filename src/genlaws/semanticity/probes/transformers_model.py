@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import Array, non_negative, scalar, whole_number
 from genlaws.numerics.errors import InputError
-from genlaws.semanticity.probes.model_files import Source, load_language_model
+from genlaws.semanticity.probes.model_files import Source, fingerprint_of, load_language_model, state_of
 from genlaws.semanticity.probes.models import Prompt, Reply
 from genlaws.semanticity.probes.padded_passes import Reading, read
 from genlaws.semanticity.probes.picture_passes import keeps_text, read_text_alone
@@ -55,6 +55,7 @@ class TransformersModel:
     temperature: float = 0.0
     seed: int = 0
     stop_at_newline: bool = True
+    _fingerprints: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         whole_number("batch_size", self.batch_size, at_least=1)
@@ -97,11 +98,29 @@ class TransformersModel:
 
     @property
     def name(self) -> str:
-        """The source and every setting that changes an answer."""
+        """The source, and everything that changes an answer."""
+        return self.identity.replace("transformers", f"transformers:{self.source}", 1)
+
+    @property
+    def identity(self) -> str:
+        """What answers are kept under: a fingerprint of weights, configuration and tokenizer, and every setting.
+
+        The place of the files is not in it, so the answers of a folder are found again when it is moved, and not when
+        its weights change.
+        """
         dtype = str(getattr(self.network, "dtype", None)).removeprefix("torch.")
         ends = "newline" if self.stop_at_newline else "end"
         settings = f"temperature={self.temperature:g}, seed={self.seed}, tokens={self.max_new_tokens}, stop={ends}"
-        return f"transformers:{self.source} [{dtype}, {settings}]"
+        return f"transformers [weights {self.fingerprint}, {dtype}, {settings}]"
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what answers; made again when weights were changed in place, as by training or ablation."""
+        now = (state_of(self.network), getattr(self.tokenizer, "chat_template", None), frozenset(self._ends()))
+        if now not in self._fingerprints:
+            self._fingerprints.clear()
+            self._fingerprints[now] = fingerprint_of(self.network, *self._tools(), sorted(self._ends()))
+        return self._fingerprints[now]
 
     @property
     def reads_text_once(self) -> bool:
@@ -200,6 +219,10 @@ class TransformersModel:
         """Return whether a text ends with a token that is not written in it."""
         ends = len(tokens) > 1 and tokens[-1] == self.tokenizer.eos_token_id
         return ends and not text.endswith(str(self.tokenizer.eos_token))
+
+    def _tools(self) -> tuple[Any, ...]:
+        """Return what turns a prompt into numbers."""
+        return (self.tokenizer,)
 
     def _reader(self) -> Reader:
         return read if self.reads_text_once else read_text_alone

@@ -84,8 +84,13 @@ class VisionModel(TransformersModel):
 
     @property
     def name(self) -> str:
-        """The source and every setting that changes an answer."""
-        return super().name.replace("transformers:", "transformers, with pictures:", 1)
+        """The source, and everything that changes an answer."""
+        return self.identity.replace("pictures", f"pictures:{self.source}", 1)
+
+    @property
+    def identity(self) -> str:
+        """What answers are kept under, as of a language model, with the processor of pictures in the fingerprint."""
+        return super().identity.replace("transformers", "transformers, with pictures", 1)
 
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return the exact log-probability of each option of each prompt: the sum over its tokens.
@@ -122,6 +127,9 @@ class VisionModel(TransformersModel):
         )
         question = self._question(0, tried)
         return keeps_pictures(self.network, question.row, question.endings)
+
+    def _tools(self) -> tuple[Any, ...]:
+        return (self.tokenizer, self.processor)
 
     def _check_images(self, prompt: Prompt) -> None:
         """Refuse pictures in a plain text."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from genlaws.numerics.arguments import one_of
 from genlaws.semanticity.probes.asking import ask
-from genlaws.semanticity.probes.models import ProbeModel, Prompt
+from genlaws.semanticity.probes.models import ProbeModel, Prompt, kept_name
 from genlaws.semanticity.probes.store import MODES, ReplyStore
 
 LETTERS_PER_TOKEN = 4.0  # of English text, where the model's own tokens are not known
@@ -86,7 +86,8 @@ def workload_of(
     """
     one_of("mode", mode, MODES)
     different = list(dict.fromkeys(prompts))
-    left = [prompt for prompt in different if store is None or store.find(model.name, mode, prompt) is None]
+    name = kept_name(model)
+    left = [prompt for prompt in different if store is None or store.find(name, mode, prompt) is None]
     written = longest_reply * len(left)
     if mode == "probability":
         written = round(sum(len(option) for prompt in left for option in prompt.options) / LETTERS_PER_TOKEN)
@@ -113,7 +114,8 @@ def timed_workload(
     They are of all lengths, and their answers are kept in the store, where there is one.
     """
     before = workload_of(model, prompts, mode, store=store, longest_reply=longest_reply)
-    left = [one for one in dict.fromkeys(prompts) if store is None or store.find(model.name, mode, one) is None]
+    name = kept_name(model)
+    left = [one for one in dict.fromkeys(prompts) if store is None or store.find(name, mode, one) is None]
     if len(left) <= TIMED:
         return before
     left.sort(key=lambda prompt: len(prompt.text))
