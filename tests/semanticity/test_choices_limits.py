@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from choice_cases import ANSWERS, changed, planted
+from choice_cases import ANSWERS, DEVIANCE, changed, planted
 from genlaws.numerics.errors import InputError
 from genlaws.semanticity.choice_model import (
     ChoiceModel,
@@ -208,3 +209,21 @@ def test_strange_records_do_not_break_the_fit(shape, kind):
         assert not low > fit.resolution * (1 + 1e-6)
         assert not high < fit.resolution * (1 - 1e-6)
         assert fit.converged or "short" in fit.message
+
+
+@pytest.mark.parametrize(("shape", "name", "seed"), [("gaussian", "lapse", 7), ("exponential", "background", 4)])
+def test_an_interval_ends_where_the_deviance_of_a_grid_does(shape, name, seed):
+    """Few options are near, so background and lapses can stand in for each other, and a climb can lose its way."""
+    shown = np.random.default_rng(seed).uniform(0.0, 100.0, (400, 3)).round()
+    truth = ChoiceModel("linear", 5.0, 0.05, lapse=0.05)
+    trials = simulate_choices(Trials.from_lists(shown, [0] * len(shown)), truth, seed)
+    fit = fit_choices(trials, shape, intervals=(name,))
+    grids = {
+        "resolution": np.geomspace(0.1, 20.0, 60),
+        "background": np.geomspace(1e-6, 0.5, 40),
+        "lapse": np.linspace(0.0, 0.5, 26),
+        name: [fit.intervals[name][1]],
+    }
+    points = (dict(zip(grids, values, strict=True)) for values in product(*grids.values()))
+    likeliest = max(log_likelihood(trials, ChoiceModel(shape, **point)) for point in points)
+    assert 2.0 * (fit.log_likelihood - likeliest) == pytest.approx(DEVIANCE, abs=0.1)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from genlaws.semanticity.choice_ascent import Optimum
-from genlaws.semanticity.choice_model import BACKGROUND, LAPSE, RESOLUTION
+from genlaws.semanticity.choice_model import BACKGROUND, EXPONENT, LAPSE, RESOLUTION
 from genlaws.semanticity.choice_search import Search
 
 LEVEL = 0.95
@@ -21,9 +21,11 @@ DEVIANCE = float(stats.chi2.ppf(LEVEL, 1))
 JUMP_DEVIANCE = -2.0 * float(np.log1p(-np.sqrt(LEVEL)))
 ON_TARGET = 2e-4  # of the root of the deviance; moves the end of an interval by a ten-thousandth of its length
 BETTER = 1e-4  # log-likelihood by which a point found on the way must exceed the maximum to replace it
+RIDGE_RISE = 1e-2  # the same where the maximum is a place on a ridge that rises ever more slowly and has no top
 MOST_PROBES = 60
 FAR_BELOW = 1e6  # stands for minus infinity where a root is looked for
 NO_DROP = 0.1  # share of the target below which the root of the deviance does not tell the distance to go
+NEARER = 0.1
 WIDE = 4.0  # ratio of two distances above which the next one is their geometric mean
 SLACK = 1.0  # log-likelihood that a stretch without an ascent may gain by one
 
@@ -62,38 +64,53 @@ def _wall(number: int, direction: int) -> float:
 
 def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
     """Follow the profile away from the maximum until the root of the deviance reaches its target."""
+    if number in search.at_limit and direction == (1 if number == EXPONENT else -1):
+        return _wall(number, direction)
     start = float(best.point[number])
     room = abs(float((search.box.low if direction < 0 else search.box.high)[number]) - start)
     target = float(np.sqrt(DEVIANCE))
     inside, outside, near = 0.0, np.inf, best
-    growth, shrink = 5.0, 0.5  # squared in the course: an end may be many orders of magnitude nearer, or farther
+    growth = 5.0  # squared in the course where an end may be many orders of magnitude away
     far = min(target * _standard_error(search, best, number), room)
     for _ in range(MOST_PROBES):
         if inside >= room:
             return _wall(number, direction)
         found = search.profile(number, start + direction * far, near.point)
-        if found.value > best.value + BETTER:
+        if found.value > best.value + (RIDGE_RISE if BACKGROUND in search.at_limit else BETTER):
             raise BetterPointError(found)
-        root = float(np.sqrt(max(2.0 * (best.value - found.value), 0.0)))
-        if abs(root - target) < ON_TARGET or outside - inside < ON_TARGET * inside:
+        root = _root_of_deviance(best, found)
+        if abs(root - target) < ON_TARGET:
             break
         if root < target:
             inside, near = far, found
         else:
             outside = far
+        if outside - inside < ON_TARGET * inside:
+            found, far = search.profile(number, start + direction * outside, near.point), outside
+            root = _root_of_deviance(best, found)
+            if root >= target:
+                break
+            inside, outside, near = far, np.inf, found  # the climb that came from farther off had been lost
         newton = far + (target - root) * _inverse_slope(search, found, number, direction, root)
         if np.isinf(outside):
             reach, growth = min(growth * far, room), growth * growth if search.thorough else growth
             far = min(max(newton, 1.2 * far), reach) if np.isfinite(newton) and root > NO_DROP * target else reach
-        elif inside < newton < outside:
-            far = newton
-        elif inside == 0:
-            far, shrink = shrink * outside, shrink * shrink
         else:
-            far = float(np.sqrt(inside * outside)) if outside > WIDE * inside else 0.5 * (inside + outside)
+            far = newton if inside < newton < outside else _between(inside, outside)
     else:
         far = outside  # not found: the end farther out is the safe one
-    return _wall(number, direction) if np.isinf(far) else start + direction * far
+    return _wall(number, direction) if far >= room else start + direction * far
+
+
+def _between(inside: float, outside: float) -> float:
+    """Return a distance between two: an end may be many orders of magnitude nearer than the first one tried."""
+    if inside == 0:
+        return NEARER * outside
+    return float(np.sqrt(inside * outside)) if outside > WIDE * inside else 0.5 * (inside + outside)
+
+
+def _root_of_deviance(best: Optimum, found: Optimum) -> float:
+    return float(np.sqrt(max(2.0 * (best.value - found.value), 0.0)))
 
 
 def _inverse_slope(search: Search, found: Optimum, number: int, direction: int, root: float) -> float:

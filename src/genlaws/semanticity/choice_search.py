@@ -104,8 +104,8 @@ class Search:
 
     def maximise(self) -> Optimum:
         """Return the best point of the box."""
-        starts = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._starting_points()]
-        best = max((self._climb(start.point) for start in _best_apart(starts)), key=_value)
+        starts = _best_apart(self._valued(self._starting_points()))
+        best = max((self._climb(start.point) for start in starts), key=_value)
         if not self.edges.size:
             return self._make_sure(self.polish(best))
         spread = np.linspace(0, self.edges.size, FIRST_STRETCHES).round().astype(int)
@@ -128,8 +128,8 @@ class Search:
         self.thorough = bool(self.at_limit or best.residual > NEARLY_FLAT or any(self.untold(best)))
         if not self.thorough:
             return best
-        spread = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._spread(best.point)]
-        top = max((self._climb(start.point) for start in _best_apart(spread)), key=_value)
+        spread = _best_apart(self._valued(self._spread(best.point)))
+        top = max((self._climb(start.point) for start in spread), key=_value)
         best = self._leave_limits(self.polish(top)) if top.value > best.value + AS_LIKELY else best
         return self._hold_threshold(best)
 
@@ -145,8 +145,7 @@ class Search:
         if self._as_likely(best, RESOLUTION, self.box.high[RESOLUTION]):
             return best  # the trials say nothing about it
         self.at_limit = [RESOLUTION, BACKGROUND]
-        point = best.point.copy()
-        point[BACKGROUND] = max(background, SMALLEST_BACKGROUND)
+        point = _with(best.point, BACKGROUND, max(background, SMALLEST_BACKGROUND))
         return self._settle(point, self.box.without(BACKGROUND))
 
     def _leave_limits(self, best: Optimum) -> Optimum:
@@ -177,17 +176,13 @@ class Search:
             for _ in range(LIMIT_HALVINGS):
                 middle = 0.5 * (inside + outside)
                 inside, outside = (middle, outside) if self._as_likely(best, number, middle) else (inside, middle)
-            point = best.point.copy()
-            point[number] = inside
-            best, box = best._replace(point=point), box.without(number)
+            best, box = best._replace(point=_with(best.point, number, inside)), box.without(number)
             self.at_limit.append(number)
         return self._settle(best.point, box) if self.at_limit else best
 
     def _as_likely(self, best: Optimum, number: int, value: float) -> bool:
         """Say whether a point is still as likely with one coordinate moved to a value."""
-        point = best.point.copy()
-        point[number] = value
-        return self.likelihood.value(point) >= best.value - AS_LIKELY
+        return self.likelihood.value(_with(best.point, number, value)) >= best.value - AS_LIKELY
 
     def polish(self, found: Optimum) -> Optimum:
         """Climb the last bit from a point that is nearly the maximum; at a corner, on its likelier side."""
@@ -220,27 +215,28 @@ class Search:
             climbed = [found for found in self.visited.values() if np.isfinite(found.residual)]
             top = max(map(_value, climbed))
             starts += [found.point for found in climbed if found.value > top - NEAR]
-        held = []
-        for start in starts:
-            point = np.clip(start + (value - start[number]) * along, self.box.low, self.box.high)
-            held.append(Optimum(point, self.likelihood.value(point) if len(starts) > 1 else 0.0, np.inf))
-        found = max((self._climb(start.point, number) for start in _best_apart(held)), key=_value)
+        carried = [np.clip(start + (value - start[number]) * along, self.box.low, self.box.high) for start in starts]
+        tried = [_best_apart(self._valued(carried))]
+        if len(starts) > 1:  # the other coordinates may have been carried past a corner
+            tried.append(_best_apart(self._valued([_with(start, number, value) for start in starts])))
+        found = max((self._climb(start.point, number) for some in tried for start in some), key=_value)
         fallen = self.likelihood.value(near) - found.value
         if self.edges.size or fallen < (FAR_FALLEN if self.thorough else NEAR):
             return found
-        spread = [Optimum(point, self.likelihood.value(point), np.inf) for point in self._spread(near, number, value)]
-        return max(found, *(self._climb(start.point, number) for start in _best_apart(spread)[:2]), key=_value)
+        spread = _best_apart(self._valued([_with(point, number, value) for point in self._spread(near)]))
+        return max(found, *(self._climb(start.point, number) for start in spread[:2]), key=_value)
 
-    def _spread(self, near: Array, held: int = -1, value: float = 0.0) -> list[Array]:
-        """Return points at many resolutions and backgrounds, the others as near by, but one held if asked."""
+    def _valued(self, points: list[Array]) -> list[Optimum]:
+        return [Optimum(point, self.likelihood.value(point), np.inf) for point in points]
+
+    def _spread(self, near: Array) -> list[Array]:
+        """Return points at many resolutions and backgrounds, the others as near by."""
         grids = {RESOLUTION: self._resolutions(), BACKGROUND: np.array(SPREAD_BACKGROUNDS), LAPSE: np.array([0.05])}
         free = {key: np.append(near[key], grid) for key, grid in grids.items() if key in self.box.free}
         points = []
         for values in product(*free.values()):
             point = near.copy()
             point[list(free)] = values
-            if held >= 0:
-                point[held] = value
             points.append(point)
         return points
 
@@ -350,14 +346,19 @@ class Search:
         nearest = min(self.visited, key=lambda seen: abs(seen - rank), default=None)
         found = []
         for start in [otherwise] if nearest is None else [otherwise, self.visited[nearest].point]:
-            point = start.copy()
-            point[RESOLUTION] = middle
-            found.append(Optimum(point, self.likelihood.value(point), np.inf))
-        return max(found, key=_value)
+            found.append(_with(start, RESOLUTION, middle))
+        return max(self._valued(found), key=_value)
 
 
 def _value(found: Optimum) -> float:
     return found.value
+
+
+def _with(point: Array, number: int, value: float) -> Array:
+    """Return a point with one coordinate replaced."""
+    other = point.copy()
+    other[number] = value
+    return other
 
 
 def _best_apart(starts: list[Optimum]) -> list[Optimum]:
