@@ -48,6 +48,7 @@ def test_known_values():
     assert interpolation_threshold("hinge", fact_fraction=1.0) == pytest.approx(2.0, abs=1e-14)
     assert interpolation_threshold("hinge", fact_fraction=0.2) == pytest.approx(2.9923, abs=5e-5)
     assert interpolation_threshold("hinge", fact_fraction=0.0) == np.inf
+    assert interpolation_threshold("hinge", fact_fraction=5e-324) == np.inf
 
 
 def test_few_facts_follow_the_cube_root():
@@ -57,7 +58,10 @@ def test_few_facts_follow_the_cube_root():
     assert scaled[0] == pytest.approx(scaled[2], rel=3e-2)
     assert scaled[1] == pytest.approx(scaled[2], rel=3e-3)
     # a M0 = δ/π with M0 ≈ ε/2 + 1/(πa): a³ = 2/(3πε), and α_c = πa.
-    assert scaled[2] == pytest.approx(np.pi * (2 / (3 * np.pi)) ** (1 / 3), rel=1e-3)
+    law = np.pi * (2 / (3 * np.pi)) ** (1 / 3)
+    assert scaled[2] == pytest.approx(law, rel=1e-3)
+    fewest = np.array([1e-25, 1e-100, 2e-248, 1e-300])
+    np.testing.assert_allclose(interpolation_threshold("hinge", fact_fraction=fewest), law / np.cbrt(fewest), rtol=1e-7)
 
 
 def test_more_facts_lower_the_threshold():

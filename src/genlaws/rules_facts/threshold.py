@@ -102,7 +102,8 @@ def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_
     a = np.full(epsilon.shape, np.inf)
     rest = 1.0 + gamma + gamma * np.where(np.isfinite(R), R, 0.0)
     h = np.where(np.isfinite(R), 2.0 / (rest + np.sqrt(np.maximum(rest * rest - 4.0 * gamma, 0.0))), 0.0)
-    finite = np.isfinite(rank) & ((epsilon > 0.0) | (h < 1.0))
+    some = epsilon > np.finfo(float).tiny  # a share that is no normal number is none
+    finite = np.isfinite(rank) & (some | (h < 1.0))
     a[finite] = _overlap_ratio(h[finite], epsilon[finite])
     with np.errstate(invalid="ignore", divide="ignore"):
         return Threshold(np.where(finite, rank / half_mass(a, epsilon), np.inf), a)
@@ -119,10 +120,10 @@ def half_mass(a: Array, fact_fraction: Array) -> Array:
 def _overlap_ratio(h: Array, epsilon: Array) -> Array:
     r"""Solve :math:`a M_0(a) = \delta h/\pi` by Newton's method; the left side is concave, so it climbs to the root."""
     delta = 1.0 - epsilon
-    a = 2.0 * delta * h / np.pi
+    a = _below_the_root(h, epsilon)
     for _ in range(NEWTON_ROUNDS):
         gap = delta / np.pi * ((h - 1.0) + _angle_deficit(a)) - 0.5 * epsilon * a
-        slope = 0.5 * epsilon + delta / np.pi * (np.arctan2(1.0, a) - a / (1.0 + a * a))
+        slope = 0.5 * epsilon + delta / np.pi * _angle_slope(a)
         step = gap / slope
         a = a + step
         if (np.abs(step) <= 1e-15 * a).all():
@@ -130,10 +131,29 @@ def _overlap_ratio(h: Array, epsilon: Array) -> Array:
     return a
 
 
+def _below_the_root(h: Array, epsilon: Array) -> Array:
+    r"""Return a start below the root: half of :math:`(3(1-h))^{-1/2}` and :math:`(2\delta/3\pi\varepsilon)^{1/3}`.
+
+    These are the roots without facts and without a loss of gain where a is large. Elsewhere :math:`M_0 \le \tfrac12`.
+    """
+    delta = 1.0 - epsilon
+    with np.errstate(divide="ignore"):
+        without_facts, without_loss = (3.0 * (1.0 - h)) ** -0.5, np.cbrt(delta / (1.5 * np.pi)) / np.cbrt(epsilon)
+    large = 0.5 * np.minimum(without_facts, without_loss)
+    return np.where(large > LARGE_OVERLAP, large, 2.0 * delta * h / np.pi)
+
+
 def _angle_deficit(a: Array) -> Array:
     r"""Return :math:`1 - a \arctan(1/a) = \tfrac13 a^{-2} - \tfrac15 a^{-4} + \dots`."""
-    inverse = 1.0 / np.maximum(a, LARGE_OVERLAP) ** 2
-    series = inverse * (
-        1.0 / 3.0 - inverse * (1.0 / 5.0 - inverse * (1.0 / 7.0 - inverse * (1.0 / 9.0 - inverse / 11.0)))
-    )
+    inverse = np.maximum(a, LARGE_OVERLAP) ** -1.0
+    square = inverse * inverse
+    series = square * (1.0 / 3.0 - square * (1.0 / 5.0 - square * (1.0 / 7.0 - square * (1.0 / 9.0 - square / 11.0))))
     return np.where(a > LARGE_OVERLAP, series, 1.0 - a * np.arctan2(1.0, a))
+
+
+def _angle_slope(a: Array) -> Array:
+    r"""Return :math:`\arctan(1/a) - a/(1 + a^2) = \tfrac23 a^{-3} - \tfrac45 a^{-5} + \dots`."""
+    inverse, small = np.maximum(a, LARGE_OVERLAP) ** -1.0, np.minimum(a, LARGE_OVERLAP)
+    square = inverse * inverse
+    series = (2 / 3 - square * (4 / 5 - square * (6 / 7 - square * (8 / 9 - square * 10 / 11)))) * square * inverse
+    return np.where(a > LARGE_OVERLAP, series, np.arctan2(1.0, small) - small / (1.0 + small * small))
