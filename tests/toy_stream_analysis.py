@@ -42,7 +42,7 @@ def measured(*, constant=False, places=("attention", "mlp"), texts=TEXTS, measur
         name: walk(seed, places=places, texts=texts) for seed, name in ((2, "random weights"), (3, "shuffled tokens"))
     }
     stream = walk(1, places=places, texts=texts, constant=constant)
-    return analyse_stream(stream, name="toy", measures=measures, surrogates=SURROGATES, supplied=others, draws=20)
+    return analyse_stream(stream, name="toy", measures=measures, surrogates=SURROGATES, supplied=others, draws=10)
 
 
 def curve(name, labels, seed=0):

@@ -94,13 +94,15 @@ def test_a_worker_that_is_killed_does_not_end_the_sweep(tmp_path: Path, cluster)
 def test_a_local_cluster_survives_a_cell_that_always_kills_its_worker(tmp_path: Path, notes: Path, reference):
     others = tuple(f"other {number}" for number in range(12))
     sweep = deeds(*others[:4], "kill", *others[4:])
+    before = set(psutil.Process().children(recursive=True))
     report = run_sweep(sweep, tmp_path / "s", engine=DaskCluster(jobs=2), retries=0)
     assert (report.computed, report.failed) == (12, 1)
     with Store(tmp_path / "s") as store:
         ((settings, _, error),) = store.failures()
     assert settings["deed"] == "kill"
     assert error == "WorkerDied: dask lost several workers over this task."
-    assert not [child for child in psutil.Process().children(recursive=True) if "spawn" in " ".join(child.cmdline())]
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert not [child for child in left if "spawn" in " ".join(child.cmdline())]
 
 
 def test_a_scheduler_that_is_lost_stops_the_sweep_and_fails_no_cell(tmp_path: Path):

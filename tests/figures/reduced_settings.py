@@ -4,7 +4,7 @@ FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
 FEW_RUNS = {"dimension": 40, "repeats": 3}
 FEW_PHASES = {"relations": ("mod3",), "grid": 2, "repeats": 2, "width": 5, "steps": 40}
 FEW_LEARNERS = {"repeats": 2, "depth": 1, "width": 6, "steps": 60}
-FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 600, "marks": (0, 300, 600)}
+FEW_RELU = {"stimulus_count": 16, "repeats": 3, "steps": 300, "marks": (0, 150, 300)}
 FEW_YEARS = {
     "model": "simulated",
     "templates": ("list", "sentences"),

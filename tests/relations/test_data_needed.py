@@ -44,7 +44,7 @@ def test_at_the_answer_the_mean_bound_is_the_target(relation, known_class, targe
 
 def test_the_interval_covers_under_other_seeds():
     relation = complete_bipartite(10, 10)
-    shares = np.arange(0, 0.3, 1 / 400)
+    shares = np.arange(0, 0.3, 1 / 200)
     curve = np.array([mean_bound(relation, CompleteBipartite(), p, 150, seed=int(400 * p)) for p in shares])
     truth = np.interp(0.85, np.maximum.accumulate(curve), shares)
     found = [data_needed(relation, 0.85, seed=seed).train_fraction for seed in range(20)]

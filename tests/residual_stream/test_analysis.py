@@ -184,10 +184,10 @@ def test_every_measure_of_a_real_model(stories, wikitext):
             told[-1][2] += n
 
     found = analyse(
-        network, tokenizer, wikitext[:16], name="stories", measures=MEASURES, surrogate_draws=20, progress=Bar()
+        network, tokenizer, wikitext[:12], name="stories", measures=MEASURES, surrogate_draws=8, progress=Bar()
     )
     assert all(done == total for _, total, done in told), told
-    assert found.text_count == 16
+    assert found.text_count == 12
     assert found.identity == "next = this + write"
     assert found.identity_error < 1e-6
     empty = [name for name, value in vars(found).items() if value is None or value in ((), {})]

@@ -261,8 +261,8 @@ def test_a_training_goes_on_from_its_checkpoint_bit_for_bit(tmp_path, monkeypatc
 def paper():
     """The paper's setting in full: ten seeds, 7,500 steps."""
     return {
-        "circle": train_relu_networks(log_every=30),
-        "segment": train_relu_networks("segment", log_every=30),
+        "circle": train_relu_networks(log_every=50),
+        "segment": train_relu_networks("segment", log_every=50),
         "reconstruction": train_relu_networks(goal="reconstruction", log_every=150),
     }
 
