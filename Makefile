@@ -36,7 +36,7 @@ explore: page  ## open the page with sliders in the browser
 
 test: lint  ## set up, check the style and the types, run the whole suite (JOBS=processes)
 	@echo "Running the tests in $(JOBS) processes"
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: dev  ## check style, format and types
 	@echo "Checking style, format and types"

@@ -56,7 +56,7 @@ def coverage(shape: str, fits: int, trial_count: int, seed: int) -> dict[str, fl
 
 
 def test_intervals_cover_quick():
-    fits = 80
+    fits = 60
     found = coverage("exponential", fits, trial_count=600, seed=20)
     low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], fits, LEVEL) / fits
     for name, share in found.items():
