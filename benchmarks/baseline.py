@@ -54,7 +54,7 @@ def _solve(alpha, epsilon, mu_1, mu_star, lam, damping, nodes, weights):
 
 @njit(fastmath=True, error_model="numpy")
 def _iterate(alpha, delta, linear, nonlinear, lam, damping, nodes, weights):
-    # Start where strong regularisation would end: every sample pulls with force one.
+    # Start where strong regularization would end: every sample pulls with force one.
     D = linear / (lam + linear * alpha)
     m = D * alpha * delta * math.sqrt(2.0 / math.pi)
     q = m * m + D * D * alpha

@@ -23,12 +23,12 @@ from ensembles_gpu import make_stack  # noqa: E402
 from plain_networks import plain_relation_steps, plain_relu_steps  # noqa: E402
 
 from genlaws.ensembles import Adam, FreshDraws  # noqa: E402
+from genlaws.ensembles.architecture import per_network  # noqa: E402
 from genlaws.ensembles.execution import Eager  # noqa: E402
-from genlaws.ensembles.layout import per_network  # noqa: E402
-from genlaws.ensembles.optimisers import rates_of  # noqa: E402
+from genlaws.ensembles.optimizers import rates_of  # noqa: E402
 from genlaws.ensembles.stack import Stack  # noqa: E402
-from genlaws.semanticity.relu_network import SIMILARITY_WEIGHT, ReluNetwork, draw_trials  # noqa: E402
-from genlaws.semanticity.stimulus_sets import stimulus_distances  # noqa: E402
+from genlaws.semanticity.networks.relu import SIMILARITY_WEIGHT, ReluNetwork, draw_trials  # noqa: E402
+from genlaws.semanticity.theory.finite_sets import stimulus_distances  # noqa: E402
 
 TURNS = 7
 RELATION_SIZES = (1, 2, 4, 8, 16, 32, 64)

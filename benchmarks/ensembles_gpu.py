@@ -21,10 +21,9 @@ import torch
 from plain_networks import ELEMENTS, HIDDEN, PAIRS, plain_relation_steps, relation_examples
 
 from genlaws.ensembles import Adam, Checkpoint, PairPerceptron, WholeSet, train
-from genlaws.ensembles.architecture import Workspace
+from genlaws.ensembles.architecture import Workspace, per_network
 from genlaws.ensembles.execution import Eager, Fused, Graph
-from genlaws.ensembles.layout import per_network
-from genlaws.ensembles.optimisers import rates_of
+from genlaws.ensembles.optimizers import rates_of
 from genlaws.ensembles.stack import Stack
 
 OPERATIONS = 2 * 3 * PAIRS * (4 * 50 + 2 * 50 * 50 + 50)
@@ -131,7 +130,7 @@ def check_memory() -> None:
 
 def check_relu() -> None:
     """Train the ReLU network of the semanticity paper on both kinds of device."""
-    from genlaws.semanticity.relu_network import train_relu_networks  # noqa: PLC0415
+    from genlaws.semanticity.networks.relu import train_relu_networks  # noqa: PLC0415
 
     for device, networks, steps in (("cpu", 10, 300), ("cuda", 10, 300), ("cuda", 1000, 3000)):
         train_relu_networks(seeds=range(networks), steps=5, log_every=5, device=device)
@@ -141,13 +140,13 @@ def check_relu() -> None:
         print(
             f"ReLU network on {device}, {networks} networks, {steps} steps, {runs.path}: "
             f"{networks * steps / seconds:,.0f} network-steps/s; first ten end at p_S = "
-            f"{runs.generalisation[:10, -1].mean():.5f}, p_I = {runs.identification[:10, -1].mean():.5f}"
+            f"{runs.generalization[:10, -1].mean():.5f}, p_I = {runs.identification[:10, -1].mean():.5f}"
         )
 
 
 def tune() -> None:
     """Time the kernel alone for some sizes of its tiles."""
-    from genlaws.ensembles.fused_pairs import fused_loss_and_gradient  # noqa: PLC0415 only where Triton is
+    from genlaws.ensembles.fused.pairs import fused_loss_and_gradient  # noqa: PLC0415 only where Triton is
 
     stack = make_stack(1056, "cuda")
     network, batch = stack.architecture, stack.batches.at(stack.step)

@@ -40,7 +40,7 @@ def random_points(count, seed=SEED):
 
 def solve(loss, alpha, epsilon, theta, lam):
     kernel = rules_facts.Kernel.from_angle(theta)
-    return rules_facts.solve(loss, sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularisation=lam)
+    return rules_facts.solve(loss, sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularization=lam)
 
 
 def plain_arguments(alpha, epsilon, theta, lam):
@@ -66,7 +66,7 @@ def agreement(found, exact):
     with np.errstate(invalid="ignore"):
         gen = np.arctan2(np.sqrt(q - m * m), m) / np.pi
         mem = 0.5 * erfc(V / np.sqrt(2.0 * q))
-    return converged, np.maximum(np.abs(gen - exact.generalisation_error), np.abs(mem - exact.memorisation_error))
+    return converged, np.maximum(np.abs(gen - exact.generalization_error), np.abs(mem - exact.memorization_error))
 
 
 def scan(points):

@@ -14,8 +14,8 @@ import numpy as np
 from one_thread import require_one_thread
 
 from genlaws import semanticity
-from genlaws.semanticity.finite_sets import sort_others
-from genlaws.semanticity.pairs import pair_generalisation
+from genlaws.semanticity.measurement.pairs import pair_generalization
+from genlaws.semanticity.theory.finite_sets import sort_others
 
 STIMULI, LARGE = 1000, 2000
 REPEATS = 5
@@ -66,7 +66,7 @@ def exact_pairs(similarity, distance):
     own = np.diagonal(similarity).copy()
     others = sort_others(similarity, distance, own)
     identified = others.own[:, None] / (others.own[:, None] + others.similarity)
-    return float(pair_generalisation(others).mean()), float(identified.mean())
+    return float(pair_generalization(others).mean()), float(identified.mean())
 
 
 def half_cosine(one, other):
@@ -77,7 +77,7 @@ def half_cosine(one, other):
 
 def whole_call(embeddings, places, **options):
     found = semanticity.measure(embeddings, positions=places, metric="circle", similarity=half_cosine, **options)
-    return found.generalisation.value, found.identification.value
+    return found.generalization.value, found.identification.value
 
 
 def timed(call):

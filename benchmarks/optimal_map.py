@@ -1,4 +1,4 @@
-"""What does a 200 × 200 map over (α, ε) at optimal regularisation cost, in units of one plain solve per point?
+"""What does a 200 × 200 map over (α, ε) at optimal regularization cost, in units of one plain solve per point?
 
 OMP_NUM_THREADS=1 python benchmarks/optimal_map.py
 """
@@ -12,32 +12,32 @@ import numpy as np
 from one_thread import require_one_thread
 
 from genlaws import rules_facts
-from genlaws.rules_facts import state_equations
+from genlaws.rules_facts.theory import state_equations
 
 SIDE = 200
 ANGLE = 0.7
 REPEATS = 3
 # λ of the plain solve the map is compared with: of the size the optimum has over most of the map.
-PLAIN_REGULARISATION = 0.5
+PLAIN_REGULARIZATION = 0.5
 RESIDUAL_BOUND = 1e-10
 
 
-def solve(regularisation):
+def solve(regularization):
     alpha = np.logspace(-1.0, 2.0, SIDE)[:, None]
     epsilon = np.linspace(0.0, 1.0, SIDE)[None, :]
     kernel = rules_facts.Kernel.from_angle(ANGLE)
     return rules_facts.solve(
-        "hinge", sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularisation=regularisation
+        "hinge", sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularization=regularization
     )
 
 
-def seconds(regularisation):
+def seconds(regularization):
     start = time.perf_counter()
-    solution = solve(regularisation)
+    solution = solve(regularization)
     return time.perf_counter() - start, solution
 
 
-def count_evaluations(regularisation):
+def count_evaluations(regularization):
     """Return how many point evaluations of the state equations one call makes, search included; None if not known."""
     original = getattr(state_equations, "state_residual", None)
     if original is None:
@@ -51,7 +51,7 @@ def count_evaluations(regularisation):
 
     state_equations.state_residual = counting
     try:
-        solve(regularisation)
+        solve(regularization)
     finally:
         state_equations.state_residual = original
     return counted or None
@@ -59,10 +59,10 @@ def count_evaluations(regularisation):
 
 def main():
     require_one_thread()
-    seconds(PLAIN_REGULARISATION)
+    seconds(PLAIN_REGULARIZATION)
     plain, optimal = [], []
     for _ in range(REPEATS):
-        elapsed, _ = seconds(PLAIN_REGULARISATION)
+        elapsed, _ = seconds(PLAIN_REGULARIZATION)
         plain.append(elapsed)
         elapsed, solution = seconds("optimal")
         optimal.append(elapsed)
@@ -70,7 +70,7 @@ def main():
     ratio = median(optimal) / median(plain)
     print(f"{SIDE} × {SIDE} map, hinge, kernel angle {ANGLE}, one call each, medians of {REPEATS}, one thread")
     print(f"{'':28} {'seconds':>8} {'µs/point':>9} {'evaluations/point':>18} {'ratio':>7}")
-    for name, times, lam in (("one λ", plain, PLAIN_REGULARISATION), ("optimal λ", optimal, "optimal")):
+    for name, times, lam in (("one λ", plain, PLAIN_REGULARIZATION), ("optimal λ", optimal, "optimal")):
         evaluations = count_evaluations(lam)
         shown = "unknown" if evaluations is None else f"{evaluations / count:.1f}"
         total = median(times)

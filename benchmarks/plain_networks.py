@@ -31,13 +31,13 @@ def plain_relation_steps(steps: int, device: str = "cpu") -> float:
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after, device=device), nn.Tanh()]
     decoder = nn.Sequential(*layers[:-1])
-    optimiser = torch.optim.Adam([*table.parameters(), *decoder.parameters()], lr=1e-3)
+    optimizer = torch.optim.Adam([*table.parameters(), *decoder.parameters()], lr=1e-3)
 
     def step() -> None:
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         outputs = decoder(torch.cat([table(data["first"]), table(data["second"])], dim=1))
         nn.functional.binary_cross_entropy_with_logits(outputs, data["target"]).backward()
-        optimiser.step()
+        optimizer.step()
 
     return _rate(step, steps, device)
 
@@ -45,7 +45,7 @@ def plain_relation_steps(steps: int, device: str = "cpu") -> float:
 def plain_relu_steps(steps: int) -> float:
     """Return steps in a second of one ReLU network on one-hot triples, as the formula is written."""
     weights = nn.Parameter(2.0 * torch.rand(WIDTH, STIMULI))
-    optimiser = torch.optim.Adam([weights], lr=7e-3)
+    optimizer = torch.optim.Adam([weights], lr=7e-3)
     places = torch.arange(STIMULI)
     apart = (places[:, None] - places).abs()
     distance = torch.minimum(apart, STIMULI - apart)
@@ -58,9 +58,9 @@ def plain_relu_steps(steps: int) -> float:
         right = torch.where(first_nearer, g_one, g_other)
         untied = distance[one, probe] != distance[other, probe]
         loss = -0.1 * torch.log(right / (g_one + g_other))[untied].mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
     return _rate(step, steps)
 

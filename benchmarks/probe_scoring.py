@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from one_thread import require_one_thread
 
-from genlaws.semanticity.probes.domains import domain_of
-from genlaws.semanticity.probes.padded_passes import read, read_on
-from genlaws.semanticity.probes.templates import prompt_of, template_of
-from genlaws.semanticity.probes.transformers_model import TransformersModel
-from genlaws.semanticity.probes.trials import draw_trials
+from genlaws.models.language import TransformersModel
+from genlaws.models.passes import read, read_on
+from genlaws.probes.domains import domain_of
+from genlaws.probes.templates import prompt_of, template_of
+from genlaws.probes.trials import draw_trials
 
 ITEMS = (2, 4, 8)
 JUDGED = 8  # items at which the target holds

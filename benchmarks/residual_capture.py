@@ -23,8 +23,8 @@ import torch
 import transformers as hf
 from one_thread import require_one_thread
 
-from genlaws.residual_stream.capture import capture_texts, stream_texts
-from genlaws.residual_stream.texts import Tokens
+from genlaws.models.capture import capture_texts, stream_texts
+from genlaws.models.texts import Tokens
 
 TEXTS, LENGTH = 8, 128
 REPEATS = 7

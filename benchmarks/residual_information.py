@@ -15,15 +15,15 @@ import numpy as np
 from one_thread import require_one_thread
 from scipy.stats import gaussian_kde
 
-from genlaws.residual_stream.information import mutual_information
-from genlaws.residual_stream.information_estimators import (
+from genlaws.models.stream import Stream
+from genlaws.residual_stream.measures.estimators import (
     binned_information,
     gaussian_copula_information,
     kernel_information,
     kernel_information_direct,
-    neighbour_information,
+    neighbor_information,
 )
-from genlaws.residual_stream.stream import Stream
+from genlaws.residual_stream.measures.information import mutual_information
 
 TEXTS, TRANSITIONS, UNITS = 1000, 61, 576  # SmolLM2-135M
 SHUFFLES = 4  # what mutual_information takes unless told
@@ -69,7 +69,7 @@ def estimates():
     x, y = states[:, -2], states[:, -1]
     methods = {
         "copula": gaussian_copula_information,
-        "neighbours": neighbour_information,
+        "neighbors": neighbor_information,
         "binned": binned_information,
         "kernel": kernel_information,
     }
@@ -109,7 +109,7 @@ def threads():
     def everything(jobs):
         return [
             mutual_information(stream, name, shuffles=1, jobs=jobs)
-            for name in ("copula", "neighbours", "binned", "kernel")
+            for name in ("copula", "neighbors", "binned", "kernel")
         ]
 
     seconds, results = timed({jobs: lambda jobs=jobs: everything(jobs) for jobs in (1, JOBS)})

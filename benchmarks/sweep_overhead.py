@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 from one_thread import require_one_thread
 
-from genlaws.experiments import Axis, Experiment, InProcess, Procedure, Processes, Settings, make_sweep, run_sweep
+from genlaws.sweeps import Axis, Experiment, InProcess, Procedure, Processes, Settings, make_sweep, run_sweep
 
 CELLS, REPEATS = 10_000, 3
 ARRAY = 100  # numbers

@@ -41,7 +41,7 @@ bibtex_reference_style = "author_year"
 
 html_theme = "alabaster"
 html_theme_options = {
-    "description": "Exact laws of generalising versus remembering",
+    "description": "Exact laws of generalizing versus remembering",
     "fixed_sidebar": True,
     "page_width": "1240px",
     "code_font_size": "0.85em",

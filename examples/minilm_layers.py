@@ -22,7 +22,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from genlaws import semanticity
 from genlaws.report import measurement_page
-from genlaws.semanticity.metrics import tree_distances
+from genlaws.semanticity.measurement.metrics import tree_distances
 
 YEARS = np.arange(800, 1600)
 ITEMS = (2, 3, 5, 10, 20)
@@ -84,14 +84,14 @@ def hidden_layers(sentences: list[str], folder: str) -> list[np.ndarray]:
 
 
 def measure_layers(name: str, sentences: list[str], truth: dict, folder: str, out: Path) -> pd.DataFrame:
-    """Measure each layer as it is, centred, and by threshold, and write a page for each centred one."""
+    """Measure each layer as it is, centered, and by threshold, and write a page for each centered one."""
     rows = []
     for layer, embeddings in enumerate(hidden_layers(sentences, folder)):
-        centred = embeddings - embeddings.mean(axis=0)
+        centered = embeddings - embeddings.mean(axis=0)
         raw = semanticity.measure(embeddings, similarity="cosine", items=(2,), fronts=False, seed=SEED, **truth)
-        found = semanticity.measure(centred, similarity="cosine", items=ITEMS, seed=SEED, **truth)
+        found = semanticity.measure(centered, similarity="cosine", items=ITEMS, seed=SEED, **truth)
         limits = semanticity.measure(
-            centred, similarity="threshold", items=(2,), fronts=False, intervals=False, seed=SEED, **truth
+            centered, similarity="threshold", items=(2,), fronts=False, intervals=False, seed=SEED, **truth
         )
         curve = limits.threshold_curve
         out.mkdir(parents=True, exist_ok=True)
@@ -102,9 +102,9 @@ def measure_layers(name: str, sentences: list[str], truth: dict, folder: str, ou
             {
                 "stimuli": name,
                 "layer": layer,
-                "raw p_S": raw.generalisation.value,
-                "p_S": found.generalisation.value,
-                "±": 0.5 * (found.generalisation.high - found.generalisation.low),
+                "raw p_S": raw.generalization.value,
+                "p_S": found.generalization.value,
+                "±": 0.5 * (found.generalization.high - found.generalization.low),
                 "p_I": found.identification.value,
                 "shape": found.fit.shape,
                 "resolution": found.fit.resolution.value,
@@ -114,7 +114,7 @@ def measure_layers(name: str, sentences: list[str], truth: dict, folder: str, ou
                 "explained": found.fit.explained,
                 "1/n constant": found.items.collapse_constant,
                 "to front": found.distance_to_front,
-                "best threshold p_S": curve.generalisation[curve.best],
+                "best threshold p_S": curve.generalization[curve.best],
                 "ties": found.tied_fraction,
             }
         )

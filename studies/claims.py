@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from genlaws.claims.records import write_kept
-from genlaws.commands.claims_running import choose_claims, record_claims
+from genlaws.cli.claims import choose_claims, record_claims
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "kept"
 

@@ -2,7 +2,7 @@
 
 OMP_NUM_THREADS=1 python studies/explorer_runs_relations.py
 
-Writes into src/genlaws/explorer/kept: relations_bound.csv (the exact Bayes bound averaged over training sets, at every
+Writes into src/genlaws/web/bundled_runs: relations_bound.csv (the exact Bayes bound averaged over training sets, at every
 place of the slider), relations_needed.csv (the data needed for every target of the slider), relations_repons.csv
 (simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
 relations_networks.csv (means of the trained networks of the figures relations.3 and relations.6). Takes about twenty
@@ -20,9 +20,8 @@ from unittest import mock
 
 import numpy as np
 
-from genlaws.explorer.relations import Settings
-from genlaws.figures.kept import kept_table
-from genlaws.numerics.intervals import Estimate, from_standard_error
+from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.figures.bundled import kept_table
 from genlaws.relations import (
     ReponSystem,
     bound_curve,
@@ -31,9 +30,10 @@ from genlaws.relations import (
     sign_collision_probability,
     simulate_repons,
 )
-from genlaws.relations.bayes_bound import posterior
+from genlaws.relations.inference.bayes_bound import posterior
+from genlaws.web.views.relations import Settings
 
-FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "explorer" / "kept"
+FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs"
 RELATIONS = ("mod2", "mod3", "mod4", "mod5", "less-than", "bipartite", "binary-tree", "divisibility")
 ELEMENTS = (10, 15, 20, 25, 30)  # with more, some training sets are out of reach of exact counting
 REPEATS = 20
@@ -104,7 +104,7 @@ def needed() -> list[tuple[object, ...]]:
                     known[key] = posterior(training_set, *given, **named)
                 return known[key]
 
-            with mock.patch("genlaws.relations.data_needed.posterior", remembered):
+            with mock.patch("genlaws.relations.inference.data_needed.posterior", remembered):
                 for target in places("target_accuracy"):
                     found = data_needed(relation, target, repeats=REPEATS)
                     assert found.exact
@@ -145,7 +145,7 @@ def sign_law() -> list[tuple[object, ...]]:
 
 
 def networks() -> list[tuple[object, ...]]:
-    """Return means over networks: accuracy on the whole table, and the share that generalised."""
+    """Return means over networks: accuracy on the whole table, and the share that generalized."""
     rows: list[tuple[object, ...]] = []
     learned = kept_table("relations.3").frame
     learned = learned[learned["mode"] != "bound"]
@@ -157,7 +157,7 @@ def networks() -> list[tuple[object, ...]]:
         rows.append(("accuracy", relation, f"{mode} {depth}x{width}", share, *numbers, one.count))
     for one in kept_table("relations.6").frame.itertuples():
         numbers = (f"{one.success:.4f}", f"{one.success_low:.4f}", f"{one.success_high:.4f}")
-        rows.append(("success", one.optimiser, one.embedding_scale, one.ratio, *numbers, one.networks))
+        rows.append(("success", one.optimizer, one.embedding_scale, one.ratio, *numbers, one.networks))
     return rows
 
 

@@ -2,7 +2,7 @@
 
 Run: python studies/explorer_runs_residual_stream.py [FILE]
 
-Writes src/genlaws/explorer/kept/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is read
+Writes src/genlaws/web/bundled_runs/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is read
 as the tests do, from the folder GENLAWS_DATA names, and left out where it is missing. About a minute on one core.
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 
 import torch
 
-from genlaws.residual_stream.beside_walk import BesideWalk, beside_walk
-from genlaws.residual_stream.capture import capture_texts
-from genlaws.residual_stream.example_texts import example_texts
-from genlaws.semanticity.probes.encoders import load_encoder
-from genlaws.semanticity.probes.model_files import load_language_model
+from genlaws.models.capture import capture_texts
+from genlaws.models.load import load_language_model
+from genlaws.models.texts import example_texts
+from genlaws.probes.encoders.load import load_encoder
+from genlaws.residual_stream.surrogates.walk_comparison import BesideWalk, beside_walk
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / "src" / "genlaws" / "explorer" / "kept" / "residual_stream.csv"
+KEPT = ROOT / "src" / "genlaws" / "web" / "bundled_runs" / "residual_stream.csv"
 COLUMNS = ("model", "measure", "at", "value", "low", "high")
 TEXTS = 120
 

@@ -2,7 +2,7 @@
 
 OMP_NUM_THREADS=1 python studies/explorer_runs_rules_facts.py
 
-Writes src/genlaws/explorer/kept/rules_facts.csv: one row per setting, with the mean errors over the draws. Takes about
+Writes src/genlaws/web/bundled_runs/rules_facts.csv: one row per setting, with the mean errors over the draws. Takes about
 three minutes on one core.
 """
 
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from genlaws.numerics.intervals import Estimate, from_standard_error, wilson_interval
-from genlaws.rules_facts import Kernel, draw_gaussian, optimal_regularisation
+from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
+from genlaws.rules_facts import Kernel, draw_gaussian, optimal_regularization
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path
 
-FILE = Path(__file__).parents[1] / "src" / "genlaws" / "explorer" / "kept" / "rules_facts.csv"
+FILE = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs" / "rules_facts.csv"
 DIMENSION = 200
 TEST_COUNT = 2000
 LOSSES = ("square", "hinge")
@@ -28,10 +28,10 @@ DRAWS = {0.5: 24, 1.0: 24, 2.0: 16, 4.0: 10, 8.0: 5}
 FACT_FRACTIONS = (0.05, 0.2, 0.5)
 ANGLES = (0.4, 0.7, 1.0, 1.3)
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
-# A machine has no limit of no regularisation; this is as good as none.
+# A machine has no limit of no regularization; this is as good as none.
 WEAKEST = 1e-4
 COLUMNS = (
-    *("loss", "sample_ratio", "fact_fraction", "kernel_angle", "choice", "regularisation", "draws"),
+    *("loss", "sample_ratio", "fact_fraction", "kernel_angle", "choice", "regularization", "draws"),
     *("rule", "rule_low", "rule_high", "fact", "fact_low", "fact_high"),
 )
 
@@ -43,12 +43,12 @@ def odd_kernel(angle: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def strengths_of(loss: str, ratio: float, share: float, angle: float) -> list[float]:
-    """Return the regularisations of one setting, the best for the rule last."""
-    best = optimal_regularisation(loss, sample_ratio=ratio, fact_fraction=share, kernel=Kernel.from_angle(angle))
+    """Return the regularizations of one setting, the best for the rule last."""
+    best = optimal_regularization(loss, sample_ratio=ratio, fact_fraction=share, kernel=Kernel.from_angle(angle))
     return [*STRENGTHS, max(float(best), WEAKEST)]
 
 
-def summarise(rule: np.ndarray, fact: np.ndarray, facts: np.ndarray) -> list[Estimate]:
+def summarize(rule: np.ndarray, fact: np.ndarray, facts: np.ndarray) -> list[Estimate]:
     """Return both errors at one setting; rows of draws, facts counted in each.
 
     The interval of the fact error is the wider of Student's over draws and Wilson's over facts: where no fact is lost
@@ -69,11 +69,11 @@ def rows_of(ratio: float, share: float) -> list[tuple[object, ...]]:
     strengths = {(loss, angle): strengths_of(loss, ratio, share, angle) for loss in LOSSES for angle in ANGLES}
     for seed in range(DRAWS[ratio]):
         draw = draw_gaussian(DIMENSION, ratio, share, test_count=TEST_COUNT, seed=seed)
-        products = DrawProducts.of(draw, normalise=True)
+        products = DrawProducts.of(draw, normalize=True)
         for (loss, angle), here in strengths.items():
-            path = learn_path(draw, loss, regularisation=here, kernel=odd_kernel(angle), products=products)
+            path = learn_path(draw, loss, regularization=here, kernel=odd_kernel(angle), products=products)
             assert path.converged.all()
-            one = (path.generalisation_error, np.nan_to_num(path.memorisation_error), float(draw.is_fact.sum()))
+            one = (path.generalization_error, np.nan_to_num(path.memorization_error), float(draw.is_fact.sum()))
             found.setdefault((loss, angle), []).append(one)
     rows: list[tuple[object, ...]] = []
     for (loss, angle), draws in found.items():
@@ -83,7 +83,7 @@ def rows_of(ratio: float, share: float) -> list[tuple[object, ...]]:
             choice = "optimal" if at == len(STRENGTHS) else "fixed"
             numbers = [
                 f"{max(0.0, part):.4f}"
-                for one in summarise(rule[:, at], fact[:, at], facts)
+                for one in summarize(rule[:, at], fact[:, at], facts)
                 for part in (one.value, one.low, one.high)
             ]
             rows.append((loss, ratio, share, angle, choice, f"{strength:.4g}", len(draws), *numbers))

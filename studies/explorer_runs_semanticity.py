@@ -2,7 +2,7 @@
 
 python studies/explorer_runs_semanticity.py
 
-Writes src/genlaws/explorer/kept/semanticity.csv in about a minute on one core.
+Writes src/genlaws/web/bundled_runs/semanticity.csv in about a minute on one core.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from genlaws import semanticity
-from genlaws.numerics.intervals import from_standard_error, wilson_interval
-from genlaws.semanticity.relu_network import train_relu_networks
+from genlaws.core.estimate import from_standard_error, wilson_interval
+from genlaws.semanticity.networks.relu import train_relu_networks
 
-TABLE = Path(__file__).parents[1] / "src/genlaws/explorer/kept/semanticity.csv"
+TABLE = Path(__file__).parents[1] / "src/genlaws/web/bundled_runs/semanticity.csv"
 COLUMNS = (
     *("source", "space", "similarity", "background", "item_count", "share", "step"),
-    *("generalisation", "generalisation_low", "generalisation_high"),
+    *("generalization", "generalization_low", "generalization_high"),
     *("identification", "identification_low", "identification_high"),
 )
 SPACES = ("circle", "sphere", "torus", "segment", "hypercube")
@@ -77,7 +77,7 @@ def simulated(setting: tuple[str, str, float, int, float], rng: np.random.Genera
         "item_count": count,
         "share": share,
         "step": "",
-        **columns("generalisation", nearest),
+        **columns("generalization", nearest),
         **columns("identification", copied),
     }
 
@@ -98,7 +98,7 @@ def networks(name: str) -> list[dict]:
         at = int(np.flatnonzero(runs.steps == step)[0])
         means = {
             test: from_standard_error(values[:, at].mean(), values[:, at].std(ddof=1) / NETWORKS**0.5, NETWORKS)
-            for test, values in (("generalisation", runs.generalisation), ("identification", runs.identification))
+            for test, values in (("generalization", runs.generalization), ("identification", runs.identification))
         }
         rows.append(
             {
@@ -109,7 +109,7 @@ def networks(name: str) -> list[dict]:
                 "item_count": 2,
                 "share": f"{resolution[:, at].mean():.4g}",
                 "step": step,
-                **columns("generalisation", means["generalisation"]),
+                **columns("generalization", means["generalization"]),
                 **columns("identification", means["identification"]),
             }
         )

@@ -3,7 +3,7 @@
     PYTHONPATH=src python studies/probe_gpu.py --out FOLDER [--device cuda] [--scale 0.01]
 
 Writes ``answers.jsonl``, which ``semanticity.years`` finds again with its setting ``answers``, and the table of
-``semanticity.layers`` with its settings, to be copied to ``src/genlaws/figures/kept``.
+``semanticity.layers`` with its settings, to be copied to ``src/genlaws/figures/bundled_tables``.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import torch
 
-from genlaws.figures.progress import NoProgress
-from genlaws.figures.semanticity_layers import LayersSettings, layers_data
-from genlaws.figures.semanticity_years import YearsSettings, load_model
-from genlaws.semanticity.probes import ReplyStore, ask_and_report
-from genlaws.semanticity.probes.plan import plan_probe
+from genlaws.figures.figure import NoProgress
+from genlaws.figures.semanticity.layers import LayersSettings, layers_data
+from genlaws.figures.semanticity.years import YearsSettings, load_model
+from genlaws.probes import ReplyStore, ask_and_report
+from genlaws.probes.plan import plan_probe
 
 YEARS = {
     "templates": ("list", "sentences", "chat", "deutsch"),

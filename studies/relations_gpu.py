@@ -3,7 +3,7 @@
     PYTHONPATH=src python studies/relations_gpu.py --out FOLDER [--device cuda] [--scale 0.01] relations.5 …
 
 Each figure's table is written with its settings, the seconds it took and what it was computed on; copied to
-``src/genlaws/figures/kept``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a terminal.
+``src/genlaws/figures/bundled_tables``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a terminal.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genlaws.figures.progress import NoProgress
+from genlaws.figures.figure import NoProgress
 
 FULL = {
     "relations.3": (
@@ -42,7 +42,7 @@ FULL = {
     "relations.5": (
         "relations_phases:Phase",
         {
-            "optimisers": ("adam", "sgd"),
+            "optimizers": ("adam", "sgd"),
             "grid": 10,
             "adam_decoder_rates": (1e-5, 1e-2),
             "adam_encoder_rates": (1e-5, 1e-2),
@@ -145,9 +145,9 @@ def compute(figure: str, folder: Path, changes: dict[str, object], scale: float)
     }
     (folder / f"{figure}.json").write_text(json.dumps(about, indent=2) + "\n")
     print(f"{figure}: {len(frame)} rows in {seconds:.0f} s on {device}", flush=True)
-    summarise = getattr(module, f"{kind.lower()}_summary", None)
-    if summarise is not None:
-        print(summarise(frame, settings).to_string(), flush=True)
+    summarize = getattr(module, f"{kind.lower()}_summary", None)
+    if summarize is not None:
+        print(summarize(frame, settings).to_string(), flush=True)
 
 
 def main() -> None:

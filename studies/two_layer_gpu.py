@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 from genlaws.rules_facts import bayes_optimal, fit_decay, solve
-from genlaws.rules_facts.two_layer import train_two_layer
-from genlaws.rules_facts.two_layer_runs import MEASURED, TwoLayerRuns
+from genlaws.rules_facts.networks.runs import MEASURED, TwoLayerRuns
+from genlaws.rules_facts.networks.two_layer import train_two_layer
 
 FACTS = 0.2
 ALPHAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -42,7 +42,7 @@ DECAY = FAST[1:]
 # Many samples take longer to remember; shares of the steps asked for.
 STEPS = {2.0: 0.4, 4.0: 0.4, 8.0: 0.4, 16.0: 0.6}
 MOSTLY = 0.1  # fact error from which on the facts count as mostly remembered
-MOMENTS = ("final", "best", "memorised", "mostly")
+MOMENTS = ("final", "best", "memorized", "mostly")
 COLUMNS = (
     *("dimension", "sample_ratio", "width_ratio", "activation", "loss", "recipe"),
     *("learning_rate", "feature_rate", "weight_decay", "seed", "steps"),
@@ -181,7 +181,7 @@ def rows_of(runs: TwoLayerRuns, stage: Stage, alpha, options, took) -> Iterator[
     logs = {
         "final": np.full(len(runs), len(runs.steps) - 1),
         "best": runs.best_log,
-        "memorised": runs.memorised_log,
+        "memorized": runs.memorized_log,
         "mostly": np.where(mostly.any(axis=1), mostly.argmax(axis=1), -1),
     }
     errors = {(m, what): runs.at(f"{what}_error", log) for m, log in logs.items() for what in ("rule", "fact")}
@@ -242,7 +242,7 @@ def line_of(rows, alpha):
     means = {name: np.mean([row[f"{name}_rule_error"] for row in rows]) for name in ("final", "best")}
     facts = {name: np.mean([row[f"{name}_fact_error"] for row in rows]) for name in ("final", "best")}
     shown = [f"{means[name]:.4f} ({facts[name]:.3f})" for name in ("final", "best")]
-    for name in ("memorised", "mostly"):
+    for name in ("memorized", "mostly"):
         known = [row[f"{name}_rule_error"] for row in rows if row[f"{name}_step"] >= 0]
         shown.append(f"{np.mean(known):.4f} ({len(known)})" if known else "-")
     return f"  {alpha:5g} {bayes[0]:7.4f} {ridge[0]:7.4f} | " + " | ".join(shown)
@@ -271,7 +271,7 @@ def print_exponents(rows, ratios):
 def theory(ratios):
     """Return the rule errors of the Bayes-optimal learner and of the best ridge regression."""
     task = {"sample_ratio": np.asarray(ratios, dtype=float), "fact_fraction": FACTS}
-    return bayes_optimal(**task).generalisation_error, solve("square", **task).generalisation_error
+    return bayes_optimal(**task).generalization_error, solve("square", **task).generalization_error
 
 
 if __name__ == "__main__":

@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from genlaws.semanticity.choice_model import (
-    ChoiceModel,
-    simulate_choices,
-)
-from genlaws.semanticity.choice_trials import Trials
+from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
+from genlaws.semanticity.choices.trials import Trials
 
 SMOOTH = ("exponential", "gaussian", "power-law")
 ANSWERS = ("circle", "square", "star", "triangle")

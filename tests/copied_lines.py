@@ -7,7 +7,7 @@ import shlex
 import sys
 from unittest import mock
 
-from genlaws.commands import run
+from genlaws.cli import run
 
 
 def random_settings(view, rng, **fixed):
@@ -53,7 +53,7 @@ def printed_by_command(command, folder, new):
     """Return what commands print in a folder, one to a line; what a shell would do is done here, in less time.
 
     They are calls of genlaws or of Python, perhaps after Python has written a file into the folder `new`, as
-    `genlaws.panels.copied_commands.with_new_file` writes them.
+    `genlaws.render.copied_commands.with_new_file` writes them.
     """
     printed = io.StringIO()
     with untouched(folder), contextlib.redirect_stdout(printed):

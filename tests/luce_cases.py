@@ -2,16 +2,7 @@
 
 import numpy as np
 
-from genlaws.semanticity import (
-    circle,
-    hypercube,
-    segment,
-    similarity,
-    sphere,
-    torus,
-    tree,
-    user_shape,
-)
+from genlaws.semanticity import circle, hypercube, segment, similarity, sphere, torus, tree, user_shape
 
 MANY = 10**6
 # Rounding of sums of a few hundred terms.

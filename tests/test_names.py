@@ -4,16 +4,18 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import genlaws
-from genlaws.numerics.submodules import loaded_on_access
+from genlaws.core.submodules import loaded_on_access
+from project_paths import ROOT
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = ROOT / "README.md"
 PACKAGES = sorted(file.parent.name for file in Path(genlaws.__file__).parent.glob("*/__init__.py"))
-SYSTEMS = ("semanticity", "rules_facts", "relations", "residual_stream", "joined")
+SYSTEMS = ("semanticity", "rules_facts", "relations", "residual_stream", "models", "probes.stream")
 
 
 def in_a_new_process(code: str) -> str:
@@ -57,21 +59,26 @@ def test_packages_are_imported_when_asked_for():
 
 
 def test_every_package_but_the_commands_is_listed_and_there():
-    assert set(genlaws.PACKAGES) == set(PACKAGES) - {"commands"}
+    assert set(genlaws.PACKAGES) == set(PACKAGES) - {"cli"}
     assert {*genlaws.PACKAGES, "__version__"} <= set(dir(genlaws))
-    for name in ("explorer", "figures", "joined", "numerics", "panels"):  # the quick ones
+    for name in ("core", "figures", "models", "render", "web"):  # the quick ones
         assert getattr(genlaws, name).__name__ == f"genlaws.{name}"
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_modules_of_a_system_are_listed_and_wrong_names_are_refused(system):
-    package = getattr(genlaws, system)
-    listed = {"semanticity": "probes", "rules_facts": "two_layer", "joined": "stream_semanticity"}
+    package = import_module(f"genlaws.{system}")
+    listed = {
+        "semanticity": "networks",
+        "rules_facts": "finite_size",
+        "models": "capture",
+        "probes.stream": "semanticity",
+    }
     assert listed.get(system, "__name__") in dir(package)
     with pytest.raises(AttributeError, match=f"module 'genlaws.{system}' has no attribute 'nothing'"):
         _ = package.nothing
 
 
 def test_names_that_are_there_already_stay_listed():
-    _, listed = loaded_on_access("genlaws.numerics.errors", ("later",))
-    assert {"InputError", "later"} <= set(listed())
+    _, listed = loaded_on_access("genlaws.relations")
+    assert {"bound_curve", "networks", "structure"} <= set(listed())

@@ -7,14 +7,13 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from genlaws.claims.records import kept_records
-from genlaws.commands import run
+from genlaws.cli import run
+from project_paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 EXAMPLE = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.S)
 NUMBER = re.compile(r"-?\d+\.?\d*")
@@ -120,7 +119,7 @@ def test_page_prints_what_it_shows(page, tmp_path, monkeypatch):
     [
         ([("python", "print(1 + 1)\n"), ("text", "3\n")], [("3\n", "2\n")]),
         ([("python", "a = 2\n"), ("python", "print(a)\n"), ("text", "2\n")], []),
-        ([("console", "$ genlaws relations analyse FILE\n"), ("console", "$ make run\n")], []),
+        ([("console", "$ genlaws relations analyze FILE\n"), ("console", "$ make run\n")], []),
     ],
 )
 def test_differences_of_a_page_are_found(blocks, found):

@@ -13,7 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+from project_paths import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
@@ -136,7 +137,7 @@ def test_hooks_are_local_and_need_no_network():
     "text",
     ["see /" + "root/x", "'/" + "work/main'", "/" + "home/ann/x", "file" + "://x", "--extra-index" + "-url x"],
 )
-def test_machine_names_are_recognised(text):
+def test_machine_names_are_recognized(text):
     assert machine_names(text)
 
 

@@ -7,10 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from genlaws.explorer.controls import ViewSettings, choice, slider, switch
-from genlaws.explorer.view import Answer, Number, View
-from genlaws.numerics.errors import ConvergenceError, InputError
-from genlaws.panels import Curve, Panel
+from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.render import Curve, Panel
+from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider, switch
 
 ADDRESS = "http://127.0.0.1:8765"
 

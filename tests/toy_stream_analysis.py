@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from genlaws.numerics.intervals import Estimate
-from genlaws.residual_stream.analysis import analyse_stream
-from genlaws.residual_stream.analysis_results import Claim
-from genlaws.residual_stream.autoencoder import Training
-from genlaws.residual_stream.compression import Compression
-from genlaws.residual_stream.curves import Curve
-from genlaws.residual_stream.lyapunov import Lyapunov
-from genlaws.residual_stream.perturbation import Perturbation
-from genlaws.residual_stream.stream import Site, Stream
-from genlaws.residual_stream.teleports import Teleport, square_grid
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Site, Stream
+from genlaws.residual_stream.analysis import analyze_stream
+from genlaws.residual_stream.dynamics.compression import Compression, Training
+from genlaws.residual_stream.dynamics.lyapunov import Lyapunov
+from genlaws.residual_stream.dynamics.perturbation import Perturbation
+from genlaws.residual_stream.dynamics.teleports import Teleport, square_grid
+from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.results import Claim
 
 LAYERS, TEXTS, UNITS = 4, 14, 7
 MEASURES = ("paths", "correlations", "information", "dimensions", "rotations", "dynamics")
@@ -42,7 +41,7 @@ def measured(*, constant=False, places=("attention", "mlp"), texts=TEXTS, measur
         name: walk(seed, places=places, texts=texts) for seed, name in ((2, "random weights"), (3, "shuffled tokens"))
     }
     stream = walk(1, places=places, texts=texts, constant=constant)
-    return analyse_stream(stream, name="toy", measures=measures, surrogates=SURROGATES, supplied=others, draws=10)
+    return analyze_stream(stream, name="toy", measures=measures, surrogates=SURROGATES, supplied=others, draws=10)
 
 
 def curve(name, labels, seed=0):
@@ -50,16 +49,16 @@ def curve(name, labels, seed=0):
     return Curve(name, tuple(labels), value, value - 0.1, value + 0.1, TEXTS)
 
 
-def compression(labels, normalised):
-    about = {"training": Training((1.0,), (1.0,), 1, False), "normalised": normalised}
+def compression(labels, normalized):
+    about = {"training": Training((1.0,), (1.0,), 1, False), "normalized": normalized}
     counts = {"training_texts": 8, "validation_texts": 3, "test_texts": 3}
     return Compression(
         (UNITS, 2),
         labels,
-        (curve("path 1", labels, normalised), curve("path 2", labels, normalised)),
-        curve("step length", labels[:-1], normalised),
-        curve("explained variance", labels, normalised),
-        curve("explained variance of components", labels, normalised),
+        (curve("path 1", labels, normalized), curve("path 2", labels, normalized)),
+        curve("step length", labels[:-1], normalized),
+        curve("explained variance", labels, normalized),
+        curve("explained variance of components", labels, normalized),
         Estimate(0.5),
         Estimate(0.4),
         **about,
@@ -111,7 +110,7 @@ def whole(*, constant=False):
         identity="next = this + write",
         identity_error=2.5e-7,
         compression=compression(labels, False),
-        compression_normalised=compression(labels, True),
+        compression_normalized=compression(labels, True),
         perturbation=perturbation(labels),
         teleports=tuple(teleport(labels, place, kept) for place in (0, 4) for kept in (False, True)),
         lyapunov=(exponents("0.attention"), exponents("2.attention")),

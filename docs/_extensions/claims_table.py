@@ -7,8 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from genlaws.claims import VERDICTS, all_claims
 from genlaws.claims.claim import PAPERS, TITLES
-from genlaws.claims.records import kept_records
-from genlaws.claims.summary import verdict_counts
+from genlaws.claims.records import kept_records, verdict_counts
 
 
 def anchor(claim_id: str) -> str:

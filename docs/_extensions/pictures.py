@@ -52,7 +52,7 @@ def reduced_settings() -> dict[str, dict]:
 
 def plans() -> list[Plan]:
     """Return a plan for every figure of the registry."""
-    from genlaws.figures.kept import kept_ids  # noqa: PLC0415
+    from genlaws.figures.bundled import kept_ids  # noqa: PLC0415
     from genlaws.figures.registry import figure_ids  # noqa: PLC0415
 
     told, reduced, kept = captions(), reduced_settings(), set(kept_ids())

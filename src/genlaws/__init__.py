@@ -1,37 +1,38 @@
-"""Exact laws of generalising versus remembering.
+"""Exact laws of generalizing versus remembering.
 
 Each system has a package of its own: :mod:`genlaws.semanticity`, :mod:`genlaws.rules_facts`, :mod:`genlaws.relations`
-and :mod:`genlaws.residual_stream`. Importing :mod:`genlaws` imports none of them: each is imported when it is first
-asked for, as in ``genlaws.rules_facts.solve``.
+and :mod:`genlaws.residual_stream`. Importing :mod:`genlaws` imports none of them: each is imported on first access, as
+in ``genlaws.rules_facts.solve``.
 """
 
 TYPE_CHECKING = False  # type checkers take it for true; importing typing would take longer than all the rest
 
 if TYPE_CHECKING:
     from genlaws import claims as claims
+    from genlaws import core as core
     from genlaws import ensembles as ensembles
-    from genlaws import experiments as experiments
-    from genlaws import explorer as explorer
     from genlaws import figures as figures
-    from genlaws import joined as joined
-    from genlaws import numerics as numerics
-    from genlaws import panels as panels
+    from genlaws import models as models
+    from genlaws import probes as probes
     from genlaws import relations as relations
+    from genlaws import render as render
     from genlaws import report as report
     from genlaws import residual_stream as residual_stream
     from genlaws import rules_facts as rules_facts
     from genlaws import semanticity as semanticity
+    from genlaws import sweeps as sweeps
+    from genlaws import web as web
 
     __version__: str
 
 PACKAGES = (
-    *("claims", "ensembles", "experiments", "explorer", "figures", "joined", "numerics", "panels", "relations"),
-    *("report", "residual_stream", "rules_facts", "semanticity"),
+    *("claims", "core", "ensembles", "figures", "models", "probes", "relations", "render", "report"),
+    *("residual_stream", "rules_facts", "semanticity", "sweeps", "web"),
 )
 
 
 def __getattr__(name: str) -> object:
-    """Import a package, or read the installed version, when it is asked for; both are slow at import."""
+    """Import a package, or read the installed version, on first access; both are slow at import."""
     if name in PACKAGES:
         from importlib import import_module  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """``python -m genlaws`` is the ``genlaws`` command."""
 
-from genlaws.commands import main
+from genlaws.cli import main
 
 if __name__ == "__main__":
     main()

@@ -22,16 +22,16 @@ TABLE = {
 
 
 @pytest.mark.parametrize("alpha", TABLE)
-def test_table_of_generalisation_errors(alpha):
+def test_table_of_generalization_errors(alpha):
     task = {"sample_ratio": alpha, "fact_fraction": FACTS}
-    bayes = bayes_optimal(**task).generalisation_error
+    bayes = bayes_optimal(**task).generalization_error
     ridge = solve(
-        "square", kernel=Kernel.from_angle(optimal_angle("square", fact_fraction=FACTS)), regularisation=0.0, **task
-    ).generalisation_error
-    both = optimal_angle("hinge", regularisation="optimal", **task)
-    tuned = solve("hinge", kernel=Kernel.from_angle(both), regularisation="optimal", **task).generalisation_error
-    fitted = optimal_angle("hinge", regularisation=0.0, **task)
-    hard = solve("hinge", kernel=Kernel.from_angle(fitted), regularisation=0.0, **task).generalisation_error
+        "square", kernel=Kernel.from_angle(optimal_angle("square", fact_fraction=FACTS)), regularization=0.0, **task
+    ).generalization_error
+    both = optimal_angle("hinge", regularization="optimal", **task)
+    tuned = solve("hinge", kernel=Kernel.from_angle(both), regularization="optimal", **task).generalization_error
+    fitted = optimal_angle("hinge", regularization=0.0, **task)
+    hard = solve("hinge", kernel=Kernel.from_angle(fitted), regularization=0.0, **task).generalization_error
     in_print = TABLE[alpha]
     assert (bayes, ridge, hard) == pytest.approx((in_print[0], in_print[1], in_print[3]), abs=PRINTED)
     if alpha in INFIMUM:
@@ -41,14 +41,14 @@ def test_table_of_generalisation_errors(alpha):
 
 
 def test_the_entry_that_differs_is_what_a_grid_of_angles_gives():
-    task = {"sample_ratio": 10, "fact_fraction": FACTS, "regularisation": "optimal"}
+    task = {"sample_ratio": 10, "fact_fraction": FACTS, "regularization": "optimal"}
     gaps = np.array([0.05, 1e-3, 1e-5])
-    near = solve("hinge", kernel=Kernel.from_angle(np.pi / 2 - gaps), **task).generalisation_error
+    near = solve("hinge", kernel=Kernel.from_angle(np.pi / 2 - gaps), **task).generalization_error
     assert near[0] == pytest.approx(TABLE[10][2], abs=PRINTED)
     assert near[2] <= near[1] < near[0]
     assert near[2] == pytest.approx(INFIMUM[10], abs=1e-7)
     # The linear model itself is worse: the limit θ → π/2 is not the value at π/2.
-    assert solve("hinge", **task).generalisation_error > near[0] + 0.002
+    assert solve("hinge", **task).generalization_error > near[0] + 0.002
 
 
 def test_optimal_angles():
@@ -64,12 +64,12 @@ def test_interpolation_threshold():
 
 
 def test_finite_width():
-    found = solve("square", sample_ratio=3.0, fact_fraction=FACTS, kernel="erf", regularisation=0.05, width_ratio=2.0)
-    assert found.generalisation_error == pytest.approx(0.2629, abs=PRINTED)
-    assert found.memorisation_error == pytest.approx(0.1630, abs=PRINTED)
+    found = solve("square", sample_ratio=3.0, fact_fraction=FACTS, kernel="erf", regularization=0.05, width_ratio=2.0)
+    assert found.generalization_error == pytest.approx(0.2629, abs=PRINTED)
+    assert found.memorization_error == pytest.approx(0.1630, abs=PRINTED)
 
 
 def test_bayes_constant_without_facts():
-    found = bayes_optimal(sample_ratio=1e5, fact_fraction=0.0).generalisation_error
+    found = bayes_optimal(sample_ratio=1e5, fact_fraction=0.0).generalization_error
     assert found * 1e5 == pytest.approx(0.4417, abs=PRINTED)
     assert found * 1e5 == pytest.approx(0.44, abs=0.005)

@@ -5,13 +5,12 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from genlaws.relations.balls_in_buckets import accuracy_formula
-from genlaws.relations.bayes_bound import posterior
-from genlaws.relations.bound_curve import paper_accuracy
-from genlaws.relations.families import complete_bipartite, less_than, modulo
-from genlaws.relations.hypotheses import CompleteBipartite, Equivalence, TotalOrder
-from genlaws.relations.paper_bound import paper_bound
-from genlaws.relations.training_set import draw_training_set
+from genlaws.relations.inference.bayes_bound import posterior
+from genlaws.relations.inference.bound_curve import paper_accuracy
+from genlaws.relations.inference.hypotheses import CompleteBipartite, Equivalence, TotalOrder
+from genlaws.relations.inference.paper import accuracy_formula, paper_bound
+from genlaws.relations.structure.families import complete_bipartite, less_than, modulo
+from genlaws.relations.structure.training_set import draw_training_set
 
 FRACTIONS = (0.0, 0.01, 0.02, 0.06, 0.1, 0.2, 0.5)
 # Three decimals in print, and one for bits: half a unit of the last.

@@ -19,8 +19,8 @@ def address():
     """Return the address of the real application with the real views."""
     import uvicorn
 
-    from genlaws.explorer.app import make_app
-    from genlaws.explorer.serving import address_of, listen
+    from genlaws.web.app import make_app
+    from genlaws.web.serving import address_of, listen
 
     listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(make_app(), log_level="warning", access_log=False, ws="none"))

@@ -13,16 +13,16 @@ TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter((one) =>
     !one.closest(".scroll, .hidden, svg, .skip") && one.getClientRects().length
     && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map((one) => one.outerHTML.slice(0, 80))"""
-# The contrast of each text with the colour behind it.
+# The contrast of each text with the color behind it.
 CONTRAST = """() => {
-    const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
-    const light = (colour) => parts(colour).slice(0, 3).map((one) => one / 255)
+    const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+    const light = (color) => parts(color).slice(0, 3).map((one) => one / 255)
         .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
         .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
     const behind = (one) => {
-        const colour = getComputedStyle(one).backgroundColor;
-        const seen = (parts(colour)[3] ?? 1) > 0;
-        return seen || !one.parentElement ? colour : behind(one.parentElement);
+        const color = getComputedStyle(one).backgroundColor;
+        const seen = (parts(color)[3] ?? 1) > 0;
+        return seen || !one.parentElement ? color : behind(one.parentElement);
     };
     return [...document.querySelectorAll("main *, header *, footer *")].filter((one) => one.getClientRects().length
         && !one.closest("svg") && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
@@ -125,15 +125,15 @@ def test_sentence_is_told_once_the_slider_rests(open_reader):
     assert page.locator("#status").text_content() == page.locator(".sentence").first.text_content() != before
 
 
-def test_colours_are_remembered_and_do_without_memory(open_reader):
+def test_colors_are_remembered_and_do_without_memory(open_reader):
     reader = open_reader("/rules-facts")
     page, root = reader.page, reader.page.locator("html")
-    button = page.get_by_role("button", name="Colours")
+    button = page.get_by_role("button", name="Colors")
     ink = "() => document.querySelector('.panel-plot').layout.font.color"
     light = page.evaluate(ink)
     button.click()
     button.click()
-    assert button.inner_text() == "Colours: dark"
+    assert button.inner_text() == "Colors: dark"
     assert page.evaluate(ink) != light
     reader.go("/rules-facts")
     assert root.get_attribute("data-theme") == "dark"
@@ -144,7 +144,7 @@ def test_colours_are_remembered_and_do_without_memory(open_reader):
 
     broken = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('none'); }})"
     other = open_reader("/", script=broken)
-    other.page.get_by_role("button", name="Colours").click()
+    other.page.get_by_role("button", name="Colors").click()
     assert other.page.locator("html").get_attribute("data-theme") == "light"
 
 

@@ -11,7 +11,7 @@ import pytest
 from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
 from genlaws.claims.claim import PAPERS
 from genlaws.claims.records import Record, kept_records, read_records, write_kept
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 
 THEOREM = "semanticity.theorem-1"
 
@@ -35,7 +35,7 @@ def test_every_claim_has_a_check():
 
 @pytest.mark.parametrize(
     "check",
-    ["", "genlaws.claims.semanticity_trials:nothing", "genlaws.claims.nowhere:check", "genlaws.claims.records:Record"],
+    ["", "genlaws.claims.semanticity.trials:nothing", "genlaws.claims.nowhere:check", "genlaws.claims.records:Record"],
 )
 def test_a_claim_without_a_check_is_found(check):
     assert checks_without_function([replace(get_claim(THEOREM), check=check)]) == [THEOREM]
@@ -130,5 +130,5 @@ def test_records_hold_verdicts_and_sentences():
 
 
 def test_kept_files_lie_where_they_are_looked_for():
-    folder = Path(inspect.getfile(get_claim)).parent / "kept"
+    folder = Path(inspect.getfile(get_claim)).parent / "bundled_records"
     assert {file.stem for file in folder.glob("*.json")} == {one.partition(".")[0] for one in kept_records()}

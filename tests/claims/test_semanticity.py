@@ -4,18 +4,15 @@ import numpy as np
 import pytest
 
 from genlaws.claims import Finding, run_claim
-from genlaws.claims import semanticity_many_item_checks as many
-from genlaws.claims import semanticity_method_checks as methods
-from genlaws.claims import semanticity_model_checks as models
-from genlaws.claims import semanticity_network_checks as networks
-from genlaws.claims import semanticity_shape_checks as shapes
-from genlaws.claims import semanticity_two_item_checks as two
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
 from genlaws.claims.records import kept_records, missing_libraries
-from genlaws.claims.semanticity import CLAIMS
-from genlaws.claims.semanticity_counting import by_counting
-from genlaws.claims.semanticity_trials import PLACES, ball_moments, constant, luce, play
-from genlaws.figures.kept import kept_table
+from genlaws.claims.semanticity import many_items as many
+from genlaws.claims.semanticity import methods, models, networks, shapes
+from genlaws.claims.semanticity import two_items as two
+from genlaws.claims.semanticity.entries import CLAIMS
+from genlaws.claims.semanticity.trials import PLACES, ball_moments, constant, luce, play
+from genlaws.claims.semanticity.two_items import by_counting
+from genlaws.figures.bundled import kept_table
 
 NAMES = [claim.id for claim in CLAIMS]
 
@@ -49,7 +46,7 @@ def test_the_quick_verdict_is_the_kept_one(claim, found):
 @pytest.mark.parametrize(
     ("wrong", "verdict"),
     [
-        (lambda: two.check_theorem_1(True, generalisation=lambda b, v, d: 0.5 + b - b**2), FAILS),
+        (lambda: two.check_theorem_1(True, generalization=lambda b, v, d: 0.5 + b - b**2), FAILS),
         (lambda: two.check_theorem_1(True, identification=lambda b, d: 1.0 - b**2 / 2), FAILS),
         (lambda: two.check_theorem_2(True, identification=lambda b, d: 1.0 - b / 2), FAILS),
         (lambda: two.check_heterogeneity(True, variance_term=lambda variance: 2.0 * variance), FAILS),
@@ -60,7 +57,7 @@ def test_the_quick_verdict_is_the_kept_one(claim, found):
             lambda: many.check_theorem_3_identification(True, closed=lambda b, n: (1 - (1 - b) ** (n - 1)) / (n * b)),
             FAILS,
         ),
-        (lambda: many.check_theorem_3_generalisation(True, formula=lambda b, n: by_counting(np.array(b), n)[1]), FAILS),
+        (lambda: many.check_theorem_3_generalization(True, formula=lambda b, n: by_counting(np.array(b), n)[1]), FAILS),
         (lambda: many.check_theorem_3_noise(True, identification=lambda b, n, d: (1 - (1 - b) ** n) / (n * b)), FAILS),
         (lambda: many.check_collapse(True, constant_of=lambda b: 1.0 / b**2), FAILS),
         (lambda: many.check_not_monotone(True, ball_mass=0.9), FAILS),
@@ -87,7 +84,7 @@ def test_other_numbers_give_another_verdict(wrong, verdict):
 
 def test_networks_are_held_against_the_right_front():
     pytest.importorskip("torch")
-    from genlaws.semanticity.relu_runs import PlaneCurve
+    from genlaws.semanticity.networks.relu_runs import PlaneCurve
 
     p_i = np.linspace(0.5, 1.0, 50)
     theorem_1 = PlaneCurve(0.5 + 2.0 * (1.0 - p_i) * (2.0 * p_i - 1.0), p_i)
@@ -126,7 +123,7 @@ def test_a_model_that_guesses_says_nothing_about_the_collapse():
 
 @pytest.mark.parametrize(("low", "verdict"), [(0.55, HOLDS), (0.45, FAILS)])
 def test_layers_are_counted(low, verdict):
-    table = planted("semanticity.layers", "layer", best_generalisation_low=low)
+    table = planted("semanticity.layers", "layer", best_generalization_low=low)
     assert models.check_layers_trade(True, table).verdict == verdict
 
 
@@ -152,4 +149,4 @@ def test_luce_guesses_where_nothing_is_similar():
 
 def test_play_guesses_with_a_similarity_that_sees_nothing():
     played = play("circle", np.ones_like, 4, trials=100)
-    assert (played.generalisation, played.identification) == (0.25, 0.25)
+    assert (played.generalization, played.identification) == (0.25, 0.25)

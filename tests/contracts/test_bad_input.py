@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genlaws import rules_facts
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts import Kernel, Loss, bayes_optimal, solve
 
 EXAMPLES = 40
@@ -99,11 +99,11 @@ class Call:
 task = {"sample_ratio": 2.0, "fact_fraction": 0.3}
 wrong_task = {"sample_ratio": not_positive | not_none, "fact_fraction": not_a_fraction | not_none}
 wrong_width = {"width_ratio": not_positive}
-wrong_regularisation = except_for(not_numbers, {"optimal"}) | not_none | or_in_an_array(negative)
+wrong_regularization = except_for(not_numbers, {"optimal"}) | not_none | or_in_an_array(negative)
 
 # Data of the smallest size that each function takes, and things that are none.
 DRAWN = rules_facts.draw_gaussian(8, 5.0, 0.2, test_count=2)
-LABELLED = rules_facts.load_labelled((np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3))
+LABELED = rules_facts.load_labeled((np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3))
 training = {"inputs": DRAWN.inputs, "labels": DRAWN.labels}
 wrong_inputs = not_numbers | not_none | st.sampled_from([DRAWN.inputs[0], DRAWN.inputs[:3], DRAWN.inputs * math.inf])
 wrong_labels = not_numbers | not_none | st.sampled_from([DRAWN.labels[:3], 2 * DRAWN.labels, DRAWN.labels[:, None]])
@@ -128,7 +128,7 @@ CALLS = {
             "loss": except_for(wrong_words, {"square", "hinge"}) | st.just("logistic"),
             "family": except_for(wrong_words, {"gaussian"}) | st.sampled_from(["relu", "polynomial"]),
             "parameters": not_positive | st.sampled_from([[], 1.0, [[1.0]]]),
-            "normalise": wrong_words,
+            "normalize": wrong_words,
             "folds": not_whole | not_none | st.integers(max_value=1),
             "seed": wrong_seed,
             "progress": not_callable,
@@ -144,9 +144,9 @@ CALLS = {
             "seed": wrong_seed,
         },
     ),
-    "draw_labelled": Call(
-        rules_facts.draw_labelled,
-        {"data": LABELLED, "rule_classes": (0, 1), "fact_fraction": 0.3, "sample_count": 10},
+    "draw_labeled": Call(
+        rules_facts.draw_labeled,
+        {"data": LABELED, "rule_classes": (0, 1), "fact_fraction": 0.3, "sample_count": 10},
         {
             "data": wrong_words,
             "rule_classes": wrong_class,
@@ -159,9 +159,9 @@ CALLS = {
             "seed": wrong_seed,
         },
     ),
-    "load_labelled": Call(
-        rules_facts.load_labelled,
-        {"source": LABELLED},
+    "load_labeled": Call(
+        rules_facts.load_labeled,
+        {"source": LABELED},
         {"source": wrong_words | st.sampled_from([(), ([1.0], [1], [1]), "no.npz", b"digits", "."])},
     ),
     "estimate_fact_fraction": Call(
@@ -212,18 +212,18 @@ CALLS = {
     ),
     "solve": Call(
         solve,
-        {"loss": "hinge", **task, "kernel": "relu", "regularisation": 0.1, "width_ratio": 1.5},
+        {"loss": "hinge", **task, "kernel": "relu", "regularization": 0.1, "width_ratio": 1.5},
         {
             "loss": wrong_loss,
             **wrong_task,
             "kernel": wrong_kernel,
-            "regularisation": wrong_regularisation,
+            "regularization": wrong_regularization,
             **wrong_width,
         },
     ),
     "bayes_optimal": Call(bayes_optimal, task, wrong_task),
-    "infinite_regularisation": Call(
-        rules_facts.infinite_regularisation,
+    "infinite_regularization": Call(
+        rules_facts.infinite_regularization,
         {**task, "kernel": None, "width_ratio": None},
         {**wrong_task, "kernel": wrong_kernel, **wrong_width},
     ),
@@ -241,17 +241,17 @@ CALLS = {
     "large_sample_error": Call(rules_facts.large_sample_error, task, wrong_task),
     "optimal_angle": Call(
         rules_facts.optimal_angle,
-        {"loss": "hinge", **task, "regularisation": 0.0},
+        {"loss": "hinge", **task, "regularization": 0.0},
         {
             "loss": wrong_loss,
             **wrong_task,
-            "regularisation": except_for(not_numbers, {"optimal"})
+            "regularization": except_for(not_numbers, {"optimal"})
             | not_none
             | or_in_an_array(negative | st.floats(min_value=1e-9)),
         },
     ),
-    "optimal_regularisation": Call(
-        rules_facts.optimal_regularisation,
+    "optimal_regularization": Call(
+        rules_facts.optimal_regularization,
         {"loss": "square", **task, "kernel": None, "width_ratio": None},
         {"loss": wrong_loss, **wrong_task, "kernel": wrong_kernel, **wrong_width},
     ),
@@ -375,14 +375,14 @@ def test_wrong_values_are_refused(name, parameter):
 
 
 ARRAYS = {
-    "solve": ("sample_ratio", "fact_fraction", "regularisation", "width_ratio"),
+    "solve": ("sample_ratio", "fact_fraction", "regularization", "width_ratio"),
     "bayes_optimal": ("sample_ratio", "fact_fraction"),
-    "infinite_regularisation": ("sample_ratio", "fact_fraction", "width_ratio"),
+    "infinite_regularization": ("sample_ratio", "fact_fraction", "width_ratio"),
     "interpolation_threshold": ("fact_fraction", "width_ratio"),
     "large_sample_bayes_error": ("sample_ratio", "fact_fraction"),
     "large_sample_error": ("sample_ratio", "fact_fraction"),
     "optimal_angle": ("sample_ratio", "fact_fraction"),
-    "optimal_regularisation": ("sample_ratio", "fact_fraction", "width_ratio"),
+    "optimal_regularization": ("sample_ratio", "fact_fraction", "width_ratio"),
     "Kernel": ("mu_1", "mu_star"),
 }
 
@@ -401,7 +401,7 @@ def test_shapes_that_do_not_fit_are_refused(name, data):
 
 def test_kernels_that_do_not_fit_are_refused():
     kernel = Kernel.from_angle([0.3, 0.5, 0.7])
-    for function in (solve, rules_facts.optimal_regularisation, rules_facts.infinite_regularisation):
+    for function in (solve, rules_facts.optimal_regularization, rules_facts.infinite_regularization):
         with pytest.raises(InputError, match=r"kernel \(3,\)"):
             function(sample_ratio=[1.0, 2.0], fact_fraction=0.2, kernel=kernel)
     with pytest.raises(InputError, match=r"kernel \(3,\)"):

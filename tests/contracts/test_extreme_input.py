@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genlaws.numerics.errors import ConvergenceError, InputError
+from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.rules_facts import Kernel, Solution, bayes_optimal, solve
 
-# The linear model without facts, next to the limit of no regularisation: no start is close enough.
-UNSOLVABLE = {"sample_ratio": 2000.0, "fact_fraction": 0.0, "regularisation": 1e-25}
+# The linear model without facts, next to the limit of no regularization: no start is close enough.
+UNSOLVABLE = {"sample_ratio": 2000.0, "fact_fraction": 0.0, "regularization": 1e-25}
 UNSOLVABLE_ANGLE = math.pi / 2
 
 
@@ -26,7 +26,7 @@ def test_a_point_that_cannot_be_solved_raises_with_its_last_state():
     state = error.value.last_state
     assert isinstance(state, Solution)
     assert state.converged is False
-    assert math.isnan(state.generalisation_error)
+    assert math.isnan(state.generalization_error)
     assert state.residual > 1e-10
     assert state.message.startswith("not solved")
     assert f"{state.residual:.2g}" in str(error.value)
@@ -36,9 +36,9 @@ def test_in_an_array_it_is_not_a_number_and_stops_no_other():
     kernel = Kernel.from_angle([0.7, UNSOLVABLE_ANGLE])
     found = solve("hinge", kernel=kernel, **UNSOLVABLE)
     assert found.converged.tolist() == [True, False]
-    for name in ("generalisation_error", "memorisation_error", "teacher_overlap", "self_overlap", "response"):
+    for name in ("generalization_error", "memorization_error", "teacher_overlap", "self_overlap", "response"):
         assert np.isnan(getattr(found, name)[1]), name
-    assert np.isfinite(found.generalisation_error[0])
+    assert np.isfinite(found.generalization_error[0])
     assert found.message[1].startswith("not solved")
     assert str(found) == "2 solutions of shape (2,), 1 not converged"
 
@@ -53,15 +53,15 @@ def test_in_an_array_it_is_not_a_number_and_stops_no_other():
     width=st.none() | st.floats(-2, 3).map(lambda x: 10**x),
 )
 def test_allowed_input_gives_errors_between_nothing_and_a_half(loss, alpha, epsilon, angle, lam, width):
-    arguments = {"sample_ratio": alpha, "fact_fraction": epsilon, "regularisation": lam, "width_ratio": width}
+    arguments = {"sample_ratio": alpha, "fact_fraction": epsilon, "regularization": lam, "width_ratio": width}
     try:
         found = solve(loss, kernel=Kernel.from_angle(angle), **arguments)
     except ConvergenceError as error:
         assert error.last_state.converged is False
         return
     assert found.residual <= 1e-10
-    assert 0 <= found.generalisation_error <= 0.5 + 1e-12
-    assert 0 <= found.memorisation_error <= 0.5 + 1e-12
+    assert 0 <= found.generalization_error <= 0.5 + 1e-12
+    assert 0 <= found.memorization_error <= 0.5 + 1e-12
     assert found.self_overlap >= found.teacher_overlap**2 * (1 - 1e-12)
 
 
@@ -85,16 +85,16 @@ def test_absurd_input_is_solved_or_refused_but_never_warned_about(alpha, epsilon
             sample_ratio=alpha,
             fact_fraction=epsilon,
             kernel=Kernel(mu_1, mu_star),
-            regularisation=lam,
+            regularization=lam,
             width_ratio=width,
         )
     except InputError as error:
-        assert_names(error, ["sample_ratio", "width_ratio", "mu_1", "mu_star", "kernel", "regularisation"])
+        assert_names(error, ["sample_ratio", "width_ratio", "mu_1", "mu_star", "kernel", "regularization"])
     except ConvergenceError as error:
         assert error.last_state.converged is False
     else:
-        assert 0 <= found.generalisation_error <= 0.5 + 1e-12
-        assert 0 <= found.memorisation_error <= 0.5 + 1e-12
+        assert 0 <= found.generalization_error <= 0.5 + 1e-12
+        assert 0 <= found.memorization_error <= 0.5 + 1e-12
 
 
 @settings(max_examples=50)
@@ -108,4 +108,4 @@ def test_absurd_input_to_the_bayes_learner(alpha, epsilon):
         assert error.last_state is not None
     else:
         assert found.converged
-        assert 0 <= found.generalisation_error <= 0.5
+        assert 0 <= found.generalization_error <= 0.5

@@ -13,37 +13,37 @@ from genlaws.rules_facts import (
     Loss,
     Solution,
     bayes_optimal,
-    infinite_regularisation,
+    infinite_regularization,
     interpolation_threshold,
     large_sample_bayes_error,
     large_sample_error,
     optimal_angle,
-    optimal_regularisation,
+    optimal_regularization,
     parameter_for_angle,
     solve,
 )
 
 NAMES = [
-    "generalisation_error",
-    "memorisation_error",
+    "generalization_error",
+    "memorization_error",
     "teacher_overlap",
     "self_overlap",
     "response",
-    "regularisation",
+    "regularization",
     "converged",
     "residual",
     "iterations",
     "message",
 ]
 PLAIN = dict.fromkeys(NAMES, float) | {"converged": bool, "iterations": int, "message": str}
-REGULARISATIONS = [0.0, 0.1, np.inf, "optimal"]
+REGULARIZATIONS = [0.0, 0.1, np.inf, "optimal"]
 ALPHA, EPSILON, ANGLE = np.array([0.5, 3.0])[:, None, None], np.array([0.1, 0.3, 1.0])[:, None], np.array([0.4, 1.2])
 
 
-@pytest.mark.parametrize("regularisation", REGULARISATIONS)
+@pytest.mark.parametrize("regularization", REGULARIZATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_scalars_in_scalars_out(loss, regularisation):
-    found = solve(loss, sample_ratio=2, fact_fraction=0.2, kernel="erf", regularisation=regularisation)
+def test_scalars_in_scalars_out(loss, regularization):
+    found = solve(loss, sample_ratio=2, fact_fraction=0.2, kernel="erf", regularization=regularization)
     assert isinstance(found, Solution)
     assert [field.name for field in dataclasses.fields(found)] == NAMES
     for name, kind in PLAIN.items():
@@ -51,18 +51,18 @@ def test_scalars_in_scalars_out(loss, regularisation):
     assert found.shape == ()
     assert found.converged
     assert found.message
-    assert f"{found.generalisation_error:.6g}" in str(found)
+    assert f"{found.generalization_error:.6g}" in str(found)
 
 
-@pytest.mark.parametrize("regularisation", REGULARISATIONS)
+@pytest.mark.parametrize("regularization", REGULARIZATIONS)
 @pytest.mark.parametrize("width", [None, 1.5])
-def test_arguments_broadcast(regularisation, width):
+def test_arguments_broadcast(regularization, width):
     found = solve(
         "hinge",
         sample_ratio=ALPHA,
         fact_fraction=EPSILON,
         kernel=Kernel.from_angle(ANGLE),
-        regularisation=regularisation,
+        regularization=regularization,
         width_ratio=width,
     )
     assert found.shape == (2, 3, 2)
@@ -75,32 +75,32 @@ def test_arguments_broadcast(regularisation, width):
         sample_ratio=3.0,
         fact_fraction=0.3,
         kernel=Kernel.from_angle(1.2),
-        regularisation=regularisation,
+        regularization=regularization,
         width_ratio=width,
     )
     # The optimum of one point is searched for as that of many: to the flatness of a minimum.
-    assert found.generalisation_error[1, 1, 1] == pytest.approx(one.generalisation_error, rel=1e-10)
-    assert found.memorisation_error[1, 1, 1] == pytest.approx(one.memorisation_error, rel=1e-5)
+    assert found.generalization_error[1, 1, 1] == pytest.approx(one.generalization_error, rel=1e-10)
+    assert found.memorization_error[1, 1, 1] == pytest.approx(one.memorization_error, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
-def test_one_call_with_every_kind_of_regularisation(loss):
+def test_one_call_with_every_kind_of_regularization(loss):
     lam = np.array([0.0, 1e-6, 0.1, 10.0, np.inf])
     for kernel in (None, "erf", Kernel(0.0, 1.0)):
         for width in (None, 0.8):
             arguments = {"sample_ratio": 3.0, "fact_fraction": 0.2, "kernel": kernel, "width_ratio": width}
-            together = solve(loss, regularisation=lam, **arguments)
+            together = solve(loss, regularization=lam, **arguments)
             for i, each in enumerate(lam):
-                alone = solve(loss, regularisation=each, **arguments)
-                for name in ("generalisation_error", "memorisation_error", "self_overlap", "response"):
+                alone = solve(loss, regularization=each, **arguments)
+                for name in ("generalization_error", "memorization_error", "self_overlap", "response"):
                     value, wanted = getattr(together, name)[i], getattr(alone, name)
                     assert value == pytest.approx(wanted, rel=1e-9, nan_ok=True), (name, kernel, width, each)
                 assert together.message[i] == alone.message
 
 
 def test_nothing_asked_nothing_answered():
-    for regularisation in REGULARISATIONS:
-        found = solve("hinge", sample_ratio=[], fact_fraction=0.2, regularisation=regularisation)
+    for regularization in REGULARIZATIONS:
+        found = solve("hinge", sample_ratio=[], fact_fraction=0.2, regularization=regularization)
         assert found.shape == (0,)
         assert len(found.to_frame()) == 0
 
@@ -112,9 +112,9 @@ def test_results_cannot_be_changed():
         first = dataclasses.fields(result)[0].name
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(result, first, 0.0)
-    limit = infinite_regularisation(sample_ratio=1.0, fact_fraction=0.2)
+    limit = infinite_regularization(sample_ratio=1.0, fact_fraction=0.2)
     with pytest.raises(AttributeError):
-        limit.generalisation_error = 0.0
+        limit.generalization_error = 0.0
 
 
 def test_tables_have_a_row_per_element_in_order():
@@ -122,7 +122,7 @@ def test_tables_have_a_row_per_element_in_order():
     frame = found.to_frame()
     assert len(frame) == 12
     assert list(frame.columns) == NAMES
-    np.testing.assert_array_equal(frame["generalisation_error"], found.generalisation_error.ravel())
+    np.testing.assert_array_equal(frame["generalization_error"], found.generalization_error.ravel())
     assert len(solve("square", sample_ratio=1.0, fact_fraction=0.2).to_frame()) == 1
     bayes = bayes_optimal(sample_ratio=ALPHA, fact_fraction=EPSILON)
     assert len(bayes.to_frame()) == 6
@@ -131,24 +131,24 @@ def test_tables_have_a_row_per_element_in_order():
 
 
 def test_an_array_says_how_many_failed():
-    found = solve("hinge", sample_ratio=[1.0, 2.0], fact_fraction=0.2, regularisation=0.1)
+    found = solve("hinge", sample_ratio=[1.0, 2.0], fact_fraction=0.2, regularization=0.1)
     assert str(found) == "2 solutions of shape (2,), 0 not converged"
 
 
 FUNCTIONS = {
     "bayes_optimal": (bayes_optimal, ("sample_ratio", "fact_fraction")),
-    "infinite_regularisation": (infinite_regularisation, ("sample_ratio", "fact_fraction")),
+    "infinite_regularization": (infinite_regularization, ("sample_ratio", "fact_fraction")),
     "interpolation_threshold": (interpolation_threshold, ("fact_fraction", "width_ratio")),
     "large_sample_bayes_error": (large_sample_bayes_error, ("sample_ratio", "fact_fraction")),
     "large_sample_error": (large_sample_error, ("sample_ratio", "fact_fraction")),
     "optimal_angle": (optimal_angle, ("fact_fraction", "sample_ratio")),
-    "optimal_regularisation": (optimal_regularisation, ("sample_ratio", "fact_fraction")),
+    "optimal_regularization": (optimal_regularization, ("sample_ratio", "fact_fraction")),
 }
 
 
 def first_value(result):
     if isinstance(result, BayesSolution | Errors):
-        return result.generalisation_error
+        return result.generalization_error
     return result
 
 
@@ -172,8 +172,8 @@ def test_inputs_are_left_alone():
     for array in (alpha, epsilon, lam):
         array.flags.writeable = False
     for loss in ("square", "hinge"):
-        solve(loss, sample_ratio=alpha, fact_fraction=epsilon, regularisation=lam)
-        solve(loss, sample_ratio=alpha, fact_fraction=epsilon, regularisation=lam, width_ratio=2.0)
+        solve(loss, sample_ratio=alpha, fact_fraction=epsilon, regularization=lam)
+        solve(loss, sample_ratio=alpha, fact_fraction=epsilon, regularization=lam, width_ratio=2.0)
         solve(loss, sample_ratio=alpha, fact_fraction=epsilon)
     bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon)
     assert alpha.tolist() == [0.5, 3.0]

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from genlaws import relations, residual_stream, rules_facts, semanticity
-from genlaws.experiments import EXPERIMENTS, Processes, get_experiment, make_sweep
-from genlaws.experiments.settings import checked
-from genlaws.explorer.query import read_settings
-from genlaws.explorer.refusals import RefusedError
-from genlaws.explorer.registry import all_views
+from genlaws.core import estimate
+from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, get_figure
-from genlaws.numerics import intervals
-from genlaws.numerics.errors import InputError
-from genlaws.semanticity.probes import fit_collapse, plan_probe
+from genlaws.probes import fit_collapse, plan_probe
+from genlaws.sweeps import EXPERIMENTS, Processes, get_experiment, make_sweep
+from genlaws.sweeps.experiment import checked
+from genlaws.web.http_errors import RefusedError
+from genlaws.web.registry import all_views
+from genlaws.web.view import read_settings
 
 CIRCLE, NEAR = semanticity.circle(), semanticity.Similarity("exponential", 0.2)
 WALK = residual_stream.Stream.from_states(np.random.default_rng(0).standard_normal((12, 5, 6)).cumsum(axis=1))
@@ -76,12 +76,12 @@ def test_sliders_refuse_fractions():
         lambda count: relations.bound_curve(relations.less_than(4), 0.1, repeats=count),
         lambda count: relations.Pilot(width=count),
         lambda count: relations.simulate_repons(relations.ReponSystem(1.0, 1.0), count),
-        lambda count: residual_stream.analyse_stream(WALK, measures=["rotations"], surrogates=[], jobs=count),
-        lambda count: residual_stream.analyse_stream(WALK, measures=["rotations"], draws=count),
+        lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], surrogates=[], jobs=count),
+        lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], draws=count),
         lambda count: residual_stream.dynamic_modes(WALK, components=count),
         residual_stream.Sample,
-        lambda count: intervals.bootstrap_mean([1.0, 2.0], replicates=count),
-        lambda count: intervals.wilson_interval(1, count),
+        lambda count: estimate.bootstrap_mean([1.0, 2.0], replicates=count),
+        lambda count: estimate.wilson_interval(1, count),
         lambda count: make_sweep(get_experiment("relations.bound"), {}, [], count, 0),
         Processes,
     ],

@@ -11,10 +11,10 @@ import torch
 
 from genlaws.ensembles import Adam, AdamW, PairPerceptron, Sgd, WholeSet
 from genlaws.ensembles.architecture import Workspace
-from genlaws.ensembles.fused import fused_fits, fused_update
-from genlaws.ensembles.fused_adam import fused_adam
-from genlaws.ensembles.fused_pairs import fused_loss_and_gradient, fused_pairs_fit
-from genlaws.ensembles.optimisers import Portion, Rates
+from genlaws.ensembles.fused.adam import fused_adam
+from genlaws.ensembles.fused.pairs import fused_loss_and_gradient, fused_pairs_fit
+from genlaws.ensembles.fused.update import fused_fits, fused_update
+from genlaws.ensembles.optimizers import Portion, Rates
 from genlaws.ensembles.stack import Stack
 
 MODES = ("concatenate", "difference")
@@ -75,7 +75,7 @@ def scale_errors():
     }
 
 
-def adam_errors(optimiser):
+def adam_errors(optimizer):
     """Return the largest differences from torch in rows, moments and outside the part, after three updates."""
     torch.manual_seed(0)
     networks, numbers, before = 3, 1500, 7
@@ -93,8 +93,8 @@ def adam_errors(optimiser):
             update(part, given, torch.tensor(float(step), dtype=torch.float64))
         return state
 
-    exact = updated(optimiser.update, torch.float64)
-    found = updated(lambda *given: fused_adam(optimiser, *given), torch.float32)
+    exact = updated(optimizer.update, torch.float64)
+    found = updated(lambda *given: fused_adam(optimizer, *given), torch.float32)
     inside = [(one - other)[:, own].abs().max().item() for one, other in zip(found, exact, strict=True)]
     outside = [
         (one != other)[:, [*range(before), *range(-before, 0)]].sum().item()
@@ -103,7 +103,7 @@ def adam_errors(optimiser):
     return {"inside": max(inside), "outside": sum(outside)}
 
 
-def update_errors(optimiser):
+def update_errors(optimizer):
     """Return how far three fused updates of a stack lie from three of its own, relative to the way."""
     network = PairPerceptron(12, 2, (20, 20))
     torch.manual_seed(0)
@@ -113,7 +113,7 @@ def update_errors(optimiser):
     ends = []
     for update in (Stack.update, fused_update):
         rates = [Rates(one, *columns, True) for one in network.layout.columns.values()]
-        stack = Stack(network, optimiser, WholeSet(batch), start.clone(), rates)
+        stack = Stack(network, optimizer, WholeSet(batch), start.clone(), rates)
         for _ in range(3):
             update(stack)
         ends.append((stack.rows, stack.loss, int(stack.step)))

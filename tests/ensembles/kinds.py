@@ -21,11 +21,10 @@ from genlaws.ensembles import (
     Perceptron,
     WholeSet,
 )
-from genlaws.semanticity.relu_network import FLOOR, ReluNetwork, draw_trials
-from genlaws.semanticity.slot_architecture import FLOOR as SLOT_FLOOR
-from genlaws.semanticity.slot_architecture import SharedNetwork, SlotNetwork
-from genlaws.semanticity.slot_trials import draw_triples
-from genlaws.semanticity.stimulus_sets import stimulus_distances
+from genlaws.semanticity.networks.relu import FLOOR, ReluNetwork, draw_trials
+from genlaws.semanticity.networks.slots import FLOOR as SLOT_FLOOR
+from genlaws.semanticity.networks.slots import SharedNetwork, SlotNetwork, draw_triples
+from genlaws.semanticity.theory.finite_sets import stimulus_distances
 
 ROWS = 24
 
@@ -115,11 +114,11 @@ def relu_alone(network, values, place):
 
 
 class Convolution(nn.Module):
-    """A network with convolution and batch normalisation, for vectors of nine numbers."""
+    """A network with convolution and batch normalization, for vectors of nine numbers."""
 
     def __init__(self):
         super().__init__()
-        # Without a bias, which the normalisation would undo: its gradient is nothing but rounding.
+        # Without a bias, which the normalization would undo: its gradient is nothing but rounding.
         self.convolution = nn.Conv2d(1, 2, 2, bias=False)
         self.norm = nn.BatchNorm2d(2)
         self.readout = nn.Linear(8, 2)

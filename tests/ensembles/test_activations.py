@@ -7,7 +7,7 @@ import torch
 from plain import ACTIVATIONS as PLAIN
 
 from genlaws.ensembles import Perceptron
-from genlaws.ensembles.activations import ACTIVATIONS, activate, back_through
+from genlaws.ensembles.perceptron import ACTIVATIONS, activate, back_through
 
 STATED = 2e-7  # of tanh in single precision, in the docstring of `activate`
 every_activation = pytest.mark.parametrize("name", ACTIVATIONS)

@@ -71,10 +71,10 @@ def assert_same(first, second):
 
 @pytest.mark.parametrize("batches", BATCHES)
 @pytest.mark.parametrize("finished", [None, leaves], ids=["all stay", "some leave"])
-@pytest.mark.parametrize("optimiser", [Sgd(), Sgd(0.9), AdamW()], ids=["sgd", "momentum", "adamw"])
-def test_resumed_is_unbroken(tmp_path, batches, finished, optimiser):
-    settings = {"finished": finished, "optimiser": optimiser, "weight_decay": 0.01}
-    if isinstance(optimiser, Sgd):
+@pytest.mark.parametrize("optimizer", [Sgd(), Sgd(0.9), AdamW()], ids=["sgd", "momentum", "adamw"])
+def test_resumed_is_unbroken(tmp_path, batches, finished, optimizer):
+    settings = {"finished": finished, "optimizer": optimizer, "weight_decay": 0.01}
+    if isinstance(optimizer, Sgd):
         settings["learning_rate"] = [20 * rate for rate in RATES]
     unbroken = run(batches, **settings)
     assert finished is None or unbroken.finished.any()
@@ -158,8 +158,8 @@ OTHERS = {
     "decay": {"weight_decay": 0.01},
     "steps": {"steps": 101},
     "logs": {"log_at": [0, 100]},
-    "optimiser": {"optimiser": Sgd()},
-    "settings of the optimiser": {"optimiser": Adam(0.8)},
+    "optimizer": {"optimizer": Sgd()},
+    "settings of the optimizer": {"optimizer": Adam(0.8)},
     "precision": {"dtype": torch.float64},
     "initial scale": {"initial_scale": 0.5},
     "start": {"start": torch.zeros(6, NETWORK.layout.size)},

@@ -10,7 +10,7 @@ from genlaws.ensembles import Adam, AdamW, Sgd, train
 DOUBLE = 1e-10  # relative to the largest parameter, after a few dozen updates in double precision
 SINGLE = 2e-4  # the same in single precision: rounding of 1e-7, grown over the updates
 PLACE = 3  # of the network that is also trained alone
-OPTIMISERS = {
+OPTIMIZERS = {
     "adam": (Adam(), torch.optim.Adam, {}),
     "adamw": (AdamW(0.8, 0.99, 1e-6), torch.optim.AdamW, {"betas": (0.8, 0.99), "eps": 1e-6}),
     "sgd": (Sgd(), torch.optim.SGD, {}),
@@ -46,13 +46,13 @@ def test_alone_or_among_500(kind, dtype, tolerance):
 
 
 @every_kind
-@pytest.mark.parametrize("name", OPTIMISERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_equals_plain_torch(kind, name):
-    optimiser, plain, settings = OPTIMISERS[name]
+    optimizer, plain, settings = OPTIMIZERS[name]
     seeds, decay = list(range(10, 15)), 0.05
     batches = kind.batches(seeds).to(torch.device("cpu"), torch.float64)
     layout, start = kind.architecture.layout, kind.start(seeds, 0.9)
-    stack = trained(kind, seeds, optimiser=optimiser, weight_decay=decay, start=start, log_at=range(26))
+    stack = trained(kind, seeds, optimizer=optimizer, weight_decay=decay, start=start, log_at=range(26))
     named, loss = kind.alone(layout.views(start), PLACE)
     parts = {one.name: one.part for one in layout.parameters}
     groups = [{"params": [one], "lr": rate_of(parts[key], PLACE)} for key, one in named.items()]

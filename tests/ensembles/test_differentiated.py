@@ -21,8 +21,8 @@ def squares(call, batch):
     return (call(batch["input"]) - batch["target"]).square().mean()
 
 
-class Normalised(nn.Module):
-    """Batch normalisation, a parameter that is never used, and buffers of whole numbers and truth values."""
+class Normalized(nn.Module):
+    """Batch normalization, a parameter that is never used, and buffers of whole numbers and truth values."""
 
     def __init__(self):
         super().__init__()
@@ -38,9 +38,9 @@ class Normalised(nn.Module):
         return self.last(torch.tanh(self.norm(self.first(shuffled))))
 
 
-def normalised(seed=0):
+def normalized(seed=0):
     torch.manual_seed(seed)
-    return Normalised().double()
+    return Normalized().double()
 
 
 def gradients(architecture, rows, batch):
@@ -107,28 +107,28 @@ def test_gradients_are_computed_where_they_are_turned_off():
 
 def test_modules_as_plain_torch_has_them():
     """Parameters, running averages and the count of batches, with the very modules torch would train."""
-    architecture = Modules(normalised(), squares)
-    start = architecture.rows([normalised(seed) for seed in SEEDS])
+    architecture = Modules(normalized(), squares)
+    start = architecture.rows([normalized(seed) for seed in SEEDS])
     batches = Minibatches(examples(), 5, SEEDS, "random")
     found = train(
         architecture, batches, seeds=SEEDS, steps=15, start=start, learning_rate=0.01, dtype=torch.float64
     ).values
     for place, seed in enumerate(SEEDS):
-        module = normalised(seed)
-        optimiser = torch.optim.Adam(module.parameters(), lr=0.01)
+        module = normalized(seed)
+        optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
         for step in range(15):
             batches.prepare(step)
             batch = {name: one[place] for name, one in batches.at(torch.tensor(step)).items()}
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             squares(module, batch).backward()
-            optimiser.step()
+            optimizer.step()
         for name, one in module.state_dict().items():
             torch.testing.assert_close(found[name][place], one.double(), rtol=1e-9, atol=1e-9)
         assert module.norm.num_batches_tracked == 15
 
 
 def test_the_module_itself_is_never_changed():
-    module = normalised()
+    module = normalized()
     before = {name: one.clone() for name, one in module.state_dict().items()}
     architecture = Modules(module, squares)
     train(architecture, WholeSet(examples()), seeds=SEEDS, steps=3, start=architecture.rows([module] * 3))
@@ -138,7 +138,7 @@ def test_the_module_itself_is_never_changed():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_applying_a_network_changes_nothing(training):
-    modules = [normalised(seed).train(training) for seed in SEEDS]
+    modules = [normalized(seed).train(training) for seed in SEEDS]
     architecture = Modules(modules[0], squares)
     rows = architecture.rows(modules)
     before = rows.clone()
@@ -150,7 +150,7 @@ def test_applying_a_network_changes_nothing(training):
 
 
 def test_rows_hold_what_the_modules_hold():
-    modules = [normalised(seed) for seed in SEEDS]
+    modules = [normalized(seed) for seed in SEEDS]
     architecture = Modules(modules[0], squares, part_of=lambda name: name.split(".")[0])
     assert architecture.layout.parts == ("unused", "first", "norm", "last", "buffers")
     assert architecture.layout.trained_parts == ("unused", "first", "norm", "last")
@@ -168,8 +168,8 @@ def test_modules_of_another_kind_are_refused(other):
 
 
 def test_modules_take_shared_examples():
-    architecture = Modules(normalised(), squares)
-    rows = architecture.rows([normalised(seed) for seed in SEEDS])
+    architecture = Modules(normalized(), squares)
+    rows = architecture.rows([normalized(seed) for seed in SEEDS])
     shared = {name: one[:1] for name, one in examples().items()}
     own = {name: one.repeat(3, 1, 1) for name, one in shared.items()}
     first, second = (gradients(architecture, rows.clone(), batch) for batch in (shared, own))
@@ -179,6 +179,6 @@ def test_modules_take_shared_examples():
 
 
 def test_given_initial_values_must_be_given():
-    architecture = Modules(normalised(), squares)
+    architecture = Modules(normalized(), squares)
     with pytest.raises(ValueError, match="are not drawn; give them to train as start"):
         train(architecture, WholeSet(examples()), seeds=SEEDS, steps=1)

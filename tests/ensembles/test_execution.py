@@ -14,13 +14,13 @@ from genlaws.ensembles import (
     PairPerceptron,
     Perceptron,
     WholeSet,
-    fused,
     streams,
     train,
 )
 from genlaws.ensembles import execution as ways
-from genlaws.ensembles.layout import per_network
-from genlaws.ensembles.optimisers import rates_of
+from genlaws.ensembles.architecture import per_network
+from genlaws.ensembles.fused import update
+from genlaws.ensembles.optimizers import rates_of
 from genlaws.ensembles.stack import Stack
 
 PATHS_AGREE = 1e-3  # of the way moved, after a hundred updates in single precision; Adam amplifies small gradients
@@ -74,28 +74,28 @@ def test_a_missing_device_is_named():
 
 def test_kernels_are_for_pairs_in_single_precision():
     inputs = {"input": torch.zeros(1, 3, 2), "target": torch.zeros(1, 3, 1)}
-    assert not fused.fused_fits(stack_of(Perceptron((2, 3, 1)), WholeSet(inputs)))
-    assert not fused.fused_fits(stack_of(NETWORK, BATCHES["whole"](), torch.float64))
+    assert not update.fused_fits(stack_of(Perceptron((2, 3, 1)), WholeSet(inputs)))
+    assert not update.fused_fits(stack_of(NETWORK, BATCHES["whole"](), torch.float64))
 
 
 def test_no_kernels_without_triton(monkeypatch):
-    monkeypatch.setattr(fused, "find_spec", lambda _: None)
-    assert not fused.fused_fits(stack_of(NETWORK, BATCHES["whole"]()))
+    monkeypatch.setattr(update, "find_spec", lambda _: None)
+    assert not update.fused_fits(stack_of(NETWORK, BATCHES["whole"]()))
 
 
 def on_a_card(network, dtype=torch.float32):
     """Return a stack as the choice of a path sees it, with rows that claim to lie on a card."""
     rows = SimpleNamespace(is_cuda=True, dtype=dtype, device="cuda")
-    return SimpleNamespace(architecture=network, rows=rows, optimiser=Adam())
+    return SimpleNamespace(architecture=network, rows=rows, optimizer=Adam())
 
 
 @pytest.fixture
 def triton_is_there(monkeypatch):
     """Let the kernels be found, and fit every network on pairs."""
-    pairs_fit = ModuleType("genlaws.ensembles.fused_pairs")
+    pairs_fit = ModuleType("genlaws.ensembles.fused.pairs")
     pairs_fit.fused_pairs_fit = lambda network: network.layout.size < 100_000
     monkeypatch.setitem(sys.modules, pairs_fit.__name__, pairs_fit)
-    monkeypatch.setattr(fused, "find_spec", lambda _: object())
+    monkeypatch.setattr(update, "find_spec", lambda _: object())
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def triton_is_there(monkeypatch):
 )
 def test_the_fastest_path_on_a_card_depends_on_the_size_of_the_table(elements, way, triton_is_there):
     stack = on_a_card(PairPerceptron(elements, 2, (12, 12)))
-    assert fused.fused_fits(stack)
-    assert fused.fused_pays(stack) == (way is ways.Fused)
+    assert update.fused_fits(stack)
+    assert update.fused_pays(stack) == (way is ways.Fused)
     assert type(ways.execution("auto", stack)) is way
     # Whoever names a path gets it.
     assert type(ways.execution("fused", stack)) is ways.Fused
@@ -128,12 +128,12 @@ def test_what_has_no_kernel_is_captured_on_a_card(stack, triton_is_there):
 
 
 def test_without_triton_a_small_table_is_captured_too(monkeypatch):
-    monkeypatch.setattr(fused, "find_spec", lambda _: None)
+    monkeypatch.setattr(update, "find_spec", lambda _: None)
     assert type(ways.execution("auto", on_a_card(NETWORK))) is ways.Graph
 
 
 def test_only_networks_on_pairs_can_pay():
-    assert not fused.fused_pays(on_a_card(Perceptron((2, 3, 1))))
+    assert not update.fused_pays(on_a_card(Perceptron((2, 3, 1))))
 
 
 @pytest.mark.parametrize("path", ["", "Fused", "cuda"])

@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 
 from genlaws.ensembles import Layout, Parameter, Perceptron
-from genlaws.ensembles.layout import linear_start, per_network
+from genlaws.ensembles.architecture import linear_start, per_network
 
 UNLIKELY = 1e-4  # p-value; the seeds are fixed
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from genlaws.ensembles.architecture import Workspace
-from genlaws.ensembles.lookup import look_up, sum_by_entry, sum_by_pair
+from genlaws.ensembles.perceptron import look_up, sum_by_entry, sum_by_pair
 
 SAME = {"rtol": 1e-12, "atol": 1e-12}
 DEVICES = [

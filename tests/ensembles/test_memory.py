@@ -51,7 +51,7 @@ def growth(batches, steps, every):
         return {"loss": live.loss}
 
     logs = [0, *range(SETTLED, steps + 1, every)]  # at the start room is made for all logs
-    settings = {"seeds": range(NETWORKS), "steps": steps, "log_at": logs, "measure": measure, "optimiser": Sgd(0.5)}
+    settings = {"seeds": range(NETWORKS), "steps": steps, "log_at": logs, "measure": measure, "optimizer": Sgd(0.5)}
     train(Perceptron((WIDTH, 1), loss="squared"), batches(), **settings)
     first, last = seen
     return last - first

@@ -43,7 +43,7 @@ def test_low_bits_are_uniform_too(scale):
     assert stats.kstest(u - np.floor(u), "uniform").pvalue > UNLIKELY
 
 
-def test_pairs_of_neighbours_fill_the_square():
+def test_pairs_of_neighbors_fill_the_square():
     u = streams.uniforms(keys([5]), torch.arange(100), 200).numpy()
     for first, second in ((u[..., :-1], u[..., 1:]), (u[:-1], u[1:])):
         table = np.histogram2d(first.ravel(), second.ravel(), bins=16, range=[[0, 1], [0, 1]])[0]
@@ -51,7 +51,7 @@ def test_pairs_of_neighbours_fill_the_square():
 
 
 @pytest.mark.parametrize("apart", [1, 2, 64, 2**32, 2**63])
-def test_neighbouring_seeds_are_unrelated(apart):
+def test_neighboring_seeds_are_unrelated(apart):
     seeds = range(100)
     first, second = (streams.uniforms(keys([s + d for s in seeds]), torch.arange(20), 20).numpy() for d in (0, apart))
     assert abs(correlation_z(first, second)) < LARGEST_Z
@@ -86,7 +86,7 @@ def test_numbers_stay_what_they_are():
 
 
 def splitmix(x):
-    """Return the finaliser of SplitMix64 in whole numbers of any size."""
+    """Return the finalizer of SplitMix64 in whole numbers of any size."""
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
     return x ^ (x >> 31)

@@ -5,14 +5,7 @@ import pytest
 import torch
 from sign_task import sign_batches, sign_examples
 
-from genlaws.ensembles import (
-    Adam,
-    Modules,
-    Perceptron,
-    Sgd,
-    WholeSet,
-    train,
-)
+from genlaws.ensembles import Adam, Modules, Perceptron, Sgd, WholeSet, train
 
 ROUNDING = 1e-10  # of parameters after some dozens of updates in double precision, in a smaller stack
 SEEDS = list(range(8))
@@ -144,7 +137,7 @@ def test_a_criterion_met_at_the_start_and_at_the_end():
 def test_a_network_that_overflows(finished):
     network = Perceptron((3, 6, 1), "relu", "squared")
     rates = [1e200 if place == 2 else 0.01 for place in SEEDS]
-    settings = {"seeds": SEEDS, "steps": 40, "optimiser": Sgd(), "dtype": torch.float64, "log_at": LOGS}
+    settings = {"seeds": SEEDS, "steps": 40, "optimizer": Sgd(), "dtype": torch.float64, "log_at": LOGS}
     found = train(network, WholeSet(sign_examples(len(SEEDS))), learning_rate=rates, finished=finished, **settings)
     assert found.failed.tolist() == [place == 2 for place in SEEDS]
     assert found.failed_at[2] == 10
@@ -216,9 +209,9 @@ def test_computed_says_what_was_computed_with():
     assert trained(steps=1).computed.dtype == "float64"
 
 
-def test_adam_is_the_optimiser_if_none_is_named():
-    assert torch.equal(trained().rows, trained(optimiser=Adam()).rows)
-    assert not torch.equal(trained().rows, trained(optimiser=Sgd()).rows)
+def test_adam_is_the_optimizer_if_none_is_named():
+    assert torch.equal(trained().rows, trained(optimizer=Adam()).rows)
+    assert not torch.equal(trained().rows, trained(optimizer=Sgd()).rows)
 
 
 @pytest.mark.parametrize(

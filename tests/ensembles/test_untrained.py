@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from genlaws.ensembles.untrained import untrained_copy
+from genlaws.models.untrained import untrained_copy
 
 
 def trained() -> nn.Module:

@@ -1,6 +1,6 @@
 """Every figure with few points and runs, drawn in seconds: for the tests, and for the gallery of the pages."""
 
-FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularisation_count": 9}
+FEW_REDRAWS = {"redraws": 3, "sample_ratio": 2.0, "regularization_count": 9}
 FEW_RUNS = {"dimension": 40, "repeats": 3}
 FEW_PHASES = {"relations": ("mod3",), "grid": 2, "repeats": 2, "width": 5, "steps": 40}
 FEW_LEARNERS = {"repeats": 2, "depth": 1, "width": 6, "steps": 60}
@@ -90,7 +90,7 @@ REDUCED = {
         "bound_repeats": 2,
         "steps": 60,
     },
-    "relations.5": {**FEW_PHASES, "optimisers": ("adam", "sgd")},
+    "relations.5": {**FEW_PHASES, "optimizers": ("adam", "sgd")},
     "relations.delays": FEW_PHASES,
     "relations.6": {"ratios": (10.0, 1.0, 0.1), "repeats": 2, "steps": 30, "depth": 1, "width": 8},
     "relations.7": {"depths": (0, 2, 5), "widths": (5, 10), "repeats": 2, "steps": 30},

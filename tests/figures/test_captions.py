@@ -2,15 +2,15 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 from reduced_settings import REDUCED
 
 from genlaws.figures import figure_ids, get_figure
-from genlaws.figures.kept import kept_ids
+from genlaws.figures.bundled import kept_ids
+from project_paths import ROOT
 
-FILE = Path(__file__).resolve().parents[2] / "docs" / "captions.toml"
+FILE = ROOT / "docs" / "captions.toml"
 CAPTIONS = tomllib.loads(FILE.read_text(encoding="utf-8"))
 MOST_SENTENCES, SHORTEST = 3, 80
 

@@ -12,72 +12,72 @@ import pytest
 from matplotlib import image
 from reduced_settings import REDUCED
 
+from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
-from genlaws.figures.relations_success import LAWS
-from genlaws.figures.rules_facts_points import PARTS, RUN_COLUMNS
-from genlaws.figures.rules_facts_zscores import FITTED
-from genlaws.figures.semanticity_relu import COURSE as RELU_COURSE
-from genlaws.figures.semanticity_relu import ENDS as RELU_ENDS
-from genlaws.figures.semanticity_relu_sizes import MANY as RELU_MANY
-from genlaws.figures.semanticity_relu_sizes import OTHERS as RELU_OTHERS
-from genlaws.figures.semanticity_relu_sizes import REACHED as RELU_REACHED
-from genlaws.figures.semanticity_slots import COURSE as SLOT_COURSE
-from genlaws.figures.semanticity_slots import ENDS as SLOT_ENDS
-from genlaws.figures.semanticity_slots import EXCESSES as SLOT_EXCESSES
-from genlaws.figures.writing import RESOLUTION
-from genlaws.numerics.errors import InputError
-from genlaws.relations.phases import PHASES
+from genlaws.figures.drawing import RESOLUTION
+from genlaws.figures.relations.success import LAWS
+from genlaws.figures.rules_facts.agreement import FITTED
+from genlaws.figures.rules_facts.tables import PARTS, RUN_COLUMNS
+from genlaws.figures.semanticity.relu import COURSE as RELU_COURSE
+from genlaws.figures.semanticity.relu import ENDS as RELU_ENDS
+from genlaws.figures.semanticity.relu_profiles import MANY as RELU_MANY
+from genlaws.figures.semanticity.relu_profiles import OTHERS as RELU_OTHERS
+from genlaws.figures.semanticity.relu_profiles import REACHED as RELU_REACHED
+from genlaws.figures.semanticity.slots import COURSE as SLOT_COURSE
+from genlaws.figures.semanticity.slots import ENDS as SLOT_ENDS
+from genlaws.figures.semanticity.slots import EXCESSES as SLOT_EXCESSES
+from genlaws.relations.networks.phases import PHASES
 
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
-ERRORS = {"sample_ratio", "fact_fraction", "generalisation_error", "converged"}
-REDRAWS = {"series", "loss", "generalisation_error", "memorisation_error", "converged", "redraws", "test_count"}
-BANDWIDTH = REDRAWS | {"role", "regularisation_choice", "parameter", "log_ratio", "price", "at_edge"}
-RUNS = {"regularisation", "memorisation_error", *RUN_COLUMNS}
+ERRORS = {"sample_ratio", "fact_fraction", "generalization_error", "converged"}
+REDRAWS = {"series", "loss", "generalization_error", "memorization_error", "converged", "redraws", "test_count"}
+BANDWIDTH = REDRAWS | {"role", "regularization_choice", "parameter", "log_ratio", "price", "at_edge"}
+RUNS = {"regularization", "memorization_error", *RUN_COLUMNS}
 NETWORK_PHASES = {"relation", *PHASES, "late", "count", "median_delay"}
 COLUMNS = {
     "rules-facts.1": ERRORS | RUNS | {"loss", "kernel", "kernel_angle"},
     "rules-facts.2": ERRORS | RUNS | {"loss", "kernel", "width_ratio"},
-    "rules-facts.3": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
-    "rules-facts.4": ERRORS | {"loss", "angle_choice", "kernel_angle", "regularisation", "memorisation_error"},
+    "rules-facts.3": ERRORS | {"loss", "kernel_angle", "regularization_choice", "reference_error"},
+    "rules-facts.4": ERRORS | {"loss", "angle_choice", "kernel_angle", "regularization", "memorization_error"},
     "rules-facts.5": BANDWIDTH,
     "rules-facts.6": ERRORS | {"learner", "leading_law"},
     "rules-facts.7": ERRORS,
-    "rules-facts.8": ERRORS | {"loss", "series", "threshold", "memorisation_error"},
+    "rules-facts.8": ERRORS | {"loss", "series", "threshold", "memorization_error"},
     "rules-facts.9": ERRORS | {"loss", "kernel", "scaled_error", "local_exponent"},
     "rules-facts.10": {"series", "kernel", "degree", "parameter", "fact_fraction", "mu_1", "mu_star", "kernel_angle"},
-    "rules-facts.11": ERRORS | {"loss", "kernel_angle", "regularisation", "memorisation_error"},
-    "rules-facts.12": ERRORS | {"loss", "kernel_angle", "regularisation_choice", "reference_error"},
+    "rules-facts.11": ERRORS | {"loss", "kernel_angle", "regularization", "memorization_error"},
+    "rules-facts.12": ERRORS | {"loss", "kernel_angle", "regularization_choice", "reference_error"},
     "rules-facts.13": ERRORS | RUNS | {"loss", "family", "kernel", "kernel_angle"},
-    "rules-facts.14": REDRAWS | {"kernel_angle", "generalisation_difference", "memorisation_difference"},
+    "rules-facts.14": REDRAWS | {"kernel_angle", "generalization_difference", "memorization_difference"},
     "rules-facts.15": BANDWIDTH,
-    "rules-facts.16": ERRORS | {"loss", "regularisation"},
+    "rules-facts.16": ERRORS | {"loss", "regularization"},
     "rules-facts.finite-size": {"loss", "kernel", "width_ratio", "quantity", "theory", "mean_20", "compared", *FITTED},
     "rules-facts.message-passing": {"series", "sample_ratio", "iteration", "teacher_overlap", "rule_error", "learner"},
     "rules-facts.two-layer": {"learner", "moment", "sample_ratio", "rule_error", "fact_error", "exponent", "misfit"},
-    "semanticity.front": {"series", "similarity", "background", "resolution", "generalisation", "identification"},
-    "semanticity.items": {"ball_mass", "item_count", "generalisation", "identification", "collapse_law"},
-    "semanticity.resolution": {"background", "item_count", "best_ball_mass", "items_in_ball", "best_generalisation"},
+    "semanticity.front": {"series", "similarity", "background", "resolution", "generalization", "identification"},
+    "semanticity.items": {"ball_mass", "item_count", "generalization", "identification", "collapse_law"},
+    "semanticity.resolution": {"background", "item_count", "best_ball_mass", "items_in_ball", "best_generalization"},
     "semanticity.relu-network": {"series", "network", "front", "run", "step", *RELU_COURSE, "mean_set_distance"},
     "semanticity.relu-profile": {"series", "network", "step", "distance", "relative_similarity", "resolution", "cut"},
-    "semanticity.relu-sizes": {"series", "varied", "size", "peak_generalisation", "tested_items", "collapse_law"},
+    "semanticity.relu-sizes": {"series", "varied", "size", "peak_generalization", "tested_items", "collapse_law"},
     "semanticity.slots": {"series", "network", "slots", "ring_size", "truth", "step", *SLOT_COURSE, "peak_above_set"},
-    "semanticity.convolutional": {"series", "similarity_weight", "identification", "generalisation", "quantity"},
+    "semanticity.convolutional": {"series", "similarity_weight", "identification", "generalization", "quantity"},
     "semanticity.years": {"template", "what", "item_count", "value", "low", "high", "half_separation", "shift"},
     "semanticity.anchors": {"template", "what", "item_count", "value", "low", "high", "half_separation", "shift"},
-    "semanticity.layers": {"weights", "template", "what", "layer", "ball_mass", "nearest_generalisation"},
+    "semanticity.layers": {"weights", "template", "what", "layer", "ball_mass", "nearest_generalization"},
     "relations.2": {"relation", "train_fraction", "accuracy", "paper_procedure", "accuracy_formula", "bits_left"},
     "relations.table2": {"class"},
     "relations.4": {"series", "decoder_gain", "half_separation"},
     "relations.collisions": {"series", "panel", "curve", "low", "high", "draws"},
     "relations.asking": {"relation", "strategy", "questions", "accuracy", "bits_left"},
     "relations.3": {"relation", "mode", "depth", "width", "dimension", "train_fraction", "table_accuracy", "run"},
-    "relations.5": NETWORK_PHASES | {"optimiser", "decoder_rate", "encoder_rate"},
-    "relations.delays": NETWORK_PHASES | {"optimiser", "decoder_rate", "encoder_rate"},
-    "relations.6": {"optimiser", "embedding_scale", "ratio", "success", "success_low", "reached", "networks", *LAWS},
+    "relations.5": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
+    "relations.delays": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
+    "relations.6": {"optimizer", "embedding_scale", "ratio", "success", "success_low", "reached", "networks", *LAWS},
     "relations.7": {"width", "depth", "train_accuracy", "test_accuracy_worst", "success_high", "majority_accuracy"},
     "relations.8": NETWORK_PHASES | {"decoder_decay", "decoder_rate", "encoder_rate"},
-    "relations.controls": {"optimiser", "batch_size", "weight_decay", "ratio", "success", "memorised", "networks"},
+    "relations.controls": {"optimizer", "batch_size", "weight_decay", "ratio", "success", "memorized", "networks"},
     "relations.sizes": {"elements", "train_fraction", "entries_per_element", "success", "success_low", "networks"},
     "relations.noise": {"label_noise", "train_fraction", "test_accuracy", "train_accuracy_high", "majority_accuracy"},
     "relations.graph": {"relation", "elements", "pairs", "description_length", "train_fraction", "balanced_accuracy"},
@@ -85,30 +85,30 @@ COLUMNS = {
 }
 BETWEEN = ("", "_low", "_high")
 ONLY_AT_THE_BEST = [f"{name}{end}" for name in ("parameter", "log_ratio", "price") for end in BETWEEN]
-MEASURED = [f"{name}{end}" for name in ("generalisation_error", "memorisation_error") for end in BETWEEN[1:]]
-DIFFERENCES = [f"{name}_difference{end}" for name in ("generalisation", "memorisation") for end in BETWEEN]
+MEASURED = [f"{name}{end}" for name in ("generalization_error", "memorization_error") for end in BETWEEN[1:]]
+DIFFERENCES = [f"{name}_difference{end}" for name in ("generalization", "memorization") for end in BETWEEN]
 # What a law, a class without an example, theory without runs, or a row that is no path has no value for.
 YEARS_PARTS = [
     *("item_count", "accuracy", "first", "trials", "half_separation", "shift", "fitted", "determined", "shape"),
     *("best_law", "low", "high"),
 ]
 LAYER_TESTS = [
-    *("best_generalisation", "identification_there", "best_identification", "nearest_generalisation"),
-    *("nearest_identification", "read_generalisation", "read_identification"),
+    *("best_generalization", "identification_there", "best_identification", "nearest_generalization"),
+    *("nearest_identification", "read_generalization", "read_identification"),
 ]
 LAYER_PARTS = [
     *(f"{start}{name}" for name in LAYER_TESTS for start in ("", "control_")),
-    *(f"{name}{end}" for name in (*LAYER_TESTS, "generalisation", "identification") for end in ("_low", "_high")),
-    *("best_ball_mass", "chance", "threshold", "ball_mass", "generalisation", "identification"),
-    *("control_generalisation", "control_identification"),
+    *(f"{name}{end}" for name in (*LAYER_TESTS, "generalization", "identification") for end in ("_low", "_high")),
+    *("best_ball_mass", "chance", "threshold", "ball_mass", "generalization", "identification"),
+    *("control_generalization", "control_identification"),
 ]
 MAY_BE_EMPTY = {
     "rules-facts.1": list(RUN_COLUMNS),
     "rules-facts.2": list(RUN_COLUMNS),
-    "rules-facts.5": ["regularisation", "memorisation_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
+    "rules-facts.5": ["regularization", "memorization_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
     "rules-facts.13": list(RUN_COLUMNS),
-    "rules-facts.14": ["generalisation_error", "memorisation_error", *MEASURED, *DIFFERENCES],
-    "rules-facts.15": ["regularisation", "memorisation_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
+    "rules-facts.14": ["generalization_error", "memorization_error", *MEASURED, *DIFFERENCES],
+    "rules-facts.15": ["regularization", "memorization_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
     "rules-facts.finite-size": list(FITTED),
     "rules-facts.message-passing": [
         *("iteration", "teacher_overlap", "learner", "rule_error", "settled_share"),
@@ -137,7 +137,7 @@ MAY_BE_EMPTY = {
     ],
     "semanticity.convolutional": [
         *("similarity_weight", "identification", "quantity"),
-        *(f"{name}{part}" for name in ("generalisation", "mean", "change") for part in PARTS),
+        *(f"{name}{part}" for name in ("generalization", "mean", "change") for part in PARTS),
     ],
     "semanticity.years": YEARS_PARTS,
     "semanticity.anchors": YEARS_PARTS,
@@ -173,7 +173,7 @@ def given_file(figure_id, tmp_path_factory):
 
 
 def small_language_model(folder):
-    """Write a language model of two layers that has learnt nothing, which reads letter by letter."""
+    """Write a language model of two layers that has learned nothing, which reads letter by letter."""
     transformers = pytest.importorskip("transformers", reason="needs the package transformers")
     tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
     letters = {letter: number for number, letter in enumerate(map(chr, [10, *range(32, 127)]))}
@@ -227,10 +227,10 @@ def test_table_is_complete(drawn):
     assert not frame.drop(columns=MAY_BE_EMPTY.get(drawn.id, [])).isna().to_numpy().any()
     if "converged" in frame:
         assert frame["converged"].all()
-    if "generalisation_error" in frame:
-        assert frame["generalisation_error"].dropna().between(0.0, 0.5).all()
-    if "memorisation_error" in frame:
-        assert frame["memorisation_error"].dropna().between(0.0, 0.5).all()
+    if "generalization_error" in frame:
+        assert frame["generalization_error"].dropna().between(0.0, 0.5).all()
+    if "memorization_error" in frame:
+        assert frame["memorization_error"].dropna().between(0.0, 0.5).all()
 
 
 def test_files_are_of_their_kind(drawn):
@@ -299,7 +299,7 @@ def test_unknown_figure_lists_those_there_are(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"colour": "red"}, "colour"),
+        ({"color": "red"}, "color"),
         ({"points": 0}, "points"),
         ({"fact_fraction": 1.5}, "fact_fraction"),
         ("large", "mapping"),

@@ -36,7 +36,7 @@ COMMANDS = (
     *("semanticity fit-choices", "semanticity front", "semanticity measure", "semanticity probe"),
     *("relations advise", "relations bound", "relations data-needed", "relations describe", "relations learn"),
     *("relations next-pair", "relations phases", "relations repons"),
-    *("residual-stream analyse", "residual-stream semanticity"),
+    *("residual-stream analyze", "residual-stream semanticity"),
     *("sweep export", "sweep list", "sweep run", "sweep status"),
     *("claims list", "claims run", "claims show"),
     *("figure", "report", "explore"),
@@ -44,7 +44,7 @@ COMMANDS = (
 GROUPS = ("rules-facts", "semanticity", "relations", "residual-stream", "sweep", "claims")
 
 # Where an optimum lies, and what changes with it in first order.
-BEST = frozenset({"regularisation", "teacher_overlap", "self_overlap", "response", "memorisation_error"})
+BEST = frozenset({"regularization", "teacher_overlap", "self_overlap", "response", "memorization_error"})
 FITTED = frozenset(
     {"resolution", "background", "lapse", "exponent", "temperature", "offsets", "intervals", "amplitude"}
 )
@@ -82,17 +82,17 @@ LINES = {
     # rules-facts
     "rules-facts solve/square": Line("rules-facts solve --sample-ratio 2 --fact-fraction 0.2", places=BEST),
     "rules-facts solve/hinge": Line(
-        "rules-facts solve --sample-ratio 1,4 --fact-fraction 0.1,0.5 --loss hinge --kernel relu --regularisation 0.3"
+        "rules-facts solve --sample-ratio 1,4 --fact-fraction 0.1,0.5 --loss hinge --kernel relu --regularization 0.3"
     ),
     "rules-facts solve/features": Line(
-        "rules-facts solve --sample-ratio 3 --fact-fraction 0.3 --kernel-angle 0.4,0.9 --regularisation 0.1"
+        "rules-facts solve --sample-ratio 3 --fact-fraction 0.3 --kernel-angle 0.4,0.9 --regularization 0.1"
         " --width-ratio 2"
     ),
     "rules-facts solve/limit": Line(
-        "rules-facts solve --sample-ratio 0.5 --fact-fraction 0.2 --mu-1 0.6 --mu-star 0.8 --regularisation 0"
+        "rules-facts solve --sample-ratio 0.5 --fact-fraction 0.2 --mu-1 0.6 --mu-star 0.8 --regularization 0"
     ),
     "rules-facts solve/logistic": Line(
-        "rules-facts solve --sample-ratio 2 --fact-fraction 0.2 --loss logistic --regularisation 0.5"
+        "rules-facts solve --sample-ratio 2 --fact-fraction 0.2 --loss logistic --regularization 0.5"
     ),
     "rules-facts solve/wrong-loss": Line("rules-facts solve --sample-ratio 2 --fact-fraction 0.2 --loss cubic"),
     "rules-facts solve/wrong-share": Line("rules-facts solve --sample-ratio 2 --fact-fraction 1.2"),
@@ -123,15 +123,15 @@ LINES = {
         places=BEST,
     ),
     "rules-facts advise/estimated": Line(
-        "rules-facts advise labelled.csv --rule-classes north south --parameters 0.5,2 --seed 3 --out out",
+        "rules-facts advise labeled.csv --rule-classes north south --parameters 0.5,2 --seed 3 --out out",
         places=BEST,
     ),
     "rules-facts advise/hinge": Line(
-        "rules-facts advise labelled.npz --rule-classes 0 1 --fact-fraction 0.3 --fact-classes 2 --loss hinge"
-        " --family exponential --parameters 1,3 --sample-count 40 --normalise --folds 3",
+        "rules-facts advise labeled.npz --rule-classes 0 1 --fact-fraction 0.3 --fact-classes 2 --loss hinge"
+        " --family exponential --parameters 1,3 --sample-count 40 --normalize --folds 3",
         places=BEST,
     ),
-    "rules-facts advise/wrong-class": Line("rules-facts advise labelled.csv --rule-classes north east"),
+    "rules-facts advise/wrong-class": Line("rules-facts advise labeled.csv --rule-classes north east"),
     "rules-facts advise/no-file": Line("rules-facts advise gone.csv --rule-classes 0 1"),
     # semanticity
     "semanticity front/circle": Line("semanticity front --ball-mass 0.1,0.5 --items 2,5"),
@@ -156,7 +156,7 @@ LINES = {
         "semanticity measure embeddings.npy --positions places.npy --metric circle --items 2,3", places=FITTED
     ),
     "semanticity measure/euclidean": Line(
-        "semanticity measure embeddings.csv --positions places.csv --metric euclidean --similarity gaussian --centre"
+        "semanticity measure embeddings.csv --positions places.csv --metric euclidean --similarity gaussian --center"
         " --items 2,5 --no-intervals --no-fronts --seed 2 --out out",
         places=FITTED,
     ),
@@ -198,7 +198,7 @@ LINES = {
         "trained",
     ),
     "semanticity probe/embedding": Line(
-        "semanticity probe model --mode embedding --task numbers --trials 30 --pooling last --no-centre",
+        "semanticity probe model --mode embedding --task numbers --trials 30 --pooling last --no-center",
         "trained",
     ),
     "semanticity probe/wrong-task": Line("semanticity probe model --task year"),
@@ -246,7 +246,7 @@ LINES = {
         "relations learn mod3 --elements 9 --steps 60 --width 8 --seeds 2 --seed 5", "trained"
     ),
     "relations learn/matrix": Line(
-        "relations learn matrix.npy --steps 40 --width 6 --depth 1 --optimiser sgd --encoder-rate 0.1"
+        "relations learn matrix.npy --steps 40 --width 6 --depth 1 --optimizer sgd --encoder-rate 0.1"
         " --decoder-rate 0.5 --label-noise 0.1 --batch-size 8 --mode difference --activation relu",
         "trained",
     ),
@@ -259,7 +259,7 @@ LINES = {
         "relations advise mod3 --elements 6 --quick --width 6 --depth 1 --steps 40", "trained"
     ),
     "relations advise/sgd": Line(
-        "relations advise bipartite-4-4 --quick --width 6 --depth 1 --steps 30 --optimiser sgd --target-accuracy 0.8"
+        "relations advise bipartite-4-4 --quick --width 6 --depth 1 --steps 30 --optimizer sgd --target-accuracy 0.8"
         " --seed 2 --out out",
         "trained",
         quick=False,
@@ -269,32 +269,32 @@ LINES = {
         "relations phases mod3 --elements 6 --grid 2 --seeds 2 --steps 40 --width 6", "trained"
     ),
     "relations phases/rates": Line(
-        "relations phases less-than --elements 6 --grid 2 --seeds 2 --steps 40 --width 6 --depth 1 --optimiser sgd"
+        "relations phases less-than --elements 6 --grid 2 --seeds 2 --steps 40 --width 6 --depth 1 --optimizer sgd"
         " --decoder-rates 1e-3:0.1 --encoder-rates 1e-3:1e-2 --out out",
         "trained",
         quick=False,
     ),
     "relations phases/wrong": Line("relations phases mod3 --grid 1"),
     # residual-stream
-    "residual-stream analyse/paths": Line(
-        "residual-stream analyse model --texts texts.txt --measures paths,correlations --surrogates"
-        " random-walk,phase-randomised,basis-rotation --draws 10",
+    "residual-stream analyze/paths": Line(
+        "residual-stream analyze model --texts texts.txt --measures paths,correlations --surrogates"
+        " random-walk,phase-randomized,basis-rotation --draws 10",
         "trained",
     ),
-    "residual-stream analyse/all": Line(
-        "residual-stream analyse model --texts texts.txt --at-most 8 --measures all --draws 4 --position -2"
+    "residual-stream analyze/all": Line(
+        "residual-stream analyze model --texts texts.txt --at-most 8 --measures all --draws 4 --position -2"
         " --estimators copula,binned --seed 2 --out out",
         "trained",
         quick=False,
     ),
-    "residual-stream analyse/wrong-measure": Line("residual-stream analyse model --texts texts.txt --measures speed"),
-    "residual-stream analyse/no-texts": Line("residual-stream analyse model --texts gone.txt"),
+    "residual-stream analyze/wrong-measure": Line("residual-stream analyze model --texts texts.txt --measures speed"),
+    "residual-stream analyze/no-texts": Line("residual-stream analyze model --texts gone.txt"),
     "residual-stream semanticity/years": Line(
         "residual-stream semanticity model --count 30 --controls permuted", "trained"
     ),
     "residual-stream semanticity/items": Line(
         "residual-stream semanticity model --task table:items.csv --count 20 --position mean --similarity relu-dot"
-        " --no-centre --seed 1 --out out",
+        " --no-center --seed 1 --out out",
         "trained",
         quick=False,
     ),
@@ -343,12 +343,12 @@ LINES = {
     "figure/kept": Line("figure relations.6 --kept --out out"),
     "figure/drawn": Line("figure rules-facts.3 --set angle_points=12 --out out", quick=False),
     "figure/wrong-name": Line("figure rules-facts.300"),
-    "figure/wrong-setting": Line("figure rules-facts.3 --set colour=red"),
+    "figure/wrong-setting": Line("figure rules-facts.3 --set color=red"),
     "figure/kept-and-set": Line("figure relations.6 --kept --set seed=1"),
     # report
     "report/quick": Line("report --quick --out out", "trained", quick=False),
     "report/own": Line(
-        "report --quick --seed 2 --out out/page.html --data embeddings.csv labelled.csv relation:matrix.csv"
+        "report --quick --seed 2 --out out/page.html --data embeddings.csv labeled.csv relation:matrix.csv"
         " --positions places.csv --model model --texts texts.txt",
         "trained",
         quick=False,
@@ -391,7 +391,7 @@ def _answer(line: Line) -> dict[str, object]:
 
 def _run(arguments: Sequence[str]) -> tuple[int, str, str]:
     """Run a command line in this process."""
-    from genlaws.commands import run
+    from genlaws.cli import run
 
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings(), patch.dict(os.environ, WIDE):

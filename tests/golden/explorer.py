@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from urllib.parse import urlencode
 
-from genlaws.explorer.query import properties_of, read_settings
-from genlaws.explorer.refusals import RefusedError
-from genlaws.explorer.registry import all_views
-from genlaws.explorer.view import View
-from genlaws.numerics.errors import ConvergenceError, InputError
-from genlaws.panels import Curve, Panel
+from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.render import Curve, Panel
+from genlaws.web.http_errors import RefusedError
+from genlaws.web.registry import all_views
+from genlaws.web.view import View, properties_of, read_settings
 from golden.compact import compact_numbers, numbers_in
 from golden.store import Case
 

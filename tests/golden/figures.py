@@ -47,10 +47,10 @@ CLOSED = {"rules-facts.10", "semanticity.items", "relations.table2", "relations.
 # Columns that say where an optimum lies, or what is to first order in that place.
 BEST_ANGLES = frozenset({"ridge_best_angle", "hinge_best_angle", "hinge_interpolating_best_angle"})
 PLACES = {
-    "rules-facts.3": BEST_ANGLES | {"regularisation"},
-    "rules-facts.9": frozenset({"regularisation"}),
-    "rules-facts.12": BEST_ANGLES | {"regularisation"},
-    "rules-facts.16": frozenset({"regularisation"}),
+    "rules-facts.3": BEST_ANGLES | {"regularization"},
+    "rules-facts.9": frozenset({"regularization"}),
+    "rules-facts.12": BEST_ANGLES | {"regularization"},
+    "rules-facts.16": frozenset({"regularization"}),
     "semanticity.front": frozenset(
         {"resolution", "ball_mass", "ball_mass_variance", "identification", "collapse_constant", "diagonal_gap"}
     ),

@@ -35,7 +35,7 @@ def working_folder(with_model: bool) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         write_embeddings(folder)
-        write_labelled(folder)
+        write_labeled(folder)
         write_choices(folder)
         write_relations(folder)
         write_texts(folder)
@@ -65,13 +65,13 @@ def write_embeddings(folder: Path) -> None:
     (folder / "groups.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def write_labelled(folder: Path) -> None:
+def write_labeled(folder: Path) -> None:
     """Write samples of three classes."""
     rng = np.random.default_rng(6)
     classes = np.repeat(np.arange(3), 30)
     inputs = np.round(rng.standard_normal((90, 6)) + classes[:, None] * np.linspace(-1.0, 1.0, 6), 5)
-    np.savez(folder / "labelled.npz", inputs=inputs, labels=classes)
-    with (folder / "labelled.csv").open("w", newline="", encoding="utf-8") as file:
+    np.savez(folder / "labeled.npz", inputs=inputs, labels=classes)
+    with (folder / "labeled.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*(f"x{number}" for number in range(6)), "class"])
         for row, one in zip(inputs.tolist(), classes.tolist(), strict=True):
@@ -80,8 +80,8 @@ def write_labelled(folder: Path) -> None:
 
 def write_choices(folder: Path) -> None:
     """Write 150 choices of a chooser with planted numbers, wide and long; every fifteenth answer is lost."""
-    from genlaws.semanticity.choice_model import ChoiceModel, simulate_choices
-    from genlaws.semanticity.choice_trials import Trials
+    from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
+    from genlaws.semanticity.choices.trials import Trials
 
     rng = np.random.default_rng(7)
     distances = np.round(np.exp(rng.uniform(0, 5, (150, 4))), 1)

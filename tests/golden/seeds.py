@@ -19,16 +19,16 @@ AXES = {
     "rules-facts.samples": "learner=square,hinge,bayes",
     "rules-facts.angles": "loss=square,hinge",
     "rules-facts.gaussian-runs": "kernel=relu,gaussian:0.5",
-    "rules-facts.labelled-runs": "normalise=true,false",
+    "rules-facts.labeled-runs": "normalize=true,false",
     "rules-facts.message-passing": "fact_fraction=0.1,0.3",
-    "rules-facts.two-layer": "optimiser=adam,adamw,sgd",
+    "rules-facts.two-layer": "optimizer=adam,adamw,sgd",
     "semanticity.relu-network": "goal=similarity,reconstruction,both",
     "semanticity.slot-network": "combine=max,mean",
     "semanticity.convolutional": "similarity_weight=0.1,0.5",
     "relations.bound": "relation=mod3,less-than,bipartite-15-15",
     "relations.curve": "relation=mod3,less-than",
     "relations.collisions": "update=flow,sign",
-    "relations.network": "optimiser=adam,sgd",
+    "relations.network": "optimizer=adam,sgd",
 }
 SEEDS = (0, 5)
 SIX = 6
@@ -36,7 +36,7 @@ SIX = 6
 
 def cases() -> Mapping[str, Case]:
     """Return the cells of every experiment, and the other streams."""
-    from genlaws.experiments import EXPERIMENTS
+    from genlaws.sweeps import EXPERIMENTS
 
     cells = {f"cells/{name}": Case("closed", partial(_cells, name)) for name in EXPERIMENTS}
     exact = {f"streams/{name}": Case("exact", make) for name, make in EXACT_STREAMS.items()}
@@ -46,7 +46,7 @@ def cases() -> Mapping[str, Case]:
 
 def _cells(name: str) -> dict[str, object]:
     """Return keys and seeds of the default settings and of a small sweep."""
-    from genlaws.experiments import get_experiment, make_sweep, read_axis
+    from genlaws.sweeps import get_experiment, make_sweep, read_axis
 
     experiment, axis = get_experiment(name), read_axis(AXES[name])
     sweeps = {
@@ -66,7 +66,7 @@ def _cells(name: str) -> dict[str, object]:
 
 def _generators() -> dict[str, object]:
     """Return the first numbers of a seed, alone and through the helper of the library."""
-    from genlaws.numerics.seeds import generator_of
+    from genlaws.core.seeds import generator_of
 
     return {str(seed): _whole(generator_of(seed)) for seed in SEEDS}
 
@@ -77,7 +77,7 @@ def _whole(generator: np.random.Generator) -> list[int]:
 
 def _halfway() -> dict[str, object]:
     """Return the folder of unfinished work."""
-    from genlaws.experiments.halfway import folder_for
+    from genlaws.sweeps.checkpoints import folder_for
 
     return {"folder": folder_for(Path("sweep"), ["a" * 32, "b" * 32]).as_posix()}
 
@@ -85,7 +85,7 @@ def _halfway() -> dict[str, object]:
 def _surrogates() -> dict[str, object]:
     """Return the draws of every surrogate: its name is part of its seed."""
     from genlaws.residual_stream import against_surrogates
-    from genlaws.residual_stream.surrogates import SURROGATES
+    from genlaws.residual_stream.surrogates.comparison import SURROGATES
 
     return {
         name: _numbers(
@@ -97,7 +97,7 @@ def _surrogates() -> dict[str, object]:
 
 def _permuted_points() -> dict[str, object]:
     """Return the permuted points of the paper's control."""
-    from genlaws.residual_stream.surrogates import against_permuted_points
+    from genlaws.residual_stream.surrogates.comparison import against_permuted_points
 
     found = against_permuted_points(_stream(), draws=2, seed=3).against
     return {name: _numbers(one.draws) for name, one in found.items()}
@@ -105,7 +105,7 @@ def _permuted_points() -> dict[str, object]:
 
 def _turned_axes() -> dict[str, object]:
     """Return correlations on random axes: the word "axes" is part of their seed."""
-    from genlaws.residual_stream.beside_walk import beside_walk
+    from genlaws.residual_stream.surrogates.walk_comparison import beside_walk
 
     found = beside_walk(_stream(), seed=3)
     return {"correlation_turned": _numbers(found.correlation_turned.value)}
@@ -113,7 +113,7 @@ def _turned_axes() -> dict[str, object]:
 
 def _compression() -> dict[str, object]:
     """Return a short training on the stream: the word "compression" is part of the seed of its parts."""
-    from genlaws.residual_stream.compression import compress
+    from genlaws.residual_stream.dynamics.compression import compress
 
     found = compress(_stream(), layers=2, bottleneck=2, epochs=2, batch_size=4, seed=3)
     counts = [found.training_texts, found.validation_texts, found.test_texts]
@@ -126,7 +126,7 @@ def _first_units(stream: object) -> np.ndarray:
 
 
 def _stream() -> object:
-    from genlaws.residual_stream.stream import Site, Stream
+    from genlaws.models.stream import Site, Stream
 
     sites = (*(Site(layer, place) for layer in range(3) for place in ("attention", "mlp")), Site(3, "end"))
     return Stream(np.random.default_rng(1).standard_normal((5, len(sites), 4)).cumsum(axis=1), sites)
@@ -138,8 +138,8 @@ def _numbers(values: np.ndarray) -> list[float]:
 
 def _simulated() -> dict[str, object]:
     """Return words of the simulated model: the prompt as Python writes it is part of its seed."""
-    from genlaws.semanticity.probes.plan import plan_probe
-    from genlaws.semanticity.probes.simulated import SimulatedModel
+    from genlaws.probes.plan import plan_probe
+    from genlaws.probes.simulated import SimulatedModel
 
     plan = plan_probe("years", (2, 4), 3, anchors=False, seed=4)
     model = SimulatedModel(plan.domain, 50.0, lapse=0.3, unparsed_rate=0.2, seed=7)
@@ -153,8 +153,8 @@ def _simulated() -> dict[str, object]:
 
 def _kept_answers() -> dict[str, object]:
     """Return the keys under which answers of a model are kept."""
-    from genlaws.semanticity.probes.models import Prompt
-    from genlaws.semanticity.probes.store import key_of
+    from genlaws.models.interface import Prompt
+    from genlaws.probes.store import key_of
 
     prompts = {
         "words": Prompt("1900, 1950 or 1980?", ("1900", "1950")),
@@ -168,7 +168,7 @@ def _kept_answers() -> dict[str, object]:
 
 def _probe_trials() -> dict[str, object]:
     """Return trials of the probes in words: the number of each kind of trial is part of its seed."""
-    from genlaws.semanticity.probes.plan import plan_probe
+    from genlaws.probes.plan import plan_probe
 
     plans = {task: plan_probe(task, (2, 3), 2, seed=3) for task in ("years", "letters")}
     return {
@@ -179,7 +179,7 @@ def _probe_trials() -> dict[str, object]:
 
 def _text_draws() -> dict[str, object]:
     """Return random numbers bound to the tokens of a text and its pictures."""
-    from genlaws.semanticity.probes.text_generation import draws_for
+    from genlaws.models.passes import draws_for
 
     return {"words": _whole(draws_for(2, [1, 2, 3])), "pictures": _whole(draws_for(2, [1, 2, 3], [b"one", b"two"]))}
 
@@ -202,7 +202,7 @@ def _ensemble_keys() -> dict[str, object]:
 
 def _ensemble_starts() -> dict[str, object]:
     """Return initial values of a network: the place of a part among the parts is in its seed."""
-    from genlaws.ensembles.pair_perceptron import PairPerceptron
+    from genlaws.ensembles.perceptron import PairPerceptron
 
     layout = PairPerceptron(4, 2, (3,), mode="concatenate", activation="tanh").layout
     rows = layout.start([0, 5]).numpy()

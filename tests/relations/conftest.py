@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from genlaws.relations.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
-from genlaws.relations.training_set import TrainingSet
+from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
+from genlaws.relations.structure.training_set import TrainingSet
 
 
 def _orders(n, reflexive):
@@ -21,12 +21,12 @@ def _orders(n, reflexive):
 
 
 def _partitions(n, class_count, prior):
-    """Return one table for each colouring, or for each partition into exactly `class_count` classes."""
-    colours = np.array(list(product(range(class_count), repeat=n)))
-    tables = colours[:, :, None] == colours[:, None]
+    """Return one table for each coloring, or for each partition into exactly `class_count` classes."""
+    colors = np.array(list(product(range(class_count), repeat=n)))
+    tables = colors[:, :, None] == colors[:, None]
     if prior == "elements":
         return tables
-    used = np.array([len(set(row)) for row in colours.tolist()])
+    used = np.array([len(set(row)) for row in colors.tolist()])
     return np.unique(tables[used == class_count], axis=0)
 
 

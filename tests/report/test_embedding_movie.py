@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.relations import less_than, modulo
-from genlaws.relations.embedding_view import ElementGroups, element_groups
+from genlaws.relations.networks.embeddings import ElementGroups, element_groups
 from genlaws.report import embedding_movie
-from genlaws.report.embedding_movie import HEIGHT, WIDTH
+from genlaws.report.movie import HEIGHT, WIDTH
 
 HOSTILE = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too'"
 VOID = {"meta", "input", "img", "br"}
@@ -96,9 +96,9 @@ def test_last_frame_stands_without_scripts(course):
     drawn = [(float(one["cx"]), float(one["cy"])) for one in page.named("circle")]
     np.testing.assert_allclose(drawn, np.array(page.film["places"][-1]).reshape(-1, 2))
     assert page.words["text"] == [str(number) for number in range(30)]
-    colours = [one["fill"] for one in page.named("circle")]
-    assert len(set(colours)) == 3
-    assert colours[0] == colours[3] != colours[1]
+    colors = [one["fill"] for one in page.named("circle")]
+    assert len(set(colors)) == 3
+    assert colors[0] == colors[3] != colors[1]
     assert page.words["dd"] == ["990", "1.000", "0.500"]
 
 

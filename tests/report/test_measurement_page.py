@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from genlaws import semanticity
-from genlaws.explorer.measurement_answer import Sent, answer_of
-from genlaws.figures import semanticity_measure as pictures
-from genlaws.numerics.intervals import INTERVAL_MEANING
+from genlaws.core.estimate import INTERVAL_MEANING
+from genlaws.figures.semanticity import measurement as pictures
 from genlaws.report import measurement_page
+from genlaws.web.measurement import Sent, answer_of
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_page_is_whole_and_needs_nothing(measured, read_page):
     assert page.tags.count("svg") == 4
     text = page.said
     assert "Semanticity of a <b> & c.npy" in text
-    assert str(measured.generalisation) in text
+    assert str(measured.generalization) in text
     assert str(measured.fit.resolution) in text
     for n, one in zip(measured.items.item_count, measured.item_estimates("identification"), strict=True):
         assert str(n) in text
@@ -38,7 +38,7 @@ def test_one_meaning_of_plus_and_minus(measured, read_page):
     said = read_page(page).said
     assert "standard error" not in said
     assert INTERVAL_MEANING in said
-    for test in ("generalisation", "identification"):
+    for test in ("generalization", "identification"):
         with_two = measured.item_estimates(test)[0]
         assert with_two == getattr(measured, test)  # the first row of the table and the number at the top
         assert said.count(str(with_two).partition(" (")[0]) == 2
@@ -54,11 +54,11 @@ def test_a_set_without_intervals_is_drawn_and_told_too(read_page):
 def test_pictures_show_the_measured_numbers(measured):
     front = pictures.draw_own_front(measured).axes[0]
     points = [line.get_xydata() for line in front.get_lines()]
-    here = [measured.identification.value, measured.generalisation.value]
+    here = [measured.identification.value, measured.generalization.value]
     assert any(len(one) == 1 and np.allclose(one[0], here) for one in points)
     items = pictures.draw_items(measured).axes[0]
     drawn = [line.get_ydata() for line in items.get_lines()]
-    assert any(np.array_equal(y, measured.items.generalisation) for y in drawn)
+    assert any(np.array_equal(y, measured.items.generalization) for y in drawn)
     assert any(np.array_equal(y, measured.items.identification) for y in drawn)
     profile = pictures.draw_profile(measured).axes[0]
     assert any(np.array_equal(line.get_ydata(), measured.profile.similarity) for line in profile.get_lines())

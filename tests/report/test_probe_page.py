@@ -5,19 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
-from genlaws.numerics.intervals import Estimate
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.models.interface import Reply
+from genlaws.probes.layers.results import Comparison, LayerTest, LayerTests
+from genlaws.probes.plan import plan_probe
+from genlaws.probes.probe import compare_templates, run_probe
+from genlaws.probes.simulated import SimulatedModel
+from genlaws.probes.vision import pictures
 from genlaws.report import probe_page
 from genlaws.report.page import escaped, quoted
-from genlaws.report.probe_numbers import percent, said
-from genlaws.semanticity.many_items import generalisation_of_many, identification_of_many
-from genlaws.semanticity.probes import vision_stimuli
-from genlaws.semanticity.probes.layer_results import LayerTest, LayerTests
-from genlaws.semanticity.probes.models import Reply
-from genlaws.semanticity.probes.plan import plan_probe
-from genlaws.semanticity.probes.probe import compare_templates, run_probe
-from genlaws.semanticity.probes.simulated import SimulatedModel
-from genlaws.semanticity.probes.state_tests import Comparison
+from genlaws.report.probe import percent, said
+from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 IN_LAYERS = Estimate(0.7125, 0.65, 0.775, 40)
@@ -62,7 +61,7 @@ def guessing():
 def layers_of(template):
     """Return both tests in two made-up layers."""
     mass = np.linspace(0.0, 1.0, 9)
-    p_s, p_i = generalisation_of_many(mass, 2), identification_of_many(mass, 2)
+    p_s, p_i = generalization_of_many(mass, 2), identification_of_many(mass, 2)
     made = tuple(
         LayerTest(
             *(layer, f"block {layer}", mass, mass),
@@ -85,7 +84,7 @@ def page(html, read_page):
 
 
 def test_page_is_whole_and_needs_nothing(html, page):
-    assert all(one.startswith("data:image/png;base64,") for one in page.fetched)  # the colour bar of the layers
+    assert all(one.startswith("data:image/png;base64,") for one in page.fetched)  # the color bar of the layers
     assert "script" not in page.tags
     assert page.tags.count("svg") == 5
     assert len(page.ids) == len(set(page.ids))
@@ -165,7 +164,7 @@ def test_templates_are_compared_and_the_best_comes_with_a_caveat(planted, hostil
 def test_pictures_are_shown_with_the_likings_for_answers(read_page):
     liked = {"circle": 0.0, "square": 0.0, "star": -0.5, "triangle": 1.0}
     with pytest.MonkeyPatch.context() as patch:  # what stands for the picture is as different as the picture
-        patch.setattr(vision_stimuli, "png_of", lambda trial: repr(trial).encode())
+        patch.setattr(pictures, "png_of", lambda trial: repr(trial).encode())
         shapes = probed("shapes", "probability", 150.0, 12, offsets=liked)
     page = read_page(probe_page([shapes], "shapes"))
     assert page.tags.count("img") == len(shapes.examples) == 3

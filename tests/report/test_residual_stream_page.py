@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from genlaws.figures.residual_stream import PICTURES
-from genlaws.report.residual_stream_page import residual_stream_page
-from genlaws.residual_stream.analysis_results import Analysis, Claim
+from genlaws.figures.residual_stream.entries import PICTURES
+from genlaws.report.residual_stream import residual_stream_page
+from genlaws.residual_stream.results import Analysis, Claim
 from toy_stream_analysis import measured, whole
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -31,7 +31,7 @@ def page(html, read_page):
 def test_page_is_whole_and_needs_nothing(html, page):
     assert "script" not in page.tags
     assert page.tags.count("svg") == len(PICTURES)
-    assert all(one.startswith("data:image/png;base64,") for one in page.fetched)  # heat maps and colour bars
+    assert all(one.startswith("data:image/png;base64,") for one in page.fetched)  # heat maps and color bars
     assert len(page.ids) == len(set(page.ids))
     assert set(page.links) <= set(page.ids)
     assert "default-src 'none'" in html

@@ -16,20 +16,19 @@ import pytest
 from copied_lines import printed_by, printed_by_command
 from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import kept_records
-from genlaws.commands import run
-from genlaws.commands.report_data import read_own_data
-from genlaws.figures.progress import NoProgress
-from genlaws.panels.script import PLOTLY_STYLE_HASH, content_hash
-from genlaws.report import own_embeddings
-from genlaws.report.agreement import agreement
-from genlaws.report.own_data_section import own_data_section
-from genlaws.report.own_relation import relation_section
-from genlaws.report.relations_section import relations_section
-from genlaws.report.relations_words import LAW as RELATIONS_LAW
-from genlaws.report.rules_facts_words import LAW as RULES_FACTS_LAW
-from genlaws.report.semanticity_runs import draw_choices
-from genlaws.report.semanticity_section import semanticity_section
-from genlaws.report.semanticity_words import LAW as SEMANTICITY_LAW
+from genlaws.cli import run
+from genlaws.cli.report_data import read_own_data
+from genlaws.figures.figure import NoProgress
+from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
+from genlaws.report.ledger import agreement
+from genlaws.report.sections.relations import LAW as RELATIONS_LAW
+from genlaws.report.sections.relations import relations_section
+from genlaws.report.sections.rules_facts import LAW as RULES_FACTS_LAW
+from genlaws.report.sections.semanticity import LAW as SEMANTICITY_LAW
+from genlaws.report.sections.semanticity import draw_choices, semanticity_section
+from genlaws.report.user_data import embeddings
+from genlaws.report.user_data.relation import relation_section
+from genlaws.report.user_data.section import own_data_section
 
 WITHOUT_END = {"meta", "link", "br", "input", "img", "hr", "rect"}
 SECTIONS = ["own-1", "own-2", "own-3", "semanticity", "rules-facts", "relations", "residual-stream"]
@@ -46,7 +45,7 @@ def own_files(tmp_path_factory):
     np.savetxt(folder / "distances.csv", np.abs(places[:, None] - places), delimiter=",")
     np.savetxt(folder / "places.csv", places)
     inputs = rng.standard_normal((80, 6))
-    np.savez(folder / "labelled.npz", inputs=inputs, labels=np.where(inputs[:, 0] > 0, HOSTILE, "other"))
+    np.savez(folder / "labeled.npz", inputs=inputs, labels=np.where(inputs[:, 0] > 0, HOSTILE, "other"))
     (folder / "edges.csv").write_text("\n".join(f"{i},{j}" for i in range(7) for j in range(i)), encoding="utf-8")
     (folder / "words.csv").write_text("ann,bob\nbob,cy\nann,cy\n", encoding="utf-8")
     (folder / "texts.txt").write_text("A line.\n", encoding="utf-8")
@@ -59,7 +58,7 @@ def own_files(tmp_path_factory):
 def made(own_files):
     """The page's file and the answer of the command that wrote it."""
     page, printed = own_files / "out" / "page.html", io.StringIO()
-    data = [part for name in ("circle.npy", "labelled.npz", "edges.csv") for part in ("--data", str(own_files / name))]
+    data = [part for name in ("circle.npy", "labeled.npz", "edges.csv") for part in ("--data", str(own_files / name))]
     with redirect_stdout(printed):
         code = run(
             ["report", "--quick", "--json", "--out", str(page), *data, "--positions", str(own_files / "places.csv")]
@@ -187,7 +186,7 @@ def shown_in(section, printed):
 
 
 SHOWN_BY_PYTHON = {
-    "own-1": {"generalisation p_S", "identification p_I", "resolution ε", "background Δ"},
+    "own-1": {"generalization p_S", "identification p_I", "resolution ε", "background Δ"},
     "own-2": {"share of facts ε", "price of memory"},
     "own-3": {"description length", "share needed"},
     "semanticity": {"digits, nearer in pixels", "resolution of the digits"},
@@ -199,7 +198,7 @@ SHOWN_BY_PYTHON = {
     "residual-stream": {"walk: turns in 8 sites, φ = 0", "walk: share along 2 components, 32 sites"},
 }
 SHOWN_BY_COMMAND = {
-    "own-1": {"generalisation p_S", "identification p_I", "resolution ε", "ball mass ⟨b⟩", "distance to the front"},
+    "own-1": {"generalization p_S", "identification p_I", "resolution ε", "ball mass ⟨b⟩", "distance to the front"},
     "own-2": {"share of facts ε", "price of memory"},
     "own-3": {"share needed"},
     "semanticity": set(),
@@ -229,7 +228,7 @@ def test_lines_about_other_files_run_as_they_stand(own_files, tmp_path, file, po
     section = own_data_section(data, NoProgress(), 3)
     printed = printed_by(section.python, own_files), printed_by_command(section.command, own_files, tmp_path)
     shown = {"numbers": [{"name": name, "value": value} for name, value, _ in section.numbers]}
-    wanted = "share needed" if file == "zeros_ones.csv" else "generalisation p_S"
+    wanted = "share needed" if file == "zeros_ones.csv" else "generalization p_S"
     assert [wanted in shown_in(shown, text) for text in printed] == [True, True]
 
 
@@ -289,7 +288,7 @@ def test_page_draws_without_network(made, browser):
 
 def test_without_torch_sections_say_what_is_missing(monkeypatch):
     for name in ("semanticity", "relations"):
-        monkeypatch.setattr(f"genlaws.report.{name}_section.has_torch", lambda: False)
+        monkeypatch.setattr(f"genlaws.report.sections.{name}.has_torch", lambda: False)
     for make in (semanticity_section, relations_section):
         section = make(NoProgress(), 0, quick=True)
         assert any("pip install 'genlaws[networks]'" in sentence for sentence in section.findings)
@@ -303,14 +302,14 @@ def test_without_torch_sections_say_what_is_missing(monkeypatch):
         ("table.csv", "embeddings"),
         ("distances.csv", "distances"),
         ("embeddings:distances.csv", "embeddings"),
-        ("labelled.npz", "labelled"),
+        ("labeled.npz", "labeled"),
         ("edges.csv", "relation"),
         ("words.csv", "relation"),
         ("zeros_ones.csv", "relation"),
         ("relation:texts.txt", "relation"),
     ],
 )
-def test_files_are_recognised(own_files, given, kind):
+def test_files_are_recognized(own_files, given, kind):
     prefix, colon, name = given.rpartition(":")
     argument = f"{prefix}{colon}{own_files / name}"
     found = read_own_data(argument, None)
@@ -341,7 +340,7 @@ def test_names_of_columns_and_rows_are_no_stimuli(tmp_path, options):
     np.testing.assert_allclose(found.positions[:, 0], places)
     assert ("of e.csv" in found.said) == ("of p.csv" in found.said) == options.get("header", True)
     scope = {"np": np}
-    for line in own_embeddings._python(found, seed=0).splitlines():
+    for line in embeddings._python(found, seed=0).splitlines():
         if line.startswith(("table =", "positions =")):
             exec(re.sub(r"\b([ep])\.csv", rf"{tmp_path}/\1.csv", line), scope)
     np.testing.assert_allclose(scope["table"], table)
@@ -362,7 +361,7 @@ def test_a_relation_of_two_elements_has_no_names_of_columns(tmp_path):
         (["--data", "{}/texts.txt"], "need --model"),
         (["--data", "distances:{}/circle.npy"], "square and symmetric"),
         (["--data", "relation:{}/circle.npy"], "must be square"),
-        (["--data", "{}/labelled.npz", "--positions", "{}/places.csv"], "exactly one file"),
+        (["--data", "{}/labeled.npz", "--positions", "{}/places.csv"], "exactly one file"),
         (["--data", "{}/circle.npy", "--positions", "{}/table.csv"], "one row for each of the 40"),
         (["--seed", "-1"], "seed must be"),
         (["--out", "{}/texts.txt/page.html"], "in the way"),
@@ -388,7 +387,7 @@ def test_laws_are_well_formed(law):
 
 def test_choices_follow_luce():
     found = draw_choices("constant", 0.5, 2, 20_000, np.random.default_rng(0))
-    assert abs(found.generalisation - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 20_000)
+    assert abs(found.generalization - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 20_000)
     assert abs(found.identification - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 20_000)
 
 

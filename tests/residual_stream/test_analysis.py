@@ -10,23 +10,15 @@ import torch
 
 pytest.importorskip("transformers", reason="needs the package transformers")
 
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Stream
+from genlaws.residual_stream import MEASURES, analyze, analyze_stream
+from genlaws.residual_stream.results import DOES_NOT_HOLD, HOLDS, NOT_TESTED, SO_DOES_THE_SURROGATE, UNDECIDED, VERDICTS
+from genlaws.residual_stream.surrogates.kinds import random_walk
+from genlaws.residual_stream.verdicts import verdict_of
 from small_families import FAMILIES
 from small_tokenizer import small_tokenizer
-
-from genlaws.numerics.errors import InputError
-from genlaws.numerics.intervals import Estimate
-from genlaws.residual_stream import MEASURES, analyse, analyse_stream
-from genlaws.residual_stream.analysis_results import (
-    DOES_NOT_HOLD,
-    HOLDS,
-    NOT_TESTED,
-    SO_DOES_THE_SURROGATE,
-    UNDECIDED,
-    VERDICTS,
-)
-from genlaws.residual_stream.stream import Stream
-from genlaws.residual_stream.surrogate_kinds import random_walk
-from genlaws.residual_stream.verdicts import verdict_of
 
 SITES, UNITS, TEXTS = 65, 48, 24
 WALK = {"draws": 99, "surrogates": ("random walk", "step signs", "basis rotation")}
@@ -50,7 +42,7 @@ def verdicts(found):
 
 def test_what_a_random_walk_does_is_not_held_for_a_finding(walk):
     other = random_walk(walk, np.random.default_rng(9))
-    found = analyse_stream(walk, supplied={"random weights": other}, **WALK)
+    found = analyze_stream(walk, supplied={"random weights": other}, **WALK)
     told = verdicts(found)
     for name in ("continuity", "acceleration", "rotations", "low-dimensional path"):
         assert told[name].verdict == SO_DOES_THE_SURROGATE, told[name]
@@ -69,13 +61,13 @@ def test_a_planted_rotation_is_found(walk):
     circle = 100 * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ plane.T
     noise = 0.1 * generator.standard_normal((TEXTS, SITES, UNITS))
     measures = ("rotations", "dynamics", "dimensions")
-    told = verdicts(analyse_stream(Stream.from_states(circle + noise), measures=measures, **WALK))
+    told = verdicts(analyze_stream(Stream.from_states(circle + noise), measures=measures, **WALK))
     assert told["rotations"].verdict == HOLDS, told["rotations"]
     assert "explains 1.00 of the mean steps" in told["rotations"].why
     assert told["low-dimensional path"].verdict == HOLDS
     assert told["continuity"].verdict == NOT_TESTED
     # Without the fit, four turns in 65 sites are fewer than a walk's eleven.
-    alone = verdicts(analyse_stream(Stream.from_states(circle + 0 * noise), measures=("rotations",), **WALK))
+    alone = verdicts(analyze_stream(Stream.from_states(circle + 0 * noise), measures=("rotations",), **WALK))
     assert alone["rotations"].verdict == DOES_NOT_HOLD
     assert float(alone["rotations"].observed.split()[0]) == pytest.approx(65 / 16, abs=0.25)
 
@@ -98,7 +90,7 @@ def test_information_that_falls_while_correlation_rises():
         """Half of the units nearly stay as they are, the others are drawn anew."""
         return np.where(half, x + 0.01 * noise, noise)
 
-    told = verdicts(analyse_stream(pairs_stream(copies, 0.9), measures=measures, surrogates=()))["information"]
+    told = verdicts(analyze_stream(pairs_stream(copies, 0.9), measures=measures, surrogates=()))["information"]
     assert told.verdict == SO_DOES_THE_SURROGATE, told
     assert "no paradox" in told.why
 
@@ -107,9 +99,9 @@ def test_information_that_falls_while_correlation_rises():
         return np.abs(x) * np.sign(noise)
 
     stream = pairs_stream(folded, 0.8)
-    told = verdicts(analyse_stream(stream, measures=measures, surrogates=(), estimators=("neighbours",)))
+    told = verdicts(analyze_stream(stream, measures=measures, surrogates=(), estimators=("neighbors",)))
     assert told["information"].verdict == HOLDS, told["information"]
-    told = verdicts(analyse_stream(pairs_stream(lambda x, noise: noise, 0.8), measures=measures, surrogates=()))
+    told = verdicts(analyze_stream(pairs_stream(lambda x, noise: noise, 0.8), measures=measures, surrogates=()))
     assert told["information"].verdict == DOES_NOT_HOLD
     assert "Information rises in the first layers, and r rises" in told["information"].why
 
@@ -117,7 +109,7 @@ def test_information_that_falls_while_correlation_rises():
 def test_a_constant_first_state_is_named(walk):
     states = walk.states.copy()
     states[:, 0] = states[0, 0]
-    found = analyse_stream(Stream.from_states(states), measures=("correlations", "information", "dimensions"), **WALK)
+    found = analyze_stream(Stream.from_states(states), measures=("correlations", "information", "dimensions"), **WALK)
     told = verdicts(found)
     assert np.isnan(found.correlations.mean.value[0])
     assert "the state at 0.attention is the same in all texts" in told["information"].why
@@ -127,7 +119,7 @@ def test_a_constant_first_state_is_named(walk):
 
 
 def test_one_text_and_few_texts_have_what_can_be_said_of_them(walk):
-    one = analyse_stream(walk.take([0]), measures=MEASURES, **WALK)
+    one = analyze_stream(walk.take([0]), measures=MEASURES, **WALK)
     told = verdicts(one)
     assert told["continuity"].verdict == told["acceleration"].verdict == told["information"].verdict == NOT_TESTED
     assert told["rotations"].verdict == SO_DOES_THE_SURROGATE
@@ -140,7 +132,7 @@ def test_one_text_and_few_texts_have_what_can_be_said_of_them(walk):
 
 def test_tokens_of_one_text_are_said_to_be_no_independent_texts(walk):
     texts = np.repeat(np.arange(TEXTS // 2), 2)
-    found = analyse_stream(walk, texts=texts, measures=("information", "paths"), surrogates=())
+    found = analyze_stream(walk, texts=texts, measures=("information", "paths"), surrogates=())
     assert (found.text_count, found.row_count) == (TEXTS // 2, TEXTS)
     assert found.paths.speed.count == TEXTS // 2
     assert any("24 tokens of 12 texts as independent" in message for message in found.messages)
@@ -169,7 +161,7 @@ def test_the_rule_of_verdicts():
 )
 def test_wrong_names_are_refused(walk, options, complaint):
     with pytest.raises(InputError, match=complaint):
-        analyse_stream(walk, **options)
+        analyze_stream(walk, **options)
 
 
 def test_every_measure_of_a_real_model(stories, wikitext):
@@ -183,7 +175,7 @@ def test_every_measure_of_a_real_model(stories, wikitext):
         def advance(self, n=1):
             told[-1][2] += n
 
-    found = analyse(
+    found = analyze(
         network, tokenizer, wikitext[:12], name="stories", measures=MEASURES, surrogate_draws=8, progress=Bar()
     )
     assert all(done == total for _, total, done in told), told
@@ -215,10 +207,10 @@ def test_models_that_cannot_be_read_are_named(wikitext):
         model.model.layers[1].mlp.down_proj.weight[0] = float("nan")
     texts = ["w3 w4 w5", "w6 w7"]
     with pytest.raises(InputError, match="not finite numbers from the site 2.attention on"):
-        analyse(model, tokenizer, texts, measures=("paths",), surrogates=())
+        analyze(model, tokenizer, texts, measures=("paths",), surrogates=())
     with pytest.raises(InputError, match="no known architecture"):
-        analyse(torch.nn.Sequential(torch.nn.Linear(2, 2)), tokenizer, texts)
-    found = analyse(
+        analyze(torch.nn.Sequential(torch.nn.Linear(2, 2)), tokenizer, texts)
+    found = analyze(
         FAMILIES["neox"].build(), tokenizer, ["w3 w4 \n", "w5 " * 200 + "\n"], measures=("paths",), strip=False
     )
     assert any("parallel" in message for message in found.messages)
@@ -232,7 +224,7 @@ def test_smollm2_on_wikitext(smollm2_folder):
 
     model = hf.AutoModelForCausalLM.from_pretrained(smollm2_folder, dtype=torch.float32).eval()
     tokenizer = hf.AutoTokenizer.from_pretrained(smollm2_folder)
-    found = analyse(model, tokenizer, wikitext_lines(60), name="SmolLM2")
+    found = analyze(model, tokenizer, wikitext_lines(60), name="SmolLM2")
     told = verdicts(found)
     assert len(found.sites) == 61
     assert told["continuity"].verdict == SO_DOES_THE_SURROGATE

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-TRIALS = Path(__file__).parents[1] / "experiments"
+TRIALS = Path(__file__).parents[1] / "sweeps"
 sys.path.insert(0, str(TRIALS))
 
 LIMIT = 120.0  # seconds a driver may take on a busy machine

@@ -13,7 +13,7 @@ import pytest
 from sweep_cluster import cluster_of
 from sweep_trials import BATCH, TRIAL, contents, trial_sweep, wait_until
 
-from genlaws.experiments import Store, run_sweep
+from genlaws.sweeps import Store, run_sweep
 
 QUICK, LONG = 4, 20  # kills
 CELLS = {QUICK: 120, LONG: 600}

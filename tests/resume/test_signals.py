@@ -15,7 +15,7 @@ import psutil
 import pytest
 from sweep_trials import HERE, TRIAL, contents, trial_sweep, wait_until
 
-from genlaws.experiments import Store, run_sweep
+from genlaws.sweeps import Store, run_sweep
 
 CELLS = 60
 COMMAND = ("--axis", f"x=1:{CELLS}:{CELLS}", "--set", "pause=0.05")

@@ -184,7 +184,7 @@ def state(solution, index=()):
             solution.teacher_overlap,
             solution.self_overlap,
             solution.response,
-            solution.generalisation_error,
+            solution.generalization_error,
         )
     )
     return float(m), float(np.sqrt(q) * np.sin(np.pi * error)), float(V)

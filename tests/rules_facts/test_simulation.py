@@ -2,7 +2,7 @@
 
 The theory is the limit of large dimension d; at finite d the mean of an error is off by a term of order 1/d, declared
 below as a multiple of 1/d. Measured at d = 100 with 60 runs it is largest for the Gaussian kernel,
-0.7 ± 0.2 for the generalisation and 1.0 ± 0.3 for the memorisation error, and nothing within 0.3 and 0.6 elsewhere.
+0.7 ± 0.2 for the generalization and 1.0 ± 0.3 for the memorization error, and nothing within 0.3 and 0.6 elsewhere.
 """
 
 import numpy as np
@@ -101,31 +101,31 @@ def logistic_regression(data, lam):
 CASES = {
     "kernel ridge, erf": (
         lambda data, rng: kernel_ridge(data, 0.3, erf_kernel),
-        {"loss": "square", "sample_ratio": 2.0, "kernel": "erf", "regularisation": 0.3},
+        {"loss": "square", "sample_ratio": 2.0, "kernel": "erf", "regularization": 0.3},
     ),
     "kernel ridge, gaussian": (
         lambda data, rng: kernel_ridge(data, 2.0, gaussian_kernel),
-        {"loss": "square", "sample_ratio": 3.0, "kernel": "gaussian:1.5", "regularisation": 2.0},
+        {"loss": "square", "sample_ratio": 3.0, "kernel": "gaussian:1.5", "regularization": 2.0},
     ),
     "linear machine": (
         lambda data, rng: kernel_machine(data, 0.5, lambda t: t),
-        {"loss": "hinge", "sample_ratio": 3.0, "regularisation": 0.5},
+        {"loss": "hinge", "sample_ratio": 3.0, "regularization": 0.5},
     ),
     "kernel machine, erf": (
         lambda data, rng: kernel_machine(data, 0.5, erf_kernel),
-        {"loss": "hinge", "sample_ratio": 2.0, "kernel": "erf", "regularisation": 0.5},
+        {"loss": "hinge", "sample_ratio": 2.0, "kernel": "erf", "regularization": 0.5},
     ),
     "random features, erf": (
         lambda data, rng: random_features(data, 0.05, 2.0, rng),
-        {"loss": "square", "sample_ratio": 3.0, "kernel": "erf", "regularisation": 0.05, "width_ratio": 2.0},
+        {"loss": "square", "sample_ratio": 3.0, "kernel": "erf", "regularization": 0.05, "width_ratio": 2.0},
     ),
     "random features machine, erf": (
         lambda data, rng: features_machine(data, 0.05, 2.0, rng),
-        {"loss": "hinge", "sample_ratio": 3.0, "kernel": "erf", "regularisation": 0.05, "width_ratio": 2.0},
+        {"loss": "hinge", "sample_ratio": 3.0, "kernel": "erf", "regularization": 0.05, "width_ratio": 2.0},
     ),
     "logistic regression": (
         lambda data, rng: logistic_regression(data, 0.1),
-        {"loss": "logistic", "sample_ratio": 3.0, "regularisation": 0.1},
+        {"loss": "logistic", "sample_ratio": 3.0, "regularization": 0.1},
     ),
 }
 
@@ -140,7 +140,7 @@ def measure(name, dimension, runs):
         data = Data(arguments["sample_ratio"], dimension, rng)
         found[run] = data.errors(*learner(data, rng))
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(runs)
-    return np.array([theory.generalisation_error, theory.memorisation_error]), mean, error
+    return np.array([theory.generalization_error, theory.memorization_error]), mean, error
 
 
 def assert_agreement(theory, mean, error, dimension):

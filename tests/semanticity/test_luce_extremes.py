@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.semanticity import (
     circle,
     hypercube,
@@ -29,7 +29,7 @@ def test_extreme_resolutions_give_probabilities(name, n):
         shapes, [(1e-9, 1e-12), (1e-5, 0.3), (1e-2, 1e-12), (10.0, 1e-12), (1e9, 0.3)]
     ):
         found = probabilities(where, similarity(shape, resolution * where.reach, background=background), n)
-        assert (1 - 1e-9) / n <= found.generalisation <= 1
+        assert (1 - 1e-9) / n <= found.generalization <= 1
         assert (1 - 1e-9) / n <= found.identification <= 1
         assert np.isfinite(found.collapse_constant)
 
@@ -39,10 +39,10 @@ def test_a_coarse_similarity_guesses_and_a_fine_linear_one_knows_copies_only(nam
     where = ALL_SPACES[name]
     for shape in ("linear", "exponential", "gaussian", "power-law"):
         coarse = probabilities(where, similarity(shape, 1e9 * where.reach), 7)
-        assert coarse.generalisation == pytest.approx(1 / 7, rel=1e-8)
+        assert coarse.generalization == pytest.approx(1 / 7, rel=1e-8)
         assert coarse.identification == pytest.approx(1 / 7, rel=1e-8)
     fine = probabilities(where, similarity("linear", 1e-9 * where.reach), 7)
-    assert fine.generalisation == pytest.approx(1 / 7, rel=1e-6)
+    assert fine.generalization == pytest.approx(1 / 7, rel=1e-6)
     assert fine.identification == pytest.approx(1.0, rel=1e-6)
 
 
@@ -61,7 +61,7 @@ def test_a_similarity_too_small_for_a_computer_is_refused(where, shape):
     with pytest.raises(InputError, match="resolution must be coarser than .* Or give a background or a cut"):
         probabilities(where, similarity(shape, 1e-4 * where.reach))
     fine = probabilities(where, similarity(shape, 1e-4 * where.reach, background=1e-12))
-    assert 0.5 - ROUNDING <= fine.generalisation <= 1
+    assert 0.5 - ROUNDING <= fine.generalization <= 1
 
 
 def test_a_similarity_that_falls_too_steeply_is_refused_unless_its_end_is_named():
@@ -70,7 +70,7 @@ def test_a_similarity_that_falls_too_steeply_is_refused_unless_its_end_is_named(
 
     with pytest.raises(InputError, match="resolution must be coarser"):
         probabilities(circle(), similarity(steep, 0.2))
-    assert probabilities(circle(), similarity(user_shape(steep, (1.0,)), 0.2)).generalisation > 0.5
+    assert probabilities(circle(), similarity(user_shape(steep, (1.0,)), 0.2)).generalization > 0.5
 
 
 @pytest.mark.parametrize("n", [2, 30, 1000])
@@ -80,7 +80,7 @@ def test_a_cut_ball_of_vanishing_similarity_still_wins_against_nothing(n):
     b = float(where.ball(np.array(1e-3))[0])
     # Two items inside are too rare to matter: (n b)² is below 2e-11.
     expected = n * b + (1 - n * b) / n
-    assert probabilities(where, g, n).generalisation == pytest.approx(expected, abs=2 * (n * b) ** 2 + ROUNDING)
+    assert probabilities(where, g, n).generalization == pytest.approx(expected, abs=2 * (n * b) ** 2 + ROUNDING)
 
 
 @pytest.mark.parametrize("a", [10, 31, 40, 47])
@@ -89,13 +89,13 @@ def test_steep_ends_lose_no_mass(a):
     # Identification is E[1/(1 + v^a)] inside, and without background both inside are as good as a copy.
     found = probabilities(circle(), g)
     both = (found.identification - 0.8) / 0.2
-    assert found.generalisation == pytest.approx(0.2**2 * both + 2 * 0.2 * 0.8 + 0.8**2 / 2, abs=1e-11)
+    assert found.generalization == pytest.approx(0.2**2 * both + 2 * 0.2 * 0.8 + 0.8**2 / 2, abs=1e-11)
 
 
 def test_far_items_that_are_never_the_nearest_may_be_faint():
     found = probabilities(circle(), similarity("exponential", 1e-4), MANY)
     cut = probabilities(circle(), similarity("exponential", 1e-4, cut=0.01), MANY)
-    assert found.generalisation == pytest.approx(cut.generalisation, rel=1e-9)
+    assert found.generalization == pytest.approx(cut.generalization, rel=1e-9)
     assert found.identification == pytest.approx(cut.identification, rel=1e-9)
 
 
@@ -106,11 +106,11 @@ def test_a_sphere_of_very_many_dimensions(dimension):
     assert found.identification == pytest.approx(1 / (1 + np.exp(-np.pi / 2)), abs=1 / dimension)
     # Two angles differ by √2/√k times a normal number, whose mean absolute value is √(2/π).
     tilt = 0.5 + 0.25 * np.sqrt(2 / dimension) * np.sqrt(2 / np.pi)
-    assert found.generalisation == pytest.approx(tilt, abs=1 / dimension)
+    assert found.generalization == pytest.approx(tilt, abs=1 / dimension)
 
 
 def test_one_item_is_always_right():
     for where in ALL_SPACES.values():
         found = probabilities(where, similarity("linear", 0.3 * where.reach), 1)
-        assert found.generalisation == pytest.approx(1.0, abs=ROUNDING)
+        assert found.generalization == pytest.approx(1.0, abs=ROUNDING)
         assert found.identification == pytest.approx(1.0, abs=ROUNDING)

@@ -6,14 +6,14 @@ from functools import cache
 from importlib import import_module
 
 from genlaws.claims.claim import Claim, Finding
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 
 # Each module holds CLAIMS, a tuple of Claim in the order of its paper.
 LISTS = (
-    "genlaws.claims.semanticity",
-    "genlaws.claims.rules_facts",
-    "genlaws.claims.relations",
-    "genlaws.claims.residual_stream",
+    "genlaws.claims.semanticity.entries",
+    "genlaws.claims.rules_facts.entries",
+    "genlaws.claims.relations.entries",
+    "genlaws.claims.residual_stream.entries",
 )
 
 

@@ -1,10 +1,14 @@
-"""What a check found, with when, with what and how long: records that are kept with the library or written by a run."""
+"""What a check found, with when, with what and how long: records that are kept with the library or written by a run.
+
+How many claims of each paper have which verdict in the kept run.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -16,12 +20,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
-from genlaws.claims.ledger import get_claim, run_claim
-from genlaws.numerics.errors import InputError
+from genlaws.claims.ledger import all_claims, get_claim, run_claim
+from genlaws.core.errors import InputError
 
-KEPT = files("genlaws.claims") / "kept"
+KEPT = files("genlaws.claims") / "bundled_records"
 LIBRARIES = ("genlaws", "numpy", "scipy", "torch", "transformers")
 DIGITS = 6  # of a number in a record; more would differ from machine to machine
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -132,3 +137,15 @@ def write_kept(records: Iterable[Record], folder: Path) -> list[Path]:
         file.write_text(text + "\n", encoding="utf-8")
         written.append(file)
     return written
+
+
+def kept_verdict(claim: Claim) -> str:
+    """Return the verdict of the kept run of a claim, or that there is none."""
+    record = kept_records().get(claim.id)
+    return NOT_RUN if record is None else record.verdict
+
+
+def verdict_counts() -> dict[str, dict[str, int]]:
+    """Return the numbers of claims by paper and verdict."""
+    found = Counter((claim.paper, kept_verdict(claim)) for claim in all_claims())
+    return {paper: {verdict: count for (one, verdict), count in found.items() if one == paper} for paper in PAPERS}

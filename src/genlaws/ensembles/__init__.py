@@ -4,13 +4,12 @@ Every network is trained as if it were alone. `train` is the door; `Perceptron` 
 differentiated by hand, `Differentiated` and `Modules` take any other.
 """
 
+from genlaws.ensembles.architecture import Layout, Parameter
 from genlaws.ensembles.batches import FreshDraws, Minibatches, WholeSet
 from genlaws.ensembles.checkpoint import Checkpoint
 from genlaws.ensembles.differentiated import Differentiated, Modules
-from genlaws.ensembles.layout import Layout, Parameter
-from genlaws.ensembles.optimisers import Adam, AdamW, Sgd
-from genlaws.ensembles.pair_perceptron import PairPerceptron
-from genlaws.ensembles.perceptron import Perceptron
+from genlaws.ensembles.optimizers import Adam, AdamW, Sgd
+from genlaws.ensembles.perceptron import PairPerceptron, Perceptron
 from genlaws.ensembles.result import Live, Training
 from genlaws.ensembles.training import train
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from genlaws.ensembles import streams
-from genlaws.ensembles.layout import Tensors
+from genlaws.ensembles.architecture import Tensors
 
 FOREVER = sys.maxsize
 BLOCK = 64  # steps drawn at once; below some ten the calls cost more than the numbers

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from genlaws.ensembles.architecture import Workspace
-from genlaws.ensembles.layout import Layout, Parameter, Tensors
+from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace
 
 Losses = Callable[[Tensors, Tensors], Tensor]
 
@@ -56,7 +55,7 @@ class Modules:
     """An architecture from any torch module: copies of it with parameters of their own.
 
     The networks are computed one after the other, which costs nothing where each is large. Running averages, as of
-    batch normalisation, are kept for each network.
+    batch normalization, are kept for each network.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import torch
 
-from genlaws.ensembles.fused import fused_fits, fused_pays, fused_update
+from genlaws.ensembles.fused.update import fused_fits, fused_pays, fused_update
 from genlaws.ensembles.stack import Stack
 
 PATHS = ("auto", "eager", "graph", "fused")
@@ -97,7 +97,7 @@ class Graph:
 
 
 class Fused(Graph):
-    """A captured graph of Triton kernels that do loss, gradient and optimiser in a few launches."""
+    """A captured graph of Triton kernels that do loss, gradient and optimizer in a few launches."""
 
     name = "fused"
 

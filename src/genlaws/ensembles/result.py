@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genlaws.ensembles.layout import Layout, Tensors
+from genlaws.ensembles.architecture import Layout, Tensors
 
 NEVER = -1
 

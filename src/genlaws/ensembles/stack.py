@@ -10,10 +10,10 @@ from torch import Tensor
 
 from genlaws.ensembles.architecture import Architecture, Workspace
 from genlaws.ensembles.batches import Batches
-from genlaws.ensembles.optimisers import Optimiser, Portion, Rates
+from genlaws.ensembles.optimizers import Optimizer, Portion, Rates
 from genlaws.ensembles.result import NEVER, Live
 
-# Does what the optimiser's `update` does: optimiser, part, rates, count of updates.
+# Does what the optimizer's `update` does: optimizer, part, rates, count of updates.
 Kernel = Callable[[Any, Portion, Rates, Tensor], None]
 
 
@@ -22,7 +22,7 @@ class Stack:
 
     Parameters
     ----------
-    architecture, optimiser, batches
+    architecture, optimizer, batches
     rows : tensor of shape (networks, size)
         The parameters; changed in place by `update`.
     rates : list of Rates
@@ -30,12 +30,12 @@ class Stack:
     """
 
     def __init__(
-        self, architecture: Architecture, optimiser: Optimiser, batches: Batches, rows: Tensor, rates: list[Rates]
+        self, architecture: Architecture, optimizer: Optimizer, batches: Batches, rows: Tensor, rates: list[Rates]
     ) -> None:
-        self.architecture, self.optimiser = architecture, optimiser
+        self.architecture, self.optimizer = architecture, optimizer
         self.batches, self.rates = batches, rates
         self.rows = rows
-        self.moments = [torch.zeros_like(rows) for _ in optimiser.moments]
+        self.moments = [torch.zeros_like(rows) for _ in optimizer.moments]
         self.number = torch.arange(len(rows), device=rows.device)
         self.loss = torch.full((len(rows),), torch.nan, dtype=rows.dtype, device=rows.device)
         self.failed = torch.full((len(rows),), NEVER, dtype=torch.int64, device=rows.device)
@@ -61,10 +61,10 @@ class Stack:
         """Make one update of every network. Asks nothing of the host, so it can be captured in a graph."""
         batch = self.batches.at(self.step)
         self.loss.copy_(self.architecture.loss_and_gradient(self.values, batch, self.gradients, self.space))
-        self.optimise()
+        self.optimize()
 
-    def optimise(self, kernel: Kernel | None = None) -> None:
-        """Count one update and let the optimiser make it, or a kernel in the optimiser's place."""
+    def optimize(self, kernel: Kernel | None = None) -> None:
+        """Count one update and let the optimizer make it, or a kernel in the optimizer's place."""
         self.step.add_(1)
         count = self.step.to(torch.float64)
         for rates in self.rates:
@@ -72,9 +72,9 @@ class Stack:
             moments = [one[:, own] for one in self.moments]
             part = Portion(self.rows[:, own], self.gradient[:, own], moments, self.spare[:, own])
             if kernel is None:
-                self.optimiser.update(part, rates, count)
+                self.optimizer.update(part, rates, count)
             else:
-                kernel(self.optimiser, part, rates, count)
+                kernel(self.optimizer, part, rates, count)
 
     def mark_broken(self) -> None:
         """Note which networks have parameters that are not finite, without asking the host."""

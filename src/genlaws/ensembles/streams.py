@@ -1,8 +1,8 @@
 r"""Random numbers that depend on a seed, a step and a place alone.
 
-A network's draws must not depend on its neighbours in the stack, on the device, or on where a run was interrupted. So
+A network's draws must not depend on its neighbors in the stack, on the device, or on where a run was interrupted. So
 there is no generator with a state: the number at place :math:`i` of step :math:`t` is a hash of
-:math:`(\text{seed}, t, i)`, computed for all networks at once. The hash is the finaliser of SplitMix64
+:math:`(\text{seed}, t, i)`, computed for all networks at once. The hash is the finalizer of SplitMix64
 :cite:p:`steele2014`, applied once to seed and step and once more to the place.
 """
 
@@ -74,7 +74,7 @@ def permutations(keys: Tensor, rounds: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _mix(x: Tensor) -> Tensor:
-    """Return the finaliser of SplitMix64: every bit of the result depends on every bit of x."""
+    """Return the finalizer of SplitMix64: every bit of the result depends on every bit of x."""
     x = (x ^ _logical_shift(x, 30)) * FIRST
     x = (x ^ _logical_shift(x, 27)) * SECOND
     return x ^ _logical_shift(x, 31)

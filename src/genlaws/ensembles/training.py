@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from genlaws.ensembles import checkpoint as saving
-from genlaws.ensembles.architecture import Architecture
+from genlaws.ensembles.architecture import Architecture, Layout, PerPart, Tensors, per_network
 from genlaws.ensembles.batches import Batches, checksum
 from genlaws.ensembles.checkpoint import Checkpoint, Progress, described, fingerprint_of
 from genlaws.ensembles.execution import Execution, execution
-from genlaws.ensembles.layout import Layout, PerPart, Tensors, per_network
-from genlaws.ensembles.optimisers import Adam, Optimiser, rates_of
+from genlaws.ensembles.optimizers import Adam, Optimizer, rates_of
 from genlaws.ensembles.result import NEVER, Live, Log, Training, describe
 from genlaws.ensembles.stack import Stack
 
@@ -33,7 +32,7 @@ def train(
     *,
     seeds: Sequence[int] | Mapping[str, Sequence[int]],
     steps: int,
-    optimiser: Optimiser | None = None,
+    optimizer: Optimizer | None = None,
     learning_rate: PerPart = 1e-3,
     weight_decay: PerPart = 0.0,
     initial_scale: PerPart = 1.0,
@@ -60,7 +59,7 @@ def train(
         Of the initial values, one for each network.
     steps : int
         Updates of each network.
-    optimiser : Optimiser
+    optimizer : Optimizer
         `Adam`, `AdamW` or `Sgd`; Adam with its usual settings if left out.
     learning_rate, weight_decay, initial_scale : per part
         A number, one for each network, or a mapping from part to either.
@@ -102,7 +101,7 @@ def train(
     lr = per_network(learning_rate, "learning_rate", layout.trained_parts, count, layout.parts)
     decay = per_network(weight_decay, "weight_decay", layout.trained_parts, count, layout.parts)
     moved = batches.to(place, dtype)
-    stack = Stack(architecture, optimiser or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
+    stack = Stack(architecture, optimizer or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
     chosen = execution(path, stack)
     progress = Progress(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
     keeper = None if checkpoint is None else _Keeper(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
@@ -181,7 +180,7 @@ def _fingerprint(plan: _Plan, stack: Stack, way: Execution) -> str:
     return fingerprint_of(
         layout=plan.architecture.layout.parameters,
         architecture=described(plan.architecture),
-        optimiser=stack.optimiser,
+        optimizer=stack.optimizer,
         rates=[(one.learning_rate.tolist(), one.weight_decay.tolist()) for one in stack.rates],
         steps=plan.steps,
         logs=plan.log_at,

@@ -4,8 +4,7 @@ Importing this package loads neither pandas nor matplotlib; drawing does.
 """
 
 from genlaws.figures.drawing import DrawnFigure, draw_figure
-from genlaws.figures.progress import NoProgress, Progress
-from genlaws.figures.record import Figure
+from genlaws.figures.figure import Figure, NoProgress, Progress
 from genlaws.figures.registry import FIGURES, figure_ids, get_figure
 
 __all__ = [

@@ -1,28 +1,80 @@
-"""Write a figure: the table, the picture in each format, and the caption. Either all files appear or none change."""
+"""Write a figure: the table, the picture in each format, and the caption. Either all files appear or none change.
+
+Put files into a folder together, all of them or none, and save a picture with its caption inside.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genlaws.figures.kept import kept_table
-from genlaws.figures.progress import Progress
-from genlaws.figures.record import Figure
+import genlaws
+from genlaws.core.arguments import one_of
+from genlaws.core.errors import InputError
+from genlaws.figures.bundled import kept_table
+from genlaws.figures.figure import Figure, Progress
 from genlaws.figures.registry import get_figure
-from genlaws.figures.writing import made_folder, save_picture, write_together
-from genlaws.numerics.arguments import one_of
-from genlaws.numerics.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure as Picture
 
-    from genlaws.experiments.settings import Settings
+    from genlaws.sweeps.experiment import Settings
 
-
+RESOLUTION = 300  # dots per inch of the PNG, as journals ask
 FORMATS = ("pdf", "png", "svg")
+
+
+def made_folder(name: str, folder: str | os.PathLike[str]) -> Path:
+    """Return a folder, made if it does not exist; a file in its place is refused under the name of the argument."""
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{name} must be a folder; got {str(path)!r}, which is a file.")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_together(folder: Path, name: str, write: Callable[[Path], Mapping[str, Path]]) -> dict[str, Path]:
+    """Let `write` make files in a hidden folder, then move them into `folder`, each in one step.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist. Files of the same name are replaced once all have been made.
+    name : str
+        Of the hidden folder.
+    write : callable
+        Gets a folder to write in and returns the path of each file by its kind.
+
+    Returns
+    -------
+    dict
+        Where each file is now.
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as work:
+        made = write(Path(work))
+        paths = {kind: folder / path.name for kind, path in made.items()}
+        for kind, path in made.items():
+            os.replace(path, paths[kind])
+    return paths
+
+
+def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
+    """Save a picture as pdf, png or svg. Without a date the same picture gives the same bytes."""
+    from genlaws.figures.style import house_style  # noqa: PLC0415
+
+    maker = f"genlaws {genlaws.__version__}"
+    metadata: dict[str, dict[str, Any]] = {
+        "pdf": {"Title": title, "Subject": caption, "Creator": maker, "CreationDate": None},
+        "png": {"Title": title, "Description": caption, "Software": maker},
+        "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
+    }
+    with house_style():
+        picture.savefig(path, format=kind, dpi=RESOLUTION, metadata=metadata[kind])
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
-from genlaws.figures.style import SMALL_TYPE, text_colour
+from genlaws.figures.style import SMALL_TYPE, text_color
 
 Pixels = NDArray[np.float64]
 
-SPACING = 2.0  # pixels between neighbouring points of a curve as the search sees it
+SPACING = 2.0  # pixels between neighboring points of a curve as the search sees it
 ANCHOR_SPACING = 10.0  # pixels between places that are tried
 CLEARANCE = 1.5  # points of air around a label
 GAPS = (2.5, 5.0, 8.0, 12.0)  # points between a curve and its label
@@ -47,7 +47,7 @@ class _Scene(NamedTuple):
 
 
 def direct_labels(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str], size: float = SMALL_TYPE) -> None:
-    """Label each line in its own colour, darkened where it is too pale to read.
+    """Label each line in its own color, darkened where it is too pale to read.
 
     Call this last: limits, legends and the other panels must be final.
     """
@@ -60,7 +60,7 @@ def direct_labels(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str], si
     boxes = [np.array(text.get_window_extent().get_points()) for text in axes.texts]
     for line, label in zip(lines, labels, strict=True):
         text = axes.annotate(label, (0, 0), (0, 0), xycoords="data", textcoords="offset points", annotation_clip=False)
-        text.set(ha="center", va="center", fontsize=size, color=text_colour(line.get_color()), in_layout=False)
+        text.set(ha="center", va="center", fontsize=size, color=text_color(line.get_color()), in_layout=False)
         half = _half_size(text)
         others = [other for other in curves if other is not line]
         scene = _Scene(
@@ -71,11 +71,11 @@ def direct_labels(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str], si
             everything=_joined([curves[other] for other in others]),
             scale=figure.dpi / 72.0,
         )
-        anchor, centre = _candidates(scene, half)
-        best = int(np.argmin(_cost(anchor, centre, half, scene)))
+        anchor, center = _candidates(scene, half)
+        best = int(np.argmin(_cost(anchor, center, half, scene)))
         text.xy = tuple(axes.transData.inverted().transform(anchor[best]))
-        text.set_position(tuple((centre[best] - anchor[best]) / scene.scale))
-        boxes.append(np.stack([centre[best] - half, centre[best] + half]))
+        text.set_position(tuple((center[best] - anchor[best]) / scene.scale))
+        boxes.append(np.stack([center[best] - half, center[best] + half]))
 
 
 def _half_size(text: Annotation) -> Pixels:
@@ -121,10 +121,10 @@ def _candidates(scene: _Scene, half: Pixels) -> tuple[Pixels, Pixels]:
     return np.tile(anchors, (len(steps), 1)), np.concatenate([anchors + step for step in steps])
 
 
-def _cost(anchor: Pixels, centre: Pixels, half: Pixels, scene: _Scene) -> Pixels:
+def _cost(anchor: Pixels, center: Pixels, half: Pixels, scene: _Scene) -> Pixels:
     air = half + CLEARANCE * scene.scale
-    low, high = centre - air, centre + air
-    to_own, to_rival, to_any = (_distance(centre, part, air) for part in (scene.own, scene.rivals, scene.everything))
+    low, high = center - air, center + air
+    to_own, to_rival, to_any = (_distance(center, part, air) for part in (scene.own, scene.rivals, scene.everything))
     cost = to_own + OUTSIDE * ((low < scene.frame[0]) | (high > scene.frame[1])).any(axis=1)
     for box in scene.boxes:
         cost = cost + CLASH * ((low < box[1]) & (high > box[0])).all(axis=1)
@@ -135,9 +135,9 @@ def _cost(anchor: Pixels, centre: Pixels, half: Pixels, scene: _Scene) -> Pixels
     return np.asarray(cost + 2.0 * np.maximum(0.0, 2.0 * half[1] - to_rival))
 
 
-def _distance(centre: Pixels, points: Pixels, half: Pixels | float = 0.0) -> Pixels:
+def _distance(center: Pixels, points: Pixels, half: Pixels | float = 0.0) -> Pixels:
     """Return the distance from each box of half size `half` to the nearest point."""
     if not len(points):
-        return np.full(len(centre), np.inf)
-    beyond = np.maximum(np.abs(centre[:, None] - points) - half, 0.0)
+        return np.full(len(center), np.inf)
+    beyond = np.maximum(np.abs(center[:, None] - points) - half, 0.0)
     return np.asarray(np.hypot(beyond[..., 0], beyond[..., 1]).min(axis=1))

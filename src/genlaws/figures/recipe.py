@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
 from pydantic import Field
 
-from genlaws.experiments.settings import Settings
-from genlaws.figures.progress import Progress
+from genlaws.figures.figure import Progress
+from genlaws.sweeps.experiment import Settings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from genlaws.figures import relations, rules_facts, semanticity
-from genlaws.figures.record import Figure
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
+from genlaws.figures.figure import Figure
+from genlaws.figures.relations import entries as relations
+from genlaws.figures.rules_facts import entries as rules_facts
+from genlaws.figures.semanticity import entries as semanticity
 
 FIGURES: dict[str, Figure] = {
     figure.id: figure for figure in (*rules_facts.FIGURES, *semanticity.FIGURES, *relations.FIGURES)

@@ -1,6 +1,6 @@
 """How every figure of the project looks: one palette, one size of type, one way to label a curve.
 
-The colours are Okabe and Ito's, which remain distinct to colour-blind readers. A thing keeps its colour in every
+The colors are Okabe and Ito's, which remain distinct to color-blind readers. A thing keeps its color in every
 figure. Ordered quantities (sample ratio, width, angle) take evenly spaced steps of a perceptually uniform map.
 """
 
@@ -23,23 +23,23 @@ from numpy.typing import NDArray
 
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY, DARK_GREY, LIGHT_GREY = "#7F7F7F", "#4D4D4D", "#BFBFBF"
+GRAY, DARK_GRAY, LIGHT_GRAY = "#7F7F7F", "#4D4D4D", "#BFBFBF"
 
-LOSS_COLOURS = {"square": BLUE, "hinge": VERMILLION}
-BAYES_COLOUR = BLACK
-KERNEL_COLOURS = {
-    "linear": GREY,
+LOSS_COLORS = {"square": BLUE, "hinge": VERMILLION}
+BAYES_COLOR = BLACK
+KERNEL_COLORS = {
+    "linear": GRAY,
     "erf": ORANGE,
     "relu": GREEN,
     "sign": YELLOW,
     "gaussian": PURPLE,
     "exponential": SKY_BLUE,
     "geometric": SKY_BLUE,
-    "polynomial": DARK_GREY,
+    "polynomial": DARK_GRAY,
 }
 KERNEL_NAMES = {"relu": "ReLU", "gaussian": "Gaussian"}
 
-# The ends of a regularisation path, as the paper marks them.
+# The ends of a regularization path, as the paper marks them.
 ZERO_MARKER: dict[str, Any] = {"marker": "^", "color": BLACK, "markersize": 4.5, "linestyle": "none", "zorder": 5}
 INFINITE_MARKER: dict[str, Any] = {"marker": "s", "color": BLACK, "markersize": 4.0, "linestyle": "none", "zorder": 5}
 
@@ -48,12 +48,12 @@ SMALL_TYPE = 6.5
 
 ORDERED_MAP = "viridis"
 ORDERED_RANGE = (0.0, 0.82)  # the palest end is lost on paper
-MAP_COLOURS = "cividis"
+MAP_COLORS = "cividis"
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
 READABLE = 0.5  # luminance above which small type on white is hard to read
 
-GENERALISATION = r"generalisation error $\varepsilon_{\mathrm{gen}}$"
-MEMORISATION = r"memorisation error $\varepsilon_{\mathrm{mem}}$"
+GENERALIZATION = r"generalization error $\varepsilon_{\mathrm{gen}}$"
+MEMORIZATION = r"memorization error $\varepsilon_{\mathrm{mem}}$"
 SAMPLES = r"samples per dimension $\alpha$"
 FACTS = r"fact fraction $\varepsilon$"
 ANGLE_TICKS = ["0", "π/8", "π/4", "3π/8", "π/2"]
@@ -104,31 +104,31 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def ordered_colours(count: int) -> list[Any]:
-    """Return `count` colours in order, dark to light."""
+def ordered_colors(count: int) -> list[Any]:
+    """Return `count` colors in order, dark to light."""
     low, high = ORDERED_RANGE
     return [mpl.colormaps[ORDERED_MAP](value) for value in np.linspace(low, high, max(count, 1))]
 
 
-def shades(colour: str, count: int, darkest: float = 0.25) -> list[tuple[float, float, float]]:
-    """Return `count` shades of a colour, from nearly black to itself."""
-    red, green, blue = to_rgb(colour)
+def shades(color: str, count: int, darkest: float = 0.25) -> list[tuple[float, float, float]]:
+    """Return `count` shades of a color, from nearly black to itself."""
+    red, green, blue = to_rgb(color)
     return [(red * share, green * share, blue * share) for share in np.linspace(darkest, 1.0, count).tolist()]
 
 
-def angle_colours() -> ListedColormap:
-    """Return the colour map of kernel angles; the palest end is left out."""
+def angle_colors() -> ListedColormap:
+    """Return the color map of kernel angles; the palest end is left out."""
     return ListedColormap(mpl.colormaps[ORDERED_MAP](np.linspace(0.0, 0.93, 256)), "kernel angle")
 
 
-def angle_colour(angle: float) -> Any:
-    """Return the colour of a kernel angle, the same in every figure."""
-    return angle_colours()(angle / (np.pi / 2))
+def angle_color(angle: float) -> Any:
+    """Return the color of a kernel angle, the same in every figure."""
+    return angle_colors()(angle / (np.pi / 2))
 
 
-def text_colour(colour: Any) -> tuple[float, ...]:
-    """Return a colour dark enough to be read as small type on white."""
-    full = np.array(to_rgb(colour))
+def text_color(color: Any) -> tuple[float, ...]:
+    """Return a color dark enough to be read as small type on white."""
+    full = np.array(to_rgb(color))
     luminance = float(full @ LUMINANCE)
     return tuple(float(part) for part in full * min(1.0, READABLE / max(luminance, 1e-9)))
 
@@ -173,7 +173,7 @@ def angle_axis(axes: Axes) -> None:
 
 
 def mark_path_ends(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Mark a path from regularisation zero (first point, triangle) to infinity (last point, square)."""
+    """Mark a path from regularization zero (first point, triangle) to infinity (last point, square)."""
     axes.plot(x[0], y[0], clip_on=False, **ZERO_MARKER)
     axes.plot(x[-1], y[-1], clip_on=False, **INFINITE_MARKER)
 
@@ -184,7 +184,7 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
 
 
 def path_end_handles(measured: tuple[float, float] | None = None) -> list[Line2D]:
-    """Return legend entries of the two markers; `measured` names the regularisations at which runs end instead."""
+    """Return legend entries of the two markers; `measured` names the regularizations at which runs end instead."""
     if measured is not None:
         low, high = (plain_power(strength) for strength in measured)
         return [
@@ -192,6 +192,6 @@ def path_end_handles(measured: tuple[float, float] | None = None) -> list[Line2D
             Line2D([], [], label=rf"$\lambda\to\infty$ (measured: {high})", **INFINITE_MARKER),
         ]
     return [
-        Line2D([], [], label=r"no regularisation, $\lambda\to0$", **ZERO_MARKER),
-        Line2D([], [], label=r"infinite regularisation, $\lambda\to\infty$", **INFINITE_MARKER),
+        Line2D([], [], label=r"no regularization, $\lambda\to0$", **ZERO_MARKER),
+        Line2D([], [], label=r"infinite regularization, $\lambda\to\infty$", **INFINITE_MARKER),
     ]

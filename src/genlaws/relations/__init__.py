@@ -6,30 +6,11 @@ the data an accuracy needs, the next pair worth asking for, and the dynamics of 
 
 from typing import TYPE_CHECKING
 
-from genlaws.numerics.submodules import loaded_on_access
-from genlaws.relations.automorphisms import AutomorphismCount, count_automorphisms
-from genlaws.relations.balls_in_buckets import accuracy_formula, critical_fraction, inferable_fraction
-from genlaws.relations.bayes_bound import posterior
-from genlaws.relations.bound_curve import BoundCurve, BoundPoint, bound_curve
-from genlaws.relations.data_needed import DataNeeded, data_needed
-from genlaws.relations.description_length import (
-    description_length_count,
-    description_length_exact,
-    description_length_table,
-)
-from genlaws.relations.families import (
-    binary_tree,
-    complete_bipartite,
-    divisibility,
-    equivalence,
-    incomplete_bipartite,
-    less_than,
-    modulo,
-    named_relation,
-    partial_order,
-    tree,
-)
-from genlaws.relations.hypotheses import (
+from genlaws.core.submodules import loaded_on_access
+from genlaws.relations.inference.bayes_bound import posterior
+from genlaws.relations.inference.bound_curve import BoundCurve, BoundPoint, bound_curve
+from genlaws.relations.inference.data_needed import DataNeeded, data_needed
+from genlaws.relations.inference.hypotheses import (
     CompleteBipartite,
     Entrywise,
     Equivalence,
@@ -38,15 +19,11 @@ from genlaws.relations.hypotheses import (
     hypotheses_of,
     named_hypotheses,
 )
-from genlaws.relations.knowledge_graph import KnowledgeGraph, read_knowledge_graph
-from genlaws.relations.learning_advice import LearningAdvice, advise_relation, quick_pilot
-from genlaws.relations.learning_pilot import Pilot, PilotPoint
-from genlaws.relations.next_pair import AskingCurve, NextPair, asking_curve, next_pair
-from genlaws.relations.paper_bound import paper_bound
-from genlaws.relations.posterior import Posterior
-from genlaws.relations.properties import RelationProperties, properties
-from genlaws.relations.relation import Relation
-from genlaws.relations.relation_class import RelationClass, classify
+from genlaws.relations.inference.next_pair import AskingCurve, NextPair, asking_curve, next_pair
+from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
+from genlaws.relations.inference.posterior import Posterior
+from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
+from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons import (
     PairState,
     ReponRun,
@@ -74,11 +51,32 @@ from genlaws.relations.repons import (
     simulate_two_repons,
     two_repon_path,
 )
-from genlaws.relations.training_file import read_training_set
-from genlaws.relations.training_set import TrainingSet, draw_training_set
+from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
+from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.description_length import (
+    description_length_count,
+    description_length_exact,
+    description_length_table,
+)
+from genlaws.relations.structure.families import (
+    binary_tree,
+    complete_bipartite,
+    divisibility,
+    equivalence,
+    incomplete_bipartite,
+    less_than,
+    modulo,
+    named_relation,
+    partial_order,
+    tree,
+)
+from genlaws.relations.structure.knowledge_graph import KnowledgeGraph, read_knowledge_graph
+from genlaws.relations.structure.properties import RelationProperties, properties
+from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.training_set import TrainingSet, draw_training_set, read_training_set
 
 if TYPE_CHECKING:
-    from genlaws.relations import relation_network as relation_network
+    from genlaws.relations import networks as networks
 
 __all__ = [
     "AskingCurve",
@@ -160,4 +158,4 @@ __all__ = [
     "two_repon_path",
 ]
 
-__getattr__, __dir__ = loaded_on_access(__name__, ("relation_network",))
+__getattr__, __dir__ = loaded_on_access(__name__)

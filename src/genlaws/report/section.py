@@ -1,10 +1,31 @@
-"""A section of the report: what was asked, the law, what this very run found, and what it means for the reader."""
+"""A section of the report: what was asked, the law, what this very run found, and what it means for the reader.
+
+Whether the libraries that train networks are here, and what to say if they are not.
+
+A section of the report as HTML; every picture has its numbers beside it, which need no script.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
-from genlaws.panels import Panel
+from genlaws.render import Curve, Panel
+from genlaws.report.page import data_table, escaped, folded, number_table
+
+WITHOUT_TORCH = "Not compared with networks: that needs torch, pip install 'genlaws[networks]'."
+LONGEST_LINE = 25  # points of a line in the table of numbers; the file has them all
+MOST_SHOWN = 9  # numbers of a section that are not folded
+FILES = ("csv", "png", "svg")
+COLUMNS = ("curve", "x", "y", "95 % from", "to")
+LINES = {"theory", "paper", "chance"}
+
+
+def has_torch() -> bool:
+    """Return whether torch is installed; it is not loaded."""
+    return find_spec("torch") is not None
 
 
 @dataclass(frozen=True)
@@ -42,3 +63,85 @@ class Section:
     yours: tuple[str, ...] = field(default=())
     python: str = ""
     command: str = ""
+
+
+def section_html(section: Section) -> str:
+    """Return a section: the question, the law, what was found, the pictures, and what it means for the reader."""
+    name = escaped(section.name)
+    parts = [
+        f'<section id="{name}" class="part" aria-labelledby="{name}-title">',
+        f'<p class="kicker">{escaped(section.title)}</p>',
+        f'<h2 id="{name}-title">{escaped(section.question)}</h2>',
+        f'<div class="law">{section.law}</div>',
+        _listed("What this run found", section.findings),
+        f'<div class="panels">{"".join(panel_html(one) for one in section.panels)}</div>' if section.panels else "",
+        _all_numbers(section),
+        _listed("What it means for your model", section.yours),
+        _calls(section),
+        "</section>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _listed(heading: str, sentences: Iterable[str]) -> str:
+    """Return sentences as a list under a heading, or nothing."""
+    items = "".join(f"<li>{escaped(one)}</li>" for one in sentences)
+    return f'<h3>{escaped(heading)}</h3><ul class="sentences">{items}</ul>' if items else ""
+
+
+def _all_numbers(section: Section) -> str:
+    """Return the table of numbers; the rest of a long one is folded."""
+    first, rest = section.numbers[:MOST_SHOWN], section.numbers[MOST_SHOWN:]
+    if not first:
+        return ""
+    more = folded(f"{len(rest)} more", number_table(rest)) if rest else ""
+    return f"<h3>Numbers</h3>{number_table(first)}{more}"
+
+
+def _calls(section: Section) -> str:
+    calls = (("In Python", section.python), ("On the command line", section.command))
+    shown = [f'<p class="soft told">{name}</p><pre>{escaped(text)}</pre>' for name, text in calls if text]
+    return f"<h3>The same yourself</h3>{''.join(shown)}" if shown else ""
+
+
+def panel_html(panel: Panel) -> str:
+    """Return the place of a picture with its title, caption, files and numbers; a script draws into it."""
+    name, caption = escaped(panel.name), escaped(panel.caption or panel.title)
+    files = "".join(
+        f'<button type="button" data-save="{kind}" data-of="{name}" '
+        f'aria-label="Save {escaped(panel.title)} as {kind.upper()}">{kind.upper()}</button>'
+        for kind in FILES
+    )
+    return (
+        f'<div class="panel" role="figure" aria-labelledby="{name}-title">'
+        f'<h3 id="{name}-title">{escaped(panel.title)}</h3>'
+        f'<div class="panel-plot" data-panel="{name}" role="img" aria-label="{caption}"></div>'
+        f'<p class="caption">{caption}</p><p class="files">{files}</p>'
+        f'<div class="panel-numbers">{folded("The numbers", _numbers(panel))}</div></div>'
+    )
+
+
+def _numbers(panel: Panel) -> str:
+    """Return the points of a picture as a table; long lines are thinned."""
+    rows = [row for curve in panel.curves for row in _rows(curve)]
+    thinned = any(curve.kind in LINES and len(curve.x) > LONGEST_LINE for curve in panel.curves)
+    told = f"x: {panel.x_label}; y: {panel.y_label}." + (
+        f" Lines show {LONGEST_LINE} of their points; the CSV file has all." if thinned else ""
+    )
+    return data_table(told, COLUMNS, rows)
+
+
+def _rows(curve: Curve) -> list[tuple[str, ...]]:
+    """Return a row for each point of a curve, or for some of a long line."""
+    count = len(curve.x)
+    places = list(range(count))
+    if curve.kind in LINES and count > LONGEST_LINE:
+        step = (count - 1) / (LONGEST_LINE - 1)
+        places = [round(step * place) for place in range(LONGEST_LINE)]
+    absent = (math.nan,) * count
+    low, high = curve.low or absent, curve.high or absent
+    return [(curve.name, *(_cell(one[place]) for one in (curve.x, curve.y, low, high))) for place in places]
+
+
+def _cell(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else ""

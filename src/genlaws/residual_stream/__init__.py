@@ -2,42 +2,36 @@
 
 Measures of :cite:p:`fernando2025` and others, each with intervals over texts and beside surrogates. What records or
 disturbs a model needs torch and stands in ``capture``, ``compression``, ``perturbation``, ``teleports`` and
-``lyapunov``; `analyse` calls it all.
+``lyapunov``; `analyze` calls it all.
 """
 
 from typing import TYPE_CHECKING
 
-from genlaws.numerics.submodules import loaded_on_access
-from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES, analyse, analyse_stream
-from genlaws.residual_stream.analysis_results import Acceleration, Analysis, Claim
-from genlaws.residual_stream.claims import claims_of
-from genlaws.residual_stream.correlations import UnitCorrelations, unit_correlations
-from genlaws.residual_stream.curves import Curve
-from genlaws.residual_stream.dimensions import (
+from genlaws.core.submodules import loaded_on_access
+from genlaws.models.stream import Sample, Site, Stream
+from genlaws.models.texts import Tokens, tokenize
+from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES, analyze, analyze_stream
+from genlaws.residual_stream.dynamics.jpca import RotationFit, fit_rotation
+from genlaws.residual_stream.dynamics.linear import Modes, dynamic_modes
+from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations, portraits, rotations
+from genlaws.residual_stream.measures.correlations import UnitCorrelations, unit_correlations
+from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measures.dimensions import (
     ExplainedVariance,
     ParticipationRatios,
     explained_variance,
     participation_ratios,
 )
-from genlaws.residual_stream.information import Information, mutual_information
-from genlaws.residual_stream.jpca import RotationFit, fit_rotation
-from genlaws.residual_stream.linear_dynamics import Modes, dynamic_modes
-from genlaws.residual_stream.portraits import Portraits, Rotations, portraits, rotations
-from genlaws.residual_stream.positions import Sample
-from genlaws.residual_stream.projected_paths import Paths, PooledAxes, paths, pooled_axes
-from genlaws.residual_stream.statistics import PathMeasures, UnitMeans, path_measures, unit_means
-from genlaws.residual_stream.stream import Site, Stream
-from genlaws.residual_stream.surrogates import SurrogateTest, against_surrogates
-from genlaws.residual_stream.texts import Tokens, tokenise
-from genlaws.residual_stream.verdicts import verdict_of
-from genlaws.residual_stream.writes import Writes, writes
+from genlaws.residual_stream.measures.information import Information, mutual_information
+from genlaws.residual_stream.measures.paths import PathMeasures, UnitMeans, path_measures, unit_means
+from genlaws.residual_stream.measures.projected_paths import Paths, PooledAxes, paths, pooled_axes
+from genlaws.residual_stream.measures.writes import Writes, writes
+from genlaws.residual_stream.results import Acceleration, Analysis, Claim
+from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
+from genlaws.residual_stream.verdicts import claims_of, verdict_of
 
 if TYPE_CHECKING:
-    from genlaws.residual_stream import capture as capture
-    from genlaws.residual_stream import compression as compression
-    from genlaws.residual_stream import lyapunov as lyapunov
-    from genlaws.residual_stream import perturbation as perturbation
-    from genlaws.residual_stream import teleports as teleports
+    from genlaws.residual_stream import dynamics as dynamics
 
 __all__ = [
     "MEASURES",
@@ -66,8 +60,8 @@ __all__ = [
     "UnitMeans",
     "Writes",
     "against_surrogates",
-    "analyse",
-    "analyse_stream",
+    "analyze",
+    "analyze_stream",
     "claims_of",
     "dynamic_modes",
     "explained_variance",
@@ -79,11 +73,11 @@ __all__ = [
     "pooled_axes",
     "portraits",
     "rotations",
-    "tokenise",
+    "tokenize",
     "unit_correlations",
     "unit_means",
     "verdict_of",
     "writes",
 ]
 
-__getattr__, __dir__ = loaded_on_access(__name__, ("capture", "compression", "lyapunov", "perturbation", "teleports"))
+__getattr__, __dir__ = loaded_on_access(__name__)

@@ -8,36 +8,38 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import one_of, whole_number
-from genlaws.numerics.errors import InputError
-from genlaws.residual_stream.analysis_results import Analysis
-from genlaws.residual_stream.claims import claims_of
-from genlaws.residual_stream.information_estimators import ESTIMATORS
-from genlaws.residual_stream.model_measures import (
+from genlaws import models
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.stream import Positions, Stream
+from genlaws.models.texts import Tokens, tokenize
+from genlaws.residual_stream.measure_groups import (
     PROMPT,
+    STREAM_MEASURES,
     Disturbed,
+    Recorded,
     measure_compression,
     measure_perturbation,
+    measured,
     perturbation_work,
 )
-from genlaws.residual_stream.positions import Positions
-from genlaws.residual_stream.reducers import text_numbers
-from genlaws.residual_stream.stream import Stream
-from genlaws.residual_stream.stream_measures import STREAM_MEASURES, Recorded, measured
-from genlaws.residual_stream.surrogate_kinds import SUPPLIED_SURROGATES
-from genlaws.residual_stream.texts import Tokens, tokenise
+from genlaws.residual_stream.measures.estimators import ESTIMATORS
+from genlaws.residual_stream.measures.reducers import text_numbers
+from genlaws.residual_stream.results import Analysis
+from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES
+from genlaws.residual_stream.verdicts import claims_of
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from genlaws.residual_stream.capture import Capture
+    from genlaws.models.capture import Capture
 
 MEASURES = (*STREAM_MEASURES, "compression", "perturbation")
 USUAL_MEASURES = tuple(name for name in MEASURES if name != "compression")  # without the one that trains a network
 SURROGATE_NAMES = (
     "random walk",
     "step signs",
-    "phase-randomised",
+    "phase-randomized",
     "layer shuffle",
     "basis rotation",
     *SUPPLIED_SURROGATES,
@@ -66,7 +68,7 @@ class _Silent:
         """Go on."""
 
 
-def analyse(
+def analyze(
     model: nn.Module,
     tokenizer: Any,
     texts: Sequence[str],
@@ -100,7 +102,7 @@ def analyse(
         Of ``paths``, ``correlations``, ``information``, ``dimensions``, ``rotations``, ``dynamics``, ``compression``
         and ``perturbation``; all but ``compression``, which trains networks, if not given.
     surrogates : names
-        Of ``random walk``, ``step signs``, ``phase-randomised``, ``layer shuffle``, ``basis rotation``,
+        Of ``random walk``, ``step signs``, ``phase-randomized``, ``layer shuffle``, ``basis rotation``,
         ``random weights`` and ``shuffled tokens``; all if not given.
     position : {"last", "all", "sample"}, int, Sample, or sequence
         Which tokens of each text are read. Disturbances are always of the last.
@@ -111,7 +113,7 @@ def analyse(
     max_tokens : int, optional
         The most tokens of a text; longer ones are cut at the end, which is said.
     estimators : names
-        Of mutual information: ``copula``, ``neighbours``, ``binned``, ``kernel``.
+        Of mutual information: ``copula``, ``neighbors``, ``binned``, ``kernel``.
     surrogate_draws : int >= 2
     seed : int
         Of everything that is random.
@@ -126,15 +128,14 @@ def analyse(
     """
     asked = _checked(measures, surrogates, estimators)
     whole_number("surrogate_draws", surrogate_draws, at_least=2)
-    from genlaws.residual_stream.capture import context_length  # noqa: PLC0415 - torch
 
     bar = _Silent() if progress is None else progress
-    limits: dict[str, Any] = {"max_tokens": max_tokens, "context": context_length(model, tokenizer)}
-    tokens = tokenise(tokenizer, texts, strip=strip, **limits)
+    limits: dict[str, Any] = {"max_tokens": max_tokens, "context": models.capture.context_length(model, tokenizer)}
+    tokens = tokenize(tokenizer, texts, strip=strip, **limits)
     reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "advance": bar.advance}
-    models, captures = _captured((model, tokenizer), tokens, asked[1], bar, seed=seed, **reading)
+    read_models, captures = _captured((model, tokenizer), tokens, asked[1], bar, seed=seed, **reading)
     whole = captures[OWN]
-    found = analyse_stream(
+    found = analyze_stream(
         whole.stream,
         texts=whole.text_numbers,
         name=name,
@@ -150,8 +151,10 @@ def analyse(
     messages = (*whole.messages, *found.messages)
     found = replace(found, identity=whole.identity, identity_error=whole.identity_error, messages=messages)
     if "perturbation" in asked[0]:
-        prompt = tokenise(tokenizer, [PROMPT], **limits)
-        given = {label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in models.items()}
+        prompt = tokenize(tokenizer, [PROMPT], **limits)
+        given = {
+            label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in read_models.items()
+        }
         found = _disturbed(found, given, bar)
     return replace(found, claims=claims_of(found))
 
@@ -166,27 +169,24 @@ def _captured(
     **reading: Any,
 ) -> tuple[dict[str, nn.Module], dict[str, Capture]]:
     """Return the model and that with random weights, and the streams of both and of shuffled tokens, as asked for."""
-    from genlaws.residual_stream.capture import capture_texts  # noqa: PLC0415 - torch
-    from genlaws.residual_stream.untrained import random_weights  # noqa: PLC0415 - torch
-
     model, tokenizer = loaded
 
     def record(one: nn.Module, read: Tokens, label: str) -> Capture:
         """Record a stream, telling how many texts are done."""
         bar.start(len(read.ids), f"states, {label}")
-        return capture_texts(one, tokenizer, read, **reading)
+        return models.capture.capture_texts(one, tokenizer, read, **reading)
 
-    models, captures = {OWN: model}, {OWN: record(model, tokens, OWN)}
+    read_models, captures = {OWN: model}, {OWN: record(model, tokens, OWN)}
     random, shuffled = SUPPLIED_SURROGATES
     if random in surrogates:
-        models[random] = random_weights(model, seed)
-        captures[random] = record(models[random], tokens, random)
+        read_models[random] = models.untrained.random_weights(model, seed)
+        captures[random] = record(read_models[random], tokens, random)
     if shuffled in surrogates:
         captures[shuffled] = record(model, tokens.shuffled(seed), shuffled)
-    return models, captures
+    return read_models, captures
 
 
-def analyse_stream(
+def analyze_stream(
     stream: Stream,
     *,
     texts: ArrayLike | None = None,
@@ -210,7 +210,7 @@ def analyse_stream(
     supplied : mapping from name to Stream, optional
         Streams of ``random weights`` or ``shuffled tokens``; without them these surrogates are left out.
     name, measures, surrogates, estimators, draws, seed, jobs, progress
-        As in `analyse`, where draws are called surrogate_draws.
+        As in `analyze`, where draws are called surrogate_draws.
     """
     asked = _checked(measures, surrogates, estimators)
     whole_number("jobs", jobs, at_least=1)

@@ -9,9 +9,9 @@ import torch
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
-from genlaws.numerics.arguments import whole_number
-from genlaws.numerics.intervals import Estimate, wilson_interval
-from genlaws.residual_stream.stream import Site, Stream
+from genlaws.core.arguments import whole_number
+from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.models.stream import Site, Stream
 
 PIXELS, CLASSES, BRIGHTEST = 64, 10, 16.0
 TRAINED = 1200  # digits of 1,797; the others are read
@@ -37,7 +37,7 @@ class DigitStream:
 
 
 class _Block(nn.Module):
-    """Adds to the state what two layers make of its normalised form."""
+    """Adds to the state what two layers make of its normalized form."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -105,12 +105,12 @@ def digit_stream(*, blocks: int = 12, width: int = 64, epochs: int = 12, seed: i
 
 
 def _train(network: nn.Module, digits: Tensor, names: Tensor, epochs: int) -> None:
-    optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
+    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
     for _ in range(epochs):
         for rows in torch.split(torch.randperm(len(names)), BATCH):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             nn.functional.cross_entropy(network(digits[rows]), names[rows]).backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
 
 
 def _recorded(network: _Network, digits: Tensor) -> Stream:

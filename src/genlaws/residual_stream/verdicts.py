@@ -8,6 +8,12 @@ One rule for all. A claim is a number on one side of a limit.
 - *holds, but so it does for the surrogate*: a surrogate is on the claim's side of the limit as well, and the interval
   of the number is not wholly beyond the surrogate's;
 - *holds*: otherwise.
+
+The verdict on each claim of the paper, computed from the numbers of an analysis by the rule of ``verdicts``.
+
+References
+----------
+:cite:p:`fernando2025`.
 """
 
 from __future__ import annotations
@@ -18,21 +24,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array
-from genlaws.numerics.intervals import Estimate, from_replicates
-from genlaws.residual_stream.analysis_results import (
+from genlaws.core.arguments import Array
+from genlaws.core.estimate import Estimate, from_replicates
+from genlaws.residual_stream.measure_groups import AXES, third_of
+from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measures.dimensions import ExplainedVariance
+from genlaws.residual_stream.results import (
     DOES_NOT_HOLD,
     HOLDS,
     NOT_TESTED,
     SO_DOES_THE_SURROGATE,
     UNDECIDED,
+    Analysis,
     Claim,
 )
-from genlaws.residual_stream.curves import Curve
-from genlaws.residual_stream.surrogates import LEVEL, Comparison, SurrogateTest
+from genlaws.residual_stream.surrogates.comparison import LEVEL, Comparison, SurrogateTest
 
 WALKS = ("random walk", "step signs")  # surrogates of a path that goes nowhere in particular
 NONE = "none asked for"
+STRONG = 0.8  # correlation
+HALF = 0.5  # of the variance of the mean path
+CARRIED = "carried along"
+NO_INTERVAL = "One text has no interval."
 
 
 def verdict_of(observed: Estimate, surrogates: Mapping[str, Estimate], limit: float) -> tuple[str, str]:
@@ -110,3 +123,276 @@ def untested(name: str, says: str, why: str) -> Claim:
 def straddles(limit: float) -> str:
     """Return why an interval decides nothing."""
     return f"The interval has {limit:g} inside: more texts would decide."
+
+
+def claims_of(analysis: Analysis) -> tuple[Claim, ...]:
+    """Return the six claims of the paper with the verdict on each."""
+    return (
+        continuity(analysis),
+        acceleration(analysis),
+        information(analysis),
+        rotations(analysis),
+        low_dimensional_path(analysis),
+        self_correction(analysis),
+    )
+
+
+def continuity(analysis: Analysis) -> Claim:
+    """Return the verdict on r above 0.8: mean over units and steps, beside random axes and random weights."""
+    says = "Every unit is strongly correlated with itself one sublayer later (r above 0.8), though no axis is special."
+    found = analysis.correlations
+    if found is None:
+        return untested("continuity", says, "Correlations were not asked for.")
+    observed = mean_over_steps(found.mean)
+    surrogates = {
+        name: mean_over_steps(one.correlations.mean)
+        for name, one in analysis.references.items()
+        if one.correlations is not None
+    }
+    if analysis.correlation_test is not None:
+        drawn = analysis.correlation_test.against["basis rotation"].draws
+        surrogates = {"basis rotation": Estimate(float(np.nanmean(drawn))), **surrogates}
+    verdict, name = verdict_of(observed, surrogates, STRONG)
+    why = {
+        HOLDS: "Neither random axes nor the other surrogates reach as high a correlation.",
+        SO_DOES_THE_SURROGATE: f"{_capital(name)} gives r above {STRONG} too: it follows from small steps, not units.",
+        DOES_NOT_HOLD: f"The mean correlation is not above {STRONG}.",
+        UNDECIDED: straddles(STRONG),
+        NOT_TESTED: found.message or NO_INTERVAL,
+    }[verdict]
+    if not np.isnan(found.mean.value).all():
+        lowest = int(np.nanargmin(found.mean.value))
+        why += f" Lowest at {found.mean.labels[lowest]}: {found.mean.value[lowest]:.2f}."
+    return Claim("continuity", says, f"mean r = {observed}", listed(surrogates), verdict, why)
+
+
+def acceleration(analysis: Analysis) -> Claim:
+    """Return the verdict on speed that rises: last third of the steps over the first, beside random weights."""
+    says = "Activations accelerate along the layers, most in the last third."
+    found = analysis.acceleration
+    if found is None:
+        return untested("acceleration", says, "Paths were not asked for.")
+    others = {name: one.acceleration for name, one in analysis.references.items() if one.acceleration is not None}
+    surrogates = {name: one.speed for name, one in others.items() if name == "random weights"}
+    verdict, name = verdict_of(found.speed, surrogates, 1.0)
+    relative = found.relative_speed
+    grows = "rises too" if relative.low > 1 else "falls" if relative.high < 1 else "stays about the same"
+    corrected = f"In units of the state the speed {grows}: {relative} times."
+    why = {
+        HOLDS: corrected,
+        SO_DOES_THE_SURROGATE: f"With {name} the stream speeds up no less. {corrected}",
+        DOES_NOT_HOLD: f"The last third is no faster than the first. {corrected}",
+        UNDECIDED: straddles(1.0),
+        NOT_TESTED: NO_INTERVAL,
+    }[verdict]
+    shown = listed({one: two.speed for one, two in others.items()}, "× ")
+    return Claim("acceleration", says, f"speed × {found.speed}", shown, verdict, why)
+
+
+def information(analysis: Analysis) -> Claim:
+    r"""Return the verdict on information that falls in the first third of the steps while r rises.
+
+    The surrogate is a Gaussian with the measured correlations, :math:`-\frac12\ln(1-r^2)` averaged over units: where
+    it falls as well, there is no paradox. The first steps are compared with those after the first third, attention
+    with attention and MLP with MLP.
+    """
+    says = "Mutual information falls in the first layers while the correlation rises: an apparent paradox."
+    found = next(iter(analysis.information.values()), None)
+    if found is None or analysis.correlations is None:
+        reason = next((one for one in analysis.messages if "Mutual information needs" in one), "")
+        return untested("information", says, reason or "Information and correlations were not both asked for.")
+    measured = np.array([one.value for one in found.means])
+    ends = np.array([[one.low, one.high] for one in found.means])
+    expected, curve = gaussian_information(analysis.correlations.r), analysis.correlations.mean
+    pairs = compared_steps(measured, curve.value)
+    if not pairs:
+        return untested("information", says, "There is no step at the beginning with a value to compare.")
+    change = change_over(measured, ends[:, 0], ends[:, 1], pairs, analysis.text_count)
+    rise = change_over(curve.value, curve.low, curve.high, pairs, analysis.text_count)
+    gaussian = float(np.mean([expected[late] - expected[early] for early, late in pairs]))
+    known = np.isfinite(measured) & np.isfinite(expected)
+    apart = float(np.abs(measured - expected)[known].mean())
+    verdict, why = _paradox(change, rise, gaussian)
+    if found.reasons[0]:
+        why += f" At the first step: {found.reasons[0]}."
+    observed = f"information changes by {change} nats, r by {rise}"
+    surrogate = f"Gaussian with these r: {gaussian:+.3g} nats, and {apart:.2g} from the curve on average"
+    return Claim("information", says, observed, surrogate, verdict, why)
+
+
+def _paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, str]:
+    """Return the verdict and the reason from how information and correlation change, and how a Gaussian's would."""
+    if change.low > 0 or rise.high < 0:
+        both = "rises" if change.low > 0 else "falls"
+        return DOES_NOT_HOLD, f"Information {both} in the first layers, and r {'rises' if rise.value > 0 else 'falls'}."
+    if not (change.high < 0 and rise.low > 0):
+        return UNDECIDED, "The interval of one of the two changes has zero inside, so it shows no direction."
+    if gaussian < 0:
+        return SO_DOES_THE_SURROGATE, "A Gaussian with the same correlations loses information too: no paradox."
+    return HOLDS, "A Gaussian with the same correlations would gain information: the states are not Gaussian there."
+
+
+def gaussian_information(r: Array) -> Array:
+    r"""Return :math:`-\frac12\ln(1-r^2)` of r (steps, units), averaged over the units whose value is finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nats = -0.5 * np.log1p(-(r**2))
+    finite = np.isfinite(nats)
+    count = finite.sum(axis=1)
+    return np.asarray(np.where(finite, nats, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan))
+
+
+def compared_steps(*curves: Array) -> list[tuple[int, int]]:
+    """Return the first two steps with those after the first third, where every curve has a value at both."""
+    count = third_of(curves[0].size)
+    pairs = [(early, early + count) for early in range(min(2, count)) if early + count < curves[0].size]
+    return [pair for pair in pairs if all(np.isfinite(curve[list(pair)]).all() for curve in curves)]
+
+
+def rotations(analysis: Analysis) -> Claim:
+    """Return the verdict on orbits: turns of the units, and a rotation's fit to the mean path, beside random walks.
+
+    It holds where units turn more often than in every walk that was asked for, by more than the turns of one unit of a
+    walk scatter, or where one rotation explains more than half of the mean steps and more than of every walk's. With
+    fewer turns by more than that scatter it does not hold, and in between a walk turns about as often. Tests are at
+    half the usual level, because there are two.
+    """
+    says = "Units turn about unstable orbits: 10.7 turns in 64 sublayers, where shuffled points give none."
+    if analysis.rotations is None:
+        return untested("rotations", says, _reason(analysis, "Rotations"))
+    observed = f"{analysis.rotations.as_printed.mean():.2f} turns in {analysis.rotations.site_count} sites"
+    walks, fits = walks_of(analysis.rotation_test), walks_of(analysis.dynamics_test)
+    if analysis.rotation_test is None or not walks:
+        return Claim("rotations", says, observed, NONE, NOT_TESTED, "No random walk was asked for.")
+    single = {name: float(analysis.rotation_test.against[name].standard_deviation.mean()) for name in walks}
+    explained = float("nan") if analysis.dynamics_test is None else float(analysis.dynamics_test.observed)
+    turns_more = all(above_surrogate(one, single[name]) for name, one in walks.items())
+    turns_less = all(above_surrogate(one, single[name], -1.0) for name, one in walks.items())
+    one_rotation = bool(fits) and explained > HALF and all(above_surrogate(one) for one in fits.values())
+    if turns_more or one_rotation:
+        verdict, why = HOLDS, "Units turn more often than a random walk's." if turns_more else ""
+    elif turns_less:
+        verdict, why = DOES_NOT_HOLD, "Units turn less often than those of a random walk with the same steps."
+    else:
+        apart = max(abs(float(one.observed - one.mean)) / single[name] for name, one in walks.items())
+        verdict = SO_DOES_THE_SURROGATE
+        why = f"A random walk turns about as often, within {apart:.1f} of the standard deviation of one unit."
+    if fits:
+        shares = ", ".join(f"{name} {float(one.mean):.2f}" for name, one in fits.items())
+        why += f" One rotation explains {explained:.2f} of the mean steps ({shares})."
+    shown = "; ".join(
+        f"{name} {one.mean:.2f} ± {one.standard_deviation:.2g}, z = {one.z_score:.1f}" for name, one in walks.items()
+    )
+    return Claim("rotations", says, observed, shown, verdict, why.strip())
+
+
+def low_dimensional_path(analysis: Analysis) -> Claim:
+    """Return the verdict on a path that lies in a plane: two components of the mean path, beside random walks."""
+    says = "The stream moves along a curved path of few dimensions."
+    test = analysis.path_test
+    if analysis.projected is None:
+        return untested("low-dimensional path", says, "Dimensions were not asked for.")
+    walks = walks_of(test)
+    if test is None or not walks:
+        why = "No random walk was asked for."
+        return Claim("low-dimensional path", says, _later(analysis), NONE, NOT_TESTED, why)
+    share = float(test.observed)
+    surrogates = {name: estimate_of(one) for name, one in walks.items()}
+    verdict, name = verdict_of(Estimate(share, share, share), surrogates, HALF)
+    why = {
+        HOLDS: "Random walks with the same steps have less of their path in a plane.",
+        SO_DOES_THE_SURROGATE: f"A path of many dimensions looks flat by itself: the {name} is no less so.",
+        DOES_NOT_HOLD: "Two components hold less than half of the mean path.",
+    }[verdict]
+    why += f" {_later(analysis)}"
+    if analysis.compression is not None:
+        own, linear = analysis.compression.explained_pooled, analysis.compression.components_explained_pooled
+        why += f" An autoencoder of two units keeps {own.value:.2f} of all variance, two components {linear.value:.2f}."
+    observed = f"{share:.2f} of the mean path along {AXES} components"
+    return Claim("low-dimensional path", says, observed, listed(surrogates), verdict, why)
+
+
+def self_correction(analysis: Analysis) -> Claim:
+    """Return the verdict on disturbances that shrink relative to the state, beside two surrogates.
+
+    One is a disturbance that is only carried along: it keeps its length while the state grows as it does. To shrink
+    faster than that, the disturbance itself must become shorter. The other is the model with random weights.
+    """
+    says = "A disturbed or teleported state comes back to its path, best in lower and middle layers."
+    found = analysis.perturbation
+    if found is None:
+        return untested("self-correction", says, "Perturbation was not asked for.")
+    relative, own = mean_over_steps(found.relative_rate), mean_over_steps(found.rate)
+    others = {CARRIED: Estimate(relative.value - own.value)}
+    others |= {
+        name: mean_over_steps(one.perturbation.relative_rate)
+        for name, one in analysis.references.items()
+        if one.perturbation is not None
+    }
+    verdict, name = verdict_of(minus(relative), {one: minus(rate) for one, rate in others.items()}, 0.0)
+    grows = "grows" if own.low > 0 else "shrinks" if own.high < 0 else "keeps its length"
+    absolute = f"The disturbance itself {grows}: {own} per step."
+    less = "that only keeps its length" if name == CARRIED else f"in a model with {name}"
+    why = {
+        HOLDS: absolute,
+        SO_DOES_THE_SURROGATE: f"One {less} shrinks as fast in units of the growing state. {absolute}",
+        DOES_NOT_HOLD: f"A disturbance grows as fast as the state, or faster. {absolute}",
+        UNDECIDED: straddles(0.0),
+        NOT_TESTED: NO_INTERVAL,
+    }[verdict]
+    why += _teleported(analysis)
+    observed = f"log of relative distance {relative} per step"
+    return Claim("self-correction", says, observed, listed(others), verdict, why)
+
+
+def _later(analysis: Analysis) -> str:
+    """Say how the share along two components changes from the first to the last third of the sites.
+
+    Whether later layers need fewer components is judged by axes of each site, found in other texts.
+    """
+    named = {
+        "pooled axes": analysis.explained_pooled,
+        "pooled axes of normalized states": analysis.explained_normalized,
+        "axes of each site": analysis.explained_site,
+    }
+    ends = {name: _thirds(one) for name, one in named.items() if one is not None}
+    parts = [f"{first.value:.2f} to {last.value:.2f} along {name}" for name, (first, last) in ends.items()]
+    first, last = ends.get("axes of each site", (Estimate(math.nan), Estimate(math.nan)))
+    if math.isnan(first.low + first.high + last.low + last.high):
+        return ""
+    needed = (
+        "need fewer" if last.low > first.high else "need more" if last.high < first.low else "show no need of fewer"
+    )
+    return f"Variance over texts, first to last third: {', '.join(parts)}. Later layers {needed} components."
+
+
+def _thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
+    """Return the mean share along two components in the first and in the last third of the sites."""
+    curve = explained.curve(int(explained.components[explained.components <= AXES][-1]))
+    count = third_of(curve.value.size)
+    first, last = (
+        Curve(curve.name, curve.labels[part], curve.value[part], curve.low[part], curve.high[part], curve.count)
+        for part in (slice(None, count), slice(-count, None))
+    )
+    return mean_over_steps(first), mean_over_steps(last)
+
+
+def _teleported(analysis: Analysis) -> str:
+    """Say which share of the teleported points came nearer to the path, in the model and with random weights."""
+    named = {"": analysis, **{f" with {name}": one for name, one in analysis.references.items()}}
+    parts = []
+    for words, one in named.items():
+        jumps = [jump.returned for jump in one.teleports if jump.keep_rest and jump.steps > 0]
+        shares = [float((share[np.isfinite(share)] < 1.0).mean()) for share in jumps if np.isfinite(share).any()]
+        if shares:
+            parts.append(f"{float(np.mean(shares)):.0%}{words}")
+    return f" Of teleported points {' and '.join(parts)} came nearer in the plane." if parts else ""
+
+
+def _reason(analysis: Analysis, measure: str) -> str:
+    """Return the message of a measure that could not be taken."""
+    told = next((one for one in analysis.messages if one.startswith(f"{measure} need")), "")
+    return told or f"{measure} were not asked for."
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -1,4 +1,4 @@
-"""Semanticity: a finite resolution trades generalisation against identification.
+"""Semanticity: a finite resolution trades generalization against identification.
 
 Theory of :cite:p:`nurisso2026` for any similarity, space and number of items, measurement of a representation, and fits
 of recorded choices.
@@ -6,19 +6,22 @@ of recorded choices.
 
 from typing import TYPE_CHECKING
 
-from genlaws.numerics.submodules import loaded_on_access
-from genlaws.semanticity.choice_comparison import (
-    PowerAnalysis,
-    ShapeComparison,
-    compare_shapes,
-    trials_to_distinguish,
+from genlaws.core.submodules import loaded_on_access
+from genlaws.semanticity.choices.comparison import PowerAnalysis, ShapeComparison, compare_shapes, trials_to_distinguish
+from genlaws.semanticity.choices.fit import ChoiceFit, fit_choices
+from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
+from genlaws.semanticity.choices.trials import Trials, read_trials
+from genlaws.semanticity.measurement.measure import measure
+from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.theory.curves import (
+    FrontCurve,
+    WholeCurve,
+    best_on_curve,
+    front_curve,
+    point_on_curve,
+    whole_curve,
 )
-from genlaws.semanticity.choice_fit import ChoiceFit
-from genlaws.semanticity.choice_model import ChoiceModel, simulate_choices
-from genlaws.semanticity.choice_tables import read_trials
-from genlaws.semanticity.choice_trials import Trials
-from genlaws.semanticity.choices import fit_choices
-from genlaws.semanticity.front import (
+from genlaws.semanticity.theory.front import (
     Front,
     FrontPoint,
     best_resolution,
@@ -26,20 +29,17 @@ from genlaws.semanticity.front import (
     front,
     probabilities,
 )
-from genlaws.semanticity.many_items import (
+from genlaws.semanticity.theory.many_items import (
     best_ball_mass,
-    best_generalisation,
+    best_generalization,
     collapse_constant,
-    generalisation_of_many,
+    finite_generalization,
+    finite_identification,
+    generalization_of_many,
     identification_of_many,
 )
-from genlaws.semanticity.many_items_finite import finite_generalisation, finite_identification
-from genlaws.semanticity.measure import measure
-from genlaws.semanticity.measurement import Measurement
-from genlaws.semanticity.quick_front import FrontCurve, front_curve, point_on_curve
-from genlaws.semanticity.quick_peak import WholeCurve, best_on_curve, whole_curve
-from genlaws.semanticity.similarity import Shape, Similarity, power_law, similarity, user_shape
-from genlaws.semanticity.spaces import (
+from genlaws.semanticity.theory.similarity import Shape, Similarity, power_law, similarity, user_shape
+from genlaws.semanticity.theory.spaces import (
     ContinuousSpace,
     DiscreteSpace,
     circle,
@@ -51,18 +51,16 @@ from genlaws.semanticity.spaces import (
     torus,
     tree,
 )
-from genlaws.semanticity.tradeoff import (
+from genlaws.semanticity.theory.tradeoff import (
     exponential_on_circle,
-    generalisation_probability,
+    generalization_probability,
     homogeneous_front,
     identification_probability,
     linear_on_circle,
 )
 
 if TYPE_CHECKING:
-    from genlaws.semanticity import probes as probes
-    from genlaws.semanticity import relu_network as relu_network
-    from genlaws.semanticity import slot_network as slot_network
+    from genlaws.semanticity import networks as networks
 
 __all__ = [
     "ChoiceFit",
@@ -80,22 +78,22 @@ __all__ = [
     "Trials",
     "WholeCurve",
     "best_ball_mass",
-    "best_generalisation",
+    "best_generalization",
     "best_on_curve",
     "best_resolution",
     "circle",
     "collapse_constant",
     "compare_shapes",
     "exponential_on_circle",
-    "finite_generalisation",
+    "finite_generalization",
     "finite_identification",
     "finite_set_probabilities",
     "fit_choices",
     "from_distances",
     "front",
     "front_curve",
-    "generalisation_of_many",
-    "generalisation_probability",
+    "generalization_of_many",
+    "generalization_probability",
     "homogeneous_front",
     "hypercube",
     "identification_of_many",
@@ -118,4 +116,4 @@ __all__ = [
     "whole_curve",
 ]
 
-__getattr__, __dir__ = loaded_on_access(__name__, ("probes", "relu_network", "slot_network"))
+__getattr__, __dir__ = loaded_on_access(__name__)

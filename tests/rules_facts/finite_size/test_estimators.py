@@ -17,14 +17,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size import FeatureLayer, estimators, gram_matrix, hinge_path
 from genlaws.rules_facts.finite_size.estimators import (
     KernelRidgeClassifier,
     KernelSvmClassifier,
     RandomFeaturesClassifier,
 )
-from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.kernels.kernel import Kernel
 
 CLOSE = 1e-8  # two direct solves of the same well-conditioned system
 # A relative gap of 1e-10 leaves outputs about its root away from the optimum.
@@ -32,12 +32,12 @@ TIGHT, OUTPUT = 1e-10, 1e-4
 
 EACH = [
     KernelRidgeClassifier(),
-    KernelRidgeClassifier(kernel="linear", regularisation=0.0),
-    KernelRidgeClassifier(kernel="relu", normalise=False),
+    KernelRidgeClassifier(kernel="linear", regularization=0.0),
+    KernelRidgeClassifier(kernel="relu", normalize=False),
     KernelSvmClassifier(),
-    KernelSvmClassifier(kernel="linear", regularisation=0.1),
+    KernelSvmClassifier(kernel="linear", regularization=0.1),
     RandomFeaturesClassifier(),
-    RandomFeaturesClassifier(activation="erf", width=15, regularisation=0.01),
+    RandomFeaturesClassifier(activation="erf", width=15, regularization=0.01),
     RandomFeaturesClassifier(loss="hinge", width=60),
 ]
 
@@ -59,34 +59,34 @@ def data():
 
 
 @pytest.mark.parametrize("kernel", ["gaussian:1.0", "relu", "linear", None, Kernel(0.5, 1.0), "polynomial:2"])
-@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("count", [5, 60])
-def test_kernel_ridge_is_that_of_scikit_learn(data, kernel, normalise, count):
+def test_kernel_ridge_is_that_of_scikit_learn(data, kernel, normalize, count):
     inputs, signs, fresh = data[0][:count], data[1][:count], data[2]
-    ours = KernelRidgeClassifier(kernel, 0.3, normalise).fit(inputs, signs)
-    theirs = KernelRidge(alpha=0.3, kernel="precomputed").fit(gram_matrix(kernel, inputs, normalise=normalise), signs)
-    expected = theirs.predict(gram_matrix(kernel, fresh, inputs, normalise=normalise))
+    ours = KernelRidgeClassifier(kernel, 0.3, normalize).fit(inputs, signs)
+    theirs = KernelRidge(alpha=0.3, kernel="precomputed").fit(gram_matrix(kernel, inputs, normalize=normalize), signs)
+    expected = theirs.predict(gram_matrix(kernel, fresh, inputs, normalize=normalize))
     np.testing.assert_allclose(ours.decision_function(fresh), expected, rtol=0, atol=CLOSE)
 
 
 @pytest.mark.parametrize("width", [20, 60, 200])
-@pytest.mark.parametrize("regularisation", [0.01, 1.0])
-def test_random_features_are_ridge_regression_on_the_layer(data, width, regularisation):
+@pytest.mark.parametrize("regularization", [0.01, 1.0])
+def test_random_features_are_ridge_regression_on_the_layer(data, width, regularization):
     inputs, signs, fresh = data
-    ours = RandomFeaturesClassifier("erf", width, "square", regularisation, random_state=3).fit(inputs, signs)
+    ours = RandomFeaturesClassifier("erf", width, "square", regularization, random_state=3).fit(inputs, signs)
     layer = FeatureLayer(ours.random_weights_, *estimators.read_activation("erf"))
-    theirs = Ridge(alpha=regularisation, fit_intercept=False).fit(layer(inputs), signs)
+    theirs = Ridge(alpha=regularization, fit_intercept=False).fit(layer(inputs), signs)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=CLOSE)
     np.testing.assert_allclose(ours.decision_function(fresh), theirs.predict(layer(fresh)), rtol=0, atol=CLOSE)
 
 
-@pytest.mark.parametrize("normalise", [False, True])
-def test_machines_are_those_of_scikit_learn_where_the_offset_vanishes(data, normalise):
+@pytest.mark.parametrize("normalize", [False, True])
+def test_machines_are_those_of_scikit_learn_where_the_offset_vanishes(data, normalize):
     inputs, signs, fresh = np.concatenate([data[0], -data[0]]), np.concatenate([data[1], -data[1]]), data[2]
-    ours = KernelSvmClassifier("linear", 0.2, normalise, tolerance=TIGHT).fit(inputs, signs)
+    ours = KernelSvmClassifier("linear", 0.2, normalize, tolerance=TIGHT).fit(inputs, signs)
     theirs = SVC(kernel="precomputed", C=5.0, tol=1e-8)
-    theirs.fit(gram_matrix("linear", inputs, normalise=normalise), signs)
-    expected = theirs.decision_function(gram_matrix("linear", fresh, inputs, normalise=normalise))
+    theirs.fit(gram_matrix("linear", inputs, normalize=normalize), signs)
+    expected = theirs.decision_function(gram_matrix("linear", fresh, inputs, normalize=normalize))
     np.testing.assert_allclose(ours.decision_function(fresh), expected, rtol=0, atol=OUTPUT)
 
 
@@ -113,16 +113,16 @@ def test_a_machine_on_features_is_the_machine_of_their_gram_matrix(data):
     assert ours.duality_gap_ <= 1e-5
 
 
-@pytest.mark.parametrize("regularisation", [0.0, 1e-14])
+@pytest.mark.parametrize("regularization", [0.0, 1e-14])
 @pytest.mark.parametrize("count", [4, 60])
-def test_no_regularisation_is_the_smallest_weight_that_fits_best(data, regularisation, count):
+def test_no_regularization_is_the_smallest_weight_that_fits_best(data, regularization, count):
     inputs, signs, fresh = data[0][:count], data[1][:count], data[2]
     weights = np.linalg.lstsq(inputs, signs, rcond=None)[0]
-    ours = KernelRidgeClassifier("linear", regularisation).fit(inputs, signs)
+    ours = KernelRidgeClassifier("linear", regularization).fit(inputs, signs)
     np.testing.assert_allclose(ours.coef_, weights, rtol=0, atol=CLOSE)
-    wide = KernelRidgeClassifier("relu", regularisation).fit(inputs, signs)
+    wide = KernelRidgeClassifier("relu", regularization).fit(inputs, signs)
     np.testing.assert_allclose(wide.decision_function(inputs), signs, rtol=0, atol=1e-6)
-    narrow = RandomFeaturesClassifier("linear", 5, "square", regularisation, random_state=1).fit(inputs, signs)
+    narrow = RandomFeaturesClassifier("linear", 5, "square", regularization, random_state=1).fit(inputs, signs)
     features = inputs @ narrow.random_weights_.T / np.sqrt(8 * 5)
     expected = (fresh @ narrow.random_weights_.T / np.sqrt(40)) @ np.linalg.lstsq(features, signs, rcond=None)[0]
     np.testing.assert_allclose(narrow.decision_function(fresh), expected, rtol=0, atol=1e-6)
@@ -167,19 +167,19 @@ def test_a_training_set_without_two_classes_is_refused(estimator, inputs, classe
 @pytest.mark.parametrize(
     ("estimator", "sentence"),
     [
-        (KernelRidgeClassifier(regularisation=-1.0), "regularisation must be zero or positive"),
-        (KernelRidgeClassifier(regularisation=[1.0, 2.0]), "regularisation must be a single number"),
-        (KernelRidgeClassifier(regularisation="strong"), "regularisation must be a real number"),
-        (KernelRidgeClassifier(kernel="geometric:0.5"), "use normalise=True"),
+        (KernelRidgeClassifier(regularization=-1.0), "regularization must be zero or positive"),
+        (KernelRidgeClassifier(regularization=[1.0, 2.0]), "regularization must be a single number"),
+        (KernelRidgeClassifier(regularization="strong"), "regularization must be a real number"),
+        (KernelRidgeClassifier(kernel="geometric:0.5"), "use normalize=True"),
         (KernelRidgeClassifier(kernel="rbf"), "kernel must be one of"),
-        (KernelRidgeClassifier(kernel=lambda t: -t, normalise=True), "positive semi-definite"),
-        (KernelSvmClassifier(regularisation=0.0), "regularisation must be positive"),
+        (KernelRidgeClassifier(kernel=lambda t: -t, normalize=True), "positive semi-definite"),
+        (KernelSvmClassifier(regularization=0.0), "regularization must be positive"),
         (KernelSvmClassifier(tolerance=-1.0), "tolerance must be positive"),
         (KernelSvmClassifier(iteration_cap=0), "iteration_cap must be a whole number"),
         (RandomFeaturesClassifier(width=0), "width must be a whole number, at least 1"),
         (RandomFeaturesClassifier(activation="step"), "activation must be a function or one of"),
         (RandomFeaturesClassifier(loss="log"), "loss must be one of square, hinge"),
-        (RandomFeaturesClassifier(loss="hinge", regularisation=0.0), "regularisation must be positive"),
+        (RandomFeaturesClassifier(loss="hinge", regularization=0.0), "regularization must be positive"),
     ],
 )
 def test_bad_parameters_are_refused_when_fitting(data, estimator, sentence):
@@ -187,9 +187,9 @@ def test_bad_parameters_are_refused_when_fitting(data, estimator, sentence):
         estimator.fit(data[0], data[1])
 
 
-@pytest.mark.parametrize("estimator", [KernelRidgeClassifier(normalise=True), KernelSvmClassifier(normalise=True)])
+@pytest.mark.parametrize("estimator", [KernelRidgeClassifier(normalize=True), KernelSvmClassifier(normalize=True)])
 @pytest.mark.parametrize("kernel", ["relu", "linear"])
-def test_a_row_of_zeros_cannot_be_normalised(data, estimator, kernel):
+def test_a_row_of_zeros_cannot_be_normalized(data, estimator, kernel):
     estimator = clone(estimator).set_params(kernel=kernel).fit(data[0], data[1])
     with pytest.raises(InputError, match="X must have a direction; 1 rows are zero"):
         estimator.predict(np.vstack([data[2], np.zeros(8)]))
@@ -236,13 +236,13 @@ def test_predictions_are_streamed(data, estimator, monkeypatch):
     assert peak_memory(lambda: fitted.decision_function(fresh)) < 3.2e6
 
 
-# Behaviour among scikit-learn's tools
+# Behavior among scikit-learn's tools
 
 
-def test_regularisation_and_kernel_can_be_searched(data):
+def test_regularization_and_kernel_can_be_searched(data):
     pipeline = make_pipeline(StandardScaler(), KernelRidgeClassifier())
     grid = {
-        "kernelridgeclassifier__regularisation": [0.1, 1.0],
+        "kernelridgeclassifier__regularization": [0.1, 1.0],
         "kernelridgeclassifier__kernel": ["linear", "relu", Kernel(1.0, 0.5)],
     }
     search = GridSearchCV(pipeline, grid, cv=3).fit(data[0], data[1])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 
 # Digits lost in a well-conditioned system of two or three unknowns.

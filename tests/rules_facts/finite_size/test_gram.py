@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import blocks, gram_matrix, inner_products
 
 KERNELS = ["linear", "sign", "erf", "relu", "gaussian:1.5", "exponential:0.5", "polynomial:3,0.5", "quadratic:1.0"]
@@ -29,7 +29,7 @@ def draw(count, dimension, seed=0):
 def test_the_entries_do_not_depend_on_the_blocks(kernel, count, others, dimension, block_size, seed):
     inputs = draw(count, dimension, seed)
     second = None if others is None else draw(others, dimension, seed + 1)
-    options = {"normalise": kernel in SPHERE_KERNELS}
+    options = {"normalize": kernel in SPHERE_KERNELS}
     whole = gram_matrix(kernel, inputs, second, block_size=10_000, **options)
     assert np.array_equal(gram_matrix(kernel, inputs, second, block_size=block_size, **options), whole)
 
@@ -37,7 +37,7 @@ def test_the_entries_do_not_depend_on_the_blocks(kernel, count, others, dimensio
 @pytest.mark.parametrize("kernel", [*KERNELS, *SPHERE_KERNELS])
 @pytest.mark.parametrize("count", [1, 2, 3, 31, 300])
 def test_the_matrix_is_exactly_symmetric(kernel, count):
-    gram = gram_matrix(kernel, draw(count, 7), normalise=True)
+    gram = gram_matrix(kernel, draw(count, 7), normalize=True)
     assert np.array_equal(gram, gram.T)
     if kernel not in SPHERE_KERNELS:
         gram = gram_matrix(kernel, draw(count, 7))
@@ -69,19 +69,19 @@ def test_products_are_shared_by_kernels():
         assert np.array_equal(products.gram(kernel), gram_matrix(kernel, inputs))
 
 
-def test_normalising_leaves_directions_alone_and_gives_unit_lengths():
+def test_normalizing_leaves_directions_alone_and_gives_unit_lengths():
     inputs = draw(30, 5)
-    products = inner_products(inputs, normalise=True)
+    products = inner_products(inputs, normalize=True)
     assert products.of_unit_length
     cosines = inputs @ inputs.T / np.outer(np.linalg.norm(inputs, axis=1), np.linalg.norm(inputs, axis=1))
     np.testing.assert_allclose(products.products, cosines, rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e-9, 1e9, 1e200, 1e300])
-def test_normalising_takes_inputs_of_any_size(factor):
+def test_normalizing_takes_inputs_of_any_size(factor):
     inputs = draw(10, 5)
-    expected = gram_matrix("relu", inputs, normalise=True)
-    np.testing.assert_allclose(gram_matrix("relu", factor * inputs, normalise=True), expected, rtol=1e-9)
+    expected = gram_matrix("relu", inputs, normalize=True)
+    np.testing.assert_allclose(gram_matrix("relu", factor * inputs, normalize=True), expected, rtol=1e-9)
 
 
 def test_whole_numbers_and_lists_are_inputs():
@@ -97,7 +97,7 @@ def test_blocks_cover_every_row_once(count, size):
 
 @pytest.mark.parametrize("kernel", [*SPHERE_KERNELS, np.exp])
 def test_a_kernel_of_correlations_needs_inputs_on_the_sphere(kernel):
-    with pytest.raises(InputError, match="needs inputs of squared length d; use normalise=True"):
+    with pytest.raises(InputError, match="needs inputs of squared length d; use normalize=True"):
         gram_matrix(kernel, draw(4, 3))
     on_sphere = draw(4, 3)
     on_sphere *= np.sqrt(3 / np.sum(on_sphere**2, axis=1, keepdims=True))
@@ -117,8 +117,8 @@ def test_a_kernel_of_correlations_needs_inputs_on_the_sphere(kernel):
         ([[1.0, np.inf], [np.nan, 2.0]], None, {}, "inputs must be finite; 2 rows are not"),
         (np.ones((2, 2)), [[np.inf, 1.0]], {}, "others must be finite"),
         (np.ones((2, 2)), np.ones((2, 3)), {}, "must have as many features; got 2 and 3"),
-        ([[0.0, 0.0], [1.0, 2.0]], None, {"normalise": True}, "inputs must have a direction; 1 rows are zero"),
-        ([[1.0, 0.0]], [[0.0, 0.0]], {"normalise": True}, "others must have a direction"),
+        ([[0.0, 0.0], [1.0, 2.0]], None, {"normalize": True}, "inputs must have a direction; 1 rows are zero"),
+        ([[1.0, 0.0]], [[0.0, 0.0]], {"normalize": True}, "others must have a direction"),
         (np.full((2, 2), 1e200), None, {}, "squared lengths overflow"),
         (np.ones((2, 2)), None, {"block_size": 0}, "block_size must be a whole number, at least 1"),
     ],

@@ -7,10 +7,9 @@ of the correlation; it is declared below as a multiple of 1/d.
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.finite_size.gram import gram_matrix, inner_products
-from genlaws.rules_facts.finite_size.gram_numbers import gram_numbers
-from genlaws.rules_facts.kernels import Kernel
+from genlaws.core.errors import InputError
+from genlaws.rules_facts.finite_size.gram import gram_matrix, gram_numbers, inner_products
+from genlaws.rules_facts.kernels.kernel import Kernel
 
 DEVIATIONS = 4.0
 DRAWS = 8
@@ -22,11 +21,11 @@ COARSEST = 0.02
 KERNELS = ["linear", "erf", "relu", "gaussian:1.0", "exponential:1.0", "polynomial:3,0.5", "quadratic:0.8"]
 
 
-def measure(kernel, dimension, count, normalise, draws=DRAWS):
+def measure(kernel, dimension, count, normalize, draws=DRAWS):
     found = []
     for seed in range(draws):
         inputs = np.random.default_rng([seed, dimension]).normal(size=(count, dimension))
-        products = inner_products(inputs, normalise=normalise)
+        products = inner_products(inputs, normalize=normalize)
         numbers = gram_numbers(products.gram(kernel), products)
         found.append([numbers.kernel.mu_1**2, numbers.kernel.mu_star**2, numbers.effective_dimension])
     found = np.array(found)
@@ -34,12 +33,12 @@ def measure(kernel, dimension, count, normalise, draws=DRAWS):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("normalise", [True, False])
-def test_gaussian_inputs_show_the_kernel_of_the_theory(kernel, normalise):
+@pytest.mark.parametrize("normalize", [True, False])
+def test_gaussian_inputs_show_the_kernel_of_the_theory(kernel, normalize):
     dimension = 250
-    mean, error = measure(kernel, dimension, 400, normalise)
+    mean, error = measure(kernel, dimension, 400, normalize)
     exact = Kernel.from_name(kernel)
-    at_one = gram_matrix(kernel, [[1.0]], normalise=True)[0, 0]
+    at_one = gram_matrix(kernel, [[1.0]], normalize=True)[0, 0]
     bound = DEVIATIONS * error[:2] + FINITE_SIZE * at_one / dimension
     assert (np.abs(mean[:2] - [exact.mu_1**2, exact.mu_star**2]) <= bound).all(), (mean, error, exact)
     assert (bound <= COARSEST * at_one).all(), bound
@@ -47,7 +46,7 @@ def test_gaussian_inputs_show_the_kernel_of_the_theory(kernel, normalise):
 
 @pytest.mark.parametrize("dimension", [20, 250])
 def test_independent_inputs_have_the_dimension_they_live_in(dimension):
-    mean, error = measure("linear", dimension, 300, normalise=True, draws=20)
+    mean, error = measure("linear", dimension, 300, normalize=True, draws=20)
     # The squared correlation averages to exactly 1/d; its inverse is larger by the square of its relative error.
     assert abs(mean[2] - dimension) <= DEVIATIONS * error[2] + 20 * error[2] ** 2 / dimension
     assert error[2] < 0.01 * dimension
@@ -89,7 +88,7 @@ def test_units_of_the_kernel_and_a_constant_change_what_they_should():
 
 def test_the_share_explained_falls_where_the_kernel_is_not_linear():
     inputs = np.random.default_rng(3).normal(size=(200, 4))
-    products = inner_products(inputs, normalise=True)
+    products = inner_products(inputs, normalize=True)
     even = gram_numbers(products.gram(lambda t: t**2), products)
     assert even.linear_share < 0.05
     assert gram_numbers(products.gram("exponential:0.1"), products).linear_share > 0.99

@@ -1,7 +1,7 @@
 """Support vector machines along a path: against two other solvers and the conditions of optimality.
 
 The exact optimum of a few samples comes from trying every choice of which coefficients lie at which bound; that of more
-samples from scipy's bounded minimiser and, where symmetric data make its offset vanish, from scikit-learn.
+samples from scipy's bounded minimizer and, where symmetric data make its offset vanish, from scikit-learn.
 """
 
 from itertools import product
@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import gram_matrix
-from genlaws.rules_facts.finite_size.hinge_path import hinge_path
-from genlaws.rules_facts.finite_size.interior_point import PATIENCE, box_programme
-from genlaws.rules_facts.finite_size.ridge_path import Spectrum
+from genlaws.rules_facts.finite_size.hinge import PATIENCE, box_program, hinge_path
+from genlaws.rules_facts.finite_size.ridge import Spectrum
 
 # A relative gap of g leaves outputs √g away from the optimum; tests of outputs ask for this gap and that distance.
 TIGHT, OUTPUT = 1e-10, 1e-4
@@ -75,7 +74,7 @@ def test_a_few_samples_reach_the_exact_optimum(count, dimension, kernel, log_lam
 
 
 @pytest.mark.parametrize(("dimension", "kernel"), [(100, "linear"), (8, "linear"), (8, "relu"), (8, "gaussian:1.0")])
-def test_a_bounded_minimiser_does_no_better(dimension, kernel):
+def test_a_bounded_minimizer_does_no_better(dimension, kernel):
     gram, labels = problem(60, dimension, kernel)
     quadratic = gram * np.outer(labels, labels)
     path = hinge_path(gram, labels, PATH, tolerance=1e-7)
@@ -172,7 +171,7 @@ def test_an_interior_point_finishes_what_a_low_rank_cannot_fit():
 
 
 @pytest.mark.parametrize(("dimension", "kernel"), [(90, "linear"), (8, "relu"), (8, "gaussian:2.0")])
-def test_separable_data_have_one_solution_below_some_regularisation(dimension, kernel):
+def test_separable_data_have_one_solution_below_some_regularization(dimension, kernel):
     gram, labels = problem(60, dimension, kernel)
     path = hinge_path(gram, labels, [1e-200, 1e-30, 1e-12, 1e-9, 1e-6], tolerance=1e-8)
     assert path.converged.all()
@@ -185,11 +184,11 @@ def test_separable_data_have_one_solution_below_some_regularisation(dimension, k
     assert norm == pytest.approx(np.abs(path.coefficients[:, 0]).sum(), rel=1e-6)
 
 
-def test_strong_regularisation_is_the_mean_of_the_samples():
+def test_strong_regularization_is_the_mean_of_the_samples():
     gram, labels = problem(30, 5)
     lam = 2 * np.abs(gram).sum(axis=1).max()
     path = hinge_path(gram, labels, [lam, 1e6 * lam])
-    np.testing.assert_allclose(path.coefficients, labels[:, None] / path.regularisation, rtol=1e-12)
+    np.testing.assert_allclose(path.coefficients, labels[:, None] / path.regularization, rtol=1e-12)
     assert path.support_count.tolist() == [30, 30]
 
 
@@ -219,21 +218,21 @@ def test_a_matrix_of_zeros_fits_nothing():
     path = hinge_path(np.zeros((3, 3)), [1.0, -1.0, 1.0], [0.1, 2.0])
     assert path.converged.all()
     assert not path.fitted.any()
-    np.testing.assert_allclose(np.abs(path.coefficients), 1 / path.regularisation * np.ones((3, 1)))
+    np.testing.assert_allclose(np.abs(path.coefficients), 1 / path.regularization * np.ones((3, 1)))
 
 
 @given(st.floats(1e-3, 1e3), st.integers(0, 1000))
 def test_units_order_and_company_do_not_matter(unit, seed):
     gram, labels = problem(25, 40, seed=seed)
     path = hinge_path(gram, labels, [0.05, 1.0, 30.0], tolerance=TIGHT)
-    scaled = hinge_path(unit * gram, labels, unit * path.regularisation, tolerance=TIGHT)
+    scaled = hinge_path(unit * gram, labels, unit * path.regularization, tolerance=TIGHT)
     alone = hinge_path(gram, labels, 1.0, tolerance=TIGHT, spectrum=Spectrum.of(gram))
     order = np.random.default_rng(seed).permutation(25)
     shuffled = hinge_path(gram[np.ix_(order, order)], labels[order], [30.0, 1.0, 0.05], tolerance=TIGHT)
     np.testing.assert_allclose(scaled.fitted, path.fitted, rtol=0, atol=OUTPUT)
     np.testing.assert_allclose(alone.fitted[:, 0], path.fitted[:, 1], rtol=0, atol=OUTPUT)
     np.testing.assert_allclose(shuffled.fitted[:, ::-1], path.fitted[order], rtol=0, atol=OUTPUT)
-    flipped = hinge_path(gram, -labels, path.regularisation, tolerance=TIGHT)
+    flipped = hinge_path(gram, -labels, path.regularization, tolerance=TIGHT)
     np.testing.assert_allclose(flipped.fitted, -path.fitted, rtol=0, atol=OUTPUT)
 
 
@@ -244,7 +243,7 @@ def test_units_order_and_company_do_not_matter(unit, seed):
 def test_the_interior_point_reaches_the_exact_optimum(count, rank, log_box, seed):
     gram, labels = problem(count, rank, seed=seed)
     box = 10.0**log_box
-    a, gap, steps = box_programme(gram * np.outer(labels, labels), box, 1e-7)
+    a, gap, steps = box_program(gram * np.outer(labels, labels), box, 1e-7)
     primal, _ = objectives(gram, labels, labels * a, 1 / box)
     assert gap <= 1e-7
     assert 1 <= steps <= 40
@@ -257,7 +256,7 @@ def test_the_interior_point_reaches_the_exact_optimum(count, rank, log_box, seed
 @pytest.mark.parametrize(("count", "dimension"), [(60, 10), (60, 80)])
 def test_a_gap_out_of_reach_ends_early_and_is_reported_as_it_is(box, count, dimension):
     gram, labels = problem(count, dimension)
-    a, gap, steps = box_programme(gram * np.outer(labels, labels), box, 1e-30, step_cap=200)
+    a, gap, steps = box_program(gram * np.outer(labels, labels), box, 1e-30, step_cap=200)
     assert steps < 200
     assert np.isfinite(a).all()
     assert a.min() >= 0
@@ -271,16 +270,16 @@ def test_a_gap_out_of_reach_ends_early_and_is_reported_as_it_is(box, count, dime
 def test_the_interior_point_keeps_its_cap():
     gram, labels = problem(40, 5)
     quadratic = gram * np.outer(labels, labels)
-    assert box_programme(quadratic, 1e4, 1e-12, step_cap=2)[2] == 2
+    assert box_program(quadratic, 1e4, 1e-12, step_cap=2)[2] == 2
     assert PATIENCE > 2
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"regularisation": [1.0, 0.0]}, "regularisation must be positive and finite; got 0. A small one is the limit"),
-        ({"regularisation": -1.0}, "regularisation must be zero or positive"),
-        ({"regularisation": np.nan}, "regularisation must not contain NaN"),
+        ({"regularization": [1.0, 0.0]}, "regularization must be positive and finite; got 0. A small one is the limit"),
+        ({"regularization": -1.0}, "regularization must be zero or positive"),
+        ({"regularization": np.nan}, "regularization must not contain NaN"),
         ({"labels": [0.0, 1.0]}, r"labels must be \+1 or -1"),
         ({"labels": [1.0, 2.0]}, r"labels must be \+1 or -1"),
         ({"labels": [1.0, -1.0, 1.0]}, "labels must be 2 numbers"),
@@ -294,6 +293,6 @@ def test_the_interior_point_keeps_its_cap():
     ],
 )
 def test_bad_input_is_refused(changes, sentence):
-    arguments = {"gram": np.eye(2), "labels": [1.0, -1.0], "regularisation": 1.0} | changes
+    arguments = {"gram": np.eye(2), "labels": [1.0, -1.0], "regularization": 1.0} | changes
     with pytest.raises(InputError, match=sentence):
         hinge_path(**arguments)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.special import erf
 
-from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.deep_kernels import NETWORK_FAMILIES, network_kernel
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import gram_matrix
 from genlaws.rules_facts.finite_size.input_kernel import (
     INTERPOLATION_ERROR,
@@ -21,8 +20,9 @@ from genlaws.rules_facts.finite_size.input_kernel import (
     quadratic_match,
     read_input_kernel,
 )
-from genlaws.rules_facts.kernel_families import FAMILIES
-from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.kernels.deep import NETWORK_FAMILIES, network_kernel
+from genlaws.rules_facts.kernels.families import FAMILIES
+from genlaws.rules_facts.kernels.kernel import Kernel
 
 # Standard errors an average over a drawn layer may be away: 60 of them are looked at.
 DEVIATIONS = 4.5
@@ -80,7 +80,7 @@ def test_on_the_sphere_it_is_the_function_of_the_family(name):
 def test_networks_are_interpolated_closely(label, depth):
     kind, activation = label.split("-")
     exact = network_kernel(depth, activation, kind).function
-    # Even in angle, and crowded towards t = 1, where deep kernels bend.
+    # Even in angle, and crowded toward t = 1, where deep kernels bend.
     t = np.concatenate([np.cos(np.linspace(0, np.pi, 9973)), 1 - np.geomspace(1e-12, 1, 997)])
     found = value(f"{label}:{depth}", t, np.ones_like(t), np.ones_like(t))
     np.testing.assert_allclose(found, exact(t), rtol=0, atol=OFF_MIDDLE * INTERPOLATION_ERROR * float(exact(1.0)))
@@ -101,7 +101,7 @@ def test_kernels_are_positive_semi_definite_also_with_copies_opposites_and_zeros
 def test_kernels_are_positive_semi_definite_on_the_sphere(name):
     inputs = np.random.default_rng(0).normal(size=(60, 3))
     inputs = np.concatenate([inputs, inputs[:3], -inputs[:3]])
-    eigenvalues = np.linalg.eigvalsh(gram_matrix(name, inputs, normalise=True))
+    eigenvalues = np.linalg.eigvalsh(gram_matrix(name, inputs, normalize=True))
     assert eigenvalues[0] >= -STEEP_ROUNDING * eigenvalues[-1]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts import solve
 from genlaws.rules_facts.finite_size import (
     DrawProducts,
@@ -16,7 +16,7 @@ from genlaws.rules_facts.finite_size import (
     ridge_path,
 )
 from genlaws.rules_facts.finite_size.learned_path import sign_error
-from genlaws.rules_facts.task import Draw, draw_gaussian
+from genlaws.rules_facts.labels.task import Draw, draw_gaussian
 
 PATH = np.array([0.01, 0.3, 2.0, 50.0])
 # Standard errors a mean over draws may be away from the theory, and the finite-size terms of ε_gen and ε_mem in units
@@ -38,16 +38,16 @@ def wrong(outputs, labels):
 
 
 def assert_errors(path, column, draw, trained, fresh):
-    assert path.generalisation_error[column] == wrong(fresh, draw.test_labels)
-    assert path.memorisation_error[column] == wrong(trained[draw.is_fact], draw.labels[draw.is_fact])
+    assert path.generalization_error[column] == wrong(fresh, draw.test_labels)
+    assert path.memorization_error[column] == wrong(trained[draw.is_fact], draw.labels[draw.is_fact])
     assert path.training_error[column] == wrong(trained, draw.labels)
 
 
-@pytest.mark.parametrize(("kernel", "normalise"), [(None, False), ("erf", False), ("gaussian:1.0", True)])
-def test_ridge_errors_are_those_of_a_direct_solve(draw, kernel, normalise):
-    path = learn_path(draw, regularisation=PATH, kernel=kernel, normalise=normalise, leave_one_out=True)
-    train = gram_matrix(kernel, draw.inputs, normalise=normalise)
-    test = gram_matrix(kernel, draw.test_inputs, draw.inputs, normalise=normalise)
+@pytest.mark.parametrize(("kernel", "normalize"), [(None, False), ("erf", False), ("gaussian:1.0", True)])
+def test_ridge_errors_are_those_of_a_direct_solve(draw, kernel, normalize):
+    path = learn_path(draw, regularization=PATH, kernel=kernel, normalize=normalize, leave_one_out=True)
+    train = gram_matrix(kernel, draw.inputs, normalize=normalize)
+    test = gram_matrix(kernel, draw.test_inputs, draw.inputs, normalize=normalize)
     for column, lam in enumerate(PATH):
         a = np.linalg.solve(train + lam * np.eye(len(train)), draw.labels)
         assert_errors(path, column, draw, train @ a, test @ a)
@@ -68,7 +68,7 @@ def test_hinge_errors_are_those_of_the_usual_machine():
         half.test_inputs,
         half.test_labels,
     )
-    path = learn_path(twice, "hinge", regularisation=PATH, tolerance=1e-9)
+    path = learn_path(twice, "hinge", regularization=PATH, tolerance=1e-9)
     train, test = gram_matrix("linear", twice.inputs), gram_matrix("linear", twice.test_inputs, twice.inputs)
     for column, lam in enumerate(PATH):
         machine = SVC(kernel="precomputed", C=1 / lam, tol=1e-8).fit(train, twice.labels)
@@ -79,7 +79,7 @@ def test_hinge_errors_are_those_of_the_usual_machine():
 
 @pytest.mark.parametrize("loss", ["square", "hinge"])
 def test_random_features_are_the_layer_of_the_same_seed(draw, loss):
-    path = learn_path(draw, loss, regularisation=PATH, activation="relu", width=70, seed=5)
+    path = learn_path(draw, loss, regularization=PATH, activation="relu", width=70, seed=5)
     layer = FeatureLayer.draw("relu", 70, draw.dimension, 5)
     train, test = layer(draw.inputs), layer(draw.test_inputs)
     for column, lam in enumerate(PATH):
@@ -91,10 +91,10 @@ def test_random_features_are_the_layer_of_the_same_seed(draw, loss):
 
 
 CASES = {
-    "ridge, erf": ("square", {"kernel": "erf", "regularisation": 0.3}, 2.0),
-    "machine, gaussian": ("hinge", {"kernel": "gaussian:1.5", "regularisation": 0.5}, 2.0),
-    "machine, linear": ("hinge", {"regularisation": 0.05}, 4.0),
-    "ridge, features": ("square", {"activation": "erf", "regularisation": 0.05, "width": 2 * DIMENSION}, 3.0),
+    "ridge, erf": ("square", {"kernel": "erf", "regularization": 0.3}, 2.0),
+    "machine, gaussian": ("hinge", {"kernel": "gaussian:1.5", "regularization": 0.5}, 2.0),
+    "machine, linear": ("hinge", {"regularization": 0.05}, 4.0),
+    "ridge, features": ("square", {"activation": "erf", "regularization": 0.05, "width": 2 * DIMENSION}, 3.0),
 }
 
 
@@ -104,29 +104,29 @@ def test_learners_follow_the_theory(name):
     found = []
     for seed in range(RUNS):
         draw = draw_gaussian(DIMENSION, alpha, 0.3, test_count=3000, seed=seed)
-        path = learn_path(draw, loss, normalise=True, seed=seed, **arguments)
+        path = learn_path(draw, loss, normalize=True, seed=seed, **arguments)
         assert path.converged.all()
-        found.append([path.generalisation_error[0], path.memorisation_error[0]])
+        found.append([path.generalization_error[0], path.memorization_error[0]])
     kernel = arguments.get("kernel", arguments.get("activation"))
     theory = solve(
         loss,
         sample_ratio=alpha,
         fact_fraction=0.3,
         kernel=kernel,
-        regularisation=arguments["regularisation"],
+        regularization=arguments["regularization"],
         **({"width_ratio": 2.0} if "width" in arguments else {}),
     )
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(RUNS)
     bound = DEVIATIONS * error + FINITE_SIZE / DIMENSION
-    assert (np.abs(mean - [theory.generalisation_error, theory.memorisation_error]) <= bound).all(), (mean, error)
+    assert (np.abs(mean - [theory.generalization_error, theory.memorization_error]) <= bound).all(), (mean, error)
     assert (bound < COARSEST).all()
 
 
 def test_products_are_shared(draw):
-    shared = DrawProducts.of(draw, normalise=True)
+    shared = DrawProducts.of(draw, normalize=True)
     for kernel in ("relu", "gaussian:0.5"):
-        one = learn_path(draw, regularisation=PATH, kernel=kernel, products=shared)
-        other = learn_path(draw, regularisation=PATH, kernel=kernel, normalise=True)
+        one = learn_path(draw, regularization=PATH, kernel=kernel, products=shared)
+        other = learn_path(draw, regularization=PATH, kernel=kernel, normalize=True)
         assert one.to_frame().equals(other.to_frame())
 
 
@@ -134,24 +134,24 @@ def test_a_matrix_of_ones_own_is_taken(draw):
     train = gram_matrix("relu", draw.inputs)
     test = gram_matrix("relu", draw.test_inputs, draw.inputs)
     frame = path_errors(draw, train, test, "square", PATH).to_frame()
-    assert frame.equals(learn_path(draw, regularisation=PATH, kernel="relu").to_frame())
-    assert list(frame["regularisation"]) == list(PATH)
-    assert frame.columns.tolist()[1:4] == ["generalisation_error", "memorisation_error", "training_error"]
+    assert frame.equals(learn_path(draw, regularization=PATH, kernel="relu").to_frame())
+    assert list(frame["regularization"]) == list(PATH)
+    assert frame.columns.tolist()[1:4] == ["generalization_error", "memorization_error", "training_error"]
 
 
-def test_no_regularisation_is_allowed_for_the_square_loss(draw):
-    path = learn_path(draw, regularisation=0.0, kernel="relu")
+def test_no_regularization_is_allowed_for_the_square_loss(draw):
+    path = learn_path(draw, regularization=0.0, kernel="relu")
     assert path.training_error[0] == 0
-    assert path.memorisation_error[0] == 0
-    with pytest.raises(InputError, match="regularisation must be positive"):
-        learn_path(draw, "hinge", regularisation=0.0, kernel="relu")
+    assert path.memorization_error[0] == 0
+    with pytest.raises(InputError, match="regularization must be positive"):
+        learn_path(draw, "hinge", regularization=0.0, kernel="relu")
 
 
 def test_without_facts_nothing_can_be_remembered():
     draw = draw_gaussian(10, 2.0, 0.0, seed=0)
-    path = learn_path(draw, regularisation=PATH)
-    assert np.isnan(path.memorisation_error).all()
-    assert np.isfinite(path.generalisation_error).all()
+    path = learn_path(draw, regularization=PATH)
+    assert np.isnan(path.memorization_error).all()
+    assert np.isfinite(path.generalization_error).all()
 
 
 def test_an_output_of_zero_is_half_an_error():
@@ -160,13 +160,13 @@ def test_an_output_of_zero_is_half_an_error():
     assert np.isnan(sign_error(np.empty((0, 2)), np.empty(0))).all()
 
 
-def test_labels_of_one_class_are_learnt(draw):
+def test_labels_of_one_class_are_learned(draw):
     same = Draw(draw.inputs, np.ones(draw.sample_count), draw.is_fact, draw.test_inputs, draw.test_labels)
     for loss in ("square", "hinge"):
-        path = learn_path(same, loss, regularisation=0.01, kernel="gaussian:1.0")
+        path = learn_path(same, loss, regularization=0.01, kernel="gaussian:1.0")
         assert path.training_error[0] == 0
     single = Draw(draw.inputs[:1], [1.0], [True], draw.test_inputs, draw.test_labels)
-    assert learn_path(single, regularisation=PATH, kernel="relu").memorisation_error.tolist() == [0.0] * 4
+    assert learn_path(single, regularization=PATH, kernel="relu").memorization_error.tolist() == [0.0] * 4
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ def test_labels_of_one_class_are_learnt(draw):
         ({"width": 10}, "Give either a kernel, or an activation and a width"),
         ({"activation": "relu", "width": 10, "kernel": "erf"}, "Give either a kernel, or an activation and a width"),
         ({"loss": "hinge", "leave_one_out": True}, "leave_one_out must be left out for the hinge loss"),
-        ({"regularisation": -1.0}, "regularisation must be zero or positive"),
-        ({"kernel": "geometric:0.5"}, "use normalise=True"),
+        ({"regularization": -1.0}, "regularization must be zero or positive"),
+        ({"kernel": "geometric:0.5"}, "use normalize=True"),
     ],
 )
 def test_bad_arguments_are_refused(draw, arguments, sentence):
     with pytest.raises(InputError, match=sentence):
-        learn_path(draw, **({"regularisation": 1.0} | arguments))
+        learn_path(draw, **({"regularization": 1.0} | arguments))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_bad_arguments_are_refused(draw, arguments, sentence):
     ],
 )
 def test_matrices_that_do_not_belong_to_the_draw_are_refused(draw, changes, sentence):
-    arguments = {"train": np.eye(90), "test": np.ones((200, 90)), "loss": "square", "regularisation": 1.0} | changes
+    arguments = {"train": np.eye(90), "test": np.ones((200, 90)), "loss": "square", "regularization": 1.0} | changes
     with pytest.raises(InputError, match=sentence):
         path_errors(draw, **arguments)
 
@@ -204,5 +204,5 @@ def test_the_path_is_that_of_the_solver(draw):
     train = gram_matrix("erf", draw.inputs)
     solver = ridge_path(train, draw.labels, PATH)
     np.testing.assert_array_equal(
-        learn_path(draw, regularisation=PATH, kernel="erf").effective_dimension, solver.effective_dimension
+        learn_path(draw, regularization=PATH, kernel="erf").effective_dimension, solver.effective_dimension
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts import draw_gaussian
 from genlaws.rules_facts.finite_size import left_out_outputs
 from genlaws.rules_facts.finite_size.left_out import _dealt
@@ -65,13 +65,13 @@ def test_every_label_is_dealt_evenly(folds):
         ({"labels": np.zeros(24)}, r"labels must be \+1 or -1"),
         ({"labels": np.ones(3)}, "labels must be 24 numbers"),
         ({"gram": np.ones((24, 3))}, "gram must be a square matrix"),
-        ({"regularisation": [-1.0]}, "regularisation must be zero or positive"),
-        ({"regularisation": [0.0]}, "regularisation must be positive"),
+        ({"regularization": [-1.0]}, "regularization must be zero or positive"),
+        ({"regularization": [0.0]}, "regularization must be positive"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )
 def test_bad_input_is_refused(small, change, sentence):
     inputs, labels = small
-    valid = {"gram": inputs @ inputs.T, "labels": labels, "loss": "hinge", "regularisation": [1.0]}
+    valid = {"gram": inputs @ inputs.T, "labels": labels, "loss": "hinge", "regularization": [1.0]}
     with pytest.raises(InputError, match=sentence):
         left_out_outputs(**valid | change)

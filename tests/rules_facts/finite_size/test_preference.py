@@ -1,9 +1,9 @@
-"""The preferred kernel parameter of redraws: known minima, honest choice of the regularisation, intervals."""
+"""The preferred kernel parameter of redraws: known minima, honest choice of the regularization, intervals."""
 
 import numpy as np
 import pytest
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size import preferred_parameters
 
 GRID = np.geomspace(0.1, 10.0, 9)
@@ -12,7 +12,7 @@ DEVIATIONS = 4.0
 
 
 def valleys(at_zero, at_best, noise, redraws=20, seed=0):
-    """Return errors with parabolic valleys at two parameters: without regularisation, and at the second of three."""
+    """Return errors with parabolic valleys at two parameters: without regularization, and at the second of three."""
     rng = np.random.default_rng(seed)
     first, second = (0.1 + 0.05 * np.log(GRID / bottom) ** 2 for bottom in (at_zero, at_best))
     curves = np.stack([first + 1.0, second, second + 2.0], axis=1)
@@ -41,7 +41,7 @@ def test_intervals_cover_the_truth():
     assert all(one.log_ratio.low > 0.0 for one in found)
 
 
-def test_the_best_regularisation_is_not_the_luckiest():
+def test_the_best_regularization_is_not_the_luckiest():
     rng = np.random.default_rng(1)
     noise = 0.3 + 0.02 * rng.normal(size=(50, len(GRID), 10))
     found = preferred_parameters(GRID, noise, replicates=20)
@@ -84,7 +84,7 @@ def test_a_seed_repeats():
         ([1.0, 3.0, 2.0], (3, 3, 1), 20, "three or more ascending"),
         ([-1.0, 1.0, 2.0], (3, 3, 1), 20, "parameters must be positive"),
         ([1.0, 2.0, 3.0], (1, 3, 1), 20, "two redraws or more"),
-        ([1.0, 2.0, 3.0], (3, 4, 1), 20, r"of shape \(redraws, 3, regularisations\)"),
+        ([1.0, 2.0, 3.0], (3, 4, 1), 20, r"of shape \(redraws, 3, regularizations\)"),
         ([1.0, 2.0, 3.0], (3, 3), 20, "errors must be finite"),
         ([1.0, 2.0, 3.0], (3, 3, 1), 5, "replicates must be a whole number"),
     ],

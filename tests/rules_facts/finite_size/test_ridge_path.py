@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import linalg
 from sklearn.kernel_ridge import KernelRidge
 
-from genlaws.numerics.errors import InputError
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import gram_matrix
-from genlaws.rules_facts.finite_size.ridge_path import Spectrum, ridge_path, ridge_solution, ridge_weights
+from genlaws.rules_facts.finite_size.ridge import Spectrum, ridge_path, ridge_solution, ridge_weights
 
 # Backward stable solves of condition up to 1e6 keep ten digits.
 CLOSE = 1e-9
@@ -39,7 +39,7 @@ def left_out(gram, labels, lam):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
 @pytest.mark.parametrize("leave_one_out", [False, True])
-def test_every_regularisation_is_a_direct_solve(name, count, leave_one_out):
+def test_every_regularization_is_a_direct_solve(name, count, leave_one_out):
     gram, labels = problem(name, count=count)
     path = ridge_path(gram, labels, PATH, leave_one_out=leave_one_out)
     for lam, a, fitted in zip(PATH, path.coefficients.T, path.fitted.T, strict=True):
@@ -64,7 +64,7 @@ def test_the_effective_dimension_is_a_trace(name):
 
 @pytest.mark.parametrize("leave_one_out", [False, True])
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_regularisation_is_the_limit(name, leave_one_out):
+def test_no_regularization_is_the_limit(name, leave_one_out):
     gram, labels = problem(name)
     path = ridge_path(gram, labels, [0.0, 1e-6], leave_one_out=leave_one_out)
     inverse = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
@@ -80,7 +80,7 @@ def test_no_regularisation_is_the_limit(name, leave_one_out):
 
 
 @pytest.mark.parametrize("lam", [1e-300, 1e-30, 1e-15, 1e-13, 1e-11, 1e-9, 1e-8])
-def test_a_singular_matrix_is_not_fitted_beyond_its_range_by_a_tiny_regularisation(lam):
+def test_a_singular_matrix_is_not_fitted_beyond_its_range_by_a_tiny_regularization(lam):
     rng = np.random.default_rng(2)
     inputs, fresh = rng.normal(size=(40, 6)), rng.normal(size=(20, 6))
     labels = rng.choice([-1.0, 1.0], 40)
@@ -188,11 +188,11 @@ def test_one_solution_of_a_matrix_that_is_no_kernel_is_refused():
         (np.eye(2), [[1.0], [1.0]], 1.0, "labels must be 2 numbers"),
         (np.eye(2), [1.0, np.nan], 1.0, "gram and labels must be finite"),
         (np.array([[1.0, np.inf], [np.inf, 1.0]]), [1, 1], 1.0, "gram and labels must be finite"),
-        (np.eye(2), [1, 1], -1.0, "regularisation must be zero or positive, and finite; got -1"),
-        (np.eye(2), [1, 1], [1.0, np.nan], "regularisation must not contain NaN"),
-        (np.eye(2), [1, 1], np.inf, "regularisation must be zero or positive, and finite"),
-        (np.eye(2), [1, 1], [], "regularisation must be"),
-        (np.eye(2), [1, 1], [[1.0]], "regularisation must be a list"),
+        (np.eye(2), [1, 1], -1.0, "regularization must be zero or positive, and finite; got -1"),
+        (np.eye(2), [1, 1], [1.0, np.nan], "regularization must not contain NaN"),
+        (np.eye(2), [1, 1], np.inf, "regularization must be zero or positive, and finite"),
+        (np.eye(2), [1, 1], [], "regularization must be"),
+        (np.eye(2), [1, 1], [[1.0]], "regularization must be a list"),
         (np.array([[1.0, 0.5], [0.4, 1.0]]), [1, 1], 1.0, "gram must be symmetric"),
         (np.diag([1.0, -0.1]), [1, 1], 1.0, "gram must be positive semi-definite, .* between -0.1 and 1"),
         (-np.eye(3), [1, 1, 1], 0.0, "gram must be positive semi-definite"),

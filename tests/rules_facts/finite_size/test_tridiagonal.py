@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genlaws.numerics.errors import ConvergenceError
-from genlaws.rules_facts.finite_size.tridiagonal import Tridiagonal
+from genlaws.core.errors import ConvergenceError
+from genlaws.rules_facts.finite_size.ridge import Tridiagonal
 
 # Backward errors of orthogonal transformations of up to 60 dimensions, relative to the largest eigenvalue.
 ROUNDING = 1e-13

@@ -1,15 +1,14 @@
 """Learners of finite size: what the theory predicts in the limit, run on real draws and on the user's own data."""
 
 from genlaws.rules_facts.finite_size.extrapolation import Extrapolation, extrapolate
-from genlaws.rules_facts.finite_size.feature_layer import FeatureLayer
-from genlaws.rules_facts.finite_size.gram import Products, gram_matrix, inner_products
-from genlaws.rules_facts.finite_size.gram_numbers import GramNumbers, gram_numbers
-from genlaws.rules_facts.finite_size.hinge_path import HingePath, hinge_path
+from genlaws.rules_facts.finite_size.features import FeatureLayer
+from genlaws.rules_facts.finite_size.gram import GramNumbers, Products, gram_matrix, gram_numbers, inner_products
+from genlaws.rules_facts.finite_size.hinge import HingePath, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, quadratic_match, read_input_kernel
 from genlaws.rules_facts.finite_size.learned_path import DrawProducts, LearnedPath, learn_path, path_errors
 from genlaws.rules_facts.finite_size.left_out import left_out_outputs
 from genlaws.rules_facts.finite_size.preference import Preference, preferred_parameters
-from genlaws.rules_facts.finite_size.ridge_path import RidgePath, Spectrum, ridge_path
+from genlaws.rules_facts.finite_size.ridge import RidgePath, Spectrum, ridge_path
 
 __all__ = [
     "DrawProducts",

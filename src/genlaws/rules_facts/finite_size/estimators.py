@@ -1,6 +1,6 @@
 r"""The learners of the theory as scikit-learn classifiers.
 
-They minimise :math:`\sum_i \ell(y_i, f(x_i)) + \tfrac\lambda2\|w\|^2` without an intercept, with the two classes of any
+They minimize :math:`\sum_i \ell(y_i, f(x_i)) + \tfrac\lambda2\|w\|^2` without an intercept, with the two classes of any
 labels as −1 and +1. Import them from here: the rest of the library does without scikit-learn.
 """
 
@@ -14,15 +14,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genlaws.numerics.arguments import Array, non_negative, one_of, positive, scalar, whole_number
-from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.finite_size.feature_layer import FeatureLayer, read_activation
+from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
+from genlaws.core.errors import InputError
+from genlaws.rules_facts.finite_size.features import FeatureLayer, read_activation
 from genlaws.rules_facts.finite_size.gram import blocks, inner_products, read_inputs
-from genlaws.rules_facts.finite_size.hinge_path import ITERATION_CAP, TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.hinge import ITERATION_CAP, TOLERANCE, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
 from genlaws.rules_facts.finite_size.learned_path import LOSSES
-from genlaws.rules_facts.finite_size.ridge_path import ridge_solution, ridge_weights
-from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.finite_size.ridge import ridge_solution, ridge_weights
+from genlaws.rules_facts.kernels.kernel import Kernel
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
@@ -83,7 +83,7 @@ class _BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         if not path.converged[0]:
             warnings.warn(
                 f"The relative duality gap is {self.duality_gap_:.1e}, above the tolerance {tolerance:g}. "
-                "A larger regularisation is easier to solve; a larger tolerance accepts this solution.",
+                "A larger regularization is easier to solve; a larger tolerance accepts this solution.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -99,7 +99,7 @@ class _KernelClassifier(_BinaryClassifier):
     """A function of kernels with the training inputs, or of weights where the kernel is linear."""
 
     kernel: KernelLike
-    normalise: bool
+    normalize: bool
 
     @property
     def _is_linear(self) -> bool:
@@ -114,11 +114,11 @@ class _KernelClassifier(_BinaryClassifier):
 
     def _prediction(self) -> _Prediction:
         if self._is_linear:
-            return lambda rows: read_inputs("X", rows, self.normalise) @ self.coef_, len(self.coef_)
+            return lambda rows: read_inputs("X", rows, self.normalize) @ self.coef_, len(self.coef_)
         chosen = read_input_kernel(self.kernel)
 
         def outputs(rows: Array) -> Array:
-            products = inner_products(read_inputs("X", rows, self.normalise), self.X_fit_)
+            products = inner_products(read_inputs("X", rows, self.normalize), self.X_fit_)
             return np.asarray(products.gram(chosen) @ self.dual_coef_)
 
         return outputs, len(self.X_fit_)
@@ -134,32 +134,32 @@ class KernelRidgeClassifier(_KernelClassifier):
     kernel : str, Kernel, callable or None
         As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`. ``"linear"`` is the linear model, solved for
         its d weights where there are more samples than features.
-    regularisation : float, not negative
+    regularization : float, not negative
         λ; zero is the limit λ → 0⁺.
-    normalise : bool
+    normalize : bool
         Scale every input to squared length d first.
 
     Attributes
     ----------
     classes_ : array, (2,)
     X_fit_, dual_coef_ : array, (n, d) and (n,)
-        Training inputs (scaled, if `normalise`) and a.
+        Training inputs (scaled, if `normalize`) and a.
     coef_ : array, (d,)
-        In their place for the linear kernel: the weights of the inputs (scaled, if `normalise`).
+        In their place for the linear kernel: the weights of the inputs (scaled, if `normalize`).
     """
 
     def __init__(
-        self, kernel: KernelLike = "gaussian:1.0", regularisation: float = 1.0, normalise: bool = False
+        self, kernel: KernelLike = "gaussian:1.0", regularization: float = 1.0, normalize: bool = False
     ) -> None:
         self.kernel = kernel
-        self.regularisation = regularisation
-        self.normalise = normalise
+        self.regularization = regularization
+        self.normalize = normalize
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on inputs X, (n, d), and classes y, (n,)."""
-        lam = float(scalar("regularisation", non_negative("regularisation", self.regularisation)))
+        lam = float(scalar("regularization", non_negative("regularization", self.regularization)))
         inputs, signs = self._training_set(X, y)
-        inputs = read_inputs("X", inputs, self.normalise)
+        inputs = read_inputs("X", inputs, self.normalize)
         n, d = inputs.shape
         if self._is_linear and d < n:
             pairs = ((inputs[rows] / np.sqrt(d), signs[rows]) for rows in blocks(n, _block_size(d)))
@@ -177,9 +177,9 @@ class KernelSvmClassifier(_KernelClassifier):
 
     Parameters
     ----------
-    kernel, normalise
+    kernel, normalize
         As for :class:`KernelRidgeClassifier`.
-    regularisation : float, positive
+    regularization : float, positive
         λ; the C of other software is 1/λ.
     tolerance : float, positive
         Relative duality gap at which the machine is trained.
@@ -203,22 +203,22 @@ class KernelSvmClassifier(_KernelClassifier):
     def __init__(
         self,
         kernel: KernelLike = "gaussian:1.0",
-        regularisation: float = 1.0,
-        normalise: bool = False,
+        regularization: float = 1.0,
+        normalize: bool = False,
         tolerance: float = TOLERANCE,
         iteration_cap: int = ITERATION_CAP,
     ) -> None:
         self.kernel = kernel
-        self.regularisation = regularisation
-        self.normalise = normalise
+        self.regularization = regularization
+        self.normalize = normalize
         self.tolerance = tolerance
         self.iteration_cap = iteration_cap
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on inputs X, (n, d), and classes y, (n,)."""
-        lam = float(scalar("regularisation", positive("regularisation", self.regularisation)))
+        lam = float(scalar("regularization", positive("regularization", self.regularization)))
         inputs, signs = self._training_set(X, y)
-        inputs = read_inputs("X", inputs, self.normalise)
+        inputs = read_inputs("X", inputs, self.normalize)
         gram = inner_products(inputs).gram(self.kernel)
         found = self._machine(gram, signs, lam, tolerance=self.tolerance, iteration_cap=self.iteration_cap)
         self.support_ = np.flatnonzero(found)
@@ -238,7 +238,7 @@ class RandomFeaturesClassifier(_BinaryClassifier):
     width : int, at least 1
         p. With the square loss and fewer features than samples, no matrix of samples by samples is built.
     loss : {"square", "hinge"}
-    regularisation : float
+    regularization : float
         λ, positive; for the square loss also zero, the limit λ → 0⁺.
     random_state : int, RandomState or None
         Of the random weights.
@@ -259,20 +259,20 @@ class RandomFeaturesClassifier(_BinaryClassifier):
         activation: str | Callable[..., object] = "relu",
         width: int = 500,
         loss: str = "square",
-        regularisation: float = 1.0,
+        regularization: float = 1.0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.activation = activation
         self.width = width
         self.loss = loss
-        self.regularisation = regularisation
+        self.regularization = regularization
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on inputs X, (n, d), and classes y, (n,)."""
         square = one_of("loss", self.loss, LOSSES) == "square"
         check = non_negative if square else positive
-        lam = float(scalar("regularisation", check("regularisation", self.regularisation)))
+        lam = float(scalar("regularization", check("regularization", self.regularization)))
         width = whole_number("width", self.width, at_least=1)
         inputs, signs = self._training_set(X, y)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

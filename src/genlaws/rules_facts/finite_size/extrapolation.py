@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, positive, real, whole_number
-from genlaws.numerics.errors import InputError
-from genlaws.numerics.intervals import Estimate, from_standard_error
+from genlaws.core.arguments import Array, positive, real, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, from_standard_error
 
 ZERO_HINT = (
     "Runs that never differ do not say how sure their mean is; take more of them, or leave out what hardly ever occurs."

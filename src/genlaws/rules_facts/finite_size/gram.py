@@ -4,6 +4,20 @@ r"""Gram matrices of real inputs, computed in blocks of rows.
 
 The products cost one matrix product and do not depend on the kernel: :func:`inner_products` computes them once for any
 number of kernels.
+
+What kernel a Gram matrix amounts to: the effective :math:`(\mu_1, \mu_\star)` and dimension of data and kernel.
+
+In high dimension a Gram matrix acts like :math:`\mu_0^2 11^\top + \mu_1^2 XX^\top/d + \mu_\star^2 I`. Real inputs add
+terms :math:`g(x_i) + g(x_j)` of a single input each, such as its length; they move all outputs together and tell
+nothing about a rule. So both the Gram matrix and the products :math:`p_{ij} = x_i \cdot x_j/d` are centered: with
+:math:`r_i` the mean of row i without its diagonal and :math:`\bar r` the mean of those,
+:math:`\tilde K_{ij} = K_{ij} - r_i - r_j + \bar r`. The regression of the off-diagonal :math:`\tilde K` on
+:math:`\tilde p` has the slope :math:`\mu_1^2`, and what is left on the diagonal is
+
+.. math:: \mu_\star^2 = \overline{\tilde K_{ii}} - \mu_1^2\,\overline{\tilde p_{ii}}.
+
+For independent inputs the correlations :math:`c_{ij} = p_{ij}/\sqrt{p_{ii}p_{jj}}` have variance 1/d; real inputs act
+as if they had :math:`d_{eff} = 1/\overline{c_{ij}^2}` dimensions, the participation ratio of their covariance.
 """
 
 from __future__ import annotations
@@ -14,13 +28,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, whole_number
-from genlaws.numerics.errors import InputError
+from genlaws.core.arguments import Array, whole_number
+from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
-from genlaws.rules_facts.kernels import Kernel
+from genlaws.rules_facts.kernels.kernel import Kernel
 
 # Rows at once: few enough that a block stays in the cache while the kernel's function passes over it.
 BLOCK_SIZE = 256
+# A μ² below this share of the mean diagonal is rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,13 +63,13 @@ class Products:
         """Return the Gram matrix of a kernel. Its entries do not depend on `block_size`."""
         chosen = read_input_kernel(kernel)
         if not chosen.any_length and not self.of_unit_length:
-            raise InputError(f"The kernel {chosen.name} needs inputs of squared length d; use normalise=True.")
+            raise InputError(f"The kernel {chosen.name} needs inputs of squared length d; use normalize=True.")
         out = np.empty_like(self.products)
         for rows in blocks(len(out), block_size):
             with np.errstate(over="ignore", invalid="ignore"):
                 out[rows] = chosen.function(self.products[rows], self.left[rows, None], self.right)
             if not np.isfinite(out[rows]).all():
-                raise InputError(f"The kernel {chosen.name} overflows at inputs this long; scale them or normalise.")
+                raise InputError(f"The kernel {chosen.name} overflows at inputs this long; scale them or normalize.")
         return out
 
     @property
@@ -62,18 +78,18 @@ class Products:
         return bool(np.allclose(self.left, 1.0, atol=1e-9, rtol=0) and np.allclose(self.right, 1.0, atol=1e-9, rtol=0))
 
 
-def inner_products(inputs: ArrayLike, others: ArrayLike | None = None, *, normalise: bool = False) -> Products:
+def inner_products(inputs: ArrayLike, others: ArrayLike | None = None, *, normalize: bool = False) -> Products:
     """Return the products of two sets of inputs, or of one set with itself.
 
     Parameters
     ----------
     inputs, others : array_like, (n, d) and (m, d)
-    normalise : bool
+    normalize : bool
         Scale every input to squared length d first, so that the product is a correlation. An input of length zero has
         no direction and is refused.
     """
-    left = read_inputs("inputs", inputs, normalise)
-    right = left if others is None else read_inputs("others", others, normalise)
+    left = read_inputs("inputs", inputs, normalize)
+    right = left if others is None else read_inputs("others", others, normalize)
     if left.shape[1] != right.shape[1]:
         raise InputError(f"inputs and others must have as many features; got {left.shape[1]} and {right.shape[1]}.")
     dimension = left.shape[1]
@@ -82,7 +98,7 @@ def inner_products(inputs: ArrayLike, others: ArrayLike | None = None, *, normal
         products = left @ right.T
     # No product is larger than the squared lengths.
     if not (np.isfinite(left_squares).all() and np.isfinite(right_squares).all()):
-        raise InputError("inputs must be smaller: their squared lengths overflow. Scale them or use normalise=True.")
+        raise InputError("inputs must be smaller: their squared lengths overflow. Scale them or use normalize=True.")
     products /= dimension
     if others is None:
         # The two halves differ by rounding; with the mean and the lengths themselves the Gram matrix is symmetric.
@@ -96,7 +112,7 @@ def gram_matrix(
     inputs: ArrayLike,
     others: ArrayLike | None = None,
     *,
-    normalise: bool = False,
+    normalize: bool = False,
     block_size: int = BLOCK_SIZE,
 ) -> Array:
     """Return the kernel of every input with every other, (n, m).
@@ -107,13 +123,13 @@ def gram_matrix(
         As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`.
     inputs, others : array_like, (n, d) and (m, d)
         The second set is the first if not given; the matrix is then exactly symmetric.
-    normalise : bool
+    normalize : bool
         Scale every input to squared length d first.
     block_size : int
         Rows on which the kernel's function is evaluated at once; it changes the speed and nothing else.
     """
     chosen = read_input_kernel(kernel)
-    products = inner_products(inputs, others, normalise=normalise)
+    products = inner_products(inputs, others, normalize=normalize)
     return products.gram(chosen, block_size=block_size)
 
 
@@ -124,14 +140,14 @@ def blocks(count: int, block_size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, count))
 
 
-def read_inputs(name: str, inputs: ArrayLike, normalise: bool) -> Array:
-    """Return the checked inputs, each scaled to squared length d if `normalise` is true."""
+def read_inputs(name: str, inputs: ArrayLike, normalize: bool) -> Array:
+    """Return the checked inputs, each scaled to squared length d if `normalize` is true."""
     array = np.asarray(inputs, dtype=np.float64)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{name} must be a matrix with a row per sample; got shape {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; {int((~np.isfinite(array).all(axis=1)).sum())} rows are not.")
-    if not normalise:
+    if not normalize:
         return array
     largest = np.abs(array).max(axis=1, keepdims=True)
     if (largest == 0.0).any():
@@ -140,3 +156,83 @@ def read_inputs(name: str, inputs: ArrayLike, normalise: bool) -> Array:
     shape = array / largest
     length = np.sqrt(np.einsum("id,id->i", shape, shape))
     return np.asarray(shape * (np.sqrt(array.shape[1]) / length)[:, None])
+
+
+@dataclass(frozen=True)
+class GramNumbers:
+    """What a Gram matrix amounts to.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The effective μ1 and μ*, with its angle.
+    mu_0_squared : float
+        Mean of the off-diagonal entries.
+    linear_share : float in [0, 1]
+        Share of the variance of the off-diagonal entries that the regression explains; near one, the theory's picture
+        of the matrix holds.
+    effective_dimension : float
+        d_eff of the inputs; it does not depend on the kernel.
+    sample_count : int
+    """
+
+    kernel: Kernel
+    mu_0_squared: float
+    linear_share: float
+    effective_dimension: float
+    sample_count: int
+
+    @property
+    def effective_sample_ratio(self) -> float:
+        """Samples per effective dimension."""
+        return self.sample_count / self.effective_dimension
+
+
+def gram_numbers(gram: Array, products: Products) -> GramNumbers:
+    """Measure the effective kernel of a Gram matrix and the effective dimension of its inputs.
+
+    Parameters
+    ----------
+    gram : array, (n, n)
+        Of at least three inputs.
+    products : Products
+        Of the same inputs with themselves.
+    """
+    n = len(gram)
+    if not products.symmetric or gram.shape != products.products.shape or n < 3:
+        raise InputError(f"gram and products must belong to the same three or more inputs; got shape {gram.shape}.")
+    if not np.isfinite(gram).all():
+        raise InputError("gram must be finite.")
+    products_centered, gram_centered = _centered(products.products), _centered(gram)
+    p_square, k_square = (_off_diagonal_mean(matrix, matrix) for matrix in (products_centered, gram_centered))
+    if p_square <= ROUNDING * float(products.left.mean()) ** 2:
+        raise InputError("All inputs have the same products with one another; nothing distinguishes them.")
+    covariance = _off_diagonal_mean(products_centered, gram_centered)
+    slope = covariance / p_square
+    diagonal = float(np.diagonal(gram_centered).mean())
+    rest = diagonal - slope * float(np.diagonal(products_centered).mean())
+    squares = [max(value, 0.0) if abs(value) > ROUNDING * diagonal else 0.0 for value in (slope, rest)]
+    length = np.sqrt(products.left)
+    if (length == 0.0).any():
+        raise InputError("Inputs must not be zero.")
+    correlations = products.products / np.outer(length, length)
+    return GramNumbers(
+        kernel=Kernel(np.sqrt(squares[0]), np.sqrt(squares[1])),
+        mu_0_squared=float(gram.sum() - np.trace(gram)) / (n * (n - 1)),
+        linear_share=float(min(covariance**2 / (p_square * k_square), 1.0)) if k_square > 0.0 else 0.0,
+        effective_dimension=float(1.0 / _off_diagonal_mean(correlations, correlations)),
+        sample_count=n,
+    )
+
+
+def _centered(matrix: Array) -> Array:
+    """Take off each row and column its mean, the diagonal left aside."""
+    rows = (matrix.sum(axis=1) - np.diagonal(matrix)) / (len(matrix) - 1)
+    return np.asarray(matrix - rows[:, None] - rows + rows.mean())
+
+
+def _off_diagonal_mean(left: Array, right: Array) -> float:
+    """Return the mean product of the off-diagonal entries of two matrices."""
+    n = len(left)
+    on_diagonal = float(np.diagonal(left) @ np.diagonal(right))
+    return float((np.einsum("ij,ij->", left, right) - on_diagonal) / (n * (n - 1)))

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genlaws.numerics.arguments import Array, one_of
-from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.deep_kernels import NETWORK_FAMILIES, network_kernel, vectorised
-from genlaws.rules_facts.kernel_families import FAMILIES
-from genlaws.rules_facts.kernels import Kernel, read_parameters
+from genlaws.core.arguments import Array, one_of
+from genlaws.core.errors import InputError
+from genlaws.rules_facts.kernels.deep import NETWORK_FAMILIES, network_kernel, vectorized
+from genlaws.rules_facts.kernels.families import FAMILIES
+from genlaws.rules_facts.kernels.kernel import Kernel, read_parameters
 
 # Values of a network's kernel are interpolated between correlations evenly spaced in angle: at first this many, then
 # twice as many until the error is below this share of k(1), which eigenvalues and errors do not notice.
@@ -43,7 +43,7 @@ class InputKernel:
     ----------
     name : str
     function : callable
-        ``function(p, a, b)`` of the product and the two squared lengths, all divided by d; vectorised.
+        ``function(p, a, b)`` of the product and the two squared lengths, all divided by d; vectorized.
     any_length : bool
         Whether it is defined for inputs of any length; if not, inputs must be scaled to squared length d first.
     """
@@ -72,7 +72,7 @@ def read_input_kernel(kernel: str | Kernel | Callable[..., object] | InputKernel
     if isinstance(kernel, Kernel):
         return _of_numbers(kernel)
     if callable(kernel):
-        return _of_correlation(getattr(kernel, "__name__", "function"), vectorised("kernel", kernel))
+        return _of_correlation(getattr(kernel, "__name__", "function"), vectorized("kernel", kernel))
     raise InputError(f"kernel must be a name such as 'relu', a rules_facts.Kernel or a function k(t); got {kernel!r}.")
 
 

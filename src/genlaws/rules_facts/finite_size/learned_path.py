@@ -1,4 +1,4 @@
-"""What a learner of finite size generalises and remembers, at every regularisation.
+"""What a learner of finite size generalizes and remembers, at every regularization.
 
 Errors are counted as in the theory: against the rule on fresh inputs, and on the facts of the training set against
 the labels they were given. An output of exactly zero counts as half an error.
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, Mask, one_of
-from genlaws.numerics.errors import InputError
-from genlaws.rules_facts.finite_size.feature_layer import FeatureLayer
+from genlaws.core.arguments import Array, Mask, one_of
+from genlaws.core.errors import InputError
+from genlaws.rules_facts.finite_size.features import FeatureLayer
 from genlaws.rules_facts.finite_size.gram import Products, inner_products
-from genlaws.rules_facts.finite_size.hinge_path import TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.hinge import TOLERANCE, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
-from genlaws.rules_facts.finite_size.ridge_path import ridge_path
-from genlaws.rules_facts.kernels import Kernel
-from genlaws.rules_facts.task import Draw
+from genlaws.rules_facts.finite_size.ridge import ridge_path
+from genlaws.rules_facts.kernels.kernel import Kernel
+from genlaws.rules_facts.labels.task import Draw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,14 +31,14 @@ LOSSES = ("square", "hinge")
 
 @dataclass(frozen=True)
 class LearnedPath:
-    """Errors of one learner on one draw, at L regularisations.
+    """Errors of one learner on one draw, at L regularizations.
 
     Attributes
     ----------
-    regularisation : array, (L,)
-    generalisation_error : array, (L,)
+    regularization : array, (L,)
+    generalization_error : array, (L,)
         Against the rule, on the test inputs.
-    memorisation_error : array, (L,)
+    memorization_error : array, (L,)
         On the facts of the training set; NaN when it has none.
     training_error : array, (L,)
         On the whole training set against the labels it was given.
@@ -51,9 +51,9 @@ class LearnedPath:
     converged : array of bool, (L,)
     """
 
-    regularisation: Array
-    generalisation_error: Array
-    memorisation_error: Array
+    regularization: Array
+    generalization_error: Array
+    memorization_error: Array
     training_error: Array
     leave_one_out_error: Array
     effective_dimension: Array
@@ -61,7 +61,7 @@ class LearnedPath:
     converged: Mask
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per regularisation."""
+        """Return one row per regularization."""
         import pandas as pd  # noqa: PLC0415
 
         return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
@@ -75,10 +75,10 @@ class DrawProducts:
     test: Products
 
     @classmethod
-    def of(cls, draw: Draw, *, normalise: bool = False) -> DrawProducts:
-        """Compute the products of a draw; `normalise` scales every input to squared length d."""
-        train = inner_products(draw.inputs, normalise=normalise)
-        return cls(train, inner_products(draw.test_inputs, draw.inputs, normalise=normalise))
+    def of(cls, draw: Draw, *, normalize: bool = False) -> DrawProducts:
+        """Compute the products of a draw; `normalize` scales every input to squared length d."""
+        train = inner_products(draw.inputs, normalize=normalize)
+        return cls(train, inner_products(draw.test_inputs, draw.inputs, normalize=normalize))
 
     def grams(self, kernel: str | Kernel | Callable[..., object] | InputKernel | None) -> tuple[Array, Array]:
         """Return the Gram matrices among the training inputs and of the test inputs with them."""
@@ -90,32 +90,32 @@ def learn_path(
     draw: Draw,
     loss: str = "square",
     *,
-    regularisation: ArrayLike,
+    regularization: ArrayLike,
     kernel: str | Kernel | Callable[..., object] | InputKernel | None = None,
     activation: str | Callable[..., object] | None = None,
     width: int | None = None,
-    normalise: bool = False,
+    normalize: bool = False,
     products: DrawProducts | None = None,
     leave_one_out: bool = False,
     tolerance: float = TOLERANCE,
     seed: int | np.random.Generator = 0,
 ) -> LearnedPath:
-    """Train a learner on a draw at every regularisation and count its errors.
+    """Train a learner on a draw at every regularization and count its errors.
 
     Parameters
     ----------
     draw : Draw
     loss : {"square", "hinge"}
-    regularisation : array_like, (L,)
+    regularization : array_like, (L,)
         λ; zero is allowed for the square loss.
     kernel : str, Kernel, callable or None
         As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`; the linear model if not given.
     activation, width : str or callable, and int, optional
         Random features of this activation and number, in place of a kernel.
-    normalise : bool
+    normalize : bool
         Scale every input to squared length d before a kernel is computed. Ignored by random features.
     products : DrawProducts, optional
-        Of this draw, to share them among kernels; `normalise` is then settled by them.
+        Of this draw, to share them among kernels; `normalize` is then settled by them.
     leave_one_out : bool
         Also compute the leave-one-out error; for the square loss alone.
     tolerance : float
@@ -137,9 +137,9 @@ def learn_path(
         features = layer(draw.inputs)
         train, test = features @ features.T, layer(draw.test_inputs) @ features.T
     else:
-        shared = products or DrawProducts.of(draw, normalise=normalise)
+        shared = products or DrawProducts.of(draw, normalize=normalize)
         train, test = shared.grams(kernel)
-    return path_errors(draw, train, test, loss, regularisation, leave_one_out=leave_one_out, tolerance=tolerance)
+    return path_errors(draw, train, test, loss, regularization, leave_one_out=leave_one_out, tolerance=tolerance)
 
 
 def path_errors(
@@ -147,7 +147,7 @@ def path_errors(
     train: Array,
     test: Array,
     loss: str,
-    regularisation: ArrayLike,
+    regularization: ArrayLike,
     *,
     leave_one_out: bool = False,
     tolerance: float = TOLERANCE,
@@ -160,19 +160,19 @@ def path_errors(
             f"test must have a row per test input and a column per training input, {shape}; got {test.shape}."
         )
     if loss == "square":
-        ridge = ridge_path(train, draw.labels, regularisation, leave_one_out=leave_one_out)
-        gap, dimension, left_out = np.zeros(len(ridge.regularisation)), ridge.effective_dimension, ridge.leave_one_out
-        lam, coefficients, fitted = ridge.regularisation, ridge.coefficients, ridge.fitted
+        ridge = ridge_path(train, draw.labels, regularization, leave_one_out=leave_one_out)
+        gap, dimension, left_out = np.zeros(len(ridge.regularization)), ridge.effective_dimension, ridge.leave_one_out
+        lam, coefficients, fitted = ridge.regularization, ridge.coefficients, ridge.fitted
         converged = np.ones(len(lam), dtype=bool)
     else:
-        hinge = hinge_path(train, draw.labels, regularisation, tolerance=tolerance)
+        hinge = hinge_path(train, draw.labels, regularization, tolerance=tolerance)
         gap, dimension, left_out = hinge.duality_gap, hinge.support_count.astype(np.float64), None
-        lam, coefficients, fitted, converged = hinge.regularisation, hinge.coefficients, hinge.fitted, hinge.converged
+        lam, coefficients, fitted, converged = hinge.regularization, hinge.coefficients, hinge.fitted, hinge.converged
     facts = draw.is_fact
     return LearnedPath(
-        regularisation=lam,
-        generalisation_error=sign_error(test @ coefficients, draw.test_labels),
-        memorisation_error=sign_error(fitted[facts], draw.labels[facts]),
+        regularization=lam,
+        generalization_error=sign_error(test @ coefficients, draw.test_labels),
+        memorization_error=sign_error(fitted[facts], draw.labels[facts]),
         training_error=sign_error(fitted, draw.labels),
         leave_one_out_error=np.full(len(lam), np.nan) if left_out is None else sign_error(left_out, draw.labels),
         effective_dimension=dimension,

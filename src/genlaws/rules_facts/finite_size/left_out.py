@@ -1,4 +1,4 @@
-"""Outputs for training samples the learner has not seen, at every regularisation.
+"""Outputs for training samples the learner has not seen, at every regularization.
 
 Ridge regression has them in closed form, each sample left out in turn. Other losses leave out one fold at a time.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, Whole, one_of, whole_number
-from genlaws.numerics.errors import InputError
-from genlaws.numerics.seeds import generator_of
-from genlaws.rules_facts.finite_size.hinge_path import TOLERANCE, hinge_path
+from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import generator_of
+from genlaws.rules_facts.finite_size.hinge import TOLERANCE, hinge_path
 from genlaws.rules_facts.finite_size.learned_path import LOSSES
-from genlaws.rules_facts.finite_size.ridge_path import read_path, ridge_path
+from genlaws.rules_facts.finite_size.ridge import read_path, ridge_path
 
 
 def left_out_outputs(
     gram: Array,
     labels: Array,
     loss: str,
-    regularisation: ArrayLike,
+    regularization: ArrayLike,
     *,
     folds: int = 5,
     tolerance: float = TOLERANCE,
@@ -34,7 +34,7 @@ def left_out_outputs(
     labels : array of ±1, (n,)
     loss : {"square", "hinge"}
         For the square loss each sample is left out alone, exactly; for the hinge loss in one of `folds` parts.
-    regularisation : array_like, (L,)
+    regularization : array_like, (L,)
     folds : int
     tolerance : float
         Relative duality gap of the hinge loss.
@@ -43,10 +43,10 @@ def left_out_outputs(
     """
     one_of("loss", loss, LOSSES)
     if loss == "square":
-        found = ridge_path(gram, labels, regularisation, leave_one_out=True).leave_one_out
+        found = ridge_path(gram, labels, regularization, leave_one_out=True).leave_one_out
         assert found is not None
         return found
-    lam, y = read_path(gram, labels, regularisation)
+    lam, y = read_path(gram, labels, regularization)
     if not np.isin(y, (-1.0, 1.0)).all():
         raise InputError("labels must be +1 or -1 for the hinge loss.")
     part = _dealt(y, folds, seed)

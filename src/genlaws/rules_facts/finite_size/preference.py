@@ -1,7 +1,7 @@
-r"""Which kernel parameter do redraws of a task prefer, without regularisation and with the best?
+r"""Which kernel parameter do redraws of a task prefer, without regularization and with the best?
 
-The errors of R redraws, G parameters and L regularisations give two curves over the parameter: at the smallest
-regularisation, and at the best. The best regularisation of a parameter is chosen on the other redraws and used on the
+The errors of R redraws, G parameters and L regularizations give two curves over the parameter: at the smallest
+regularization, and at the best. The best regularization of a parameter is chosen on the other redraws and used on the
 one at hand, so that the second curve is not the luckiest of L numbers. The preferred parameter is the vertex of a
 parabola in the logarithm of the parameter, fitted around the lowest point of the mean curve. Redraws are resampled
 with both curves together: the interval of the ratio of the two preferred parameters is that of a paired difference.
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.numerics.arguments import Array, positive, whole_number
-from genlaws.numerics.errors import InputError
-from genlaws.numerics.intervals import Estimate, from_replicates, from_standard_error
-from genlaws.numerics.seeds import generator_of
+from genlaws.core.arguments import Array, positive, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.seeds import generator_of
 
 # Points on either side of the lowest one that the parabola is fitted to.
-NEIGHBOURS = 2
+NEIGHBORS = 2
 # A parabola that bends less than this share of the curve's height, over its points, is rounding.
 FLAT = 1e-12
 
@@ -33,14 +33,14 @@ class Preference:
     ----------
     parameter : array, (G,)
     error_at_zero, error_at_best : array, (R, G)
-        At the smallest regularisation, and at the one that is best on the other redraws.
+        At the smallest regularization, and at the one that is best on the other redraws.
     preferred_at_zero, preferred_at_best : Estimate
         The preferred parameters.
     log_ratio : Estimate
         Natural logarithm of the first over the second. An interval above zero says that a learner without
-        regularisation wants a larger parameter.
+        regularization wants a larger parameter.
     price : Estimate
-        How much worse the parameter of `preferred_at_best` (the nearest one tried) does without regularisation than
+        How much worse the parameter of `preferred_at_best` (the nearest one tried) does without regularization than
         that of `preferred_at_zero`, redraw by redraw.
     at_edge : bool
         Whether a preferred parameter lies at the end of those tried; a wider range is then needed.
@@ -59,14 +59,14 @@ class Preference:
 def preferred_parameters(
     parameters: ArrayLike, errors: ArrayLike, *, replicates: int = 2000, seed: int | np.random.Generator = 0
 ) -> Preference:
-    """Compare the parameter that is best without regularisation with the one that is best with it.
+    """Compare the parameter that is best without regularization with the one that is best with it.
 
     Parameters
     ----------
     parameters : array_like, (G,), positive and ascending
         At least three.
     errors : array_like, (R, G, L)
-        Of at least two redraws; regularisations ascending.
+        Of at least two redraws; regularizations ascending.
     replicates : int
         Of the bootstrap over redraws.
     seed : int or Generator
@@ -77,7 +77,7 @@ def preferred_parameters(
         raise InputError("parameters must be three or more ascending numbers.")
     if table.ndim != 3 or table.shape[1] != len(grid) or len(table) < 2 or not np.isfinite(table).all():
         raise InputError(
-            f"errors must be finite, of shape (redraws, {len(grid)}, regularisations) with two redraws or more; "
+            f"errors must be finite, of shape (redraws, {len(grid)}, regularizations) with two redraws or more; "
             f"got shape {table.shape}."
         )
     whole_number("replicates", replicates, at_least=20)
@@ -85,24 +85,24 @@ def preferred_parameters(
     at_zero, at_best = table[:, :, 0], _at_best(table)
     picks = generator_of(seed).integers(0, count, (replicates, count))
     zero, best = (_vertices(log_grid, curve[picks].mean(axis=1)) for curve in (at_zero, at_best))
-    centre_zero, centre_best = (float(_vertices(log_grid, curve.mean(axis=0)[None])[0]) for curve in (at_zero, at_best))
-    near_zero, near_best = (int(np.argmin(np.abs(log_grid - centre))) for centre in (centre_zero, centre_best))
+    center_zero, center_best = (float(_vertices(log_grid, curve.mean(axis=0)[None])[0]) for curve in (at_zero, at_best))
+    near_zero, near_best = (int(np.argmin(np.abs(log_grid - center))) for center in (center_zero, center_best))
     lowest = [int(np.argmin(curve.mean(axis=0))) for curve in (at_zero, at_best)]
     difference = at_zero[:, near_best] - at_zero[:, near_zero]
     return Preference(
         parameter=grid,
         error_at_zero=at_zero,
         error_at_best=at_best,
-        preferred_at_zero=from_replicates(float(np.exp(centre_zero)), np.exp(zero), count),
-        preferred_at_best=from_replicates(float(np.exp(centre_best)), np.exp(best), count),
-        log_ratio=from_replicates(centre_zero - centre_best, zero - best, count),
+        preferred_at_zero=from_replicates(float(np.exp(center_zero)), np.exp(zero), count),
+        preferred_at_best=from_replicates(float(np.exp(center_best)), np.exp(best), count),
+        log_ratio=from_replicates(center_zero - center_best, zero - best, count),
         price=from_standard_error(float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(count), count),
         at_edge=bool(min(lowest) == 0 or max(lowest) == len(grid) - 1),
     )
 
 
 def _at_best(table: Array) -> Array:
-    """Return the error of each redraw at the regularisation that is best on average over the other redraws."""
+    """Return the error of each redraw at the regularization that is best on average over the other redraws."""
     others = (table.sum(axis=0) - table) / (len(table) - 1)
     chosen = others.argmin(axis=2)[:, :, None]
     return np.asarray(np.take_along_axis(table, chosen, axis=2)[:, :, 0])
@@ -117,7 +117,7 @@ def _vertices(log_grid: Array, curves: Array) -> Array:
     out = np.empty(len(curves))
     for place in np.unique(lowest):
         rows = np.flatnonzero(lowest == place)
-        near = slice(max(place - NEIGHBOURS, 0), min(place + NEIGHBOURS + 1, len(log_grid)))
+        near = slice(max(place - NEIGHBORS, 0), min(place + NEIGHBORS + 1, len(log_grid)))
         x = log_grid[near] - log_grid[place]
         square, slope, _ = np.polyfit(x, curves[rows, near].T, 2)
         bends = square * (x[-1] - x[0]) ** 2 > FLAT * np.abs(curves[rows, near]).max(axis=1)

@@ -1,0 +1,1 @@
+"""Claims of the relations paper and their checks."""

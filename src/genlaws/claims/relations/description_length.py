@@ -1,0 +1,326 @@
+"""Checks of the description lengths of the relations paper, by counting every relation of three or four elements.
+
+Checks of the relations of the relations paper and of their symmetries: laws, relabelings, automorphisms.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import combinations, permutations
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from genlaws.claims.claim import Finding, corrected_if, holds_if
+from genlaws.core.arguments import Mask
+from genlaws.relations import (
+    Relation,
+    complete_bipartite,
+    count_automorphisms,
+    description_length_count,
+    description_length_exact,
+    description_length_table,
+    less_than,
+    modulo,
+    properties,
+    tree,
+)
+
+N = 30  # elements of the paper
+EXACT = 1e-9
+LONGEST = 60.0  # seconds that still count as seconds
+# What Section II says of each relation.
+STATED = {
+    "modulo 3": (modulo(N, 3), ("symmetric", "reflexive", "transitive")),
+    "modulo 5": (modulo(N, 5), ("symmetric", "reflexive", "transitive")),
+    "greater-than": (less_than(N), ("antisymmetric", "transitive")),
+    "bipartite": (complete_bipartite(15, 15), ("symmetric",)),
+}
+# elements of the paper
+NEAR = 0.05  # relative: an approximation of a length may be off by so much
+IN_TEXT = 2.0  # what n is divided by in the text, n log2(n/2)
+
+
+def check_stated_properties(quick: bool) -> Finding:
+    """Test the laws that Section II names on the tables of Table I."""
+    failed = [
+        f"{name} is not {law}" for name, (relation, laws) in STATED.items() for law in laws
+        if not getattr(properties(relation), law)
+    ]  # fmt: skip
+    sides = STATED["bipartite"][0].matrix
+    two_steps = (sides.astype(int) @ sides.astype(int) > 0) & sides
+    order = STATED["greater-than"][0].matrix
+    numbers = {
+        "laws tested": sum(len(laws) for _, laws in STATED.values()) + 1,
+        "laws broken": ", ".join(failed) or "none",
+        "pairs of two steps that hold, bipartite": int(two_steps.sum()),
+        "the relation called greater-than holds for 0 and 1": str(bool(order[0, 1])),
+    }
+    return holds_if(
+        not failed and not two_steps.any(),
+        numbers,
+        "All laws hold. What the paper calls greater-than is x < y by its own Table I.",
+    )
+
+
+def check_orbit_formula(quick: bool) -> Finding:
+    """Relabel random relations in every way and count the different tables."""
+    rng, n, draws = np.random.default_rng(0), 4 if quick else 5, 30 if quick else 200
+    orders = [np.array(one) for one in permutations(range(n))]
+    relations = [Relation.from_matrix(rng.random((n, n)) < share) for share in rng.uniform(0.1, 0.9, draws)]
+    relations += [modulo(n, 2), less_than(n), complete_bipartite(2, n - 2)]
+    worst = 0.0
+    for relation in relations:
+        table = relation.matrix
+        copies = len({table[np.ix_(order, order)].tobytes() for order in orders})
+        worst = max(worst, abs(math.log2(copies) - description_length_exact(relation)))
+    numbers = {"relations": len(relations), "largest difference in bits": worst}
+    return holds_if(worst < EXACT, numbers, "log2(n!/|Aut|) is the logarithm of the number of different relabelings.")
+
+
+def check_bipartite_automorphisms(quick: bool) -> Finding:
+    """Count automorphisms of complete bipartite relations, and the constant of the paper's approximation."""
+    sizes = [(1, 3), (2, 3), (2, 2)] + ([] if quick else [(3, 3), (2, 4)])
+    off = 0
+    for a, c in sizes:
+        table = complete_bipartite(a, c).matrix
+        orders = (np.array(one) for one in permutations(range(a + c)))
+        found = sum(bool((table[np.ix_(one, one)] == table).all()) for one in orders)
+        off += found != math.factorial(a) * math.factorial(c) * (2 if a == c else 1)
+    share = {n: math.log2(math.comb(n, n // 3)) / n for n in (30, 3000)}
+    limit = math.log2(3) - 2 / 3
+    numbers = {"sizes that differ": off, **{f"bits for each of {n}": one for n, one in share.items()}, "limit": limit}
+    return holds_if(
+        off == 0 and abs(share[3000] - limit) < 0.01,
+        numbers,
+        "a! c! for unequal sides, as said, and twice that for equal ones; log2 C(n, a) is 0.92 n for sides of one and "
+        "two thirds, so the row n is right up to a factor.",
+    )
+
+
+def check_large_graphs(quick: bool) -> Finding:
+    """Count the automorphisms of a large sparse relation and take the time."""
+    size, rng = 50_000 if quick else 1_000_000, np.random.default_rng(0)
+    children = np.arange(1, size)
+    parents = (rng.random(size - 1) * children).astype(np.int64)
+    relation, start = Relation(size, np.column_stack([parents, children])), perf_counter()
+    bits = count_automorphisms(relation).count.bit_length()
+    seconds = perf_counter() - start
+    numbers = {"elements": size, "bits of the number of automorphisms": bits, "seconds": seconds, "allowed": LONGEST}
+    return holds_if(seconds < LONGEST, numbers, "A random tree of that size takes seconds, here without SAUCY.")
+
+
+@cache
+def all_tables(elements: int) -> Mask:
+    """Return every relation of so many elements, one table each."""
+    numbers = np.arange(2**elements**2, dtype=np.int64)
+    bits = (numbers[:, None] >> np.arange(elements**2)) & 1
+    return bits.astype(bool).reshape(-1, elements, elements)
+
+
+def _laws(tables: Mask) -> dict[str, Mask]:
+    """Return which tables obey each law, from their entries."""
+    turned = tables.swapaxes(1, 2)
+    n = tables.shape[1]
+    apart = ~np.eye(n, dtype=bool)
+    steps = (tables[:, :, :, None] & tables[:, None, :, :]).any(axis=2)
+    diagonal = tables[:, range(n), range(n)]
+    return {
+        "symmetric": (tables == turned).all(axis=(1, 2)),
+        "antisymmetric": ~(tables & turned & apart).any(axis=(1, 2)),
+        "reflexive": diagonal.all(axis=1),
+        "irreflexive": ~diagonal.any(axis=1),
+        "transitive": (~steps | tables).all(axis=(1, 2)),
+        "total": (tables | turned | ~apart).all(axis=(1, 2)),
+    }
+
+
+def _table(name: str, elements: int, **more: Any) -> float:
+    return float(description_length_table(name, element_count=elements, **more))
+
+
+def check_plain_classes(quick: bool) -> Finding:
+    """Count generic, symmetric and reflexive relations and compare with Table II."""
+    worst, counts = 0.0, {}
+    for n in (2, 3) if quick else (2, 3, 4):
+        laws = _laws(all_tables(n))
+        found = {"generic": len(all_tables(n))} | {one: int(laws[one].sum()) for one in ("symmetric", "reflexive")}
+        for name, count in found.items():
+            worst = max(worst, abs(math.log2(count) - _table(name, n)))
+            counts[f"{name}, {n} elements"] = count
+    return holds_if(worst < EXACT, {"largest difference": worst, **counts}, "The three rows are exact.")
+
+
+def check_antisymmetric(quick: bool) -> Finding:
+    """Count antisymmetric relations."""
+    sizes = (3,) if quick else (3, 4)
+    counts = {n: int(_laws(all_tables(n))["antisymmetric"].sum()) for n in sizes}
+    paper = max(abs(math.log2(count) - _table("antisymmetric", n)) for n, count in counts.items())
+    right = max(abs(count - 2**n * 3 ** (n * (n - 1) // 2)) for n, count in counts.items())
+    library = max(abs(description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes)
+    numbers = {
+        **{f"antisymmetric relations of {n} elements": count for n, count in counts.items()},
+        "bits by the paper, 30 elements": _table("antisymmetric", N),
+        "bits by counting": N + N * (N - 1) / 2 * math.log2(3),
+    }
+    return corrected_if(
+        paper < EXACT,
+        right == 0 and library < EXACT,
+        numbers,
+        "n + n(n-1)/2 · log2 3 bits; n(n-1)/2 counts tournaments, in which one of two elements always precedes.",
+    )
+
+
+def check_equivalence(quick: bool) -> Finding:
+    """Count equivalences by their number of classes."""
+    tables = all_tables(3 if quick else 4)
+    n, laws = tables.shape[1], _laws(tables)
+    classes = np.array(
+        [len(np.unique(one, axis=0)) for one in tables[laws["symmetric"] & laws["reflexive"] & laws["transitive"]]]
+    )
+    counts = {k: int((classes == k).sum()) for k in range(1, n + 1)}
+    right = max(abs(counts[k] - _stirling(n, k)) for k in counts)
+    bits = {k: (_table("equivalence", N, class_count=k), math.log2(_stirling(N, k))) for k in (3, 5)}
+    exact = {k: description_length_exact(modulo(N, k)) for k in bits}
+    numbers = {f"bits by the paper, {k} classes of 30": pair[0] for k, pair in bits.items()}
+    numbers |= {f"by counting, {k} classes": pair[1] for k, pair in bits.items()}
+    numbers |= {f"of equal size, {k} classes": one for k, one in exact.items()}
+    return corrected_if(
+        all(abs(paper / count - 1.0) < NEAR for paper, count in bits.values()),
+        right == 0,
+        numbers,
+        "log2 S(n, k) with Stirling's number of the second kind: the names of the classes do not matter. Classes of "
+        "known, equal size take log2(n!/((n/k)!^k k!)).",
+    )
+
+
+def _stirling(n: int, k: int) -> int:
+    signed: int = sum((-1) ** (k - j) * math.comb(k, j) * j**n for j in range(k + 1))
+    return signed // math.factorial(k)
+
+
+def check_total_order(quick: bool) -> Finding:
+    """Count total orders, and compare Stirling's approximation as printed in Table II."""
+    n = 3 if quick else 4
+    laws = _laws(all_tables(n))
+    count = int((laws["antisymmetric"] & laws["transitive"] & laws["total"] & laws["irreflexive"]).sum())
+    bits, short = math.log2(math.factorial(N)), _table("total order", N)
+    numbers = {
+        f"orders of {n} elements": count,
+        "log2 30!": bits,
+        "n log2(n/e)": N * math.log2(N / math.e),
+        "library, exact": description_length_exact(less_than(N)),
+    }
+    same = abs(float(numbers["library, exact"]) - bits) < EXACT
+    return holds_if(
+        count == math.factorial(n) and same and abs(short / bits - 1.0) < NEAR,
+        numbers,
+        "log2 n! is exact, and n log2(n/e) is 3.6 % short of it at 30 elements.",
+    )
+
+
+def check_total_order_in_text(quick: bool) -> Finding:
+    """Compare n log2(n/2) of the text with log2 n!, bit by bit for each element."""
+    gaps = {}
+    for n in (N, 10**6):
+        bits = math.lgamma(n + 1) / math.log(2)
+        gaps[n] = (n * math.log2(n / IN_TEXT) - bits) / n, (n * math.log2(n / math.e) - bits) / n
+    numbers = {
+        "n log2(n/2), 30 elements": N * math.log2(N / IN_TEXT),
+        "log2 30!": math.lgamma(N + 1) / math.log(2),
+        "bits too many for each of a million elements": gaps[10**6][0],
+        "the same of n log2(n/e)": gaps[10**6][1],
+    }
+    return corrected_if(
+        abs(gaps[10**6][0]) < 0.01,
+        abs(gaps[10**6][1]) < 0.01,
+        numbers,
+        "n log2(n/e), as in Table II. n log2(n/2) exceeds log2 n! by 0.44 bits for each element at any size.",
+    )
+
+
+def check_complete_bipartite(quick: bool) -> Finding:
+    """Count complete bipartite relations, one side empty included."""
+    n = 3 if quick else 4
+    tables = all_tables(n)
+    splits = {tuple((np.array(one)[:, None] != np.array(one)).ravel()) for one in np.ndindex(*(2,) * n)}
+    count = sum(tuple(one.ravel()) in splits for one in tables)
+    numbers = {
+        f"relations of {n} elements": count,
+        "bits by the paper": _table("complete bipartite", n),
+        "bits by counting": math.log2(count),
+        "15 and 15 known": description_length_exact(complete_bipartite(15, 15)),
+    }
+    return corrected_if(
+        abs(math.log2(count) - _table("complete bipartite", n)) < EXACT,
+        count == 2 ** (n - 1),
+        numbers,
+        "n - 1 bits: exchanging the sides changes nothing. With known sides fewer, 26.2 for 15 and 15.",
+    )
+
+
+def check_incomplete_bipartite(quick: bool) -> Finding:
+    """Count symmetric relations between two known sides of two elements each."""
+    side = np.array([0, 0, 1, 1])
+    across = side[:, None] != side
+    tables = all_tables(4)
+    count = int(((tables == tables.swapaxes(1, 2)) & (across | ~tables)).all(axis=(1, 2)).sum())
+    paper = float(description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
+    numbers = {"relations": count, "bits": math.log2(count), "bits by the paper": paper}
+    return holds_if(abs(math.log2(count) - paper) < EXACT, numbers, "One bit for each pair across the sides.")
+
+
+def check_tree(quick: bool) -> Finding:
+    """Count trees, and compare the paper's row with its largest value: a single path."""
+    sizes = (3, 4) if quick else (3, 4, 5)
+    counts = {n: _tree_count(n) for n in sizes}
+    path = tree([-1, *range(N - 1)])
+    deepest, rooted = float(description_length_table(path)), (N - 1) * math.log2(N)
+    numbers = {
+        **{f"trees of {n} elements": count for n, count in counts.items()},
+        "bits by the paper for a path of 30, the deepest tree": deepest,
+        "bits by counting, unrooted": (N - 2) * math.log2(N),
+        "bits by counting, rooted": rooted,
+    }
+    return corrected_if(
+        deepest > (1.0 - NEAR) * (N - 2) * math.log2(N),
+        all(count == n ** (n - 2) for n, count in counts.items()),
+        numbers,
+        "(n-2) log2 n bits, (n-1) log2 n with a root. No mean depth gives as much: the paper's row is smaller for "
+        "every tree.",
+    )
+
+
+def _tree_count(n: int) -> int:
+    """Return the number of labeled trees: sets of n - 1 edges that join all elements."""
+    found = 0
+    for edges in combinations(list(combinations(range(n), 2)), n - 1):
+        joined = {0}
+        for _ in range(n):
+            joined |= {end for edge in edges if joined & set(edge) for end in edge}
+        found += len(joined) == n
+    return found
+
+
+def check_transitive(quick: bool) -> Finding:
+    """Count transitive relations, and put a total order into the paper's row."""
+    n = 3 if quick else 4
+    count = int(_laws(all_tables(n))["transitive"].sum())
+    order = float(description_length_table("transitive", element_count=N, chain_length=float(N)))
+    pairs = float(description_length_table("transitive", element_count=n, chain_length=2.0))
+    numbers = {
+        f"transitive relations of {n} elements": count,
+        "bits by counting": math.log2(count),
+        "bits by the paper, chains of two": pairs,
+        "bits by the paper for a total order of 30": order,
+        "bits a total order needs": math.log2(math.factorial(N)),
+    }
+    return holds_if(
+        order > 0.5 * math.log2(math.factorial(N)) and pairs < 1.1 * math.log2(count),
+        numbers,
+        "The row gives the size of the class.",
+        "The row tends to zero for long chains, although a total order is transitive and needs log2 n! bits. There is "
+        "no closed form; log2 of the count grows as n²/4.",
+    )

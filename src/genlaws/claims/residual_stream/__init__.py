@@ -1,0 +1,1 @@
+"""Claims of the residual-stream paper and their checks."""

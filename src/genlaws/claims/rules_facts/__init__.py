@@ -1,0 +1,1 @@
+"""Claims of the rules-and-facts paper and their checks."""

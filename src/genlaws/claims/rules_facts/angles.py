@@ -1,0 +1,220 @@
+"""Checks of what the Rules-and-Facts paper says of the kernel angle and of the best regularization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from genlaws.claims.claim import Finding, graded, holds_if
+from genlaws.core.arguments import Array
+from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, optimal_regularization, solve
+
+FACTS = 0.2
+AGREES = 1e-9
+MINIMUM = 1e-4  # how well the place of a flat minimum can be found from values
+# Table below Fig. 3: samples per dimension; Bayes, ridge, hinge at its best, hinge that keeps every fact.
+PRINTED = {
+    2: (0.2430, 0.2479, 0.2445, 0.2477),
+    4: (0.1702, 0.1864, 0.1763, 0.1858),
+    10: (0.0853, 0.1208, 0.1009, 0.1196),
+    20: (0.0449, 0.0858, 0.0669, 0.0846),
+}
+LAST_DIGIT = 1e-4
+
+
+def _rho(epsilon: float) -> float:
+    return (1.0 - epsilon) * float(np.sqrt(2.0 / np.pi))
+
+
+def check_optimal_angle(quick: bool) -> Finding:
+    """Search the angle of least rule error of ridge regression at λ → 0, over samples and facts."""
+    apart = []
+    for epsilon in (0.1, 0.2, 0.5):
+        for alpha in (0.5, 4.0, 50.0):
+
+            def error(theta: float, alpha: float = alpha, epsilon: float = epsilon) -> float:
+                """Return the rule error of one angle."""
+                task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
+                kernel = Kernel.from_angle(theta)
+                return float(solve("square", kernel=kernel, regularization=0.0, **task).generalization_error)
+
+            apart.append(_minimum(error, 0.05, 1.5) - np.arcsin(_rho(epsilon)))
+    numbers = {
+        "cases": len(apart),
+        "largest distance from Eq. 39": np.abs(apart).max(),
+        "angle at fact fraction 0.2": np.arcsin(_rho(FACTS)),
+        "library": optimal_angle("square", fact_fraction=FACTS),
+    }
+    same = abs(numbers["angle at fact fraction 0.2"] - numbers["library"]) < AGREES
+    return holds_if(
+        bool(np.abs(apart).max() < MINIMUM and same), numbers, "The best angle is arcsin ρ at every number of samples."
+    )
+
+
+def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function of one number is least: the best of a grid, then between its neighbors."""
+    grid = np.linspace(low, high, 60)
+    best = int(np.argmin([function(one) for one in grid]))
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    return float(optimize.minimize_scalar(function, bounds=ends, method="bounded", options={"xatol": 1e-8}).x)
+
+
+def check_optimal_regularization(quick: bool) -> Finding:
+    """Search the regularization of least rule error of ridge regression and compare with Eq. 40."""
+    apart = []
+    for theta in (0.8, 1.1, 1.5):
+        kernel = Kernel.from_angle(theta)
+        right = np.sin(theta) ** 2 * (1.0 - _rho(FACTS) ** 2) / _rho(FACTS) ** 2 - np.cos(theta) ** 2
+        for alpha in (1.0, 10.0):
+
+            def error(log_lam: float, alpha: float = alpha, kernel: Kernel = kernel) -> float:
+                """Return the rule error of one regularization."""
+                task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACTS, "kernel": kernel}
+                return float(solve("square", regularization=float(np.exp(log_lam)), **task).generalization_error)
+
+            mine = optimal_regularization("square", sample_ratio=alpha, fact_fraction=FACTS, kernel=kernel)
+            found = np.exp(_minimum(error, np.log(right) - 3.0, np.log(right) + 3.0))
+            apart.append(max(abs(found / right - 1.0), abs(float(np.asarray(mine)) / right - 1.0)))
+    numbers = {"cases": len(apart), "largest relative distance from Eq. 40": max(apart), "allowed": 1e-3}
+    return holds_if(max(apart) < 1e-3, numbers, "The best regularization is that of Eq. 40, free of the samples.")
+
+
+def check_both_at_once(quick: bool) -> Finding:
+    """Follow ridge regression at its best regularization over the angle."""
+    best = np.arcsin(_rho(FACTS))
+    below, above = best - np.array([0.4, 0.2, 0.05]), np.append(best + np.array([0.05, 0.3]), np.pi / 2)
+    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACTS, "regularization": "optimal"}
+    at = solve("square", kernel=Kernel.from_angle(best), **task)
+    low, high = (solve("square", kernel=Kernel.from_angle(angle), **task) for angle in (below, above))
+    numbers = {
+        "rule error at the best angle": at.generalization_error,
+        "memory error there": at.memorization_error,
+        "spread of the rule error above it": np.ptp(high.generalization_error),
+        "smallest memory error above it": high.memorization_error.min(),
+        "smallest excess in rule error below it": (low.generalization_error - at.generalization_error).min(),
+        "largest regularization below it": low.regularization.max(),
+    }
+    flat = np.abs(high.generalization_error - at.generalization_error).max() < AGREES
+    kept = low.regularization.max() == 0.0 == low.memorization_error.max()
+    forgets = high.regularization.min() > 0.0 and high.memorization_error.min() > 0.0
+    worse = (low.generalization_error > at.generalization_error).all()
+    return holds_if(
+        bool(flat and kept and forgets and worse and at.memorization_error < 1e-12),
+        numbers,
+        "Up to the best angle the best λ is 0 and all facts are kept; from it on the rule error is the same and facts "
+        "are lost. At it, the best rule error and perfect memory come together.",
+    )
+
+
+def check_table_of_errors(quick: bool) -> Finding:
+    """Compute the sixteen numbers below Fig. 3 again."""
+    ratios = (2, 10) if quick else tuple(PRINTED)
+    differences: dict[str, float] = {}
+    for alpha in ratios:
+        for name, value, printed in zip(
+            ("Bayes", "ridge", "hinge, best", "hinge, λ → 0"), _row(alpha), PRINTED[alpha], strict=True
+        ):
+            differences[f"{name} at {alpha}"] = round(value, 4) - printed
+    off = {name: value for name, value in differences.items() if abs(value) > 0.5 * LAST_DIGIT}
+    numbers = {
+        "numbers compared": len(differences),
+        "numbers that differ": len(off),
+        **{f"{name}, rounded less printed": value for name, value in off.items()},
+    }
+    return graded(
+        not off,
+        len(off) <= 1 and all(abs(value) < 1.5 * LAST_DIGIT for value in off.values()),
+        numbers,
+        "All numbers agree to the digits in print.",
+        "All agree but one, by a unit of its last digit: the least error of the hinge loss at 10 samples per dimension "
+        "is 0.1008, approached as θ → π/2 with λ in proportion to cot²θ.",
+    )
+
+
+def _row(alpha: float) -> tuple[float, float, float, float]:
+    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACTS}
+    angles = {
+        "ridge": optimal_angle("square", fact_fraction=FACTS),
+        "tuned": optimal_angle("hinge", regularization="optimal", **task),
+        "hard": optimal_angle("hinge", regularization=0.0, **task),
+    }
+    kernels = {name: Kernel.from_angle(angle) for name, angle in angles.items()}
+    return (
+        float(bayes_optimal(**task).generalization_error),
+        float(solve("square", kernel=kernels["ridge"], regularization=0.0, **task).generalization_error),
+        float(solve("hinge", kernel=kernels["tuned"], regularization="optimal", **task).generalization_error),
+        float(solve("hinge", kernel=kernels["hard"], regularization=0.0, **task).generalization_error),
+    )
+
+
+def check_hinge_angle(quick: bool) -> Finding:
+    """Compare the best angle of the hinge loss at λ → 0, and its error, with those of ridge regression."""
+    alpha = np.array([2.0, 10.0] if quick else [2.0, 4.0, 10.0, 20.0])
+    angle = np.asarray(optimal_angle("hinge", sample_ratio=alpha, fact_fraction=FACTS))
+    best = float(np.asarray(optimal_angle("square", fact_fraction=FACTS)))
+    hinge = _errors("hinge", alpha, angle, 0.0)
+    square = _errors("square", alpha, np.full_like(angle, best), 0.0)
+    apart, gap = np.abs(angle - best), np.abs(hinge - square)
+    numbers = {
+        "best angle of ridge": best,
+        "nearest angle of the hinge": angle[apart.argmin()],
+        "farthest angle of the hinge": angle[apart.argmax()],
+        "largest difference of the errors": gap.max(),
+    }
+    return holds_if(
+        bool(apart.min() > 1e-3 and apart.max() < 0.1 and gap.max() < 0.002),
+        numbers,
+        "Close but not equal: the hinge's best angle lies 0.01 to 0.05 above arcsin ρ, its error within 0.0012.",
+    )
+
+
+def _errors(loss: str, alpha: Array, angle: Array, lam: float | str) -> Array:
+    found = solve(loss, sample_ratio=alpha, fact_fraction=FACTS, kernel=Kernel.from_angle(angle), regularization=lam)
+    return np.asarray(found.generalization_error)
+
+
+def check_hinge_gives_up_memory(quick: bool) -> Finding:
+    """Let the hinge loss choose angle and regularization for the rule, and see what it remembers."""
+    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACTS}
+    free, kept = (float(optimal_angle("hinge", regularization=lam, **task)) for lam in ("optimal", 0.0))
+    tuned = solve("hinge", kernel=Kernel.from_angle(free), regularization="optimal", **task)
+    hard = solve("hinge", kernel=Kernel.from_angle(kept), regularization=0.0, **task)
+    numbers = {
+        "rule error, free": tuned.generalization_error,
+        "memory error, free": tuned.memorization_error,
+        "rule error, every fact kept": hard.generalization_error,
+        "angle, free": free,
+        "angle, every fact kept": kept,
+    }
+    better = hard.generalization_error - tuned.generalization_error > 0.005 and tuned.memorization_error > 0.01
+    return holds_if(
+        bool(better and abs(free - kept) > 0.05),
+        numbers,
+        "The hinge loss finds more of the rule when it may forget, and at another angle than when it may not.",
+    )
+
+
+def check_more_facts(quick: bool) -> Finding:
+    """Repeat what is said of the angle with twice the facts."""
+    epsilon, alpha = 0.4, 4.0
+    best = np.arcsin(_rho(epsilon))
+    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
+    angles = np.array([best - 0.3, best, best + 0.3])
+    zero = solve("square", kernel=Kernel.from_angle(angles), regularization=0.0, **task).generalization_error
+    tuned = solve("square", kernel=Kernel.from_angle(angles), regularization="optimal", **task)
+    hinge = float(optimal_angle("hinge", regularization=0.0, **task))
+    numbers = {
+        "rule errors at λ → 0, below, at and above the best angle": ", ".join(f"{one:.4f}" for one in zero),
+        "rule errors at the best λ": ", ".join(f"{one:.4f}" for one in tuned.generalization_error),
+        "best angle, ridge": best,
+        "best angle, hinge": hinge,
+    }
+    shape = zero[1] < min(zero[0], zero[2]) and abs(tuned.generalization_error[2] - zero[1]) < AGREES
+    return holds_if(
+        bool(shape and tuned.memorization_error[1] < 1e-12 < tuned.memorization_error[2] and abs(hinge - best) < 0.1),
+        numbers,
+        "With a fact fraction of 0.4 the picture is the same.",
+    )

@@ -1,0 +1,1 @@
+"""Claims of the semanticity paper and their checks."""

@@ -1,0 +1,239 @@
+"""Checks of what the shape of the similarity decides: Proposition 1, the exponential, and what a front is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy import optimize
+
+from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, Finding
+from genlaws.claims.semanticity.trials import LARGEST_Z, Played, constant, exponential, linear, luce, play, trial_count
+from genlaws.semanticity.theory.front import FrontPoint, front, probabilities
+from genlaws.semanticity.theory.many_items import best_ball_mass
+from genlaws.semanticity.theory.similarity import similarity
+from genlaws.semanticity.theory.spaces import space
+from genlaws.semanticity.theory.tradeoff import exponential_on_circle, homogeneous_front, linear_on_circle
+
+Both = Callable[[float], tuple[object, object]]
+SAME = 0.005  # of a probability; curves closer than this are one curve
+STIMULI = 50  # in the paper's experiments
+PRECISE = 1e-6  # of the resolution at a peak
+
+
+def _pair(values: tuple[object, object]) -> tuple[float, float]:
+    return float(np.asarray(values[0])), float(np.asarray(values[1]))
+
+
+def check_proposition_1(quick: bool, formula: Both = linear_on_circle) -> Finding:
+    """Play both tests on the circle with linear decay."""
+    largest = 0.0
+    for seed, b in enumerate((0.1, 0.3, 0.62, 0.9, 1.0)):
+        played = play("circle", linear(b / 2), trials=trial_count(quick), seed=seed)
+        largest = max(largest, played.departure(*_pair(formula(b))))
+    beyond = play("circle", linear(0.8), trials=trial_count(quick))
+    good = largest <= LARGEST_Z
+    return Finding(
+        HOLDS if good else FAILS,
+        {
+            "largest departure in standard errors": largest,
+            "bound": LARGEST_Z,
+            "beyond the circle, 2 eps = 1.6: generalization played": beyond.generalization,
+            "beyond the circle: by the formula": float(0.5 + 1.6 - (1.5 - np.log(2.0)) * 1.6**2),
+        },
+        f"Up to b = 2 eps = 1 the closed form {'agrees' if good else 'does not agree'} with the tests played on the "
+        "circle; where the decay reaches around the circle it no longer applies.",
+    )
+
+
+def check_proposition_1_peak(quick: bool, place: float = 0.61969, height: float = 0.80985) -> Finding:
+    """Find the peak of the front from the integral over similarities, which knows no closed form."""
+    peak = _peak("circle", "linear")
+    good = abs(peak.ball_mass - place) < 1e-4 and abs(peak.generalization - height) < 1e-5
+    return Finding(
+        HOLDS if good else FAILS,
+        {"best ball mass": peak.ball_mass, "generalization": peak.generalization, "gap": peak.diagonal_gap},
+        f"Linear decay on the circle generalizes best, {peak.generalization:.5f}, at b = {peak.ball_mass:.5f} = "
+        "1/(3 - 2 ln 2), on the diagonal.",
+    )
+
+
+@cache
+def _peak(where: str, shape: str, background: float = 0.0) -> FrontPoint:
+    """Return the point of a front with the largest generalization, for two items, by a search over resolutions."""
+    place, form = space(where), similarity(shape, 0.1, background=background)
+    found = optimize.minimize_scalar(
+        lambda resolution: -probabilities(place, form.at_resolution(resolution)).generalization,
+        bounds=(0.02 * place.reach, place.reach),
+        method="bounded",
+        options={"xatol": PRECISE},
+    )
+    return probabilities(place, form.at_resolution(float(found.x)))
+
+
+def check_half_is_best(quick: bool) -> Finding:
+    """Find the best ball mass for several shapes and spaces, with two items and with ten."""
+    two = {
+        "constant, circle": _peak("circle", "constant").ball_mass,
+        "linear, circle": _peak("circle", "linear").ball_mass,
+        "linear, sphere": _peak("sphere", "linear").ball_mass,
+        "constant, segment": _peak("segment", "constant").ball_mass,
+    }
+    ten = float(best_ball_mass(10))
+    near = all(0.35 < one < 0.65 for one in two.values())
+    exact = all(abs(one - 0.5) < 0.01 for one in (*two.values(), ten))
+    return Finding(
+        HOLDS if exact else LIMITED if abs(two["constant, circle"] - 0.5) < 1e-3 else FAILS,
+        {**{f"{name}: best ball mass": one for name, one in two.items()}, "constant, ten items: best ball mass": ten},
+        "Half of the space is best for constant similarity, a homogeneous space and two items. Other shapes and spaces "
+        f"have their best ball mass between {min(two.values()):.2f} and {max(two.values()):.2f}"
+        f"{' (still about one half)' if near else ''}, and ten items ask for {ten:.3f}.",
+    )
+
+
+def check_peak_on_diagonal(quick: bool) -> Finding:
+    """Compare the peak with the diagonal for other shapes and spaces."""
+    gaps = {
+        "linear on the circle": _peak("circle", "linear").diagonal_gap,
+        "linear on the sphere": _peak("sphere", "linear").diagonal_gap,
+        "constant on the segment": _peak("segment", "constant").diagonal_gap,
+        "exponential with a floor of 0.05 on the circle": _peak("circle", "exponential", 0.05).diagonal_gap,
+    }
+    on = [name for name, gap in gaps.items() if abs(gap) < 1e-4]
+    verdict = HOLDS if len(on) == len(gaps) else LIMITED if on else FAILS
+    return Finding(
+        verdict,
+        {f"{name}: p_I - p_S at the peak": gap for name, gap in gaps.items()},
+        f"The peak lies on the diagonal for constant similarity in a homogeneous space and for {' and '.join(on)}; not "
+        f"for {', '.join(name for name in gaps if name not in on)}, where identification exceeds generalization by up "
+        f"to {max(gaps.values()):.3f}.",
+    )
+
+
+def check_one_front_for_all(quick: bool, shapes: tuple[str, ...] = ("linear", "exponential")) -> Finding:
+    """Compare the generalization of several similarities and spaces at one identification."""
+    at = 0.85
+    there = {"constant, homogeneous": float(np.asarray(homogeneous_front(at)))}
+    for shape in shapes:
+        for name in ("circle", "sphere"):
+            floor = 0.05 if shape == "exponential" else 0.0
+            resolutions = np.linspace(0.02, 0.9, 24 if quick else 120) * (1.0 if name == "circle" else np.pi)
+            curve = front(space(name), similarity(shape, 0.1, background=floor), resolutions=resolutions)
+            fine = slice(0, int(np.argmin(curve.identification)) + 1)
+            pairs = np.stack([curve.identification[fine], curve.generalization[fine]])[:, ::-1]
+            there[f"{shape}, {name}"] = float(np.interp(at, *pairs))
+    constants = [play(name, constant(e), trials=trial_count(quick)) for name, e in (("circle", 0.15), ("torus", 0.309))]
+    same = all(abs(one.generalization - there["constant, homogeneous"]) < 3 * SAME for one in constants)
+    spread = max(there.values()) - min(there.values())
+    return Finding(
+        HOLDS if spread < SAME else CORRECTED if same else FAILS,
+        {f"p_S at p_I = {at}: {name}": one for name, one in there.items()} | {"spread": spread, "bound": SAME},
+        f"At p_I = {at} generalization is {min(there.values()):.3f} to {max(there.values()):.3f}, by shape and "
+        "space. The "
+        "right form: one front for each shape of the similarity and, unless that is constant, for each space; constant "
+        "similarity has the same front in all homogeneous spaces."
+        if spread >= SAME
+        else "All similarities and spaces tried have the same front.",
+    )
+
+
+def check_front_is_a_bound(quick: bool, resolution: float = 0.25, shape: Callable[[float], object] = linear) -> Finding:
+    """Play a system of finite resolution and compare it with the front of Theorem 1 at its own identification."""
+    rule = shape(resolution)
+    if not callable(rule):
+        raise TypeError("shape must return a function of a distance")
+    played = play("circle", rule, trials=trial_count(quick))
+    above, error = _above_front(played)
+    broken = above > LARGEST_Z * error
+    crossing = float(1.0 - (1.0 - np.log(2.0)) * 0.898)
+    return Finding(
+        CORRECTED if broken else HOLDS,
+        {
+            "generalization": played.generalization,
+            "identification": played.identification,
+            "above the front of Theorem 1": above,
+            "standard error": error,
+            "linear decay on the circle lies above it for p_I over": crossing,
+        },
+        f"Linear decay over {resolution} lies {above:.3f} ± {2 * error:.1g} above the curve of Theorem 1. The right "
+        "form: "
+        "a front belongs to one similarity and to Luce's rule; it is no bound on every system of finite resolution."
+        if broken
+        else "The system does not lie above the curve of Theorem 1 beyond error.",
+    )
+
+
+def _above_front(played: Played) -> tuple[float, float]:
+    """Return how far a played system is above the homogeneous front, and the standard error of that."""
+    p = played.identification
+    height = float(np.asarray(homogeneous_front(p)))
+    error = np.hypot(played.generalization_error, abs(6.0 - 8.0 * p) * played.identification_error)
+    return played.generalization - height, float(error)
+
+
+def check_exponential_form(quick: bool, formula: Both = exponential_on_circle) -> Finding:
+    """Play both tests on the circle with exponential decay."""
+    largest = 0.0
+    for seed, resolution in enumerate((0.02, 0.1, 0.5)):
+        played = play("circle", exponential(resolution), trials=trial_count(quick), seed=seed)
+        largest = max(largest, played.departure(*_pair(formula(resolution))))
+    good = largest <= LARGEST_Z
+    return Finding(
+        HOLDS if good else FAILS,
+        {"largest departure in standard errors": largest, "bound": LARGEST_Z},
+        f"The closed forms of Shepard's exponential similarity {'agree' if good else 'do not agree'} with the tests "
+        "played on the circle.",
+    )
+
+
+def check_exponential_trades(quick: bool, floors: tuple[float, ...] = (0.01, 0.05, 0.2)) -> Finding:
+    """Let the resolution of an exponential similarity get finer, without and with a floor."""
+    fine = play("circle", exponential(0.002), trials=trial_count(quick))
+    peaks = {floor: _peak("circle", "exponential", floor) for floor in floors}
+    played = {floor: play("circle", exponential(0.002, floor), trials=trial_count(quick)) for floor in floors}
+    free = fine.generalization > 0.98 and fine.identification > 0.98
+    traded = all(played[floor].generalization < peaks[floor].generalization - 0.05 for floor in floors)
+    verdict = HOLDS if traded and not free else LIMITED if traded else FAILS
+    return Finding(
+        verdict,
+        {"no floor, resolution 0.002: p_S": fine.generalization, "no floor, resolution 0.002: p_I": fine.identification}
+        | {f"floor {floor}: best p_S": one.generalization for floor, one in peaks.items()}
+        | {f"floor {floor}: at resolution": one.resolution for floor, one in peaks.items()},
+        "Without a floor there is nothing to trade: both probabilities tend to 1 as an exponential similarity gets "
+        "finer. "
+        f"With a floor of {', '.join(map(str, floors))} generalization is at best "
+        f"{', '.join(f'{one.generalization:.3f}' for one in peaks.values())}.",
+    )
+
+
+def check_finite_set(quick: bool, stimuli: int = STIMULI) -> Finding:
+    """Average over all triples of equally spaced stimuli and compare with the circle they lie on."""
+    place = np.arange(stimuli)
+    steps = np.minimum(np.abs(place[:, None] - place), stimuli - np.abs(place[:, None] - place))
+    near, other = np.meshgrid(place[1:], place[1:], indexing="ij")
+    different = near != other
+    d = np.stack([steps[0, near[different]], steps[0, other[different]]], axis=-1) / stimuli
+    tied = d[:, 0] == d[:, 1]
+    b = 0.62  # a resolution half-way between two distances that occur
+    chosen = luce(linear(b / 2)(d))
+    right = np.take_along_axis(chosen, d.argmin(axis=1)[:, None], axis=1)[:, 0]
+    split, dropped = float(right.mean()), float(right[~tied].mean())
+    p_s, p_i = _pair(linear_on_circle(b))
+    shift = (3.0 * p_s - 2.0 * p_i - 0.5) / stimuli
+    verdict = HOLDS if abs(dropped - p_s) < 1e-3 else LIMITED if abs(split - p_s - shift) < 5.0 / stimuli**2 else FAILS
+    return Finding(
+        verdict,
+        {
+            "on the circle": p_s,
+            "on the stimuli, ties split": split,
+            "on the stimuli, ties dropped": dropped,
+            "share of triples with a tie": float(tied.mean()),
+            "expected shift": shift,
+        },
+        f"On {stimuli} stimuli linear decay has p_S = {split:.4f} where the circle has {p_s:.4f}, as probe and items "
+        "are "
+        f"different (expected shift {shift:+.4f}); {100 * tied.mean():.1f} % of triples are ties, and {dropped:.4f} "
+        "is left "
+        "without them.",
+    )

@@ -1,0 +1,82 @@
+"""Read numbers from the command line: one, several, or a range."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, get_args
+
+from genlaws.core.errors import InputError
+
+if TYPE_CHECKING:
+    from cyclopts import App, ArgumentCollection
+
+    from genlaws.core.arguments import Array
+
+HOW = "Write a number, several as 2,4,10, or a range as start:stop:count or start:stop:count:log."
+MOST_POINTS = 1_000_000
+
+
+def read_numbers(name: str, text: str) -> float | Array:
+    """Return one number, or an array where several or a range were given.
+
+    Examples: ``10``; ``2,4,10``; ``0:1:5`` (five points from 0 to 1); ``0.1:100:4:log``; ``inf``.
+    """
+    import numpy as np
+
+    if ":" in text:
+        return _read_range(name, text)
+    values = [_read_one(name, part, text) for part in text.split(",")]
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _read_one(name: str, part: str, text: str) -> float:
+    try:
+        return float(part)
+    except ValueError:
+        raise InputError(f"{name} must be a number; got {text!r}. {HOW}") from None
+
+
+def _read_range(name: str, text: str) -> Array:
+    import numpy as np
+
+    parts = text.split(":")
+    logarithmic = len(parts) == 4 and parts[3] == "log"
+    if len(parts) != 3 and not logarithmic:
+        raise InputError(f"{name} must be a number or a range; got {text!r}. {HOW}")
+    start, stop = _read_one(name, parts[0], text), _read_one(name, parts[1], text)
+    if not (parts[2].isdigit() and 1 <= int(parts[2]) <= MOST_POINTS):
+        raise InputError(
+            f"The count of the range {name} must be a whole number from 1 to {MOST_POINTS:,}; got {text!r}."
+        )
+    if not (math.isfinite(start) and math.isfinite(stop)):
+        raise InputError(f"The ends of the range {name} must be finite; got {text!r}.")
+    if logarithmic and not (start > 0 and stop > 0):
+        raise InputError(f"The ends of the logarithmic range {name} must be positive; got {text!r}.")
+    return (np.geomspace if logarithmic else np.linspace)(start, stop, int(parts[2]))
+
+
+def refuse_fractions(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse a number with a fractional part for any option of any command that takes a whole number.
+
+    Cyclopts would round it, 2.6 to 3 and 6.5 to 6. It calls this, as the configuration of the whole app, with what was
+    typed, before it makes numbers of it. 6.0 stays allowed; what is no number at all is left to cyclopts.
+    """
+    for argument in arguments:
+        if takes_whole_number(argument.hint):
+            for token in argument.tokens:
+                if _has_fraction(token.value):
+                    name = argument.name.lstrip("-").replace("-", "_")
+                    raise InputError(f"{name} must be a whole number; got {token.value!r}.")
+
+
+def takes_whole_number(hint: Any) -> bool:
+    """Return whether an option of this type takes whole numbers and no other: int, int or none, several of them."""
+    kinds = {hint, *get_args(hint), *(one for part in get_args(hint) for one in get_args(part))}
+    return int in kinds and not kinds & {float, str}
+
+
+def _has_fraction(text: str) -> bool:
+    try:
+        return not float(text).is_integer()
+    except ValueError:
+        return False

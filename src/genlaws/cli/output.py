@@ -1,0 +1,136 @@
+"""What every command has in common: ``--json``, ``--seed``, ``--out``, and how an answer is shown.
+
+A progress bar on standard error for whatever follows the library's two-method progress protocol.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+class ProgressBar:
+    """Shows ``start(total, label)`` and ``advance(n)`` as a bar; a context manager.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing: for ``--json``.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), disable=quiet)
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> ProgressBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def start(self, total: int | None, label: str) -> None:
+        """Begin a new line of the bar; without a total it only shows that something is going on."""
+        self._task = self._progress.add_task(label, total=total)
+
+    def advance(self, n: int = 1) -> None:
+        """Move the current line on."""
+        if self._task is not None:
+            self._progress.advance(self._task, n)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Output:
+    """Options of every command."""
+
+    json: Annotated[bool, Parameter(negative="")] = False
+    """Print one JSON object and nothing else."""
+
+    seed: int = 0
+    """Seed of whatever is random in this command; recorded with the result."""
+
+    out: Path | None = None
+    """Folder to write the result to."""
+
+
+DEFAULT_OUTPUT = Output()
+LINE_WIDTH = 115  # characters of a line of sentences
+
+
+def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
+    """Print the answer as text or as JSON, and write it to the folder asked for.
+
+    Parameters
+    ----------
+    command : str
+        Name of the files in the folder, ``<command>.json`` and ``<command>.csv``.
+    answer : mapping
+        Numbers, strings or lists of them, under the names of the library.
+    text : str
+        The answer for a person: first the number, then what it means.
+    """
+    document = json_module.dumps(as_json(answer), indent=2)
+    if output.out is not None:
+        write_folder(output.out, command, answer, document)
+    if output.json:
+        print(document)
+    else:
+        print(text)
+        if output.out is not None:
+            print(f"Written to {output.out / command}.json and .csv")
+
+
+def as_json(value: Any) -> Any:
+    """Return plain JSON values; a number that is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {key: as_json(part) for key, part in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_folder(folder: Path, command: str, answer: Mapping[str, Any], document: str) -> None:
+    """Write the answer as JSON and as a CSV table with one row per element."""
+    import pandas as pd
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{command}.json").write_text(document + "\n", encoding="utf-8")
+    columns = {key: _column(value) for key, value in answer.items()}
+    length = max(len(column) for column in columns.values())
+    rows = {key: column * length if len(column) == 1 else column for key, column in columns.items()}
+    pd.DataFrame(rows).to_csv(folder / f"{command}.csv", index=False)
+
+
+def _column(value: Any) -> list[Any]:
+    """Return a value as the rows of a table column; one number, Python's or numpy's of any kind, is one row."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return plain if isinstance(plain, list) else [plain]
+
+
+def aligned(rows: Mapping[str, str]) -> str:
+    """Return `rows` as two aligned columns, name and value."""
+    width = max(len(name) for name in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences in lines that fit a terminal."""
+    return textwrap.fill(" ".join(sentences), LINE_WIDTH)

@@ -1,0 +1,292 @@
+"""``genlaws relations advise``: how much data and which learning rates does a network need for this relation?
+
+Say the advice of ``genlaws relations advise`` in words: the answer, what was measured, and how sure it is.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json
+from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
+from genlaws.core.arguments import positive
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.relations.networks.advice import advise_relation, quick_pilot
+from genlaws.relations.networks.pilot import Pilot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from genlaws.core.estimate import Estimate
+    from genlaws.relations.networks.advice import LearningAdvice
+    from genlaws.relations.networks.pilot import PilotPoint
+
+WIDTH = 100  # characters of a line
+NAME = "advise"
+
+Target = Annotated[float, Parameter(help="Accuracy to reach, above 0 and below 1.")]
+Quick = Annotated[bool, Parameter(negative="", help="Fewer and shorter trainings: an answer in seconds, less sure.")]
+Width = Annotated[int, Parameter(help="Units of each hidden layer of the decoder.")]
+Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
+Dimension = Annotated[int, Parameter(help="Numbers in each embedding.")]
+Steps = Annotated[int | None, Parameter(help="Updates of each network; 1,500, or 800 with --quick, if left out.")]
+Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
+Rate = Annotated[float | None, Parameter(help="Decoder rate, held fixed; 0.01, or 1 with sgd, if left out.")]
+
+
+def explain(advice: LearningAdvice) -> str:
+    """Return the printed answer."""
+    tables = [
+        _table("share shown", advice.fractions, advice),
+        _table("decoder/encoder rate", advice.ratios, advice),
+    ]
+    return "\n\n".join(["\n".join(_answer(advice)), aligned(_numbers(advice)), *tables, "\n".join(_sure(advice))])
+
+
+def _answer(advice: LearningAdvice) -> list[str]:
+    if not advice.learned:
+        longest = f"{advice.pilot.steps:,} steps"
+        return [
+            f"No network of the pilot learned {advice.relation}: none of {advice.network_count} reached "
+            f"{advice.target_accuracy:g} on entries it was not shown within {longest}.",
+            "Longer trainings (--steps), a wider decoder (--width) or more dimensions (--dimension) may; or the "
+            "relation has no structure that such a network finds.",
+        ]
+    return [_data_sentence(advice), *_ratio_sentences(advice)]
+
+
+def _data_sentence(advice: LearningAdvice) -> str:
+    share = advice.advised_fraction
+    if share is None:
+        return (
+            f"At no share of the entries tried, up to {advice.fractions[-1].value:.0%}, did three in four networks "
+            "generalize: train longer, or try larger shares."
+        )
+    edge = " It is the smallest share tried: a smaller one may do." if advice.fraction_at_edge else ""
+    return (
+        f"Show at least {share:.0%} of the entries, {round(share * advice.pair_count):,} of {advice.pair_count:,}: "
+        f"at least three in four networks then exceed {advice.target_accuracy:g} on the rest.{edge}"
+    )
+
+
+def _ratio_sentences(advice: LearningAdvice) -> list[str]:
+    if advice.suggested_ratio is None:
+        return ["No ratio of the learning rates made a network generalize; take equal rates and show more entries."]
+    point = next(one for one in advice.ratios if one.value == advice.suggested_ratio)
+    said = [
+        f"Take a decoder rate of {advice.suggested_ratio:g} times the encoder rate: {sum(point.succeeded)} of "
+        f"{len(point.succeeded)} networks generalized, after {point.median_steps:,.0f} steps in the median."
+    ]
+    if advice.ratio_at_edge:
+        edge = "smallest" if point is advice.ratios[0] else "largest"
+        said.append(f"It is the {edge} ratio tried: one beyond it may do better.")
+    found = advice.critical_ratio
+    if found is not None and advice.boundary_seen:
+        said.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} every other network fails.")
+    elif found is not None:
+        said.append("Failures grow with the ratio, but where they begin is not pinned down by so few networks.")
+    return said
+
+
+def _numbers(advice: LearningAdvice) -> dict[str, str]:
+    kind = "balanced over entries not shown" if advice.balanced else "whole table"
+    best = advice.best_fraction
+    rows = {
+        "relation": f"{advice.relation}, {advice.element_count} elements, commoner answer "
+        f"{advice.majority_accuracy:.3f}",
+        "target accuracy": f"{advice.target_accuracy:g} ({kind})",
+        "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _entries(best, advice),
+        "the network needs": _network(advice),
+        "induction gap": _gap(advice),
+        "every other generalizes at": _half(advice),
+        "critical ratio": _critical(advice),
+    }
+    if advice.suggested_ratio is not None:
+        rows["laws at that ratio"] = (
+            f"chance to merge {advice.flow_law:.3f} (gradient flow), {advice.sign_law:.3f} (sign updates): upper "
+            "guidance, not a bound"
+        )
+    return rows
+
+
+def _entries(share: Estimate, advice: LearningAdvice) -> str:
+    return f"{share.value * advice.pair_count:,.0f} entries, a share of {_plain(share)}"
+
+
+def _network(advice: LearningAdvice) -> str:
+    found = advice.network_fraction
+    if math.isinf(found.value):
+        return f"more than a share of {advice.fractions[-1].value:g}, the largest tried"
+    if found.value <= advice.fractions[0].value:
+        return f"at most a share of {found.value:g}, the smallest tried"
+    if math.isinf(found.high):
+        return f"{found.value * advice.pair_count:,.0f} entries, a share of {found.value:.3f} or more"
+    return _entries(found, advice)
+
+
+def _gap(advice: LearningAdvice) -> str:
+    if advice.gap_ratio is None:
+        return "unknown"
+    most = "at most " if advice.network_fraction.value <= advice.fractions[0].value else ""
+    return f"{most}{_plain(advice.gap_ratio)} times as many"
+
+
+def _half(advice: LearningAdvice) -> str:
+    found = advice.half_fraction
+    if found is None:
+        return "not seen: they are not more with more entries"
+    if advice.half_fraction_seen:
+        return _entries(found, advice)
+    return f"a share of {_tried_words(found, advice.fractions)}"
+
+
+def _tried_words(found: Estimate, tried: Sequence[PilotPoint]) -> str:
+    """Return an estimate as text that names nothing beyond the smallest and the largest value tried."""
+    smallest, largest = tried[0].value, tried[-1].value
+    if found.value < smallest:
+        return f"less than {smallest:g}, the smallest tried"
+    if found.value > largest:
+        return f"more than {largest:g}, the largest tried"
+    low = f"less than {smallest:g}" if found.low < smallest else f"{found.low:.2g}"
+    high = f"more than {largest:g}" if found.high > largest else f"{found.high:.2g}"
+    return f"{found.value:.2g} [{low}, {high}]; tried were {smallest:g} to {largest:g}"
+
+
+def _critical(advice: LearningAdvice) -> str:
+    found = advice.critical_ratio
+    if found is not None:
+        shown = _plain(found) if advice.boundary_seen else _tried_words(found, advice.ratios)
+        return f"{shown}, decoder over encoder rate"
+    if advice.suggested_ratio is None:
+        return "not seen: no network generalized"
+    return f"not seen up to {advice.ratios[-1].value:g}, the largest tried"
+
+
+def _table(name: str, points: Sequence[PilotPoint], advice: LearningAdvice) -> str:
+    header = (name, "generalized", "95 % interval", "mean accuracy", "median steps")
+    rows: list[Sequence[str]] = [header]
+    for one in points:
+        steps = "never" if math.isnan(one.median_steps) else f"{one.median_steps:,.0f}"
+        mark = " <- suggested" if points is advice.ratios and one.value == advice.suggested_ratio else ""
+        mark = " <- advised" if points is advice.fractions and one.value == advice.advised_fraction else mark
+        counted = f"{sum(one.succeeded)} of {len(one.succeeded)}"
+        interval = f"{one.success.low:.2f} to {one.success.high:.2f}"
+        rows.append((f"{one.value:g}", counted, interval, f"{one.accuracy.value:.3f}", steps + mark))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _sure(advice: LearningAdvice) -> list[str]:
+    """Say what the advice rests on and what was held fixed."""
+    pilot = advice.pilot
+    said = [
+        f"From {advice.network_count} networks. Held fixed: {pilot.depth} hidden layers of {pilot.width}, embeddings "
+        f"of {pilot.dimension} numbers, {pilot.optimizer}, decoder rate {pilot.decoder_rate:g}, {pilot.steps:,} steps.",
+        f"Shares were tried with equal rates, ratios at a share of {advice.ratio_fraction:g}.",
+        "Intervals are 95 % over networks. The suggested ratio is the best of several and so optimistic. A network "
+        "that needs longer than the pilot counts as failed.",
+    ]
+    if advice.balanced:
+        said.append(
+            f"The commoner answer alone is right on {advice.majority_accuracy:.3f} of the entries, which reaches the "
+            "target: the accuracy here is the balanced one."
+        )
+    return textwrap.wrap(" ".join(said), WIDTH)
+
+
+def _plain(estimate: Estimate) -> str:
+    return str(replace(estimate, count=0))
+
+
+def advise(
+    source: Source,
+    /,
+    *,
+    target_accuracy: Target = 0.9,
+    quick: Quick = False,
+    width: Width = 50,
+    depth: Depth = 3,
+    dimension: Dimension = 2,
+    steps: Steps = None,
+    optimizer: Optimizer = "adam",
+    decoder_rate: Rate = None,
+    elements: Elements = None,
+    relation: RelationName = None,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Say how many entries and which ratio of learning rates a network needs to learn a relation.
+
+    The best learner's number of entries is exact; the network's is measured by a pilot, and so is the ratio. A minute
+    or so for 30 elements; --quick takes seconds.
+    """
+    import json
+
+    known = read_relation(source, elements, relation)
+    if output.out is not None and output.out.exists() and not output.out.is_dir():
+        raise InputError(f"out must be a folder; got {str(output.out)!r}, which is a file.")
+    chosen: dict[str, Any] = {"width": width, "depth": depth, "dimension": dimension, "optimizer": optimizer}
+    chosen |= {} if steps is None else {"steps": steps}
+    chosen |= {} if decoder_rate is None else {"decoder_rate": float(positive("decoder_rate", decoder_rate))}
+    pilot = quick_pilot(**chosen) if quick else Pilot(**chosen)
+    with ProgressBar(quiet=output.json) as progress:
+        progress.start(pilot.network_count, f"{known.label}: networks of the pilot")
+        advice = advise_relation(
+            known, target_accuracy=target_accuracy, pilot=pilot, seed=output.seed, advance=progress.advance
+        )
+    document = json.dumps(as_json(summary(advice)), indent=2)
+    if output.out is not None:
+        _write(output.out, advice, document)
+    if output.json:
+        print(document)
+        return
+    print(explain(advice))
+    if output.out is not None:
+        print(f"Written to {output.out / NAME}.json and .csv")
+
+
+def summary(advice: LearningAdvice) -> dict[str, Any]:
+    """Return the advice as plain names and numbers; an estimate has its interval beside it."""
+    from dataclasses import fields
+
+    answer: dict[str, Any] = {}
+    for one in fields(advice):
+        value = getattr(advice, one.name)
+        if isinstance(value, Estimate):
+            answer |= {one.name: value.value, f"{one.name}_interval": [value.low, value.high]}
+        elif one.name == "pilot":
+            answer["held_fixed"] = {
+                name: getattr(value, name)
+                for name in ("steps", "width", "depth", "dimension", "optimizer", "decoder_rate")
+            }
+        elif one.name in ("fractions", "ratios"):
+            tried = advice.to_frame()
+            rows = tried[tried["tried"] == ("ratio" if one.name == "ratios" else "train_fraction")]
+            answer[one.name] = rows.drop(columns="tried").to_dict("records")
+        else:
+            answer[one.name] = value
+    share = advice.advised_fraction
+    return answer | {
+        "advised_entries": None if share is None else round(share * advice.pair_count),
+        "learned": advice.learned,
+        "boundary_seen": advice.boundary_seen,
+        "half_fraction_seen": advice.half_fraction_seen,
+        "fraction_at_edge": advice.fraction_at_edge,
+        "ratio_at_edge": advice.ratio_at_edge,
+        "network_count": advice.network_count,
+    }
+
+
+def _write(folder: Path, advice: LearningAdvice, document: str) -> None:
+    """Write the answer as JSON and what was tried as a table."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{NAME}.json").write_text(document + "\n", encoding="utf-8")
+    advice.to_frame().to_csv(folder / f"{NAME}.csv", index=False)

@@ -1,0 +1,407 @@
+"""``genlaws relations learn``: train networks on a relation, and say what became of them.
+
+How ``genlaws relations learn`` answers: the numbers under their names, and the sentences for a person.
+
+The files of ``genlaws relations learn --out``: curves, embeddings and the page that plays them.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json, paragraph
+from genlaws.cli.relations.source import Elements, Entities, RelationName, Source, read_relation
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import ConvergenceError
+from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.figures.relations.learned import draw_courses, draw_places
+from genlaws.figures.style import house_style
+from genlaws.relations import networks
+from genlaws.relations.inference.bayes_bound import posterior
+from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
+from genlaws.relations.networks.embeddings import element_groups, principal_plane
+from genlaws.relations.networks.phases import PHASES, classify
+from genlaws.relations.networks.runs import MOST_STEPS
+from genlaws.relations.structure.training_set import training_set_of
+from genlaws.report import embedding_movie
+
+if TYPE_CHECKING:
+    from genlaws.core.arguments import Array, Whole
+    from genlaws.core.estimate import Estimate
+    from genlaws.relations.inference.posterior import Posterior
+    from genlaws.relations.networks.runs import RelationRuns
+    from genlaws.relations.structure.relation import Relation
+
+LARGEST_BOUND = 100  # elements; beyond, the best accuracy takes longer than the networks
+MOST_BOUNDS = 20  # training sets it is averaged over
+TARGET = 0.9
+ACCURACIES = ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy")
+MOST_FRAMES = 100
+MOST_PLACES = 60_000  # dots of all frames together, so that a page stays below two megabytes
+MOST_SEEDS = 10_000
+EVEN_LOGS, LOG_LOGS = 200, 100  # measurements: evenly, for when something is reached, and evenly in log time
+
+Share = Annotated[float, Parameter(help="Share of the table that is shown.")]
+Seeds = Annotated[int, Parameter(help="Number of networks, each with entries and initial values of its own.")]
+Mode = Annotated[str, Parameter(help="What the decoder sees: concatenate, difference or squared_difference.")]
+Activation = Annotated[str, Parameter(help="tanh, relu, sigmoid or identity.")]
+Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
+Noise = Annotated[float, Parameter(help="Share of the shown labels that are turned round.")]
+BatchSize = Annotated[int | None, Parameter(help="Entries in a step; all that are shown if left out.")]
+Device = Annotated[str, Parameter(help="Where to compute, such as cpu or cuda.")]
+Factor = Annotated[float, Parameter(help="Factor on the initial values.")]
+Rate = Annotated[float, Parameter(help="Learning rate.")]
+Decay = Annotated[float, Parameter(help="Weight decay.")]
+
+
+def summary(known: Relation, runs: RelationRuns, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return everything that is told, under the names of the library."""
+    train, test = runs.steps_to("train_accuracy", TARGET), runs.steps_to("test_accuracy", TARGET)
+    phases = [PHASES[place] for place in classify(train, test)]
+    answer: dict[str, Any] = {
+        "relation": known.label,
+        "element_count": known.element_count,
+        "entry_count": known.pair_count,
+        "shown_count": int(runs.shown[0].sum()),
+    }
+    for name in ACCURACIES:
+        answer |= _estimate(name, runs.final(name))
+    answer |= {
+        "majority_accuracy": runs.majority_accuracy,
+        "train_step": _steps(train),
+        "test_step": _steps(test),
+        "phase": phases,
+        "phase_counts": {name: phases.count(name) for name in PHASES if name in phases},
+        "failed": int(runs.failed.sum()),
+        "invariant_drift": _drift(runs) if chosen["optimizer"] == "sgd" else None,
+        **best_accuracy(known, runs, chosen["seed"]),
+        "settings": chosen,
+        "computed_on": runs.device,
+    }
+    return answer
+
+
+def _estimate(name: str, values: Array) -> dict[str, Any]:
+    """Return the mean over networks with its interval where there are several, and the value of each."""
+    found = _mean(values)
+    return {name: found.value, f"{name}_interval": [found.low, found.high], f"{name}_each": values.tolist()}
+
+
+def _steps(reached: Whole) -> list[int | None]:
+    return [None if one < 0 else int(one) for one in reached.tolist()]
+
+
+def _drift(runs: RelationRuns) -> float:
+    """Return the largest drift of any network at its last measurement."""
+    import numpy as np
+
+    courses = (course[np.isfinite(course)] for course in runs.invariant_drift)
+    return max((float(course[-1]) for course in courses if course.size), default=math.nan)
+
+
+def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, Any]:
+    """Return the Bayes bound for the very entries the networks were shown, or the sentence why there is none."""
+    import numpy as np
+
+    names = ("best_accuracy", "best_accuracy_interval", "best_unseen_accuracy", "best_unseen_accuracy_interval")
+    none: dict[str, Any] = {**dict.fromkeys(names), "best_class": None, "best_meaning": None, "best_count": 0}
+    if known.element_count > LARGEST_BOUND:
+        return {**none, "best_message": f"It is not computed beyond {LARGEST_BOUND} elements."}
+    hypotheses = hypotheses_of(known)
+    try:
+        laws = [
+            posterior(training_set_of(known, np.flatnonzero(shown)), hypotheses, truth=known, seed=seed)
+            for shown in runs.shown[:MOST_BOUNDS]
+        ]
+    except ConvergenceError as error:
+        return {**none, "best_message": f"It could not be computed: {error}"}
+    whole, unseen = (_mean(np.array([getattr(law, name) for law in laws])) for name in ("accuracy", "unseen_accuracy"))
+    values = (whole.value, [whole.low, whole.high], unseen.value, [unseen.low, unseen.high])
+    told = {
+        "best_class": str(hypotheses),
+        "best_meaning": average_meaning(hypotheses),
+        "best_count": len(laws),
+        "best_message": _how(laws),
+    }
+    return {**dict(zip(names, values, strict=True)), **told}
+
+
+def _mean(values: Array) -> Estimate:
+    """Return the mean of the finite values with Student's interval: a bootstrap of two or three would be too narrow."""
+    import numpy as np
+
+    finite = values[np.isfinite(values)]
+    if finite.size < 2:
+        return Estimate(float(finite[0]) if finite.size else math.nan, count=finite.size)
+    return from_standard_error(float(finite.mean()), float(finite.std(ddof=1) / math.sqrt(finite.size)), finite.size)
+
+
+def _how(laws: list[Posterior]) -> str:
+    if not all(law.converged for law in laws):
+        return "A Markov chain behind it has NOT converged: do not trust the number."
+    exact = sum(law.method == "exact" for law in laws)
+    return (
+        "It is exact." if exact == len(laws) else f"It rests on a Markov chain for {len(laws) - exact} of {len(laws)}."
+    )
+
+
+def explain(answer: dict[str, Any]) -> str:
+    """Return the answer for a person: first the numbers, then what they mean."""
+    rows = {
+        "accuracy on other entries": _told(answer, "test_accuracy", "none: every entry was shown"),
+        "balanced over both answers": _told(answer, "balanced_accuracy", "none: one of the answers is missing there"),
+        "accuracy on entries shown": _told(answer, "train_accuracy", "none"),
+        "accuracy on the whole table": _told(answer, "table_accuracy", "none"),
+        "always the commoner answer": f"{answer['majority_accuracy']:.4f} of the table",
+        "class average, same entries": _best_words(answer),
+        "steps to 90 % on shown": _steps_words(answer["train_step"]),
+        "steps to 90 % on others": _steps_words(answer["test_step"]),
+        "phase": ", ".join(_counted(name, count, answer) for name, count in answer["phase_counts"].items()),
+    }
+    if answer["invariant_drift"] is not None and math.isfinite(answer["invariant_drift"]):
+        rows["drift of the invariant"] = f"{answer['invariant_drift']:.2e} of its size, at most"
+    return "\n".join([aligned(rows), *_sentences(answer)])
+
+
+def _told(answer: dict[str, Any], name: str, otherwise: str) -> str:
+    """Return an accuracy with its interval, or words where it does not exist."""
+    value, each = answer[name], [one for one in answer[f"{name}_each"] if math.isfinite(one)]
+    if not each:
+        return "none: every network failed" if answer["failed"] == len(answer["phase"]) else otherwise
+    low, high = answer[f"{name}_interval"]
+    return f"{value:.4f}" if len(each) == 1 else str(Estimate(value, low, high, len(each)))
+
+
+def _best_words(answer: dict[str, Any]) -> str:
+    if answer["best_accuracy"] is None:
+        return "none"
+    whole = f"{answer['best_accuracy']:.4f} of the table"
+    unseen = answer["best_unseen_accuracy"]
+    return whole if not math.isfinite(unseen) else f"{unseen:.4f} of the others, {whole}"
+
+
+def _steps_words(steps: list[int | None]) -> str:
+    """Return when an accuracy was reached: the step, or the middle and the ends of several."""
+    import numpy as np
+
+    reached = [one for one in steps if one is not None]
+    if not reached:
+        return "never"
+    if len(steps) == 1:
+        return f"{reached[0]:,}"
+    middle = f"{round(float(np.median(reached))):,} [{min(reached):,} to {max(reached):,}]"
+    missing = len(steps) - len(reached)
+    return f"{middle}, {missing} of {len(steps)} never" if missing else middle
+
+
+def _counted(name: str, count: int, answer: dict[str, Any]) -> str:
+    total = len(answer["phase"])
+    return name if total == 1 else f"{name} {count} of {total}"
+
+
+def _sentences(answer: dict[str, Any]) -> list[str]:
+    chosen, total = answer["settings"], len(answer["phase"])
+    who = "One network was" if total == 1 else f"{total} networks were"
+    noise = f", {chosen['label_noise']:g} of the labels turned round" if chosen["label_noise"] else ""
+    lines = [
+        f"{who} shown {answer['shown_count']:,} of the {answer['entry_count']:,} entries of {answer['relation']}{noise}"
+        f", for {chosen['steps']:,} steps of {chosen['optimizer']}."
+    ]
+    if answer["best_accuracy"] is None:
+        lines.append(f"The class average from the same entries is missing. {answer['best_message']}")
+    else:
+        right = ", with the right labels" if chosen["label_noise"] else ""
+        lines.append(
+            paragraph(
+                f"The class average is the best mean accuracy over a class from the same entries{right}.",
+                answer["best_meaning"],
+                answer["best_message"],
+            )
+        )
+    if answer["failed"]:
+        lines.append(f"{answer['failed']} of {total} broke off at numbers that are not finite; try smaller rates.")
+    return lines
+
+
+def write_files(folder: Path, known: Relation, runs: RelationRuns, document: str) -> str:
+    """Write everything together and return the sentence that says where; the embeddings are those of one network."""
+    import numpy as np
+
+    sound = np.flatnonzero(~runs.failed)
+
+    def write(work: Path) -> dict[str, Path]:
+        """Write the files into a folder and return them by name."""
+        (work / "learn.json").write_text(document + "\n", encoding="utf-8")
+        runs.to_frame().to_csv(work / "curves.csv", index=False)
+        _curves(work, known, runs)
+        if sound.size:
+            _embeddings(work, known, runs, int(sound[0]))
+        return {path.name: path for path in sorted(work.iterdir())}
+
+    paths = write_together(made_folder("out", folder), "learn", write)
+    listed = ", ".join(paths)
+    if not sound.size:
+        return f"Written to {folder}: {listed}. There are no embeddings to show: every network failed."
+    of = "" if len(runs) == 1 else f" The embeddings are those of network {int(sound[0])}."
+    return f"Written to {folder}: {listed}.{of}"
+
+
+def _curves(work: Path, known: Relation, runs: RelationRuns) -> None:
+
+    caption = (
+        "Accuracy on the entries shown and on the others, and the loss, against the step; thin lines are single "
+        "networks, thick ones their mean."
+    )
+    with house_style():
+        picture = draw_courses(runs.to_frame(), runs.majority_accuracy)
+        for kind in ("png", "pdf"):
+            save_picture(picture, work / f"curves.{kind}", kind, f"Networks on {known.label}", caption)
+
+
+def _embeddings(work: Path, known: Relation, runs: RelationRuns, network: int) -> None:
+    """Write where the elements of one network ended, and the page that shows how they came there."""
+    import numpy as np
+    import pandas as pd
+
+    groups = element_groups(known)
+    final = runs.final_embeddings[network]
+    places = principal_plane(final[None])[0]
+    axes = {f"embedding_{place + 1}": final[:, place] for place in range(final.shape[1])}
+    about = {"element": known.names, groups.kind: groups.value}
+    pd.DataFrame({**about, "x": places[:, 0], "y": places[:, 1], **axes}).to_csv(work / "embeddings.csv", index=False)
+    test = float(runs.final("test_accuracy")[network])
+    known_test = f", {test:.3f} on other entries" if np.isfinite(test) else ""
+    title = f"{known.label} after {int(runs.steps[-1]):,} steps{known_test}"
+    with house_style():
+        picture = draw_places(places, groups, known.names, title, final.shape[1])
+        save_picture(picture, work / "embeddings.png", "png", title, "Final embeddings of the elements.")
+    frames = chosen_frames(runs.steps, known.element_count)
+    page = embedding_movie(
+        runs.embeddings[network][frames],
+        runs.steps[frames].tolist(),
+        groups,
+        f"{known.label}: embeddings along the training",
+        names=known.names,
+        train_accuracy=runs.train_accuracy[network][frames],
+        test_accuracy=runs.test_accuracy[network][frames],
+    )
+    (work / "embeddings.html").write_text(page, encoding="utf-8")
+
+
+def chosen_frames(steps: Whole, element_count: int) -> Whole:
+    """Return which measurements the page shows: the start, the end, and evenly in log time between them."""
+    import numpy as np
+
+    count = max(2, min(MOST_FRAMES, MOST_PLACES // element_count))
+    wanted = np.geomspace(1.0, steps[-1] + 1.0, count)
+    nearest = np.abs(np.log(steps[None] + 1.0) - np.log(wanted[:, None])).argmin(axis=1)
+    return np.unique(nearest)
+
+
+def learn(
+    source: Source,
+    /,
+    *,
+    train_fraction: Share = 0.75,
+    seeds: Seeds = 1,
+    dimension: Annotated[int, Parameter(help="Of the embeddings.")] = 2,
+    depth: Annotated[int, Parameter(help="Hidden layers of the decoder.")] = 3,
+    width: Annotated[int, Parameter(help="Units in each of them.")] = 50,
+    mode: Mode = "concatenate",
+    activation: Activation = "tanh",
+    encoder_rate: Rate = 1e-3,
+    decoder_rate: Rate = 1e-3,
+    encoder_decay: Decay = 0.0,
+    decoder_decay: Decay = 0.0,
+    embedding_scale: Factor = 1.0,
+    decoder_scale: Factor = 1.0,
+    label_noise: Noise = 0.0,
+    optimizer: Optimizer = "adam",
+    batch_size: BatchSize = None,
+    steps: Annotated[int, Parameter(help="Updates of each network.")] = 10_000,
+    device: Device = "cpu",
+    elements: Elements = None,
+    relation: RelationName = None,
+    entities: Entities = "used",
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Train networks on random entries of a relation and say whether they generalize, grok or memorize.
+
+    With --out a folder is written: the curves (curves.png, .pdf, .csv), where the elements ended (embeddings.png), a
+    page that plays the training (embeddings.html) and the numbers (learn.json).
+    """
+    chosen = {
+        "train_fraction": train_fraction,
+        "dimension": dimension,
+        "depth": depth,
+        "width": width,
+        "mode": mode,
+        "activation": activation,
+        "encoder_rate": encoder_rate,
+        "decoder_rate": decoder_rate,
+        "encoder_decay": encoder_decay,
+        "decoder_decay": decoder_decay,
+        "embedding_scale": embedding_scale,
+        "decoder_scale": decoder_scale,
+        "label_noise": label_noise,
+        "optimizer": optimizer,
+        "batch_size": batch_size,
+        "steps": steps,
+        "device": device,
+    }
+    _check(chosen, seeds, output)
+    known = read_relation(source, elements, relation, entities)
+    runs = _train(known, chosen, seeds, output)
+    _answer(known, runs, {**chosen, "seeds": seeds, "seed": output.seed}, output)
+
+
+def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
+    """Refuse what the library would refuse later or not in a sentence."""
+    from genlaws.ensembles.perceptron import ACTIVATIONS
+
+    whole_number("seed", output.seed)
+    whole_number("seeds", seeds, at_least=1, at_most=MOST_SEEDS, hint="It is the number of networks.")
+    whole_number("steps", chosen["steps"], at_least=1, at_most=MOST_STEPS)
+    one_of("activation", chosen["activation"], ACTIVATIONS)
+    if output.out is not None:
+        made_folder("out", output.out)
+
+
+def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) -> RelationRuns:
+    """Train the networks beside a progress bar; embeddings are kept where a page is wanted."""
+    import numpy as np
+
+    steps = chosen["steps"]
+    evenly = np.linspace(0, steps, EVEN_LOGS + 1).round().astype(int)
+    in_log_time = np.geomspace(1, steps, LOG_LOGS).round().astype(int)
+    with ProgressBar(quiet=output.json) as progress:
+        progress.start(steps, f"{known.label}: steps of {seeds} {'network' if seeds == 1 else 'networks'}")
+        return networks.network.learn_relation(
+            known,
+            seeds=range(output.seed, output.seed + seeds),
+            log_at=sorted({*evenly.tolist(), *in_log_time.tolist()}),
+            keep_embeddings=output.out is not None,
+            advance=progress.advance,
+            **chosen,
+        )
+
+
+def _answer(known: Relation, runs: RelationRuns, chosen: dict[str, Any], output: Output) -> None:
+    """Say what became of the networks, and write it down where asked."""
+    import json
+
+    answer = summary(known, runs, chosen)
+    document = json.dumps(as_json(answer), indent=2)
+    text = explain(answer)
+    written = "" if output.out is None else write_files(output.out, known, runs, document)
+    if output.json:
+        print(document)
+    else:
+        print(text)
+        if written:
+            print(written)

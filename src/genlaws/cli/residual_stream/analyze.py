@@ -1,0 +1,438 @@
+"""``genlaws residual-stream analyze``: every measure of a model's residual stream, beside surrogates, with verdicts.
+
+The texts that ``genlaws residual-stream analyze`` reads: lines of a file.
+
+The folder that ``genlaws residual-stream analyze`` writes: a page, the numbers, a table for each picture.
+
+How ``genlaws residual-stream analyze`` says what it found: the verdicts first, then the numbers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from genlaws import models, probes
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.figures.drawing import save_picture
+from genlaws.figures.residual_stream.entries import pictures_of
+from genlaws.figures.style import house_style
+from genlaws.report.residual_stream import residual_stream_page
+from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES
+from genlaws.residual_stream.analysis import analyze as measure
+from genlaws.residual_stream.measures.estimators import ESTIMATORS
+
+if TYPE_CHECKING:
+    from genlaws.core.estimate import Estimate
+    from genlaws.residual_stream.measures.curves import Curve
+    from genlaws.residual_stream.results import Analysis, Claim
+
+WIDTH = 110
+Model = Annotated[
+    str,
+    Parameter(help="A Hugging Face id on this machine, a folder, a .gguf file, or smollm2 or minilm (packages)."),
+]
+Texts = Annotated[Path, Parameter(help="One text per line, plain or .gz; blank lines are skipped.")]
+READ, MEASURED, HERE = Group("What is read"), Group("What is measured"), Group("The model")
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Texts of a file.
+
+    Attributes
+    ----------
+    texts : list of str
+    said : str
+        How many of which they are.
+    """
+
+    texts: list[str]
+    said: str
+
+
+def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> Lines:
+    """Return the lines of a file that are not blank and of the lengths asked for.
+
+    Parameters
+    ----------
+    path : path
+        Plain text in UTF-8, or compressed as .gz.
+    shortest, longest : int
+        A line has more characters than the one and fewer than the other; white space at its ends counts.
+    at_most : int
+        How many are taken, from the first on.
+    """
+    least, most = whole_number("shortest", shortest), whole_number("at_most", at_most, at_least=1)
+    top = float("inf") if longest is None else whole_number("longest", longest, at_least=least + 2)
+    lines = _lines(path)
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        raise InputError(f"texts: the file {str(path)!r} has no line that is not blank.")
+    kept = [line for line in filled if least < len(line) < top]
+    if not kept:
+        raise InputError(
+            f"texts: none of the {len(filled)} lines of {str(path)!r} has more than {least} and fewer than {top:g} "
+            f"characters."
+        )
+    of = f"{len(kept):,} lines of the lengths asked for" if len(kept) < len(filled) else f"{len(kept):,} lines"
+    return Lines(kept[:most], f"Reading {min(most, len(kept)):,} of {of} in {path}.")
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "not there"
+        raise InputError(f"texts must be a file with one text per line; {str(path)!r} is {what}.")
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            return file.readlines()
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
+        raise InputError(f"texts must be plain text in UTF-8, or that as .gz; {str(path)!r} is not.") from None
+
+
+def write_analysis(
+    folder: Path, title: str, analysis: Analysis, *, notes: Sequence[str] = (), pictures: bool = False
+) -> list[Path]:
+    """Write the page, the numbers, the tables and, if asked for, the pictures; return what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page, numbers = folder / "report.html", folder / "analysis.json"
+    page.write_text(residual_stream_page(analysis, title, notes=notes), encoding="utf-8")
+    document = json.dumps(analysis.to_dict(), indent=2, allow_nan=False)
+    numbers.write_text(document + "\n", encoding="utf-8")
+    written = [page, numbers]
+    for name, table in analysis.tables().items():
+        table.to_csv(folder / f"{name}.csv", index=False, float_format="%.8g")
+        written.append(folder / f"{name}.csv")
+    return written + (_pictures(folder, title, analysis) if pictures else [])
+
+
+def _pictures(folder: Path, title: str, analysis: Analysis) -> list[Path]:
+    """Write every picture that what was measured suffices for."""
+    written = []
+    for one in pictures_of(analysis):
+        with house_style():
+            picture = one.draw(analysis)
+        for kind in ("png", "svg"):
+            path = folder / f"{one.name}.{kind}"
+            save_picture(picture, path, kind, f"{title}: {one.name.replace('_', ' ')}", one.caption)
+            written.append(path)
+    return written
+
+
+def analysis_text(analysis: Analysis) -> str:
+    """Return the verdict on each claim, what it rests on, the main numbers, and what to know about them."""
+    table = {"claim": "verdict"} | {claim.name: claim.verdict for claim in analysis.claims}
+    parts = [_head(analysis), aligned(table), "\n\n".join(map(_claim, analysis.claims)), aligned(_numbers(analysis))]
+    if analysis.messages:
+        parts.append("\n".join(["To know:", *(_wrapped("- ", one) for one in analysis.messages)]))
+    return "\n\n".join(parts)
+
+
+def _head(analysis: Analysis) -> str:
+    tokens = f", {analysis.row_count} tokens" if analysis.row_count > analysis.text_count else ""
+    texts = "1 text" if analysis.text_count == 1 else f"{analysis.text_count} texts"
+    return (
+        f"{analysis.model}: {texts}{tokens}, {len(analysis.sites)} sites; {analysis.identity} "
+        f"(relative error {analysis.identity_error:.1g})"
+    )
+
+
+def _claim(claim: Claim) -> str:
+    rows = {"claim": claim.says, "observed": claim.observed, "surrogate": claim.surrogate, "why": claim.why}
+    lines = [f"{claim.name}: {claim.verdict}"]
+    lines += [_wrapped(f"  {name:<10}", text) for name, text in rows.items() if text]
+    return "\n".join(lines)
+
+
+def _wrapped(before: str, text: str) -> str:
+    return textwrap.fill(
+        text, WIDTH, initial_indent=before, subsequent_indent=" " * len(before), break_on_hyphens=False
+    )
+
+
+def _numbers(analysis: Analysis) -> dict[str, str]:
+    """Return the main numbers of what was measured."""
+    rows: dict[str, str] = {}
+    if analysis.paths is not None:
+        paths = analysis.paths
+        rows |= {
+            "length of the state": _ends(paths.norm),
+            "length of a step": _ends(paths.speed),
+            "cosine of successive states": _ends(paths.cosine),
+            "straightness of the path": str(paths.straightness),
+        }
+    if analysis.writes is not None:
+        for place, one in analysis.writes.by_place.items():
+            rows[f"write of {place}, relative"] = str(one.relative_size)
+    if analysis.correlations is not None:
+        rows["correlation r"] = _ends(analysis.correlations.mean)
+    for name, found in analysis.information.items():
+        known = [one for one in found.means if not math.isnan(one.value)]
+        if known:
+            rows[f"information ({name}), nats"] = _first_last(known[0], known[-1])
+    return rows | _shape(analysis) | _change(analysis)
+
+
+def _shape(analysis: Analysis) -> dict[str, str]:
+    """Return in how many dimensions the texts differ, and how the mean path turns."""
+    rows: dict[str, str] = {}
+    if analysis.participation is not None:
+        rows["participation ratio"] = _ends(analysis.participation.curve)
+    for name, compressed in (
+        ("autoencoder, explained", analysis.compression),
+        ("the same, normalized", analysis.compression_normalized),
+    ):
+        if compressed is not None:
+            rows[name] = f"{compressed.explained_pooled}; components {compressed.components_explained_pooled}"
+    if analysis.rotations is not None:
+        turns, winding = analysis.rotations.as_printed, -analysis.rotations.centered_winding
+        rows["turns of a unit"] = f"{turns.mean():.2f} ± {turns.std():.2f} over {turns.size} units"
+        rows["winding about its mean"] = f"{winding.mean():.2f} ± {winding.std():.2f}"
+    if analysis.modes is not None:
+        held = analysis.modes.held_out
+        rows["linear map, texts left out"] = f"share of the step foretold {held.skill:.3f}, R² {held.r_squared:.4f}"
+    return rows
+
+
+def _change(analysis: Analysis) -> dict[str, str]:
+    """Return what becomes of disturbances."""
+    rows: dict[str, str] = {}
+    found = analysis.perturbation
+    if found is not None:
+        for number, site in enumerate(found.sites):
+            rows[f"disturbed at {site}"] = f"relative distance × {_factor(found.relative[number])} until the end"
+    for spectrum in analysis.lyapunov:
+        rows[f"exponents {spectrum.site} to {spectrum.to}"] = (
+            f"leading {spectrum.exponents[0]}, typical {spectrum.typical[0]} per step"
+        )
+    return rows
+
+
+def _factor(curve: Curve) -> str:
+    return f"{curve.value[-1] / curve.value[0]:.3g}" if curve.value[0] > 0 else "nothing"
+
+
+def _ends(curve: Curve) -> str:
+    """Return the first and the last value of a curve that has one."""
+    known = [point for point, value in enumerate(curve.value) if not math.isnan(value)]
+    return _first_last(curve[known[0]], curve[known[-1]]) if known else "no value"
+
+
+def _first_last(first: Estimate, last: Estimate) -> str:
+    counted = f" (n = {last.count})" if last.count else ""
+    return f"{str(first).removesuffix(counted)} at first, {last} at last"
+
+
+@Parameter(name="*", group=READ)
+@dataclass(frozen=True)
+class Read:
+    """Which texts and tokens are read."""
+
+    shortest: int = 0
+    """Take lines of more characters than this; the paper's is 100."""
+
+    longest: int | None = None
+    """Take lines of fewer characters than this; the paper's is 500."""
+
+    at_most: int = 200
+    """Texts that are taken, from the first line on."""
+
+    position: str = "last"
+    """Tokens of each text: last, all, sample (one at random), or a number, such as -2."""
+
+    strip: Annotated[bool, Parameter(help="Leave out white space at the end of each text.")] = True
+
+    max_tokens: int | None = None
+    """Most tokens of a text; longer ones are cut at the end."""
+
+
+@Parameter(name="*", group=MEASURED)
+@dataclass(frozen=True)
+class Measured:
+    """What is measured, and beside which surrogates."""
+
+    measures: Annotated[
+        str | None,
+        Parameter(
+            help="With commas: paths, correlations, information, dimensions, rotations, dynamics, compression, "
+            "perturbation; or all. All but compression, which trains networks, if left out."
+        ),
+    ] = None
+
+    surrogates: Annotated[
+        str,
+        Parameter(
+            help="With commas: random-walk, step-signs, phase-randomized, layer-shuffle, basis-rotation, "
+            "random-weights, shuffled-tokens; or all, or none."
+        ),
+    ] = "all"
+
+    estimators: str = "copula"
+    """Of mutual information, with commas: copula, neighbors, binned, kernel (the paper's)."""
+
+    draws: int = 200
+    """Surrogates of each kind."""
+
+
+@Parameter(name="*", group=HERE)
+@dataclass(frozen=True)
+class Here:
+    """How the model is run."""
+
+    device: str = "cpu"
+    """cpu, cuda, cuda:1 or mps."""
+
+    dtype: str = "float32"
+    """float32, bfloat16 or float16."""
+
+    batch_size: int = 8
+    """Texts read together."""
+
+    jobs: int = 1
+    """Threads of the mutual information."""
+
+    download: Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")] = False
+
+
+Pictures = Annotated[
+    bool, Parameter(negative="", help="Write each picture as PNG and SVG to --out too; the page has them all.")
+]
+DEFAULT_READ, DEFAULT_MEASURED, DEFAULT_HERE = Read(), Measured(), Here()
+
+
+def analyze(
+    model: Model,
+    /,
+    *,
+    texts: Texts,
+    read: Read = DEFAULT_READ,
+    measured: Measured = DEFAULT_MEASURED,
+    here: Here = DEFAULT_HERE,
+    pictures: Pictures = False,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Measure the residual stream of a model on texts, and judge the claims of "Transformer Dynamics".
+
+    With --out a folder is written: the page with all pictures, the numbers, and a table for each picture.
+    """
+    asked = _names(measured)
+    _check_folder(output.out, pictures)
+    lines = read_texts(texts, read.shortest, read.longest, read.at_most)
+    network, tokenizer, name = _loaded(model, here)
+    if not output.json:
+        print(lines.said, file=sys.stderr, flush=True)
+    options: dict[str, Any] = {"read": read, "measured": measured, "here": here, "output": output}
+    found = _analyzed(network, tokenizer, lines.texts, asked, name=name, **options)
+    note = f"{lines.said} Tokens read of each: {read.position}."
+    written = [] if output.out is None else _write(found, name, note, output.out, pictures)
+    _show(found, written, output.json)
+
+
+def _names(measured: Measured) -> dict[str, tuple[str, ...]]:
+    """Return the names that were asked for; an unknown one is said before anything is loaded."""
+    whole_number("draws", measured.draws, at_least=2)
+    written = {name.replace(" ", "-"): name for name in SURROGATE_NAMES}
+    surrogates = _listed("surrogates", measured.surrogates, tuple(written)) if measured.surrogates != NONE else ()
+    known = USUAL_MEASURES if measured.measures is None else _listed("measures", measured.measures, MEASURES)
+    estimators = [one_of("estimators", one.strip(), ESTIMATORS) for one in measured.estimators.split(",")]
+    return {
+        "measures": known,
+        "surrogates": tuple(written[one] for one in surrogates),
+        "estimators": tuple(estimators),
+    }
+
+
+def _listed(label: str, text: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in a text with commas, or all of them."""
+    if text.strip() == "all":
+        return allowed
+    return tuple(one_of(label, one.strip(), allowed, "Put commas between several.") for one in text.split(","))
+
+
+def _check_folder(folder: Path | None, pictures: bool) -> None:
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise InputError(f"out must be a folder; got {str(folder)!r}, which is a file.")
+    if folder is None and pictures:
+        raise InputError("pictures needs --out, the folder for them.")
+
+
+def _loaded(model: str, here: Here) -> tuple[Any, Any, str]:
+    """Return a network of text with its tokenizer and name: with its head if it has one, otherwise an encoder."""
+    local = not here.download
+    try:
+        network, tokenizer, source = models.load.load_language_model(model, here.device, here.dtype, local)
+    except InputError:  # no language model: an encoder, or nothing, of which the second sentence is the better
+        found = probes.encoders.load.load_encoder(
+            model, kind="text", device=here.device, dtype=here.dtype, local_files_only=local
+        )
+        if not isinstance(found, probes.encoders.text.TextEncoder):
+            raise InputError(
+                f"model must be a transformer of text, which has a residual stream; {model} is none."
+            ) from None
+        network, tokenizer, source = found.network, found.tokenizer, found.source
+    return network, tokenizer, Path(source).name
+
+
+def _analyzed(
+    network: Any, tokenizer: Any, texts: list[str], asked: dict[str, tuple[str, ...]], *, name: str, **given: Any
+) -> Analysis:
+
+    read, measured, here, output = (given[one] for one in ("read", "measured", "here", "output"))
+    with ProgressBar(quiet=output.json) as bar:
+        return measure(
+            network,
+            tokenizer,
+            texts,
+            name=name,
+            position=_position(read.position),
+            strip=read.strip,
+            max_tokens=read.max_tokens,
+            batch_size=here.batch_size,
+            surrogate_draws=measured.draws,
+            jobs=here.jobs,
+            seed=output.seed,
+            progress=bar,
+            **asked,
+        )
+
+
+def _position(text: str) -> str | int:
+    """Return a word, or a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _write(found: Analysis, name: str, note: str, out: Path, pictures: bool) -> list[Path]:
+
+    return write_analysis(out, name, found, notes=[note], pictures=pictures)
+
+
+def _show(found: Analysis, written: list[Path], json_wanted: bool) -> None:
+    """Print the answer, in words or as JSON."""
+    import json
+
+    if json_wanted:
+        print(json.dumps(found.to_dict() | {"files": [str(path) for path in written]}, indent=2, allow_nan=False))
+        return
+    print(analysis_text(found))
+    for path in written:
+        if path.suffix in {".html", ".json"}:
+            print(f"Written to {path}")
+    if written:
+        others = [path for path in written if path.suffix not in {".html", ".json"}]
+        drawn = " and pictures" if any(path.suffix == ".png" for path in others) else ""
+        print(f"and {len(others)} tables{drawn} beside them.")

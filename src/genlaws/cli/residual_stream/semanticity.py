@@ -1,0 +1,157 @@
+"""``genlaws residual-stream semanticity``: what each write of a transformer does to p_S and p_I."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws import models, probes
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
+from genlaws.core.errors import InputError
+from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.figures.residual_stream.semanticity import draw_stream_semanticity
+from genlaws.figures.style import house_style
+from genlaws.probes.encoders.stimuli import PICTURES, word_stimuli
+
+if TYPE_CHECKING:
+    from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+    from genlaws.probes.encoders.text import TextEncoder
+    from genlaws.probes.stream.result import StreamSemanticity
+
+FILE = "stream_semanticity"
+CAPTION = (
+    "p_S and p_I with two items at every site of the residual stream, 95 % bands over stimuli; wide lines are writes "
+    "whose change stands after Holm's procedure."
+)
+Model = Annotated[
+    str,
+    Parameter(help="A Hugging Face id on this machine, a folder, a .gguf file, or smollm2 or minilm (packages)."),
+]
+Task = Annotated[
+    str,
+    Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE (item, value)."),
+]
+Controls = Annotated[str, Parameter(help="permuted and random-weights, with a comma between; or none.")]
+Download = Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")]
+
+
+def semanticity(
+    model: Model,
+    /,
+    *,
+    task: Task = "years",
+    count: Annotated[int, Parameter(help="Stimuli, at most.")] = 200,
+    phrase: Annotated[str | None, Parameter(help="How a place is written, such as 'the year {place}'.")] = None,
+    position: Annotated[str, Parameter(help="State of the last token, or mean over the tokens.")] = "last",
+    similarity: Annotated[str, Parameter(help="cosine, relu-dot, dot, gaussian or threshold.")] = "cosine",
+    center: Annotated[bool, Parameter(help="Take the mean over stimuli off at each site.")] = True,
+    controls: Controls = "permuted,random-weights",
+    device: Annotated[str, Parameter(help="cpu, cuda, cuda:1 or mps.")] = "cpu",
+    dtype: Annotated[str, Parameter(help="float32, bfloat16 or float16.")] = "float32",
+    batch_size: Annotated[int, Parameter(help="Texts read together, at most.")] = 16,
+    download: Download = False,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Measure a set of stimuli at every site of a model's residual stream, and what each write changes.
+
+    With --out a folder is written: tables of sites, writes and kinds of write, the picture (PNG, SVG) and the numbers.
+    """
+    if task in PICTURES:
+        raise InputError(f"task must be one in words, such as years; {task} are pictures.")
+    wanted = _controls(controls)
+    stimuli = word_stimuli(task, phrase=phrase, count=count)
+    encoder = _loaded(model, device, dtype, download)
+    bar, total = _bar(encoder, stimuli, wanted, output)
+    with bar:
+        bar.start(total, f"{encoder.source}, {stimuli.name}")
+        found = probes.stream.semanticity.stream_semanticity(
+            encoder.network,
+            encoder.tokenizer,
+            stimuli,
+            position=position,
+            similarity=similarity,
+            center=center,
+            controls=wanted,
+            seed=output.seed,
+            batch_size=batch_size,
+            name=Path(encoder.source).name,
+            advance=bar.advance,
+        )
+    _show(found, output)
+
+
+def _controls(text: str) -> tuple[str, ...]:
+    """Return the controls that a text names."""
+    if text.strip() == "none":
+        return ()
+    return tuple(one.strip().replace("-", " ") for one in text.split(","))
+
+
+def _loaded(model: str, device: str, dtype: str, download: bool) -> probes.encoders.text.TextEncoder:
+    """Return the model with its tokenizer."""
+    found = probes.encoders.load.load_encoder(
+        model, kind="text", device=device, dtype=dtype, local_files_only=not download
+    )
+    if not isinstance(found, probes.encoders.text.TextEncoder):
+        raise InputError(f"model must be a transformer of text, which has a residual stream; {model} is none.")
+    return found
+
+
+def _bar(encoder: TextEncoder, stimuli: EmbeddingStimuli, controls: tuple[str, ...], output: Output) -> Any:
+    """Return a bar and its steps: each text is read once or twice, each site measured for the model and controls."""
+    network: Any = encoder.network
+    sites = len(models.architecture.architecture_of(getattr(network, "base_model", network)).sites)
+    passes = 2 if "random weights" in controls else 1
+    return ProgressBar(quiet=output.json), passes * len(stimuli) + sites * (1 + len(set(controls)))
+
+
+def _show(found: StreamSemanticity, output: Output) -> None:
+    """Write the folder and print the answer."""
+    import json
+
+    answer = as_json(summary(found) | {"seed": output.seed})
+    written = [] if output.out is None else _write(found, answer, output.out)
+    if output.json:
+        print(json.dumps(answer | {"files": [str(path) for path in written]}, indent=2))
+        return
+    print(found)
+    for path in written:
+        print(f"Written to {path}")
+
+
+def summary(found: StreamSemanticity) -> dict[str, Any]:
+    """Return the result as plain names and numbers."""
+    names = ("model", "stimuli", "unit", "position", "similarity", "center", "identity", "identity_error", "messages")
+    return {name: getattr(found, name) for name in names} | {
+        "stimulus_count": found.measurements[0].stimulus_count,
+        "test_count": 2 * len(found.writes),
+        "sites": found.to_frame().to_dict("records"),
+        "writes": found.writes_frame().to_dict("records"),
+        "totals": found.totals_frame().to_dict("records"),
+    }
+
+
+def _write(found: StreamSemanticity, answer: dict[str, Any], folder: Path) -> list[Path]:
+    """Write tables, picture and numbers together."""
+    import json
+
+    tables = {"sites": found.to_frame(), "writes": found.writes_frame(), "totals": found.totals_frame()}
+    title = f"{found.model}: {found.stimuli}"
+
+    def write(place: Path) -> dict[str, Path]:
+        """Make all files in one place."""
+        paths = {name: place / f"{FILE}_{name}.csv" for name in tables}
+        for name, table in tables.items():
+            table.to_csv(paths[name], index=False)
+        with house_style():
+            picture = draw_stream_semanticity(found)
+        for kind in ("png", "svg"):
+            paths[kind] = place / f"{FILE}.{kind}"
+            save_picture(picture, paths[kind], kind, title, CAPTION)
+        paths["json"] = place / f"{FILE}.json"
+        paths["json"].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+        return paths
+
+    return list(write_together(made_folder("out", folder), FILE, write).values())

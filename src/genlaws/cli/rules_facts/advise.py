@@ -1,0 +1,384 @@
+"""``genlaws rules-facts advise``: which kernel and regularization should these data have?
+
+Say the advice of ``genlaws rules-facts advise`` in words: the answer, the choices, what was measured, a caution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws.cli.numbers import read_numbers
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json
+from genlaws.core.arguments import fraction
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.figures.rules_facts.advice import write_advice
+from genlaws.rules_facts import advise as ask
+from genlaws.rules_facts import draw_labeled, load_labeled
+from genlaws.rules_facts.labels.advice import FEWEST
+from genlaws.rules_facts.labels.data import parts_of, pools_of
+from genlaws.rules_facts.labels.result import Choice
+from genlaws.rules_facts.theory.problem import SHARE_HINT
+
+if TYPE_CHECKING:
+    from genlaws.core.estimate import Estimate
+    from genlaws.rules_facts import Advice, Draw
+    from genlaws.rules_facts.labels.data import LabeledData
+    from genlaws.rules_facts.labels.result import Choice
+
+# The theory's angle counts as reached when it is missed by less than this, in radians.
+REACHED = 0.02
+# An interval of the share of facts that is wider than this says hardly anything.
+WIDE = 0.3
+CHOICES = {
+    "found_memory": "best found, for memory",
+    "found_rule": "best found, for the rule",
+    "theory_memory": "theory, for memory",
+    "theory_rule": "theory, for the rule",
+}
+HEADER = ("choice", "kernel", "λ", "angle", "rule error, left out", "memory error")
+SOURCES = {
+    "given": "given",
+    "counted": "the facts are known",
+    "estimated": "estimated from how sure and how right left-out predictions are",
+}
+CAUTION = (
+    "'Best found' is what cross-validation chooses. Rule errors, and the cost of memory, are counted on samples that\n"
+    "took no part in the choice."
+)
+THEORY = "The theory, for Gaussian inputs and a linear rule,"
+AGREES = (
+    f"{THEORY} agrees with these data at its own choices: its errors lie within\n"
+    "the measured intervals, and the choices are worse than the best found by no more than chance explains."
+)
+OUTSIDE = "At another choice its errors lie outside the measured intervals, and are not shown."
+DISAGREES = f"{THEORY} does not describe these data, so its errors are not shown:"
+CLIPPED = (
+    "Clipped: fewer labels are contradicted than the share of facts explains, so the rule error comes out below zero\n"
+    "and is set to 0. The share of facts may be smaller than it is taken to be."
+)
+ABOUT_SHARE = (
+    "A label that kernels of this family cannot explain counts as a fact, whatever it is: ε is about them, too."
+)
+# Samples taken where no number is given; a thousand take seconds with the square loss, half a minute with the hinge.
+MOST_SAMPLES = 1000
+# Cross-validation takes the place of a test set; a draw wants one sample of each class.
+TEST_COUNT = 2
+PREDICTED = "predicted_"  # how the names of what the theory predicts begin
+
+Data = Annotated[
+    str, Parameter(help="digits, a file (.npz or .csv), or the folder of CIFAR-10's batches.", show_default=True)
+]
+RuleClasses = Annotated[
+    tuple[str, str], Parameter(help="The two classes of the rule, by value or name.", negative="", show_default=False)
+]
+Share = Annotated[
+    float | None,
+    Parameter(help="Make this share of the samples facts: coin-flip labels on other classes. If left out, estimate."),
+]
+FactClasses = Annotated[
+    tuple[str, ...],
+    Parameter(help="Classes whose samples become facts; all others if left out.", consume_multiple=True, negative=""),
+]
+Losses = Annotated[str, Parameter(help="square or hinge.")]
+Families = Annotated[str, Parameter(help="gaussian, exponential, geometric or quadratic.")]
+Parameters = Annotated[
+    str | None, Parameter(help="Kernel parameters to try, as 0.1,1,10 or 0.05:50:9:log; the theory's are added.")
+]
+Count = Annotated[int | None, Parameter(help=f"Samples; as many as there are, up to {MOST_SAMPLES:,}, if left out.")]
+Ratio = Annotated[float | None, Parameter(help="Samples per dimension, instead of --sample-count.")]
+Normalize = Annotated[bool, Parameter(negative="", help="Scale every input to the same length.")]
+Folds = Annotated[int, Parameter(help="Parts of the cross-validation for the hinge loss.")]
+
+
+def explain(advice: Advice) -> str:
+    """Return the printed answer."""
+    cautions = [CAUTION]
+    if any(getattr(advice, name).nested_generalization_error_clipped for name in CHOICES):
+        cautions.append(CLIPPED)
+    if advice.fact_fraction_source == "estimated":
+        cautions.append(ABOUT_SHARE)
+        if advice.fact_fraction.high - advice.fact_fraction.low > WIDE:
+            cautions.append("Its interval is wide here: the theory's choices, which follow from it, rest on little.")
+    parts = [_answer(advice), _verdict(advice), _table(advice), aligned(_numbers(advice)), "\n".join(cautions)]
+    return "\n\n".join(parts)
+
+
+def _answer(advice: Advice) -> str:
+    memory, rule = advice.found_memory, advice.found_rule
+    return "\n".join(
+        [
+            f"To remember, take {_name(advice, memory)} with {_ridge(advice, memory)}: rule error "
+            f"{memory.rule_error_text}, memory error {memory.memorization_error:.3f} on {advice.memory_samples_text}.",
+            f"For the rule alone, take {_name(advice, rule)} with {_ridge(advice, rule)}: rule error "
+            f"{rule.rule_error_text}, memory error {rule.memorization_error:.3f}.",
+            f"Memory costs {_plain(advice.price_of_memory)} of rule error, {_meaning(advice.price_of_memory)}.",
+        ]
+    )
+
+
+def _verdict(advice: Advice) -> str:
+    """Say whether the theory describes these data, and where not."""
+    if advice.theory_fits:
+        outside = any(not advice.predictions_fit(getattr(advice, name)) for name in CHOICES)
+        return "\n".join([AGREES, *([OUTSIDE] if outside else []), *_unreached(advice)])
+    return "\n".join([DISAGREES, *(f"- {one}" for one in advice.theory_misfits), *_unreached(advice)])
+
+
+def _meaning(price: Estimate) -> str:
+    if price.low > 0.0:
+        return "more than chance explains"
+    if price.high < 0.0:
+        return "less than nothing, so that remembering helps"
+    return "no more than chance explains"
+
+
+def _unreached(advice: Advice) -> list[str]:
+    """Say where the family does not reach the angle the theory prefers."""
+    wanted = {
+        "memory": (advice.theory_memory, advice.wanted_angle_memory),
+        "the rule": (advice.theory_rule, advice.wanted_angle_rule),
+    }
+    return [
+        f"For {what} the theory prefers an angle of {angle:.2f} rad; the nearest tried is {choice.kernel_angle:.2f}."
+        for what, (choice, angle) in wanted.items()
+        if abs(choice.kernel_angle - angle) > REACHED
+    ]
+
+
+def _table(advice: Advice) -> str:
+    rows: list[Sequence[str]] = [(*HEADER, *_predictions(advice))]
+    for name, title in CHOICES.items():
+        choice: Choice = getattr(advice, name)
+        rows.append(
+            (
+                title,
+                _name(advice, choice),
+                f"{choice.regularization:.3g}",
+                f"{choice.kernel_angle:.3f}",
+                choice.rule_error_text,
+                f"{choice.memorization_error:.3f}",
+                *(
+                    f"{getattr(choice, field):.3f}" if advice.predictions_fit(choice) else "outside"
+                    for field in _predictions(advice).values()
+                ),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _predictions(advice: Advice) -> dict[str, str]:
+    """Return the columns of the theory: none where it does not fit, and memory only where it is that of facts."""
+    if not advice.theory_fits:
+        return {}
+    rule, memory = "predicted_generalization_error", "predicted_memorization_error"
+    return {"theory: rule": rule} | ({"memory": memory} if advice.memory_samples == "facts" else {})
+
+
+def _numbers(advice: Advice) -> dict[str, str]:
+    counts = f"rule error from {advice.rule_count}, memory error from {advice.memory_samples_text}"
+    first, last = f"{advice.family}:{advice.parameter[0]:.4g}", f"{advice.family}:{advice.parameter[-1]:.4g}"
+    effective = f"per effective dimension {advice.effective_sample_ratio:.3g}"
+    rows = {
+        "samples n": f"{advice.sample_count}; {counts}",
+        "dimension d": f"{advice.dimension}, effective {advice.effective_dimension:.1f}",
+        "samples per dimension α": f"{advice.sample_ratio:.3g}, {effective}",
+        "share of facts ε": f"{_plain(advice.fact_fraction)} ({SOURCES[advice.fact_fraction_source]})",
+        "kernels tried": f"{len(advice.parameter)}, from {first} to {last}",
+    }
+    chosen = {getattr(advice, name).parameter for name in CHOICES}
+    for row, parameter in enumerate(advice.parameter):
+        if parameter in chosen:
+            rows[f"{advice.family}:{parameter:.4g}"] = (
+                f"μ1 {advice.mu_1[row]:.4f}, μ* {advice.mu_star[row]:.4f}, angle {advice.kernel_angle[row]:.3f} rad"
+            )
+    return rows
+
+
+def _name(advice: Advice, choice: Choice) -> str:
+    return f"{advice.family}:{choice.parameter:.4g}"
+
+
+def _ridge(advice: Advice, choice: Choice) -> str:
+    """Return the regularization in words; the smallest that was tried stands for its limit."""
+    smallest = advice.regularization[advice.parameter == choice.parameter][0, 0]
+    return "λ → 0" if choice.regularization <= smallest else f"λ = {choice.regularization:.3g}"
+
+
+def _plain(estimate: Estimate) -> str:
+    return str(replace(estimate, count=0))
+
+
+def advise(
+    data: Data = "digits",
+    /,
+    *,
+    rule_classes: RuleClasses,
+    fact_fraction: Share = None,
+    fact_classes: FactClasses = (),
+    loss: Losses = "square",
+    family: Families = "gaussian",
+    parameters: Parameters = None,
+    sample_count: Count = None,
+    sample_ratio: Ratio = None,
+    normalize: Normalize = False,
+    folds: Folds = 5,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Say which kernel and regularization to use for labeled data: by cross-validation, beside the theory's choice.
+
+    With --fact-fraction the two classes are the rule and samples of other classes, with coin-flip labels, the facts.
+    Without it the labels of the two classes are taken as they are, and the share of facts among them is estimated.
+    With --out the answer, its picture and their table are written.
+    """
+    import json
+
+    if output.out is not None and output.out.exists() and not output.out.is_dir():
+        raise InputError(f"out must be a folder; got {str(output.out)!r}, which is a file.")
+    tried = None if parameters is None else _parameters(parameters)
+    draw = _draw(
+        data,
+        rule_classes,
+        share=fact_fraction,
+        facts=fact_classes,
+        size=(sample_count, sample_ratio),
+        seed=output.seed,
+    )
+    with _Kernels(quiet=output.json) as progress:
+        advice = ask(
+            draw.inputs,
+            draw.labels,
+            is_fact=None if fact_fraction is None else draw.is_fact,
+            loss=loss,
+            family=family,
+            parameters=tried,
+            normalize=normalize,
+            folds=folds,
+            seed=output.seed,
+            progress=progress,
+        )
+    answer = {"data": draw.name, **summary(advice), "normalize": normalize, "folds": folds, "seed": output.seed}
+    document = json.dumps(as_json(answer), indent=2)
+    written = [] if output.out is None else _write(advice, draw.name, document, output.out, answer)
+    if output.json:
+        print(document)
+        return
+    print(explain(advice))
+    for path in written:
+        print(f"Written to {path}")
+
+
+class _Kernels:
+    """Shows each finished kernel; the bar begins with the first, when it is known how many there are."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._bar = ProgressBar(quiet=quiet)
+        self._open = ExitStack()
+
+    def __enter__(self) -> _Kernels:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def __call__(self, done: int, total: int) -> None:
+        if done == 1:
+            self._open.enter_context(self._bar)
+            self._bar.start(total, "kernels")
+        self._bar.advance()
+
+
+def _parameters(text: str) -> Any:
+    import numpy as np
+
+    return np.atleast_1d(read_numbers("parameters", text))
+
+
+def _draw(
+    source: str,
+    rule: tuple[str, str],
+    *,
+    share: float | None,
+    facts: tuple[str, ...],
+    size: tuple[int | None, float | None],
+    seed: int,
+) -> Draw:
+    """Return the task: made of rule and facts, or with the labels as they are where no share of facts is given."""
+    if share is None and facts:
+        raise InputError("fact_classes must come with fact_fraction; without it no sample is made a fact.")
+    epsilon = float(fraction("fact_fraction", 0.0 if share is None else share, SHARE_HINT))
+    if epsilon == 1.0:
+        raise InputError("fact_fraction must be below 1: when every label is a fact there is no rule to learn.")
+    data = load_labeled(source)
+    chosen = list(facts) or None
+    count, ratio = size
+    draw = draw_labeled(
+        data,
+        rule,
+        fact_fraction=epsilon,
+        sample_count=_largest(data, rule, chosen, epsilon) if count is None and ratio is None else count,
+        sample_ratio=ratio,
+        fact_classes=chosen,
+        test_count=TEST_COUNT,
+        seed=seed,
+    )
+    if draw.sample_count < FEWEST:
+        raise InputError(f"sample_count must be at least {FEWEST}; got {draw.sample_count} samples of {data.name}.")
+    return draw
+
+
+def _largest(data: LabeledData, rule: tuple[str, str], facts: list[str] | None, epsilon: float) -> int:
+    """Return how many samples there are, up to the most that are taken without being asked for."""
+    held = pools_of(data, rule, facts, epsilon).counts
+    kept = parts_of(TEST_COUNT, 0.0)
+
+    def fits(count: int) -> bool:
+        needed = zip(parts_of(count, epsilon), kept, held, strict=True)
+        return all(part + test <= there for part, test, there in needed)
+
+    return next((count for count in range(MOST_SAMPLES, 0, -1) if fits(count)), 1)
+
+
+def summary(advice: Advice) -> dict[str, Any]:
+    """Return the advice as plain names and numbers; an estimate has its interval beside it.
+
+    What the theory predicts is left empty where it does not describe the data.
+    """
+
+    def plain(name: str, value: Any, fits: bool) -> dict[str, Any]:
+        """Return a value, or what it is made of, under its name."""
+        if isinstance(value, Estimate):
+            return {name: value.value, f"{name}_interval": [value.low, value.high]}
+        if name.startswith(PREDICTED) and not fits:
+            return {name: None}
+        if isinstance(value, Choice):
+            inside = advice.predictions_fit(value)
+            parts = [plain(one.name, getattr(value, one.name), inside) for one in fields(value)]
+            return {name: {key: part for one in parts for key, part in one.items()}}
+        return {name: value}
+
+    answer: dict[str, Any] = {
+        "sample_ratio": advice.sample_ratio,
+        "effective_sample_ratio": advice.effective_sample_ratio,
+        "theory_fits": advice.theory_fits,
+        "theory_misfits": list(advice.theory_misfits),
+    }
+    for one in fields(advice):
+        answer |= plain(one.name, getattr(advice, one.name), advice.theory_fits)
+    return answer
+
+
+def _write(advice: Advice, name: str, document: str, folder: Path, answer: dict[str, Any]) -> list[Path]:
+
+    title = f"{name}: {advice.loss} loss, n = {advice.sample_count}, ε = {advice.fact_fraction.value:.2g}"
+    settings = {key: value for key, value in answer.items() if isinstance(value, str | int | float)}
+    return list(write_advice(advice, folder, title, document, settings).values())

@@ -1,0 +1,380 @@
+"""``genlaws semanticity front``: both tests at some resolutions, or along a whole front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from cyclopts import Parameter
+
+from genlaws import semanticity
+from genlaws.cli.numbers import read_numbers
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, as_json, show
+from genlaws.core.arguments import one_of, positive, real
+from genlaws.core.errors import InputError
+
+if TYPE_CHECKING:
+    from genlaws.cli.semanticity.source import Source
+    from genlaws.semanticity import Front, FrontPoint, Similarity
+
+POINT_COLUMNS = (
+    "generalization",
+    "identification",
+    "resolution",
+    "ball_mass",
+    "ball_mass_variance",
+    "item_count",
+    "collapse_constant",
+)
+BEST_COLUMNS = ("resolution", "ball_mass", "generalization")
+# Columns of use to a person; the others would only widen a printed table.
+TABLE_COLUMNS = (
+    "background",
+    "item_count",
+    "resolution",
+    "ball_mass",
+    "generalization",
+    "identification",
+    "best_resolution",
+    "best_ball_mass",
+    "best_generalization",
+)
+SWEEP_COLUMNS = ("resolution", "ball_mass", "generalization", "identification")
+AS_GOOD = 1e-6  # a generalization this close to the best one is the best one for a reader
+ROUNDING = 1e-15  # a variance below it is zero
+NO_BOUND = "A front belongs to one similarity and to Luce's choice rule; it is no bound on every system."
+DEFAULT_FOLDER = Path("out/semanticity")
+MOST_ITEMS = 1_000_000  # beyond, identification is the collapse constant over n for every purpose
+
+SpaceName = Annotated[
+    str | None, Parameter(help="circle (if left out), segment, torus, sphere, hypercube or tree.", show_default=False)
+]
+Shape = Annotated[str, Parameter(help="constant, linear, exponential, gaussian or power-law.")]
+Mass = Annotated[
+    str | None, Parameter(help="Share of the space within one resolution; several as 0.1,0.5 or 0.1:1:10.")
+]
+Radius = Annotated[str | None, Parameter(help="Resolution, in units of the distance; instead of --ball-mass.")]
+Floor = Annotated[str, Parameter(help="Similarity that is left at every distance.")]
+Count = Annotated[str, Parameter(help="Items to choose from; several as 2,10 or 2:1000:9:log, rounded.")]
+Cut = Annotated[float | None, Parameter(help="Distance beyond which only the background is left.")]
+Exponent = Annotated[float | None, Parameter(help="Exponent of the power law; 2 if left out.")]
+Dimension = Annotated[int | None, Parameter(help="Dimension of the torus, sphere or hypercube.")]
+Branching = Annotated[int | None, Parameter(help="Children of each node of the tree.")]
+Depth = Annotated[int | None, Parameter(help="Levels of the tree.")]
+Matrix = Annotated[Path | None, Parameter(help="Distance matrix, .npy or .csv; instead of --space.")]
+Weights = Annotated[Path | None, Parameter(help="One weight for each row of --distances, .npy or .csv.")]
+SetSize = Annotated[int | None, Parameter(help="Draw different items from this many stimuli, none of them twice.")]
+Ties = Annotated[str, Parameter(help="What to do with items equally near: split or drop.")]
+Sweep = Annotated[bool, Parameter(negative="", help="Give the whole front, from fine to coarse, and draw it.")]
+
+
+class Axes(NamedTuple):
+    """What may take several values; the answer is over all combinations."""
+
+    similarities: list[Similarity]
+    item_counts: list[int]
+    resolutions: list[float]
+
+
+def front(
+    *,
+    space: SpaceName = None,
+    similarity: Shape = "constant",
+    ball_mass: Mass = None,
+    resolution: Radius = None,
+    background: Floor = "0",
+    items: Count = "2",
+    cut: Cut = None,
+    exponent: Exponent = None,
+    dimension: Dimension = None,
+    branching: Branching = None,
+    depth: Depth = None,
+    distances: Matrix = None,
+    weights: Weights = None,
+    set_size: SetSize = None,
+    ties: Ties = "split",
+    sweep: Sweep = False,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Give the chance to pick the nearest item (generalization) and the original of a copy (identification).
+
+    Give either --ball-mass or --resolution; with --sweep they mark points on the front and may be left out.
+    Where several numbers are given the answer is a table over all combinations.
+    """
+    from genlaws.cli.semanticity.source import choose_source
+
+    one_of("ties", ties, ("split", "drop"))
+    _check_one_way(ball_mass, resolution, sweep)
+    floors = _read_list("background", background)
+    shapes = [_similarity(similarity, floor, cut, exponent) for floor in floors]
+    counts = _read_counts(items)
+    source = choose_source(
+        space,
+        dimension=dimension,
+        branching=branching,
+        depth=depth,
+        distances=distances,
+        weights=weights,
+        set_size=set_size,
+        ties=ties,
+    )
+    _check_even_set(source, shapes[0], resolution)
+    axes = Axes(shapes, counts, _resolutions(source, ball_mass, resolution))
+    question = FrontQuestion(source.name, similarity, cut, exponent, set_size, ties)
+    answer = _sweep if sweep else _points
+    answer(question, source, axes, output)
+
+
+def _points(question: FrontQuestion, source: Source, axes: Axes, output: Output) -> None:
+    """Answer at each resolution, together with the best one for each background and number of items."""
+    points: list[tuple[float, FrontPoint, FrontPoint | None]] = []
+    for shape, count in product(axes.similarities, axes.item_counts):
+        here = [source.at(shape.at_resolution(radius), count) for radius in axes.resolutions]
+        _check_judged(here)
+        alike = shape.shape.name == "constant" and shape.background == 1.0
+        best = None if alike else source.front(shape, count).peak
+        points += [(shape.background, point, best) for point in here]
+    answer = {**point_answer(points), **question.named(), "seed": output.seed}
+    text = explain_point(question, answer) if len(points) == 1 else explain_table(question, answer)
+    show("front", answer, text, output)
+
+
+def _sweep(question: FrontQuestion, source: Source, axes: Axes, output: Output) -> None:
+    """Answer from fine to coarse and draw the front."""
+    import json
+
+    from genlaws.figures.semanticity.front import write_front
+
+    if len(axes.similarities) > 1 or len(axes.item_counts) > 1:
+        raise InputError("sweep must have one background and one number of items; got several of them.")
+    shape, count = axes.similarities[0], axes.item_counts[0]
+    marked = [source.at(shape.at_resolution(radius), count) for radius in axes.resolutions]
+    found = source.front(shape, count)
+    _check_judged(found.points)
+    named = {**question.named(), "background": shape.background, "item_count": count}
+    files = write_front(found, marked, output.out or DEFAULT_FOLDER, question.title(shape.background, count), named)
+    answer = {**sweep_answer(found, marked), **named, "files": {kind: str(path) for kind, path in files.items()}}
+    if output.json:
+        print(json.dumps(as_json({**answer, "seed": output.seed}), indent=2))
+        return
+    print(explain_sweep(found, marked))
+    for path in files.values():
+        print(f"  {path}")
+
+
+def _check_one_way(ball_mass: str | None, resolution: str | None, sweep: bool) -> None:
+    if ball_mass is not None and resolution is not None:
+        raise InputError("ball_mass and resolution say the same thing; give only one of --ball-mass and --resolution.")
+    if ball_mass is None and resolution is None and not sweep:
+        raise InputError("ball_mass or resolution must be given, or --sweep for all of them; got none of the three.")
+
+
+def _check_judged(points: Sequence[FrontPoint]) -> None:
+    import math
+
+    if any(math.isnan(point.generalization) for point in points):
+        raise InputError(
+            "ties must be split here: in every set of items several are nearest, so none is left to judge."
+        )
+
+
+def _check_even_set(source: Source, shape: Similarity, resolution: str | None) -> None:
+    """Refuse what needs distances where there are none."""
+    import math
+
+    from genlaws.cli.semanticity.source import EvenSet
+
+    if not isinstance(source, EvenSet):
+        return
+    if shape.shape.name != "constant" or math.isfinite(shape.cut):
+        raise InputError(
+            f"set_size needs the constant similarity without a cut; got {shape.shape.name}. "
+            "For another similarity give the distances of the stimuli with --distances."
+        )
+    if resolution is not None:
+        raise InputError("resolution needs distances; with --set-size alone give --ball-mass, or add --distances.")
+
+
+def _similarity(shape: str, background: float, cut: float | None, exponent: float | None) -> Similarity:
+    """Return the similarity at resolution 1; each point sets its own."""
+    return semanticity.similarity(shape, 1.0, background=background, cut=cut, exponent=exponent)
+
+
+def _resolutions(source: Source, ball_mass: str | None, resolution: str | None) -> list[float]:
+
+    if ball_mass is not None:
+        return [source.resolution_of(float(real("ball_mass", mass))) for mass in _read_list("ball_mass", ball_mass)]
+    if resolution is None:
+        return []
+    return [float(positive("resolution", radius)) for radius in _read_list("resolution", resolution)]
+
+
+def _read_counts(text: str) -> list[int]:
+    """Return numbers of items; those of a range are rounded, and each is kept once."""
+    numbers = _read_list("items", text)
+    for number in numbers:
+        if not 2 <= number <= MOST_ITEMS or (number % 1 and ":" not in text):
+            raise InputError(f"items must be whole numbers from 2 to {MOST_ITEMS:,}; got {text!r}.")
+    return list(dict.fromkeys(round(number) for number in numbers))
+
+
+def _read_list(name: str, text: str) -> list[float]:
+    import numpy as np
+
+    return [float(number) for number in np.atleast_1d(read_numbers(name, text))]
+
+
+@dataclass(frozen=True)
+class FrontQuestion:
+    """What was asked about, apart from the numbers that may vary."""
+
+    space: str
+    similarity: str
+    cut: float | None
+    exponent: float | None
+    set_size: int | None
+    ties: str
+
+    def named(self) -> dict[str, Any]:
+        """Return what was asked about, under the names of the options."""
+        return dict(vars(self))
+
+    def title(self, background: float, item_count: int) -> str:
+        """Return two lines for the head of a picture."""
+        floor = f", background {background:g}" if background else ""
+        return f"{self.similarity} similarity{floor}\n{item_count} items {self.place()}"
+
+    def place(self) -> str:
+        """Return where the items come from, in words."""
+        if self.set_size is not None:
+            return f"from {self.set_size} stimuli, none twice"
+        return "from the given places" if self.space == "matrix" else f"on the {self.space}"
+
+
+def point_answer(points: Sequence[tuple[float, FrontPoint, FrontPoint | None]]) -> dict[str, Any]:
+    """Return the columns of points, given with their background and the best point; scalars where there is one."""
+    columns: dict[str, list[Any]] = {name: [getattr(point, name) for _, point, _ in points] for name in POINT_COLUMNS}
+    columns["background"] = [background for background, _, _ in points]
+    for name in BEST_COLUMNS:
+        columns[f"best_{name}"] = [None if best is None else getattr(best, name) for _, _, best in points]
+    if len(points) == 1:
+        return {name: values[0] for name, values in columns.items()}
+    return dict(columns)
+
+
+def sweep_answer(found: Front, marked: Sequence[FrontPoint]) -> dict[str, Any]:
+    """Return the columns of a front, its peak, and the points to mark."""
+    columns = {name: [getattr(point, name) for point in found.points] for name in POINT_COLUMNS}
+    peak = found.peak
+    best = {f"best_{name}": None if peak is None else getattr(peak, name) for name in BEST_COLUMNS}
+    return {
+        **columns,
+        "peak": None if peak is None else dict(vars(peak)),
+        **best,
+        "marked": [dict(vars(point)) for point in marked],
+        "message": found.message,
+    }
+
+
+def explain_point(question: FrontQuestion, answer: dict[str, Any]) -> str:
+    """Return one answer: the numbers, what they mean, and how far they go."""
+    mass = f"{answer['ball_mass']:.6g}"
+    if answer["ball_mass_variance"] > ROUNDING:
+        mass += f" on average, variance over probes {answer['ball_mass_variance']:.3g}"
+    rows = {
+        "generalization": f"{answer['generalization']:.6f}",
+        "identification": f"{answer['identification']:.6f}",
+        "resolution": _plain(answer["resolution"]),
+        "ball mass": mass,
+        "collapse constant": _collapse(answer["collapse_constant"], question.set_size),
+        "best resolution": _best(answer),
+    }
+    count = answer["item_count"]
+    rows = {name: value for name, value in rows.items() if value}
+    return (
+        f"{aligned(rows)}\n"
+        f"With {count} items {question.place()}, the one nearest to a new probe is chosen "
+        f"{answer['generalization']:.1%} of the time, the original of a copied probe {answer['identification']:.1%}.\n"
+        f"{_side(answer)}\n"
+        f"{NO_BOUND}"
+    )
+
+
+def explain_table(question: FrontQuestion, answer: dict[str, Any]) -> str:
+    """Return several answers as an aligned table."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: answer[name] for name in TABLE_COLUMNS}).astype(float).astype({"item_count": int})
+    table = table.dropna(axis="columns", how="all")
+    meant = f"The similarity is {question.similarity}; the items are drawn {question.place()}."
+    return f"{_aligned_table(table)}\n{meant}\n{NO_BOUND}"
+
+
+def explain_sweep(found: Front, marked: Sequence[FrontPoint]) -> str:
+    """Return a front as an aligned table with its peak in words."""
+    table = found.to_frame()[list(SWEEP_COLUMNS)].dropna(axis="columns", how="all")
+    lines = [_aligned_table(table), _peak(found)]
+    for point in marked:
+        best = {f"best_{name}": None if found.peak is None else getattr(found.peak, name) for name in BEST_COLUMNS}
+        lines.append(
+            f"Marked: generalization {point.generalization:.6f} and identification {point.identification:.6f} at "
+            f"{_where(point)}. {_side({**vars(point), **best})}"
+        )
+    return "\n".join([*lines, NO_BOUND])
+
+
+def _aligned_table(table: Any) -> str:
+    return str(table.to_string(index=False, float_format=lambda x: f"{x:.6g}"))
+
+
+def _peak(found: Front) -> str:
+    peak = found.peak
+    if peak is None:
+        if found.points[0].generalization > found.points[-1].generalization:
+            return (
+                "There is no peak: down to the finest resolution here generalization grows, and identification with it."
+            )
+        return "There is no peak inside these resolutions."
+    crossing = " The front crosses the diagonal there." if abs(peak.diagonal_gap) < AS_GOOD else ""
+    return (
+        f"The peak is generalization {peak.generalization:.6f} at {_where(peak)}, "
+        f"where identification is {peak.identification:.6f}.{crossing}"
+    )
+
+
+def _where(point: FrontPoint) -> str:
+    mass = f"ball mass {point.ball_mass:.6g}"
+    return mass if math.isnan(point.resolution) else f"resolution {point.resolution:.6g} ({mass})"
+
+
+def _plain(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
+def _collapse(constant: float, set_size: int | None) -> str:
+    number = f"{constant:.6g}"
+    return f"{number} (with many items n, identification tends to {number}/n)" if set_size is None else number
+
+
+def _best(answer: dict[str, Any]) -> str:
+    if answer["best_generalization"] is None:
+        return "none"
+    mass = f"ball mass {answer['best_ball_mass']:.6g}"
+    radius = _plain(answer["best_resolution"])
+    return f"{radius or mass}, generalization {answer['best_generalization']:.6f}" + (f" ({mass})" if radius else "")
+
+
+def _side(answer: dict[str, Any]) -> str:
+    """Say on which side of the peak a point lies."""
+    if answer["best_generalization"] is None:
+        return "Generalization has no peak here, so no resolution is best."
+    if answer["best_generalization"] - answer["generalization"] < AS_GOOD:
+        return "No other resolution generalizes better."
+    key = "ball_mass" if math.isnan(answer["resolution"]) else "resolution"
+    if answer[key] < answer[f"best_{key}"]:
+        return "This is finer than the best resolution: coarser generalizes better, at the price of identification."
+    return "This is coarser than the best resolution: finer, up to the best, does both better."

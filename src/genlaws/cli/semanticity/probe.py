@@ -1,0 +1,409 @@
+"""``genlaws semanticity probe``: the resolution of a real model, its p_S and p_I, and how they fall with more items.
+
+``genlaws semanticity probe --mode embedding``: an encoder measured layer by layer.
+
+The folder that ``genlaws semanticity probe`` writes: a page, the numbers, and tables.
+
+The model that ``genlaws semanticity probe`` asks: behind a server, or on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from genlaws import models, probes
+from genlaws.cli.numbers import read_numbers
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
+from genlaws.cli.semanticity.probe_options import (
+    DEFAULT_HERE,
+    DEFAULT_QUESTIONS,
+    DEFAULT_REMOTE,
+    Call,
+    Here,
+    Questions,
+    Remote,
+    kept_text,
+    load_text,
+    plan_text,
+    result_text,
+)
+from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.models.interface import kept_name
+from genlaws.models.server import ServerModel
+from genlaws.probes.encoders.stimuli import embedding_stimuli
+from genlaws.probes.layers.embeddings import measure_layers
+from genlaws.probes.plan import plan_probe, timed_workload, workload_of
+from genlaws.probes.probe import run_probe
+from genlaws.probes.simulated import SimulatedModel
+from genlaws.probes.store import ReplyStore
+from genlaws.probes.vision.pictures import save_pictures
+from genlaws.report.measurement import encoder_page
+from genlaws.report.probe import probe_page
+from genlaws.semanticity.measurement.result import or_none
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genlaws.models.interface import ProbeModel, Prompt
+    from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+    from genlaws.probes.layers.embeddings import LayerMeasurements
+    from genlaws.probes.plan import Plan
+    from genlaws.probes.probe import ProbeResult
+    from genlaws.probes.store import ReplyStore
+
+PICTURED = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # what an encoder is shown for a task
+BOTH = ("permuted", "random weights")
+Model = Annotated[
+    str,
+    Parameter(
+        help="A Hugging Face id on this machine, a folder, a .gguf file, smollm2 or minilm (packages), or with "
+        "--server the name of a model there."
+    ),
+]
+DryRun = Annotated[bool, Parameter(negative="", help="Show three prompts and how much would be asked; ask nothing.")]
+SavePictures = Annotated[bool, Parameter(negative="", help="Write the pictures that are shown to --out.")]
+ANSWERS = "answers.jsonl"
+SHOWN = 3
+NOT_SHARED = (
+    "This model cannot go on from a prompt it has read, so the prompt is read again for each answer and each new word: "
+    "the same numbers, in more time."
+)
+
+
+def probe_encoder(model: str, call: Call) -> None:
+    """Embed the stimuli of a task, measure every layer, and show or write what was found."""
+    if call.remote.server is not None:
+        raise InputError("mode embedding reads the layers of a model on this machine; leave out --server.")
+    stimuli = _stimuli(call)
+    found = _measured(model, stimuli, call)
+    answer = as_json({"encoder": found.encoder, "stimuli": found.stimuli, "message": found.message})
+    answer["layers"] = as_json(found.to_frame().to_dict("records"))
+    written = _write(found, f"{Path(model).name}: {found.stimuli}", answer, call.output.out)
+    if call.output.json:
+        print(json.dumps(answer | {"files": [str(path) for path in written]}, indent=2))
+        return
+    print(_text(found))
+    for path in written:
+        print(f"Written to {path}")
+
+
+def _stimuli(call: Call) -> EmbeddingStimuli:
+
+    task = call.questions.task
+    name = PICTURED.get(task, task)
+    return embedding_stimuli(name, count=call.questions.trials, phrase=call.here.phrase, seed=call.output.seed)
+
+
+def _measured(model: str, stimuli: EmbeddingStimuli, call: Call) -> LayerMeasurements:
+
+    here = call.here
+    encoder = probes.encoders.load.load_encoder(
+        model,
+        kind="auto" if Path(model).is_file() else stimuli.kind,
+        device=here.device,
+        dtype=here.dtype,
+        local_files_only=not here.download,
+        pooling=here.pooling,
+        batch_size=here.batch_size,
+    )
+    control = BOTH if hasattr(encoder, "with_random_weights") else BOTH[:1]
+    with ProgressBar(quiet=call.output.json) as bar:
+        bar.start(None, f"{len(encoder.layers)} layers, {len(stimuli)} stimuli")
+        return measure_layers(encoder, stimuli, center=here.center, control=control, seed=call.output.seed)
+
+
+def _write(found: LayerMeasurements, title: str, answer: object, out: Path | None) -> list[Path]:
+    if out is None:
+        return []
+
+    out.mkdir(parents=True, exist_ok=True)
+    page, numbers, table = out / "report.html", out / "probe.json", out / "layers.csv"
+    page.write_text(encoder_page(found, title), encoding="utf-8")
+    numbers.write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+    found.to_frame().to_csv(table, index=False)
+    return [page, numbers, table]
+
+
+def _text(found: LayerMeasurements) -> str:
+    """Return a table of the layers, and what is to be known about the best of them."""
+    width = max(len(layer) for layer in (*found.layers, "layer"))
+    unit = f" ({found.unit})" if found.unit else ""
+    lines = [f"{'layer':<{width}}  {'generalization p_S':<26}{'identification p_I':<26}resolution{unit}"]
+    for layer, one in zip(found.layers, found.measurements, strict=True):
+        resolution = or_none(one.fit.resolution.value, str(one.fit.resolution))
+        lines.append(f"{layer:<{width}}  {one.generalization!s:<26}{one.identification!s:<26}{resolution}")
+    return "\n".join([*lines, "", found.message])
+
+
+def write_probe(
+    folder: Path, title: str, results: Sequence[ProbeResult], layers: Sequence[Any], answer: Mapping[str, Any]
+) -> list[Path]:
+    """Write the page, the numbers and the tables of a probe, and return what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "report.html"
+    page.write_text(probe_page(results, title, layers=layers or None), encoding="utf-8")
+    numbers = folder / "probe.json"
+    numbers.write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+    written = [page, numbers]
+    for name, table in _tables(results, layers).items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+        written.append(folder / f"{name}.csv")
+    return written
+
+
+def _tables(results: Sequence[ProbeResult], layers: Sequence[Any]) -> dict[str, pd.DataFrame]:
+    import pandas as pd
+
+    parts: dict[str, list[pd.DataFrame]] = {}
+
+    def add(name: str, template: str, table: pd.DataFrame) -> None:
+        """Put a table under its name, with the template it belongs to in front."""
+        table.insert(0, "template", template)
+        parts.setdefault(name, []).append(table)
+
+    for one in results:
+        template = one.plan.template.name
+        add("rates", template, one.rates.to_frame())
+        add("resolution", template, one.resolution.to_frame())
+        add("collapse", template, one.collapse.to_frame())
+        add("distances", template, one.distances.to_frame())
+        add("trials", template, one.given.to_frame())
+        if one.curve is not None:
+            add("anchors", template, one.curve.to_frame())
+    for result, found in zip(results, layers, strict=False):
+        add("layers", result.plan.template.name, found.to_frame())
+        add("layer_curves", result.plan.template.name, found.curves_frame())
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+
+
+def load_probe_model(model: str, pictures: bool, call: Call) -> ProbeModel:
+    """Return the model to ask; a key that is missing or a model that is not there is said before anything is asked."""
+    questions, here, remote, seed = call.questions, call.here, call.remote, call.output.seed
+    if remote.server is not None:
+        return ServerModel(
+            remote.server,
+            model,
+            api_key_variable=remote.key_variable or None,
+            temperature=questions.temperature,
+            seed=seed,
+            max_tokens=questions.max_tokens,
+            label=remote.label,
+            timeout=remote.timeout,
+            retries=remote.retries,
+            concurrency=remote.concurrency,
+        )
+    settings: dict[str, Any] = {
+        "device": here.device,
+        "dtype": here.dtype,
+        "local_files_only": not here.download,
+        "batch_size": here.batch_size,
+        "max_new_tokens": questions.max_tokens,
+        "temperature": questions.temperature,
+        "seed": seed,
+    }
+    if pictures:
+        return models.vision.VisionModel.load(model, **settings)
+
+    return models.language.TransformersModel.load(model, **settings)
+
+
+def probe(
+    model: Model,
+    /,
+    *,
+    questions: Questions = DEFAULT_QUESTIONS,
+    here: Here = DEFAULT_HERE,
+    remote: Remote = DEFAULT_REMOTE,
+    dry_run: DryRun = False,
+    save_pictures: SavePictures = False,
+    output: Output = DEFAULT_OUTPUT,
+) -> None:
+    """Probe a language or vision model: ask which item is nearest, and which one stands exactly there.
+
+    With --out a folder is written: the page, the numbers, tables, and every answer as it came; asked again, the same
+    command goes on where it stopped, and no answered prompt is asked twice.
+    """
+    call = Call(questions, here, remote, output)
+    if call.mode == "embedding":
+        probe_encoder(model, call)
+        return
+    plans = _plans(questions, output.seed)
+    if here.layers and (remote.server is not None or plans[0].pictures):
+        raise InputError("layers are read from a language model on this machine; leave out --layers here.")
+    if dry_run:
+        _show_plan(plans, call)
+        return
+
+    asked = load_probe_model(model, plans[0].pictures, call)
+    if save_pictures:
+        _save_pictures(plans[0], output)
+    results = _ask(asked, plans, call)
+    _refuse_or_tell_failures(results, call)
+    layers = _layers(asked, plans, call) if here.layers else []
+    _finish(model, results, layers, output)
+
+
+def _plans(questions: Questions, seed: int) -> list[Plan]:
+
+    names = [None] if questions.template is None else [name.strip() for name in questions.template.split(",")]
+    plans = [
+        plan_probe(
+            questions.task,
+            None if questions.items is None else _item_counts(questions.items),
+            questions.trials,
+            template=name,
+            anchors=questions.anchors,
+            half_separations=_numbers("half_separations", questions.half_separations),
+            shifts=_numbers("shifts", questions.shifts),
+            seed=seed,
+        )
+        for name in names
+    ]
+    found = [plan.template.name for plan in plans]
+    if len(set(found)) < len(found):
+        raise InputError(f"template must name different templates; got {', '.join(found)}.")
+    return plans
+
+
+def _numbers(name: str, text: str | None) -> Any:
+    return None if text is None else read_numbers(name, text)
+
+
+def _item_counts(text: str) -> tuple[int, ...]:
+    import numpy as np
+
+    given = np.atleast_1d(read_numbers("items", text))
+    if (given % 1 != 0).any():
+        raise InputError(f"items must be whole numbers such as 2,4,8,16; got {text!r}.")
+    return tuple(int(n) for n in given)
+
+
+def _show_plan(plans: list[Plan], call: Call) -> None:
+    """Show three prompts and how much would be asked, without a model."""
+    import json
+
+    nobody = SimulatedModel(None, 1.0)  # counts letters; nothing is asked of it
+    longest = call.questions.max_tokens
+    loads = [workload_of(nobody, plan.prompts(drawn=False), call.mode, longest_reply=longest) for plan in plans]
+    shown = [
+        {"template": plan.template.name, "kind": plan.trials[at].kind, "prompt": prompt.text, "chat": prompt.chat}
+        | {"options": list(prompt.options), "right": plan.trials[at].items[plan.trials[at].right]}
+        for plan in plans
+        for at, prompt in zip(_three(plan), plan.prompts(_three(plan), drawn=False), strict=True)
+    ]
+    if call.output.json:
+        told = [{"template": plan.template.name, **vars(load)} for plan, load in zip(plans, loads, strict=True)]
+        print(json.dumps(as_json({"prompts": shown, "workload": told}), indent=2))
+        return
+    print(plan_text(shown, plans, loads, call.price))
+
+
+def _three(plan: Plan) -> list[int]:
+    """Return the first trial of each kind, and more of the first kind to make three."""
+    kinds = [trial.kind for trial in plan.trials]
+    firsts = [kinds.index(kind) for kind in dict.fromkeys(kinds)]
+    others = [number for number in range(len(kinds)) if number not in firsts]
+    return (firsts + others)[:SHOWN]
+
+
+def _ask(asked: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
+    from contextlib import ExitStack
+
+    folder = call.output.out
+    with ExitStack() as stack:
+        store = None if folder is None else stack.enter_context(ReplyStore(folder / ANSWERS))
+        prompts = [plan.prompts() for plan in plans]
+        if store is not None:
+            _tell_what_is_kept(asked, store, call)
+        _announce(asked, plans, prompts, call, store)
+        bar = stack.enter_context(ProgressBar(quiet=call.output.json))
+        results = []
+        for plan, given in zip(plans, prompts, strict=True):
+            bar.start(len(plan.trials), f"{plan.task}, {plan.template.name}")
+            results.append(
+                run_probe(
+                    asked,
+                    plan,
+                    call.mode,
+                    prompts=given,
+                    store=store,
+                    batch_size=call.here.batch_size,
+                    advance=bar.advance,
+                )
+            )
+        return results
+
+
+def _tell_what_is_kept(asked: ProbeModel, store: ReplyStore, call: Call) -> None:
+    """Say on standard error which kept answers are not used, and which cannot be checked."""
+    for sentence in kept_text(store.counts, kept_name(asked), at_server=call.remote.server is not None):
+        print(f"{ANSWERS}: {sentence}", file=sys.stderr)
+
+
+def _refuse_or_tell_failures(results: list[ProbeResult], call: Call) -> None:
+    """Stop if no prompt was answered, before anything is written; else say beside JSON how many were not."""
+    if all(one.rates.failed == len(one.plan.trials) for one in results):
+        raise ConvergenceError(f"No prompt was answered, so there is no result. {results[0].rates.failure}", results)
+    for one in results:
+        if one.rates.failure and call.output.json:  # the text begins with it
+            print(f"{one.plan.template.name}: {one.rates.failure}", file=sys.stderr)
+
+
+def _announce(
+    asked: ProbeModel, plans: list[Plan], prompts: list[list[Prompt]], call: Call, store: ReplyStore | None
+) -> None:
+    """Say on standard error how much will be asked, how long it may take and what it may cost."""
+    longest = call.questions.max_tokens
+    if not getattr(asked, "shared_prefix" if plans[0].pictures else "reads_text_once", True):
+        print(NOT_SHARED, file=sys.stderr)
+    for plan, given in zip(plans, prompts, strict=True):
+        load = timed_workload(asked, given, call.mode, store=store, longest_reply=longest)
+        print(f"{plan.template.name}: {load_text(load, call.price)}", file=sys.stderr)
+
+
+def _layers(asked: Any, plans: list[Plan], call: Call) -> list[Any]:
+    """Return the tests in each layer, for every template and two items."""
+    found, number = [], call.here.layer_trials
+    with ProgressBar(quiet=call.output.json) as bar:
+        for plan in plans:
+            bar.start(2 * number, f"layers, {plan.template.name}")
+            found.append(
+                probes.layers.tests.layer_tests(
+                    asked,
+                    plan.task,
+                    plan.template,  # type: ignore[arg-type]  # of words, as pictures have no layers here
+                    trial_count=number,
+                    seed=plan.seed,
+                    advance=bar.advance,
+                )
+            )
+    return found
+
+
+def _save_pictures(plan: Plan, output: Output) -> None:
+    if not plan.pictures or output.out is None:
+        raise InputError("save_pictures needs a task with pictures and --out, the folder for them.")
+
+    save_pictures(plan.trials, output.out / "pictures")  # type: ignore[arg-type]
+
+
+def _finish(model: str, results: list[ProbeResult], layers: list[Any], output: Output) -> None:
+    import json
+
+    title = f"{Path(model).name}: {results[0].plan.task}"
+    answer = {"probes": [one.to_dict() for one in results]}
+    if layers:
+        answer["layers"] = [one.to_frame().to_dict("records") for one in layers]
+    written = [] if output.out is None else write_probe(output.out, title, results, layers, as_json(answer))
+    if output.json:
+        print(json.dumps(as_json(answer | {"files": [str(path) for path in written]}), indent=2))
+        return
+    print(result_text(results, layers))
+    for path in written:
+        print(f"Written to {path}")

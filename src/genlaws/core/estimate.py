@@ -1,0 +1,127 @@
+"""A number with its interval, and how it is printed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from genlaws.core.arguments import Array, whole_number
+from genlaws.core.seeds import generator_of
+
+CONFIDENCE = 0.95
+INTERVAL_MEANING = f"± is half the width of a {100 * CONFIDENCE:g} % interval, written [low, high] if not symmetric."
+BLOCK = 4_000_000  # random numbers held at once
+MOST_DIGITS = 6
+SMALL, LARGE = 1e-4, 1e6  # outside, numbers are printed with a power of ten
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with a 95 % interval.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        Ends of the interval; NaN if there is none.
+    count : int
+        Number of independent things (stimuli, batches, trials) it rests on.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    count: int = 0
+
+    def __str__(self) -> str:
+        rests_on = f" (n = {self.count})" if self.count else ""
+        if not math.isfinite(self.low + self.high):
+            return f"{self.value:.4g}{rests_on}"
+        half = 0.5 * (self.high - self.low)
+        form = _form(max(abs(self.low), abs(self.high)), half)
+        if abs((self.high - self.value) - (self.value - self.low)) <= 0.1 * half:
+            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}{rests_on}"
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]{rests_on}"
+
+
+def _form(size: float, half: float) -> str:
+    """Return the format of numbers of this size, with two digits of half the width of their interval."""
+    if size == 0 or SMALL <= size < LARGE:
+        digits = 1 - math.floor(math.log10(half)) if half > 0 else MOST_DIGITS
+        return f".{min(max(0, digits), MOST_DIGITS)}f"
+    digits = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1 if half > 0 else MOST_DIGITS
+    return f".{min(max(1, digits), MOST_DIGITS)}e"
+
+
+def from_standard_error(value: float, error: float, count: int, freedom: float | None = None) -> Estimate:
+    """Return the interval of Student's t around `value`, with `count` - 1 degrees of freedom unless told."""
+    degrees = count - 1 if freedom is None else freedom
+    if not math.isfinite(error) or degrees < 1:
+        return Estimate(value, count=count)
+    half = float(special.stdtrit(degrees, 0.5 * (1.0 + CONFIDENCE))) * error
+    return Estimate(value, value - half, value + half, count)
+
+
+def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate:
+    """Return the percentile interval of bootstrap replicates; those that are not finite are left out."""
+    given = np.asarray(replicates, dtype=np.float64)
+    finite = given[np.isfinite(given)]
+    if finite.size < 0.5 * given.size or finite.size < 20:
+        return Estimate(value, count=count)
+    low, high = np.quantile(finite, [0.5 * (1.0 - CONFIDENCE), 0.5 * (1.0 + CONFIDENCE)])
+    return Estimate(value, float(low), float(high), count)
+
+
+def bootstrap_mean(values: ArrayLike, *, replicates: int = 2000, seed: int | np.random.Generator = 0) -> Estimate:
+    """Return the mean of independent values with its percentile bootstrap interval.
+
+    Values that are not finite are left out. Fewer than two values have no interval. The replicates are drawn in blocks,
+    so that memory stays small.
+    """
+    given = np.asarray(values, dtype=np.float64).ravel()
+    finite = given[np.isfinite(given)]
+    if finite.size < 2:
+        return Estimate(float(finite.mean()) if finite.size else math.nan, count=finite.size)
+    generator = generator_of(seed)
+    whole_number("replicates", replicates, at_least=20)
+    rows = max(1, min(replicates, BLOCK // finite.size))
+    means = [
+        finite[generator.integers(0, finite.size, (min(rows, replicates - start), finite.size))].mean(axis=1)
+        for start in range(0, replicates, rows)
+    ]
+    return from_replicates(float(finite.mean()), np.concatenate(means), finite.size)
+
+
+def jackknife_error(left_out: Array) -> float:
+    r"""Return the standard error from the values without each one.
+
+    .. math:: \sqrt{\tfrac{N-1}{N}\textstyle\sum_i (U_{-i}-\bar U)^2}
+    """
+    finite = left_out[np.isfinite(left_out)]
+    if finite.size < 2:
+        return math.nan
+    return float(np.sqrt((finite.size - 1.0) / finite.size * ((finite - finite.mean()) ** 2).sum()))
+
+
+def wilson_interval(successes: int, count: int) -> Estimate:
+    r"""Return a share of independent runs with Wilson's 95 % interval.
+
+    .. math:: \frac{\hat p + \frac{z^2}{2n} \pm z\sqrt{\frac{\hat p(1-\hat p)}{n} + \frac{z^2}{4n^2}}}{1 + z^2/n}
+
+    Parameters
+    ----------
+    successes : int in [0, count]
+    count : int >= 1
+    """
+    n = whole_number("count", count, at_least=1)
+    k = whole_number("successes", successes, at_most=n)
+    z = float(special.ndtri(0.5 * (1.0 + CONFIDENCE)))
+    share, widening = k / n, z**2 / n
+    middle = (share + 0.5 * widening) / (1.0 + widening)
+    half = np.sqrt(share * (1.0 - share) * widening + 0.25 * widening**2) / (1.0 + widening)
+    low, high = float(middle - half), float(middle + half)
+    return Estimate(share, 0.0 if k == 0 else low, 1.0 if k == n else high, n)

@@ -1,0 +1,1 @@
+"""Figures of the relations paper, and of relation networks."""

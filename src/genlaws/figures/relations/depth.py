@@ -1,0 +1,219 @@
+"""The picture of networks between too shallow and too deep.
+
+Networks of different depth on few entries: where between too shallow and too deep they generalize.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.recipe import Recipe
+from genlaws.figures.relations.cells import (
+    Depth,
+    Fraction,
+    NetworkFigureSettings,
+    Rate,
+    Steps,
+    Width,
+    grouped,
+    log_every,
+    mean_columns,
+    networks,
+    share_columns,
+)
+from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of
+
+# Read from the paper's Figure 7: hidden layers, train and test accuracy of what looks like one network each.
+PAPER_POINTS = (
+    *((0, 0.76, 0.465), (2, 0.97, 0.84), (3, 1.0, 0.985), (5, 1.0, 0.855)),
+    *((8, 1.0, 1.0), (10, 1.0, 0.955), (15, 1.0, 0.71), (20, 0.985, 0.555)),
+)
+PAPER_WIDTH = 10
+PAPER_BAND = (3, 10)  # hidden layers shaded in the figure
+LAYERS = "hidden layers"
+SHOWN_COLOR, OTHER_COLOR, SHARE_COLOR = style.ORANGE, style.BLUE, style.GREEN
+ACCURACIES = {"train_accuracy": SHOWN_COLOR, "test_accuracy": OTHER_COLOR}
+APART = 0.14  # hidden layers between the points of the two accuracies
+RANGE: dict[str, Any] = {"color": OTHER_COLOR, "linewidth": 0.5, "alpha": 0.55, "zorder": 1}
+CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 4.0, "markeredgewidth": 0.9, "zorder": 5}
+PAPER_SHADE: dict[str, Any] = {"color": style.LIGHT_GRAY, "alpha": 0.3, "linewidth": 0}
+BAND_LINE: dict[str, Any] = {"color": SHARE_COLOR, "linewidth": 2.5, "solid_capstyle": "butt"}
+BAND_PLACE = 1.06  # where the band of half the networks is drawn, above every share
+
+
+class DepthSettings(NetworkFigureSettings):
+    """Hidden layers, and a few widths; the paper has one network of width 10 at each depth, on 30 % of the entries."""
+
+    relation: str = "mod3"
+    depths: Annotated[tuple[Depth, ...], Field(min_length=1, max_length=30)] = (0, 1, 2, 3, 5, 8, 10, 15, 20)
+    widths: Annotated[tuple[Width, ...], Field(min_length=1, max_length=4)] = (10,)
+    train_fraction: Fraction = 0.3
+    learning_rate: Rate = 3e-3
+    repeats: Annotated[int, Field(ge=2, le=10_000)] = 20
+    target: Fraction = 0.9
+    steps: Steps = 3000
+
+
+def depth_data(settings: DepthSettings, progress: Progress) -> pd.DataFrame:
+    """Return mean accuracies and the share of networks that generalize, by width and depth."""
+    base = {
+        "relation": settings.relation,
+        "train_fraction": settings.train_fraction,
+        "encoder_rate": settings.learning_rate,
+        "decoder_rate": settings.learning_rate,
+        "steps": settings.steps,
+        "log_every": log_every(settings.steps),
+        "target": settings.target,
+        "device": settings.device,
+    }
+    axes = {"width": settings.widths, "depth": settings.depths}
+    table = networks(base, axes, settings.repeats, settings.seed, progress)
+    rows = []
+    for place, group in grouped(table, ["width", "depth"]):
+        rows.append(
+            {
+                **place,
+                **mean_columns("train_accuracy", group["train_accuracy"]),
+                **mean_columns("test_accuracy", group["test_accuracy"]),
+                "test_accuracy_worst": group["test_accuracy"].min(),
+                "test_accuracy_best": group["test_accuracy"].max(),
+                **share_columns("success", group["test_accuracy"] > settings.target),
+                **share_columns("fitted", group["train_accuracy"] > settings.target),
+                "majority_accuracy": group["majority_accuracy"].iloc[0],
+                "networks": len(group),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def depth_summary(frame: pd.DataFrame, settings: DepthSettings) -> pd.DataFrame:
+    """Return for each width the depths at which more than half of the networks generalize.
+
+    A depth is inside the band if the whole Wilson interval of its share lies above one half, outside if all of it lies
+    below, and open otherwise. ``band_low`` and ``band_high`` are the ends of the longest run of measured depths
+    that are all inside (the shallower of two equal runs; not a number if no depth is inside), and ``inside``,
+    ``open`` and ``outside`` count the depths, so that a hole in the band is seen. The paper's band is
+    ``"contained"`` if every measured depth of it is in ours, ``"contradicted"`` if one of them is outside, and
+    ``"open"`` if too few networks were trained to tell.
+    """
+    rows = []
+    for place, group in grouped(frame, ["width"]):
+        table = group.sort_values("depth")
+        depth = table["depth"].to_numpy()
+        inside, outside = table["success_low"].to_numpy() > 0.5, table["success_high"].to_numpy() < 0.5
+        low, high = _longest_run(depth, inside)
+        of_paper = (depth >= PAPER_BAND[0]) & (depth <= PAPER_BAND[1])
+        contained = bool(of_paper.any() and ((depth >= low) & (depth <= high))[of_paper].all())
+        contradicted = bool(outside[of_paper].any())
+        rows.append(
+            place
+            | {"band_low": low, "band_high": high}
+            | {"inside": int(inside.sum()), "open": int((~inside & ~outside).sum()), "outside": int(outside.sum())}
+            | {"paper_band": "contained" if contained else "contradicted" if contradicted else "open"}
+            | {"best_depth": int(depth[table["success"].to_numpy().argmax()]), "success": table["success"].max()}
+        )
+    return pd.DataFrame(rows)
+
+
+def _longest_run(depth: NDArray[np.int64], inside: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the first and last depth of the longest run of neighbors that are inside."""
+    runs = [list(run) for is_inside, run in groupby(range(len(depth)), key=lambda place: inside[place]) if is_inside]
+    if not runs:
+        return float("nan"), float("nan")
+    longest = max(runs, key=len)
+    return float(depth[longest[0]]), float(depth[longest[-1]])
+
+
+def draw_depth(frame: pd.DataFrame, settings: DepthSettings) -> Figure:
+    """Draw accuracies (top) and the share of networks that generalize (bottom), a column for each width."""
+    columns = len(settings.widths)
+    figure = style.new_figure(style.PAGE if columns > 1 else style.COLUMN, 4.3)
+    panels = figure.subplots(
+        2, columns, sharex=True, sharey="row", squeeze=False, gridspec_kw={"height_ratios": (1.4, 1.0)}
+    )
+    bands = depth_summary(frame, settings)
+    lowest = np.nanmin([*frame["test_accuracy_worst"], *frame["train_accuracy_low"], *(one[2] for one in PAPER_POINTS)])
+    for (top, bottom), width in zip(panels.T, settings.widths, strict=True):
+        table = frame[frame["width"] == width].sort_values("depth")
+        _draw_accuracies(top, table, with_paper=width == PAPER_WIDTH)
+        _draw_share(bottom, table, bands[bands["width"] == width].iloc[0])
+        top.set_ylim(lowest - 0.03, 1.02)
+        bottom.set_ylim(-0.04, BAND_PLACE + 0.06)
+        bottom.set_xlabel(LAYERS)
+        top.set_title(f"{width} units in each layer")
+    panels[0, 0].set_ylabel("accuracy")
+    panels[1, 0].set_ylabel("share of networks\nthat generalize")
+    panels[0, 0].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, steps=(1, 2, 5, 10)))
+    shown = [*settings.depths, *(layers for layers, _, _ in PAPER_POINTS if PAPER_WIDTH in settings.widths)]
+    panels[0, 0].set_xlim(min(shown) - 0.7, max(shown) + 0.7)
+    columns_of_legend = 3 if columns > 1 else 2
+    figure.legend(handles=_handles(settings), loc="outside lower center", ncols=columns_of_legend, columnspacing=1.5)
+    return figure
+
+
+def _draw_accuracies(axes: Axes, table: pd.DataFrame, *, with_paper: bool) -> None:
+    """Draw means with their intervals, the range of the networks, and the single networks of the paper."""
+    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_SHADE)
+    axes.axhline(float(table["majority_accuracy"].iloc[0]), color=style.GRAY, linewidth=0.6, zorder=0)
+    depth = table["depth"].to_numpy(dtype=np.float64)
+    axes.plot(
+        np.stack([depth, depth]) + APART, table[["test_accuracy_worst", "test_accuracy_best"]].to_numpy().T, **RANGE
+    )
+    for (name, color), shift in zip(ACCURACIES.items(), (-APART, APART), strict=True):
+        x = depth + shift
+        axes.plot(x, table[name], color=color, linewidth=0.8, zorder=1)
+        draw_bars(axes, np.stack([x, x]), interval_of(table, name), color)
+        mark = {**POINT, "marker": "o", "markerfacecolor": color, "markeredgecolor": color}
+        axes.plot(x, table[name], clip_on=False, in_layout=False, **mark)
+    if with_paper:
+        layers, *accuracies = np.array(PAPER_POINTS).T
+        for accuracy, color, shift in zip(accuracies, ACCURACIES.values(), (-APART, APART), strict=True):
+            axes.plot(layers + shift, accuracy, markeredgecolor=style.text_color(color), clip_on=False, **CROSS)
+
+
+def _draw_share(axes: Axes, table: pd.DataFrame, band: pd.Series) -> None:
+    """Draw the share that generalizes with Wilson's intervals, and above it where it is surely more than half."""
+    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_SHADE)
+    axes.axhline(0.5, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
+    x = table["depth"].to_numpy(dtype=np.float64)
+    axes.plot(x, table["success"], color=SHARE_COLOR, linewidth=0.8, zorder=1)
+    draw_bars(axes, np.stack([x, x]), interval_of(table, "success"), SHARE_COLOR)
+    mark = {**POINT, "marker": "o", "markerfacecolor": SHARE_COLOR, "markeredgecolor": SHARE_COLOR}
+    axes.plot(x, table["success"], **mark)
+    if np.isfinite(band["band_low"]):
+        # A band of one depth is seen too.
+        ends = [band["band_low"] - APART, band["band_high"] + APART]
+        axes.plot(ends, [BAND_PLACE, BAND_PLACE], **BAND_LINE)
+    axes.set_yticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
+
+
+def _handles(settings: DepthSettings) -> list[Line2D | Patch]:
+    """Return the legend."""
+    point: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 0.8}
+    found: list[Line2D | Patch] = [
+        Line2D([], [], color=SHOWN_COLOR, label="entries shown, mean", **point),
+        Line2D([], [], color=OTHER_COLOR, label="other entries, mean", **point),
+        Line2D([], [], **RANGE, label="other entries, worst to best"),
+        Line2D([], [], color=style.GRAY, linewidth=0.6, label="commoner answer"),
+        Line2D([], [], **BAND_LINE, label="surely more than half generalize"),
+        Patch(**PAPER_SHADE, label="the paper's band"),
+    ]
+    if PAPER_WIDTH in settings.widths:
+        found.append(Line2D([], [], markeredgecolor=style.DARK_GRAY, label="networks of the paper", **CROSS))
+    return found
+
+
+DEPTH = Recipe(DepthSettings, depth_data, draw_depth, depth_summary)

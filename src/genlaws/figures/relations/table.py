@@ -1,0 +1,229 @@
+"""Table II of the paper: how many bits describe a relation, by its formulas and by exact counting."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from pydantic import Field
+
+from genlaws.core.errors import InputError
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.recipe import Recipe
+from genlaws.relations.structure import families
+from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.description_length import (
+    description_length_count,
+    description_length_exact,
+    description_length_table,
+)
+from genlaws.relations.structure.relation import Relation
+from genlaws.sweeps.experiment import Settings
+
+Elements = Annotated[int, Field(ge=6, le=500)]
+Classes = Annotated[int, Field(ge=2, le=6)]
+
+ROW, ABOVE, BELOW = 0.21, 0.42, 0.62  # inches: height of a line, and what the heading and the legend take
+SHOWN = 0.05  # bits; smaller differences are not seen in the table
+# Where a column begins or, if it holds numbers, ends: as a share of the left panel.
+COLUMNS = {
+    "class": 0.01,
+    "example": 0.215,
+    "formula": 0.425,
+    "paper": 0.67,
+    "exact": 0.775,
+    "difference": 0.89,
+    "one": 0.99,
+}
+HEADINGS = {
+    "class": "class",
+    "example": "example",
+    "formula": "paper's formula",
+    "paper": "paper,\nn = {n}",
+    "exact": "number\nin class",
+    "difference": "paper −\nnumber",
+    "one": "example\nalone",
+}
+PAPER: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "color": style.VERMILLION, "markersize": 5.5}
+COUNT: dict[str, Any] = {"marker": "o", "color": style.BLUE, "markersize": 3.5}
+EXAMPLE: dict[str, Any] = {"marker": "D", "color": style.BLACK, "markersize": 2.8}
+
+FORMULAS = {
+    "generic": ("n^2", r"$n^2$"),
+    "symmetric": ("n(n+1)/2", r"$n(n+1)/2$"),
+    "antisymmetric": ("n(n-1)/2", r"$n(n-1)/2$"),
+    "reflexive": ("n(n-1)", r"$n(n-1)$"),
+    "transitive": ("n^2/(<k>-1)!", r"$n^2/(\langle k\rangle-1)!$"),
+    "equivalence": ("n log2 k", r"$n\,\log_2 k$"),
+    "total order": ("n log2(n/e)", r"$n\,\log_2(n/e)$"),
+    "complete bipartite": ("n", r"$n$"),
+    "incomplete bipartite": ("|S1||S2|", r"$|S_1||S_2|$"),
+    "rooted tree": ("n log2 <d>", r"$n\,\log_2\langle d\rangle$"),
+}
+COUNTS = {
+    "generic": "2^(n^2)",
+    "symmetric": "2^(n(n+1)/2)",
+    "antisymmetric": "2^n 3^(n(n-1)/2)",
+    "reflexive": "2^(n(n-1))",
+    "transitive": "A006905(n)",
+    "equivalence": "S(n,k)",
+    "total order": "n!",
+    "complete bipartite": "2^(n-1)",
+    "incomplete bipartite": "2^(|S1||S2|)",
+    "rooted tree": "n^(n-1)",
+}
+
+
+class TableSettings(Settings):
+    """The paper's n = 30 elements."""
+
+    element_count: Elements = 30
+    class_counts: tuple[Classes, ...] = (3, 5)
+
+
+class Line(NamedTuple):
+    """A line of the table: a class, and a relation of it as an example where the row asks for one."""
+
+    kind: RelationClass
+    example: str = ""
+    relation: Relation | None = None
+
+
+def lines(settings: TableSettings) -> list[Line]:
+    """Return the rows of Table II; those that depend on more than n with an example of the class."""
+    n = settings.element_count
+    uneven = n // 3
+    examples = [
+        ("divisibility", families.divisibility(n)),
+        *((f"modulo {k}", families.modulo(n, k)) for k in settings.class_counts),
+        ("less-than", families.less_than(n)),
+        (f"sides {n // 2}, {n - n // 2}", families.complete_bipartite(n // 2, n - n // 2)),
+        (f"sides {uneven}, {n - uneven}", families.complete_bipartite(uneven, n - uneven)),
+        ("binary tree", families.binary_tree(n)),
+    ]
+    plain = [Line(RelationClass(name, n)) for name in ("generic", "symmetric", "antisymmetric", "reflexive")]
+    known = [Line(classify(relation), name, relation) for name, relation in examples]
+    sides = (n // 2, n - n // 2)
+    half = Line(
+        RelationClass("incomplete bipartite", n, side_sizes=sides),
+        f"sides {sides[0]}, {sides[1]}, random",
+        families.incomplete_bipartite(*sides),
+    )
+    return [*plain, *known[:-1], half, known[-1]]
+
+
+def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
+    """Return one row per class or example, with the bits by formula, by counting the class and of the example."""
+    wanted = lines(settings)
+    progress.start(len(wanted), "classes")
+    rows = []
+    for kind, example, relation in wanted:
+        paper, count = description_length_table(kind), _count(kind)
+        rows.append(
+            {
+                "class": kind.name,
+                "example": example,
+                "element_count": kind.element_count,
+                "class_count": kind.class_count,
+                "chain_length": kind.chain_length,
+                "mean_depth": kind.mean_depth,
+                "paper_formula": FORMULAS[kind.name][0],
+                "paper_bits": paper,
+                "exact_count": COUNTS[kind.name],
+                "exact_bits": count,
+                "difference": paper - count,
+                "example_bits": np.nan if relation is None else description_length_exact(relation),
+            }
+        )
+        progress.advance(1)
+    frame = pd.DataFrame(rows)
+    return frame.astype({"class_count": "Int64", "chain_length": float, "mean_depth": float})
+
+
+def _count(kind: RelationClass) -> float:
+    """Return the bits by counting, NaN where the number of relations is not known."""
+    try:
+        return description_length_count(kind)
+    except InputError:
+        return float("nan")
+
+
+def draw_table(frame: pd.DataFrame, settings: TableSettings) -> Figure:
+    """Draw the table on the left and its numbers on a logarithmic axis on the right, line by line."""
+    height = ABOVE + BELOW + ROW * len(frame)
+    figure = style.new_figure(style.PAGE, height)
+    figure.set_layout_engine("none")
+    bottom, share = BELOW / height, ROW * len(frame) / height
+    words = figure.add_axes((0.005, bottom, 0.69, share))
+    dots = figure.add_axes((0.715, bottom, 0.262, share))
+    for axes in (words, dots):
+        axes.set_ylim(len(frame) - 0.5, -0.5)
+        for place in range(0, len(frame), 2):
+            axes.axhspan(place - 0.5, place + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
+    _write_words(words, frame, settings.element_count)
+    _draw_dots(dots, frame)
+    handles = [
+        Line2D([], [], linestyle="none", label="paper's formula", **PAPER),
+        Line2D([], [], linestyle="none", label="number of relations in the class", **COUNT),
+        Line2D([], [], linestyle="none", label=r"example alone, $\log_2(n!/|\mathrm{Aut}|)$", **EXAMPLE),
+    ]
+    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=3, handletextpad=0.3)
+    return figure
+
+
+def _write_words(axes: Axes, frame: pd.DataFrame, element_count: int) -> None:
+    axes.set_xlim(0.0, 1.0)
+    axes.axis("off")
+    for name, text in HEADINGS.items():
+        _write(axes, name, -1.1, text.format(n=element_count), style.DARK_GRAY)
+    above = ""
+    for number, row in enumerate(frame.to_dict("records")):
+        _write(axes, "class", number, row["class"] if row["class"] != above else "")
+        _write(axes, "example", number, row["example"])
+        _write(axes, "formula", number, FORMULAS[row["class"]][1])
+        _write(axes, "paper", number, _bits(row["paper_bits"]))
+        _write(axes, "exact", number, _bits(row["exact_bits"], "unknown"))
+        wrong = abs(row["difference"]) >= SHOWN
+        _write(axes, "difference", number, _signed(row["difference"]), style.VERMILLION if wrong else style.GRAY)
+        _write(axes, "one", number, _bits(row["example_bits"]))
+        above = row["class"]
+
+
+def _write(axes: Axes, column: str, line: float, text: str, color: str = style.BLACK) -> None:
+    side = "left" if column in {"class", "example", "formula"} else "right"
+    axes.text(
+        COLUMNS[column], line, text, ha=side, va="center", fontsize=style.SMALL_TYPE, color=style.text_color(color)
+    )
+
+
+def _bits(value: float, otherwise: str = "") -> str:
+    return f"{value:.1f}" if np.isfinite(value) else otherwise
+
+
+def _signed(value: float) -> str:
+    if not np.isfinite(value):
+        return ""
+    return "0" if abs(value) < SHOWN else f"{value:+.1f}".replace("-", "−")
+
+
+def _draw_dots(axes: Axes, frame: pd.DataFrame) -> None:
+    numbers = np.arange(len(frame))
+    paper, count, example = (frame[name].to_numpy() for name in ("paper_bits", "exact_bits", "example_bits"))
+    both = np.stack([paper, np.where(np.isfinite(count), count, paper)])
+    axes.plot(both, np.stack([numbers, numbers]), color=style.LIGHT_GRAY, linewidth=1.0, zorder=1)
+    for values, marker in ((paper, PAPER), (count, COUNT), (example, EXAMPLE)):
+        axes.plot(values, numbers, linestyle="none", zorder=3, clip_on=False, **marker)
+    everything = np.concatenate([paper, count[np.isfinite(count)], example[np.isfinite(example)]])
+    positive = everything[everything > 0]
+    style.log_axis(axes, "x", 0.8 * float(positive.min()), 1.25 * float(positive.max()))
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("description length $b$ (bits)")
+
+
+TABLE = Recipe(settings=TableSettings, data=table_data, draw=draw_table)

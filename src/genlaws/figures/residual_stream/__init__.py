@@ -1,0 +1,1 @@
+"""Figures of an analyzed residual stream."""

@@ -1,0 +1,1 @@
+"""Figures of the rules-and-facts paper, and of learners of finite size."""

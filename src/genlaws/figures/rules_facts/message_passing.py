@@ -1,0 +1,183 @@
+"""Message passing at finite size: iteration by iteration on its state evolution, in the end on the Bayes curve."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from pydantic import Field, model_validator
+
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.labels import direct_labels
+from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
+from genlaws.figures.rules_facts.tables import (
+    LOSSES,
+    POINT,
+    Dimension,
+    Seed,
+    draw_bars,
+    errors_table,
+    interval_of,
+    mean_columns,
+)
+from genlaws.rules_facts import bayes_optimal
+from genlaws.rules_facts.theory.message_passing import state_evolution
+from genlaws.sweeps import Axis, get_experiment, make_sweep
+from genlaws.sweeps.computing import ComputedCell, compute_cells
+from genlaws.sweeps.experiment import Settings
+
+CURVES = {"bayes": "Bayes-optimal", "square": "square loss", "hinge": "hinge loss"}
+BEYOND = 1.4  # how far the curves reach beyond the first and the last sample ratio that is run
+
+
+class MessagePassingFigureSettings(Settings):
+    """Runs at every sample ratio; those followed step by step are among them."""
+
+    fact_fraction: InnerShare = 0.2
+    sample_ratios: Annotated[tuple[Ratio, ...], Field(min_length=2, max_length=30)] = (
+        0.5,
+        1.0,
+        2.0,
+        3.5,
+        5.0,
+        7.0,
+        10.0,
+    )
+    followed: Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=5)] = (2.0, 5.0, 10.0)
+    dimension: Dimension = 500
+    repeats: Annotated[int, Field(ge=2, le=10_000)] = 20
+    iterations: Annotated[int, Field(ge=1, le=10_000)] = 200
+    shown_iterations: Annotated[int, Field(ge=1, le=200)] = 12
+    kernel: str = "relu"
+    points: Points = 61
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _check_followed(self) -> MessagePassingFigureSettings:
+        if not set(self.followed) <= set(self.sample_ratios):
+            raise ValueError("followed must be among sample_ratios")
+        if self.shown_iterations > self.iterations:
+            raise ValueError("shown_iterations must not exceed iterations")
+        return self
+
+
+def message_passing_data(settings: MessagePassingFigureSettings, progress: Progress) -> pd.DataFrame:
+    """Return overlaps by iteration and rule errors by sample ratio, the theory with the runs beside it."""
+    base = {"fact_fraction": settings.fact_fraction, "iterations": settings.iterations, "dimension": settings.dimension}
+    sweep = make_sweep(
+        get_experiment("rules-facts.message-passing"),
+        base,
+        [Axis("sample_ratio", settings.sample_ratios)],
+        settings.repeats,
+        settings.seed,
+    )
+    runs: dict[float, list[ComputedCell]] = {}
+    for cell in compute_cells(sweep, progress, "runs"):
+        runs.setdefault(cell.settings.sample_ratio, []).append(cell)
+    tables = [_iterations(ratio, runs[ratio], settings) for ratio in settings.followed]
+    frame = pd.concat([*tables, _samples(runs, settings)], ignore_index=True)
+    return frame.assign(fact_fraction=settings.fact_fraction, run_count=settings.repeats)
+
+
+def _iterations(ratio: float, cells: list[ComputedCell], settings: MessagePassingFigureSettings) -> pd.DataFrame:
+    """Return the overlap with the teacher after each iteration."""
+    steps = settings.shown_iterations
+    theory = state_evolution(ratio, settings.fact_fraction, steps).overlap
+    overlaps = np.array([cell.result["teacher_overlap"] for cell in cells])
+    rows = [
+        {"iteration": t, "teacher_overlap": theory[t], **mean_columns("run_teacher_overlap", overlaps[:, t])}
+        for t in range(steps + 1)
+    ]
+    return pd.DataFrame(rows).assign(series="iterations", sample_ratio=ratio)
+
+
+def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigureSettings) -> pd.DataFrame:
+    """Return the curves of the theory, and on that of the Bayes-optimal learner the errors of the runs."""
+    low, high = min(settings.sample_ratios) / BEYOND, max(settings.sample_ratios) * BEYOND
+    ratios = np.union1d(np.geomspace(low, high, settings.points), settings.sample_ratios)
+    best = bayes_optimal(sample_ratio=ratios, fact_fraction=settings.fact_fraction)
+    curves = [pd.DataFrame({"learner": "bayes", "sample_ratio": ratios, "rule_error": best.generalization_error})]
+    for loss in LOSSES:
+        solved = errors_table(
+            loss,
+            sample_ratio=ratios,
+            fact_fraction=settings.fact_fraction,
+            regularization="optimal",
+            kernel=settings.kernel,
+        )
+        curves.append(
+            pd.DataFrame({"learner": loss, "sample_ratio": ratios, "rule_error": solved["generalization_error"]})
+        )
+    rows: list[dict[str, Any]] = []
+    for ratio, cells in runs.items():
+        errors = np.array([cell.result["rule_error"] for cell in cells])
+        settled = float(np.mean([cell.result["converged"] for cell in cells]))
+        about = {"learner": "bayes", "sample_ratio": ratio, "settled_share": settled}
+        rows.append({**about, **mean_columns("run_rule_error", errors)})
+    joined = pd.concat(curves, ignore_index=True).merge(pd.DataFrame(rows), how="left", on=["learner", "sample_ratio"])
+    return joined.assign(series="samples")
+
+
+def draw_message_passing(frame: pd.DataFrame, settings: MessagePassingFigureSettings) -> Figure:
+    """Draw the overlap against the iteration (left) and the error against the samples (right)."""
+    figure = style.new_figure(style.PAGE, 3.0)
+    left, right = figure.subplots(1, 2)
+    lines = _draw_iterations(left, frame[frame["series"] == "iterations"], settings)
+    curves = _draw_samples(right, frame[frame["series"] == "samples"], settings)
+    where = rf"$\varepsilon={settings.fact_fraction:g}$"
+    left.set_title(f"message passing, {where}")
+    right.set_title(rf"{where}; losses: {style.kernel_label(settings.kernel)} kernel, best $\lambda$")
+    runs = rf"runs, $d={settings.dimension}$, means of {settings.repeats} with 95 % intervals"
+    theory = Line2D([], [], color=style.DARK_GRAY, label="limit of large dimension")
+    style.legend_below(
+        figure, [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **POINT)]
+    )
+    direct_labels(left, lines, [rf"$\alpha={ratio:g}$" for ratio in settings.followed])
+    direct_labels(right, curves, list(CURVES.values()))
+    return figure
+
+
+def _draw_iterations(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFigureSettings) -> list[Line2D]:
+    lines = []
+    for ratio, color in zip(settings.followed, style.ordered_colors(len(settings.followed)), strict=True):
+        table = frame[frame["sample_ratio"] == ratio]
+        lines += axes.plot(table["iteration"], table["teacher_overlap"], color=color)
+        _points(axes, table, "iteration", "teacher_overlap", color)
+    axes.set_xlim(-0.4, settings.shown_iterations + 0.4)
+    axes.set_ylim(0.0, 1.02)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlabel("iteration")
+    axes.set_ylabel(r"overlap with the rule $\hat w\cdot w^*/d$")
+    return lines
+
+
+def _draw_samples(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFigureSettings) -> list[Line2D]:
+    lines = []
+    for learner in CURVES:
+        table = frame[frame["learner"] == learner]
+        color = style.BAYES_COLOR if learner == "bayes" else style.LOSS_COLORS[learner]
+        width = 1.3 if learner == "bayes" else 0.95
+        lines += axes.plot(table["sample_ratio"], table["rule_error"], color=color, linewidth=width)
+    best = frame[frame["run_rule_error"].notna()]
+    _points(axes, best, "sample_ratio", "rule_error", style.BAYES_COLOR)
+    style.log_axis(axes, "x", frame["sample_ratio"].min(), frame["sample_ratio"].max())
+    style.log_axis(axes, "y", 0.85 * frame["rule_error"].min(), 0.5)
+    axes.set_xlabel(style.SAMPLES)
+    axes.set_ylabel(style.GENERALIZATION)
+    return lines
+
+
+def _points(axes: Axes, table: pd.DataFrame, across: str, name: str, color: Any) -> None:
+    """Draw the means of the runs with their intervals."""
+    x = table[across].to_numpy()
+    draw_bars(axes, np.stack([x, x]), interval_of(table, f"run_{name}"), color)
+    axes.plot(x, table[f"run_{name}"], markeredgecolor=color, marker="o", clip_on=False, in_layout=False, **POINT)
+
+
+MESSAGE_PASSING = Recipe(MessagePassingFigureSettings, message_passing_data, draw_message_passing)

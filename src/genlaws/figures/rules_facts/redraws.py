@@ -1,0 +1,200 @@
+"""Redraws of a task from labeled data, as figures need them: settings, cells, and means with intervals.
+
+All redraws come from one finite pool of samples, so that they share some of them. Intervals over redraws therefore say
+how much a mean would move with further redraws of that pool, and less than that of how it would move with other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+from pydantic import Field, model_validator
+
+from genlaws.core.arguments import Array, Mask
+from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.figures import style
+from genlaws.figures.labels import direct_labels
+from genlaws.figures.recipe import InnerShare, Points, Ratio
+from genlaws.rules_facts.labels.data import pools_of, sizes_of
+from genlaws.rules_facts.labels.loading import load_labeled
+from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
+from genlaws.sweeps.computing import ComputedCell
+from genlaws.sweeps.experiment import Settings
+from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, Loss
+
+ERRORS = ("generalization_error", "memorization_error")
+# A path carries about this many crosses of intervals; more of them hide the curves.
+CROSSES = 8
+BAR_WIDTH, BAR_OPACITY = 0.5, 0.6
+HALO = 2.0  # points of white around a label that stands on bars
+LONGEST_NAME = 18  # characters of a file in the title of a panel
+# From this ratio of the largest to the smallest error on, a logarithmic axis shows more.
+DECADE = 10.0
+MARGIN = 0.06  # of an axis beyond the data
+LEAST_HEIGHT = 0.02  # of the axis of memorization errors
+
+
+class RedrawSettings(Settings):
+    """Which labeled data the task is drawn from, how often, and the range of regularizations."""
+
+    data: str = "digits"
+    rule_classes: tuple[int | str, int | str] = (3, 8)
+    fact_classes: tuple[int | str, ...] | None = None
+    sample_ratio: Ratio = 4.0
+    fact_fraction: InnerShare = 0.2
+    redraws: Annotated[int, Field(ge=2, le=1000)] = 20
+    test_count: Annotated[int, Field(ge=2)] | None = None
+    loss: Loss = "square"
+    smallest_regularization: Ratio = 1e-6
+    largest_regularization: Ratio = 1e3
+    regularization_count: Points = 50
+
+    @model_validator(mode="after")
+    def _range_is_one(self) -> Self:
+        if not self.smallest_regularization < self.largest_regularization:
+            raise ValueError("smallest_regularization must be below largest_regularization")
+        return self
+
+
+@dataclass(frozen=True)
+class Redraws:
+    """Errors of R redraws, G kernels and L regularizations.
+
+    Attributes
+    ----------
+    parameter : array, (G,)
+    regularization : array, (L,)
+    generalization_error, memorization_error : array, (R, G, L)
+    converged : array of bool, (G, L)
+        Whether every redraw was solved to its tolerance.
+    sample_count : int
+        Training samples of one redraw.
+    """
+
+    parameter: Array
+    regularization: Array
+    generalization_error: Array
+    memorization_error: Array
+    converged: Mask
+    sample_count: int
+
+    @classmethod
+    def of(cls, cells: Sequence[ComputedCell]) -> Redraws:
+        """Stack the cells of one family of kernels, one for each redraw."""
+        results = [cell.result for cell in cells]
+        gap = np.max([result["duality_gap"] for result in results], axis=0)
+        return cls(
+            parameter=np.asarray(results[0]["parameter"]),
+            regularization=np.asarray(results[0]["regularization"]),
+            generalization_error=np.array([result["generalization_error"] for result in results]),
+            memorization_error=np.array([result["memorization_error"] for result in results]),
+            converged=gap <= cells[0].settings.tolerance,
+            sample_count=int(results[0]["sample_count"]),
+        )
+
+    def path_table(self, place: int, **columns: object) -> pd.DataFrame:
+        """Return mean errors with intervals along the regularization, for the kernel at a place."""
+        errors = {name: getattr(self, name)[:, place] for name in ERRORS}
+        means = {key: part for name, values in errors.items() for key, part in mean_columns(name, values).items()}
+        return pd.DataFrame(
+            {**columns, "regularization": self.regularization, **means, "converged": self.converged[place]}
+        )
+
+
+def redraw_sweep(settings: RedrawSettings, *axes: Axis, **fixed: object) -> Sweep:
+    """Return one cell for each redraw, and for each value of further axes."""
+    shared = [name for name in type(settings).model_fields if name in LabeledRunSettings.model_fields]
+    base: dict[str, Any] = {name: getattr(settings, name) for name in shared}
+    redraws = Axis("redraw", tuple(range(settings.redraws)))
+    return make_sweep(get_experiment("rules-facts.labeled-runs"), {**base, **fixed}, [*axes, redraws])
+
+
+def mean_columns(name: str, values: Array) -> dict[str, Array]:
+    """Return the mean over redraws, the first axis, and the ends of its interval by Student's t."""
+    count = len(values)
+    one = from_standard_error(0.0, 1.0, count).high  # of a standard error of one
+    mean, half = values.mean(axis=0), one * values.std(axis=0, ddof=1) / np.sqrt(count)
+    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+
+
+def task_columns(settings: RedrawSettings, sample_count: int) -> dict[str, int]:
+    """Return the sizes of a redraw and of the pool that all redraws come from."""
+    data = load_labeled(settings.data)
+    pools = pools_of(data, settings.rule_classes, settings.fact_classes, settings.fact_fraction)
+    sizes = sizes_of(data, pools, settings.fact_fraction, sample_count=sample_count, test_count=settings.test_count)
+    first, second, facts = pools.counts
+    return {
+        "redraws": settings.redraws,
+        "sample_count": sizes[0],
+        "test_count": sizes[1],
+        "rule_pool": first + second,
+        "fact_pool": facts,
+    }
+
+
+def redraw_note(frame: pd.DataFrame) -> str:
+    """Return the sentence on what the intervals rest on."""
+    row = frame.iloc[0]
+    return (
+        f"{row['redraws']} redraws of {row['sample_count']:,} training and {row['test_count']:,} test samples, all "
+        f"from one pool ({row['rule_pool']:,} for the rule, {row['fact_pool']:,} for facts), so they share samples"
+    )
+
+
+def written(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
+    """Return a number of a table with the ends of its interval as it is written in a figure."""
+    value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return str(Estimate(value, low, high)).replace("-", "−")
+
+
+def data_title(settings: RedrawSettings) -> str:
+    """Return the name of the data and of the rule's classes, for the title of a panel."""
+    name = Path(settings.data).stem
+    short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    first, second = settings.rule_classes
+    return f"{short}, {first} against {second}"
+
+
+def draw_path(axes: Axes, table: pd.DataFrame, color: Any, width: float = 1.2) -> Line2D:
+    """Draw the mean path of redraws with intervals of both errors at some of its points, and return the line."""
+    x, y = (table[name].to_numpy() for name in ERRORS)
+    (line,) = axes.plot(x, y, color=color, linewidth=width)
+    for _, row in table.iloc[:: max(1, len(table) // CROSSES)].iterrows():
+        center, (across, along) = [row[name] for name in ERRORS], [row[[f"{n}_low", f"{n}_high"]] for n in ERRORS]
+        # Lines of their own, which labels of curves keep clear of.
+        axes.plot(across, [center[1]] * 2, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
+        axes.plot([center[0]] * 2, along, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
+    style.mark_path_ends(axes, x, y)
+    return line
+
+
+def label_paths(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str]) -> None:
+    """Label paths directly; where wide intervals leave no room, a label stands on them and stays readable."""
+    direct_labels(axes, lines, labels)
+    for text in axes.texts:
+        text.set_path_effects([withStroke(linewidth=HALO, foreground="white")])
+
+
+def error_axes(axes: Axes, table: pd.DataFrame) -> None:
+    """Give a panel of paths its labels and limits; errors over more than a decade are on a logarithmic axis."""
+    x, y = (table[name] for name in ERRORS)
+    low, high = float(x.min()), float(x.max())
+    if low > 0.0 and high > DECADE * low:
+        style.log_axis(axes, "x", low / 1.3, high * 1.15)
+    else:
+        margin = MARGIN * (high - low)
+        axes.set_xlim(low - margin, high + margin)
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    tallest = max(LEAST_HEIGHT, float(y.max()))
+    axes.set_ylim(-0.03 * tallest, 1.08 * tallest)
+    axes.set_xlabel(style.GENERALIZATION)
+    axes.set_ylabel(style.MEMORIZATION)

@@ -1,0 +1,258 @@
+"""Learners of finite size as points beside the curves of the theory: means over repeats with their intervals.
+
+Solve a sweep of the rules-and-facts theory and lay it out as a long table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+
+from genlaws.core.estimate import from_standard_error
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.recipe import InnerShare, Ratio
+from genlaws.rules_facts import Kernel, solve
+from genlaws.rules_facts.finite_size import read_input_kernel
+from genlaws.sweeps import Axis, get_experiment, make_sweep
+from genlaws.sweeps.computing import ComputedCell, compute_cells
+from genlaws.sweeps.experiment import Settings
+
+LOSSES = ("square", "hinge")
+WEAKEST, STRONGEST = 1e-7, 1e4  # beyond these a path is indistinguishable from its ends on paper
+Group = Mapping[str, Sequence[Any]]
+
+
+def errors_table(
+    loss: str,
+    *,
+    sample_ratio: ArrayLike,
+    fact_fraction: ArrayLike,
+    regularization: ArrayLike | str,
+    kernel: Kernel | str | None = None,
+    **columns: ArrayLike,
+) -> pd.DataFrame:
+    """Solve over broadcast arguments; one row per point.
+
+    Further `columns` are broadcast along; one named ``width_ratio`` is also the width that is solved for. A point that
+    could not be solved has NaN errors and ``converged`` false.
+    """
+    solution = solve(
+        loss,
+        sample_ratio=sample_ratio,
+        fact_fraction=fact_fraction,
+        kernel=kernel,
+        regularization=regularization,
+        width_ratio=columns.get("width_ratio"),
+    )
+    axes = {"sample_ratio": sample_ratio, "fact_fraction": fact_fraction, **columns}
+    frame = {"loss": np.full(int(np.prod(solution.shape)), loss)}
+    frame |= {name: np.ravel(np.broadcast_to(np.asarray(value), solution.shape)) for name, value in axes.items()}
+    for name in ("regularization", "generalization_error", "memorization_error", "converged"):
+        frame[name] = np.ravel(getattr(solution, name))
+    return pd.DataFrame(frame)
+
+
+def regularization_path(points: int) -> NDArray[np.float64]:
+    """Return λ from exactly zero through `points` values, evenly spaced in log λ, to infinity."""
+    return np.concatenate([[0.0], np.geomspace(WEAKEST, STRONGEST, points), [np.inf]])
+
+
+"""Values of the fields of a run; every combination of them is run."""
+
+Repeats = Annotated[int, Field(ge=0, le=10_000)]
+Dimension = Annotated[int, Field(ge=10, le=20_000)]
+Seed = Annotated[int, Field(ge=0)]
+# The hinge loss has no run at regularization zero: a small one is that limit.
+Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
+
+LEARNER = ("loss", "kernel", "width_ratio", "matched", "sample_ratio", "fact_fraction", "regularization")
+ERRORS = ("generalization_error", "memorization_error")
+PARTS = ("", "_low", "_high", "_standard_error")
+RUN_COLUMNS = (*(f"run_{name}{part}" for name in ERRORS for part in PARTS), "run_count")
+POINT: dict[str, Any] = {
+    "linestyle": "none",
+    "markersize": 3.2,
+    "markeredgewidth": 0.7,
+    "markerfacecolor": "white",
+    "zorder": 4,
+}
+BAR_WIDTH = 0.7
+INTERCEPT_ROUNDING = 1e-12
+
+
+class PointSettings(Settings):
+    """Runs at a few regularizations along each curve; no repeats draw the theory alone."""
+
+    dimension: Dimension = 200
+    repeats: Repeats = 20
+    run_regularizations: Strengths = (0.01, 0.1, 0.3, 1.0, 3.0)
+    seed: Seed = 0
+
+
+class TaskSettings(PointSettings):
+    """A task of one sample ratio and fact fraction, and the runs on it.
+
+    A kernel that is not zero at zero correlation has an intercept, which the theory need not know of: the variance of
+    its noise is (1 - Dλ/μ1²)⁻²/d of that of the output, with D = V - μ*²/λ. With strong regularization that is not
+    small, so runs of such kernels end early.
+    """
+
+    sample_ratio: Ratio = 2.0
+    fact_fraction: InnerShare = 0.2
+    strongest_with_intercept: Ratio = 0.5
+
+
+class Announced:
+    """Progress of a part of the work whose steps were announced with the rest."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def start(self, total: int, label: str) -> None:
+        """Say nothing."""
+
+    def advance(self, n: int = 1) -> None:
+        """Hand the steps on."""
+        self._progress.advance(n)
+
+
+def learner_groups(
+    settings: TaskSettings,
+    losses: Sequence[str],
+    kernels: Sequence[str],
+    widths: Sequence[float | None] = (None,),
+    matched: Sequence[bool] = (False,),
+) -> list[Group]:
+    """Return the runs of every combination of loss, kernel and width on the task of a figure."""
+    names: dict[tuple[float, ...], list[str]] = {}
+    for kernel in kernels:
+        limit = settings.strongest_with_intercept if has_intercept(kernel) else np.inf
+        names.setdefault(tuple(one for one in settings.run_regularizations if one <= limit), []).append(kernel)
+    return [
+        {
+            "loss": losses,
+            "kernel": alike,
+            "width_ratio": widths,
+            "matched": matched,
+            "dimension": (settings.dimension,),
+            "sample_ratio": (settings.sample_ratio,),
+            "fact_fraction": (settings.fact_fraction,),
+            "regularizations": (strengths,),
+        }
+        for strengths, alike in names.items()
+        if strengths
+    ]
+
+
+def has_intercept(kernel: str) -> bool:
+    """Return whether a kernel, or the kernel of an activation, is not zero at zero correlation."""
+    zero, one = np.zeros(1), np.ones(1)
+    return bool(abs(read_input_kernel(kernel).function(zero, one, one)[0]) > INTERCEPT_ROUNDING)
+
+
+def cell_count(groups: Sequence[Group], repeats: int) -> int:
+    """Return how many runs there are."""
+    return repeats * sum(math.prod(len(values) for values in group.values()) for group in groups)
+
+
+def run_cells(groups: Sequence[Group], repeats: int, seed: int, progress: Progress) -> list[ComputedCell]:
+    """Run learners on Gaussian draws, each repeat on its own; the caller has announced the steps.
+
+    All groups must name the same fields, so that one folder can keep their cells.
+    """
+    experiment, cells = get_experiment("rules-facts.gaussian-runs"), list[ComputedCell]()
+    for group in groups if repeats else ():
+        axes = [Axis(field, tuple(values)) for field, values in group.items()]
+        cells += compute_cells(make_sweep(experiment, axes=axes, repeats=repeats, seed=seed), Announced(progress), "")
+    return cells
+
+
+def averaged(cells: Iterable[ComputedCell]) -> pd.DataFrame:
+    """Return one row for each learner and regularization: means over its runs, with intervals.
+
+    The width of a kernel is ``inf``. A run without a single fact has no memorization error and is left out of its mean.
+    """
+    runs: dict[Any, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        runs.setdefault(cell.settings, []).append(cell.result)
+    rows = []
+    for settings, results in runs.items():
+        about = settings.model_dump(exclude={"regularizations", "test_count"})
+        about["width_ratio"] = np.inf if settings.width_ratio is None else settings.width_ratio
+        for place, strength in enumerate(settings.regularizations):
+            row = {**about, "regularization": strength, "run_count": len(results)}
+            for name in ERRORS:
+                row |= mean_columns(f"run_{name}", np.array([result[name][place] for result in results]))
+            rows.append({**row, "run_converged": all(result["converged"] for result in results)})
+    return pd.DataFrame(rows)
+
+
+def mean_columns(name: str, values: NDArray[np.float64]) -> dict[str, float]:
+    """Return the mean of independent runs under `name`, its Student interval and its standard error beside it."""
+    finite = values[np.isfinite(values)]
+    mean = float(finite.mean()) if finite.size else math.nan
+    error = float(finite.std(ddof=1) / np.sqrt(finite.size)) if finite.size > 1 else math.nan
+    found = from_standard_error(mean, error, finite.size)
+    return dict(zip((name + part for part in PARTS), (mean, found.low, found.high, error), strict=True))
+
+
+def beside_theory(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the theory with the runs in further columns, empty at regularizations without runs."""
+    if points.empty:
+        return theory.assign(**dict.fromkeys(RUN_COLUMNS, np.nan))
+    on = [name for name in LEARNER if name in theory]
+    return theory.merge(points[[*on, *RUN_COLUMNS]], how="left", on=on, validate="one_to_one")
+
+
+def add_runs(
+    theory: pd.DataFrame, groups: Sequence[Group], settings: PointSettings, progress: Progress
+) -> pd.DataFrame:
+    """Run the learners of the groups and lay the means beside the theory."""
+    return beside_theory(theory, averaged(run_cells(groups, settings.repeats, settings.seed, progress)))
+
+
+def with_runs(path: NDArray[np.float64], settings: PointSettings) -> NDArray[np.float64]:
+    """Return a path of regularizations that also passes through those of the runs."""
+    return np.union1d(path, settings.run_regularizations) if settings.repeats else path
+
+
+def draw_points(axes: Axes, table: pd.DataFrame, color: Any, marker: str = "o") -> None:
+    """Draw memorization against generalization error of the runs, with both intervals."""
+    rows = table[table["run_generalization_error"].notna()]
+    x, y = (rows[f"run_{name}"].to_numpy() for name in ERRORS)
+    draw_bars(axes, interval_of(rows, f"run_{ERRORS[0]}"), np.stack([y, y]), color)
+    draw_bars(axes, np.stack([x, x]), interval_of(rows, f"run_{ERRORS[1]}"), color)
+    # A point on the axis is seen whole.
+    axes.plot(x, y, markeredgecolor=color, marker=marker, clip_on=False, in_layout=False, **POINT)
+
+
+def draw_bars(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color: Any) -> None:
+    """Draw intervals as thin lines of their own, so that labels keep clear of them."""
+    axes.plot(x, y, color=color, linewidth=BAR_WIDTH, zorder=2)
+
+
+def interval_of(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return both ends of the intervals, shape (2, rows); NaN where there is none."""
+    return rows[[f"{name}_low", f"{name}_high"]].to_numpy(dtype=np.float64).T
+
+
+def path_handles(settings: PointSettings) -> list[Line2D]:
+    """Return the legend entries of a path with runs along it."""
+    return [*style.path_end_handles(), *([point_handle(settings)] if settings.repeats else [])]
+
+
+def point_handle(
+    settings: PointSettings, color: str = style.DARK_GRAY, name: str = "runs", marker: str = "o"
+) -> Line2D:
+    """Return the legend entry of the points."""
+    label = rf"{name}, $d={settings.dimension}$, means of {settings.repeats}"
+    return Line2D([], [], label=label, markeredgecolor=color, marker=marker, **POINT)

@@ -1,0 +1,242 @@
+"""Networks with trained features: how fast their rule error falls with samples, and what they remember of the facts."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
+from pydantic import Field
+
+from genlaws.core.estimate import Estimate
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
+from genlaws.figures.rules_facts.tables import POINT, Announced, Dimension, Seed, draw_bars, interval_of, mean_columns
+from genlaws.rules_facts import Kernel, bayes_optimal, fit_decay, optimal_angle, solve
+from genlaws.sweeps import Axis, get_experiment, make_sweep
+from genlaws.sweeps.computing import ComputedCell, compute_cells
+from genlaws.sweeps.experiment import Settings
+
+NETWORK, MOMENTS = "network", {"final": "in the end", "best": "best stop"}
+THEORY = {"bayes": "Bayes-optimal", "ridge": "ridge", "hinge": "hinge loss"}
+THEORY_COLORS = {
+    "bayes": style.BAYES_COLOR,
+    "ridge": style.LOSS_COLORS["square"],
+    "hinge": style.LOSS_COLORS["hinge"],
+}
+NETWORK_COLORS = (style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
+EXPONENT = ("exponent", "exponent_low", "exponent_high")
+BEYOND = 1.25  # how far the axis reaches beyond the first and the last sample ratio
+CHANCE, SMALLEST = 0.5, 1e-9  # an error lies between them, whatever its interval
+LINE = 0.13  # height of a label of two lines, in that of the panel
+APART = 1.06  # factor between the first and the middle of the points of one sample ratio
+
+Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rates = tuple[Ratio, Rate, Rate]
+
+
+class TwoLayerFigureSettings(Settings):
+    """Networks of one shape at every sample ratio, trained with several choices of rates.
+
+    `rates` holds the learning rate, the factor on it for the first layer and the weight decay of each choice.
+    """
+
+    fact_fraction: InnerShare = 0.2
+    sample_ratios: Annotated[tuple[Ratio, ...], Field(min_length=2, max_length=30)] = (2.0, 4.0, 8.0, 16.0, 32.0)
+    rates: Annotated[tuple[Rates, ...], Field(min_length=1, max_length=4)] = ((0.01, 1.0, 0.0), (0.003, 100.0, 0.03))
+    dimension: Dimension = 50
+    width_ratio: Ratio = 4.0
+    activation: str = "tanh"
+    loss: str = "logistic"
+    readout_scale: Rate = 0.03
+    steps: Annotated[int, Field(ge=1, le=10_000_000)] = 3000
+    repeats: Annotated[int, Field(ge=2, le=10_000)] = 6
+    test_count: Annotated[int, Field(ge=1, le=10_000_000)] = 4000
+    device: str = "cpu"
+    points: Points = 25
+    seed: Seed = 0
+
+
+def two_layer_data(settings: TwoLayerFigureSettings, progress: Progress) -> pd.DataFrame:
+    """Return rule and fact errors by sample ratio, of the theory and of networks at two moments of their training."""
+    progress.start(len(settings.rates) * len(settings.sample_ratios) * settings.repeats, "networks")
+    tables = [_theory(settings)]
+    for rates in settings.rates:
+        tables += _networks(rates, _cells(rates, settings, progress), settings)
+    return pd.concat(tables, ignore_index=True).assign(fact_fraction=settings.fact_fraction)
+
+
+def _cells(rates: Rates, settings: TwoLayerFigureSettings, progress: Progress) -> list[ComputedCell]:
+    names = ("dimension", "fact_fraction", "width_ratio", "activation", "loss", "readout_scale", "steps", "device")
+    base = {name: getattr(settings, name) for name in (*names, "test_count")}
+    axes = [
+        Axis(name, (one,)) for name, one in zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True)
+    ]
+    axes.append(Axis("sample_ratio", settings.sample_ratios))
+    sweep = make_sweep(get_experiment("rules-facts.two-layer"), base, axes, settings.repeats, settings.seed)
+    return compute_cells(sweep, Announced(progress), "")
+
+
+def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureSettings) -> list[pd.DataFrame]:
+    """Return means over the runs at each moment, with the exponent fitted to the runs."""
+    runs: dict[float, list[Any]] = {}
+    for cell in cells:
+        runs.setdefault(cell.settings.sample_ratio, []).append(cell.result)
+    tables = []
+    for moment in MOMENTS:
+        errors = {
+            name: np.array([[one[f"{moment}_{name}"] for one in results] for results in runs.values()])
+            for name in ("rule_error", "fact_error")
+        }
+        rows = [
+            {
+                "sample_ratio": ratio,
+                **mean_columns("rule_error", rule),
+                **mean_columns("fact_error", fact),
+                "remembering_share": float(np.mean([one["memorized_step"] >= 0 for one in results])),
+            }
+            for (ratio, results), rule, fact in zip(runs.items(), *errors.values(), strict=True)
+        ]
+        found = fit_decay(list(runs), errors["rule_error"], seed=settings.seed)
+        about = _exponent_columns(found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
+        named = dict(zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True))
+        tables.append(pd.DataFrame(rows).assign(learner=NETWORK, moment=moment, **named, **about))
+    return tables
+
+
+def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
+    """Return the curves; the exponent of each is fitted at the sample ratios of the runs."""
+    low, high = min(settings.sample_ratios), max(settings.sample_ratios)
+    ratios = np.union1d(np.geomspace(low / BEYOND, high * BEYOND, settings.points), settings.sample_ratios)
+    task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
+    angle = optimal_angle("hinge", **task, regularization="optimal")
+    curves = {
+        "bayes": bayes_optimal(**task).generalization_error,
+        "ridge": solve("square", **task).generalization_error,
+        "hinge": solve("hinge", **task, kernel=Kernel.from_angle(angle)).generalization_error,
+    }
+    run = np.isin(ratios, settings.sample_ratios)
+    tables = []
+    for learner, error in curves.items():
+        fitted = _exponent_columns(fit_decay(ratios[run], error[run]).exponent)
+        tables.append(pd.DataFrame({"learner": learner, "sample_ratio": ratios, "rule_error": error}).assign(**fitted))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _exponent_columns(found: Estimate) -> dict[str, float]:
+    return dict(zip(EXPONENT, (found.value, found.low, found.high), strict=True))
+
+
+def two_layer_summary(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> pd.DataFrame:
+    """Return the exponents, and the errors at the largest sample ratio that was run."""
+    last = frame[frame["sample_ratio"] == max(settings.sample_ratios)]
+    names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT, "misfit"]
+    errors = [f"{name}{end}" for name in ("rule_error", "fact_error") for end in ("", "_low", "_high")]
+    table = last[[*names, "sample_ratio", *errors, "remembering_share"]].reset_index(drop=True)
+    return table.assign(fitted_from=min(settings.sample_ratios), fitted_to=max(settings.sample_ratios))
+
+
+def draw_two_layer(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> Figure:
+    """Draw the rule error (left) and the fact error (right) against the samples."""
+    figure = style.new_figure(style.PAGE, 3.3)
+    left, right = figure.subplots(1, 2)
+    for learner, color in THEORY_COLORS.items():
+        table = frame[frame["learner"] == learner]
+        left.plot(table["sample_ratio"], table["rule_error"], color=color, linewidth=1.0)
+    handles = _draw_networks(left, right, frame, settings)
+    _finish(left, right, frame, settings)
+    _label_curves(left, frame)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, handletextpad=0.5, columnspacing=2.0)
+    return figure
+
+
+def _label_curves(axes: Axes, frame: pd.DataFrame) -> None:
+    """Write the name and exponent of each curve beside its right end, apart from one another."""
+    ends = frame[frame["learner"].isin(THEORY)].groupby("learner").last().sort_values("rule_error")
+    low, high = np.log(axes.get_ylim())
+    place = -np.inf
+    for learner, row in ends.iterrows():
+        place = max((np.log(row["rule_error"]) - low) / (high - low), place + LINE)
+        axes.annotate(
+            rf"{THEORY[str(learner)]}" + "\n" + rf"$\gamma={row['exponent']:.2f}$",
+            (1.0, place),
+            (3, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            fontsize=style.SMALL_TYPE,
+            color=style.text_color(THEORY_COLORS[str(learner)]),
+        )
+
+
+def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> list[Line2D]:
+    """Draw both errors of every choice of rates, side by side where sample ratios are the same; return the legend."""
+    handles: list[Line2D] = []
+    shifts = np.geomspace(1.0 / APART, APART, len(settings.rates) * len(MOMENTS)).tolist()
+    for color, rates in zip(NETWORK_COLORS, settings.rates, strict=False):
+        for moment, when in MOMENTS.items():
+            table, shift = _rows(frame, rates, moment), shifts[len(handles)]
+            inside = color if moment == "final" else "white"
+            mark: dict[str, Any] = {**POINT, "marker": "o", "markerfacecolor": inside, "markeredgecolor": color}
+            for axes, name in ((left, "rule_error"), (right, "fact_error")):
+                x, y = table["sample_ratio"].to_numpy() * shift, table[name].to_numpy()
+                axes.plot(x, y, color=color, linewidth=0.5, linestyle=":", zorder=1)
+                low, high = interval_of(table, name)
+                draw_bars(axes, np.stack([x, x]), np.stack([low.clip(min=SMALLEST), high.clip(max=CHANCE)]), color)
+                axes.plot(x, y, clip_on=False, in_layout=False, **mark)
+            handles.append(Line2D([], [], label=rf"{_name(rates)}, {when}: $\gamma=${_short(table)}", **mark))
+    return handles
+
+
+def _rows(frame: pd.DataFrame, rates: Rates, moment: str) -> pd.DataFrame:
+    chosen = (frame["learner"] == NETWORK) & (frame["moment"] == moment)
+    for name, one in zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True):
+        chosen &= frame[name] == one
+    return frame[chosen]
+
+
+def _name(rates: Rates) -> str:
+    _, factor, decay = rates
+    about = {0.0: "fixed random features", 1.0: "equal rates"}.get(factor, f"first layer {factor:g}× faster")
+    return about + (f", decay {decay:g}" if decay else "")
+
+
+def _short(table: pd.DataFrame) -> str:
+    value, low, high = (float(table[name].iloc[0]) for name in EXPONENT)
+    return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _finish(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> None:
+    for axes in (left, right):
+        ratios = settings.sample_ratios
+        style.log_axis(axes, "x", min(ratios) / BEYOND, max(ratios) * BEYOND)
+        axes.xaxis.set_major_locator(FixedLocator(sorted(ratios)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel(style.SAMPLES)
+    style.log_axis(left, "y", 0.8 * frame["rule_error"].min(), CHANCE)
+    left.set_ylabel(style.GENERALIZATION)
+    right.set_ylim(-0.01, CHANCE + 0.02)
+    right.axhline(CHANCE, color=style.GRAY, linewidth=0.6, zorder=0)
+    right.annotate(
+        "chance",
+        (0.0, CHANCE),
+        (3, -2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="top",
+        fontsize=style.SMALL_TYPE,
+        color=style.DARK_GRAY,
+    )
+    right.set_ylabel(style.MEMORIZATION)
+    left.set_title(rf"rule, $\varepsilon={settings.fact_fraction:g}$; lines: theory at the best $\lambda$ and angle")
+    width = settings.width_ratio * settings.dimension
+    right.set_title(rf"facts; $d={settings.dimension}$, {width:g} {settings.activation} units, {settings.loss} loss")
+
+
+TWO_LAYER = Recipe(TwoLayerFigureSettings, two_layer_data, draw_two_layer, two_layer_summary)

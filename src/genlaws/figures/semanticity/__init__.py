@@ -1,0 +1,1 @@
+"""Figures of the semanticity paper, and of measured and probed models."""

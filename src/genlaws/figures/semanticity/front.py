@@ -1,0 +1,259 @@
+r"""Write one front as a table and a picture: what ``genlaws semanticity front --sweep`` leaves in its folder.
+
+Resolutions at which a front looks smooth: dense around its peak, wherever that lies for n items.
+
+With x evenly spaced between 0 and 1 the odds :math:`x/(1-x)` run from near zero to very large, half of them below 1.
+The peak lies where a ball holds one or two items, so the odds are scaled by one over n.
+
+Fronts: what generalization goes with what identification as the resolution changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+from pydantic import Field
+
+from genlaws.figures import style
+from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.figures.figure import Progress
+from genlaws.figures.recipe import Points, Ratio, Recipe
+from genlaws.semanticity import Front, FrontPoint, circle, front, segment, similarity
+from genlaws.sweeps.experiment import Settings
+
+ENDS = 0.005  # distance of the first and the last x from 0 and 1
+PEAK_RADIUS = 0.6  # rough place of the peak: resolution over reach, times n
+PEAK_ITEMS = 2.0  # rough odds of the peak's ball mass, times n
+Background = Annotated[float, Field(ge=0, lt=1)]
+ItemCount = Annotated[int, Field(ge=2, le=1000)]
+
+SIMILARITY_COLORS = {
+    "constant": style.BLUE,
+    "linear": style.VERMILLION,
+    "exponential": style.GREEN,
+    "gaussian": style.PURPLE,
+    "power-law": style.ORANGE,
+}
+GENERALIZATION, IDENTIFICATION = "generalization", "identification"
+PEAK: dict[str, Any] = {"marker": "o", "markersize": 4.0, "linestyle": "none", "zorder": 5}
+MARGIN = 0.02
+FAR_BELOW = 0.6  # identification up to which a picture need not show all of it
+NAME = "front"
+CAPTION = (
+    "Generalization against identification as the resolution runs from fine (right) to coarse (lower left), with the "
+    "peak as a dot, marked points as crosses, and a gray line where both are equal; a front belongs to its similarity "
+    "and to Luce's choice rule and is no bound on every system."
+)
+FEW = 40
+MARK: dict[str, Any] = {"marker": "x", "markersize": 5.0, "markeredgewidth": 1.3, "linestyle": "none", "zorder": 6}
+
+
+def smooth_resolutions(reach: float, item_count: int, points: int) -> NDArray[np.float64]:
+    """Return resolutions from fine to coarse for a similarity that changes smoothly with its resolution.
+
+    Parameters
+    ----------
+    reach : float
+        Largest distance of the space.
+    item_count : int
+    points : int
+    """
+    return PEAK_RADIUS * reach / item_count * _odds(points)
+
+
+def even_ball_masses(item_count: int, points: int) -> NDArray[np.float64]:
+    """Return ball masses from near 0 to near 1; for two items they are evenly spaced."""
+    scaled = PEAK_ITEMS / item_count * _odds(points)
+    return scaled / (1.0 + scaled)
+
+
+def _odds(points: int) -> NDArray[np.float64]:
+    x = np.linspace(ENDS, 1.0 - ENDS, points)
+    return x / (1.0 - x)
+
+
+class FrontSettings(Settings):
+    """Constant similarity at each background on the circle, three other fronts, and the number of items."""
+
+    item_count: ItemCount = 2
+    backgrounds: tuple[Background, ...] = (0.0, 0.05, 0.2)
+    exponential_background: Ratio = 0.05
+    points: Points = 121
+
+
+def front_table(found: Front, **columns: str | float) -> pd.DataFrame:
+    """Return the points of a front, then its peak; ``series`` says which, and `columns` are the same in every row."""
+    table = found.to_frame()
+    table.insert(0, "series", "front")
+    if found.peak is not None:
+        table.loc[len(table)] = {"series": "peak", **vars(found.peak)}
+    for place, (name, value) in enumerate(columns.items()):
+        table.insert(place, name, value)
+    return table.astype({"item_count": int})
+
+
+def plot_front(axes: Axes, table: pd.DataFrame, **look: Any) -> Line2D:
+    """Draw one front and the dot of its peak, and return the line."""
+    points, peak = table[table["series"] == "front"], table[table["series"] == "peak"]
+    (line,) = axes.plot(points[IDENTIFICATION], points[GENERALIZATION], **look)
+    axes.plot(peak[IDENTIFICATION], peak[GENERALIZATION], color=line.get_color(), **PEAK)
+    return line
+
+
+def front_axes(axes: Axes, table: pd.DataFrame, room: float = 0.15) -> None:
+    """Label the axes, draw the diagonal, and set limits from guessing to a little beyond the points of the table.
+
+    The share `room` of the height of the points is left free above them. Identification is shown up to 1 unless all
+    points lie far below.
+    """
+    count = int(table["item_count"].iloc[0])
+    chance, height, width = 1.0 / count, float(table[GENERALIZATION].max()), float(table[IDENTIFICATION].max())
+    right = 1.0 if width > FAR_BELOW else width + 0.1 * (width - chance)
+    top = min(1.0, height + room * (height - chance))
+    aside, above = MARGIN * (right - chance), MARGIN * (top - chance)
+    axes.set_xlim(chance - aside, right + aside)
+    axes.set_ylim(chance - above, top + above)
+    many = "" if count == 2 else f"^{{{count}}}"
+    axes.set_xlabel(f"identification $p_I{many}$ (probability)")
+    axes.set_ylabel(f"generalization $p_S{many}$ (probability)")
+    axes.plot([chance, 1.0], [chance, 1.0], color=style.GRAY, linewidth=0.6, zorder=0)
+
+
+def front_data(settings: FrontSettings, progress: Progress) -> pd.DataFrame:
+    """Return every front with its peak; ``curve`` numbers them."""
+    masses = even_ball_masses(settings.item_count, settings.points)
+    smooth = smooth_resolutions(circle().reach, settings.item_count, settings.points)
+    curves: list[tuple[Any, str, float, NDArray[np.float64]]] = [
+        (circle(), "constant", background, 0.5 * masses) for background in settings.backgrounds
+    ]
+    curves += [
+        (segment(), "constant", 0.0, 1.0 - np.sqrt(1.0 - masses)),
+        (circle(), "linear", 0.0, smooth),
+        (circle(), "exponential", settings.exponential_background, smooth),
+    ]
+    progress.start(len(curves), "fronts")
+    tables = []
+    for number, (where, name, background, resolutions) in enumerate(curves):
+        found = front(where, similarity(name, 1.0, background=background), settings.item_count, resolutions)
+        columns = {"curve": number, "space": where.name, "similarity": name, "background": background}
+        tables.append(front_table(found, **columns))
+        progress.advance(1)
+    return pd.concat(tables, ignore_index=True)
+
+
+def front_summary(frame: pd.DataFrame, settings: FrontSettings) -> pd.DataFrame:
+    """Return the peak of each front and its distance from the diagonal."""
+    peaks = frame[frame["series"] == "peak"].drop(columns=["series", "curve"])
+    return peaks.assign(diagonal_gap=peaks[IDENTIFICATION] - peaks[GENERALIZATION]).reset_index(drop=True)
+
+
+def background_colors(count: int) -> list[Any]:
+    """Return the colors of the constant similarity without background and with more and more of it."""
+    return style.shades(SIMILARITY_COLORS["constant"], count, darkest=0.4)[::-1]
+
+
+def draw_front(frame: pd.DataFrame, settings: FrontSettings) -> Figure:
+    """Draw the fronts over the diagonal."""
+    figure = style.new_figure(style.COLUMN, 3.3)
+    axes = figure.subplots()
+    front_axes(axes, frame, room=0.35)
+    blues = iter(background_colors(len(settings.backgrounds)))
+    lines, labels = [], []
+    for _, table in frame.groupby("curve", sort=False):
+        space, name, background = (table[column].iloc[0] for column in ("space", "similarity", "background"))
+        floor = rf", $\Delta={background:g}$"
+        if space == "segment":
+            look, label = {"color": style.SKY_BLUE, "linestyle": (0, (4, 1.5))}, f"{name}, on the segment"
+        elif name == "constant":
+            look, label = {"color": next(blues)}, f"{name}{floor}"
+        else:
+            look, label = {"color": SIMILARITY_COLORS[name]}, f"{name}{floor}"
+        lines.append(plot_front(axes, table, **look))
+        labels.append(label)
+    axes.set_title(f"{settings.item_count} items; each front belongs to its similarity")
+    axes.legend(lines, labels, loc="upper left", borderaxespad=0.2)
+    return figure
+
+
+FRONT = Recipe(FrontSettings, front_data, draw_front, front_summary)
+
+
+def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figure:
+    """Draw one front with its peak and the marked points.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`~genlaws.figures.semanticity.front.front_table`; rows with ``series`` "marked" become crosses.
+    title : str
+    color : str
+    """
+    with style.house_style():
+        figure = style.new_figure(style.COLUMN, 3.1)
+        axes = figure.subplots()
+        front_axes(axes, table)
+        # Few points are steps of a discrete space; they are the front, and the line only joins them.
+        few = (table["series"] == "front").sum() < FEW
+        plot_front(axes, table, color=color, marker="." if few else None)
+        marked = table[table["series"] == "marked"]
+        axes.plot(marked["identification"], marked["generalization"], color=style.BLACK, **MARK)
+        axes.set_title(title)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+    return figure
+
+
+def write_front(
+    found: Front, marked: Sequence[FrontPoint], folder: Path, title: str, settings: Mapping[str, object]
+) -> dict[str, Path]:
+    """Write ``front.csv``, ``front.txt`` (the caption), ``front.pdf`` and ``front.png``; all of them or none.
+
+    Parameters
+    ----------
+    found : Front
+    marked : sequence of FrontPoint
+    folder : Path
+        Made if it does not exist.
+    title : str
+        Head of the picture.
+    settings : mapping
+        What the front belongs to, written below the caption; ``similarity`` gives the color.
+
+    Returns
+    -------
+    dict
+        Path by kind: csv, txt, pdf, png.
+    """
+    made_folder("out", folder)
+    table = front_table(found)
+    for point in marked:
+        table.loc[len(table)] = {"series": "marked", **vars(point)}
+    picture = draw_sweep(table, title, SIMILARITY_COLORS[str(settings["similarity"])])
+
+    def write(work: Path) -> dict[str, Path]:
+        """Make every file in a folder of its own."""
+        made = {kind: work / f"{NAME}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
+        table.to_csv(made["csv"], index=False)
+        made["txt"].write_text(_caption(title, settings), encoding="utf-8")
+        for kind in ("pdf", "png"):
+            save_picture(picture, made[kind], kind, _one_line(title), CAPTION)
+        return made
+
+    return write_together(folder, NAME, write)
+
+
+def _caption(title: str, settings: Mapping[str, object]) -> str:
+    lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
+    return "\n".join([_one_line(title), "", CAPTION, "", *lines, ""])
+
+
+def _one_line(title: str) -> str:
+    return title.replace("\n", ", ")

@@ -1,0 +1,281 @@
+"""Pictures of a language model asked about years, for each template that was used.
+
+A language model asked about years: how often it is right with n items, and how it answers between two anchors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from pydantic import Field
+
+from genlaws.core.errors import InputError
+from genlaws.figures import style
+from genlaws.figures.figure import Progress
+from genlaws.figures.labels import direct_labels
+from genlaws.figures.recipe import Recipe
+from genlaws.probes import DOMAINS, ReplyStore, SimulatedModel, domain_of
+from genlaws.probes.plan import Plan, plan_probe
+from genlaws.probes.probe import ProbeResult, run_probe
+from genlaws.sweeps.experiment import Settings
+
+SIMULATED = "simulated"  # a chooser whose resolution is known, in place of a model
+PLANTED_SHARE = 0.1  # of the domain, its resolution
+COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
+MARKERS = ("o", "s", "^", "D", "v", "P")
+TESTS = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
+ASIDE = 1.03  # factor by which templates stand beside each other
+NUMBERS = ("resolution", "background", "lapse", "excess", "collapse_constant", "collapse_limit", "collapse_exponent")
+
+
+class ModelSettings(Settings):
+    """Settings of figures that ask a language model.
+
+    Attributes
+    ----------
+    model : str
+        As ``genlaws semanticity probe`` takes it, or ``simulated``.
+    task : str
+        A domain of places in words.
+    templates : tuple of str
+        Words to ask in.
+    device, dtype : str
+        Where and how exactly the network computes.
+    answers : str
+        File in which answers are kept and looked up; none if empty.
+    """
+
+    model: str = "smollm2"
+    task: Literal["years", "numbers", "dates", "temperatures", "letters"] = "years"
+    templates: tuple[str, ...] = Field(default=("list", "sentences", "chat"), min_length=1)
+    device: str = "cpu"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    batch_size: int = Field(default=16, ge=1)
+    seed: int = Field(default=0, ge=0)
+    answers: str = ""
+
+
+class YearsSettings(ModelSettings):
+    """Settings of both figures of answers.
+
+    Attributes
+    ----------
+    item_counts : tuple of int
+    trials : int
+        Of each kind and number of items, and for each half separation.
+    replicates : int
+        Of the bootstrap of the resolution.
+    """
+
+    item_counts: tuple[int, ...] = Field(default=(2, 4, 8, 16), min_length=1)
+    trials: int = Field(default=60, ge=1, le=10_000)
+    replicates: int = Field(default=100, ge=20)
+
+
+def load_model(settings: ModelSettings) -> Any:
+    """Return the model a figure asks; a simulated one is told its trials later."""
+    if settings.model == SIMULATED:
+        domain = domain_of(settings.task)
+        return SimulatedModel(domain, PLANTED_SHARE * domain.span, background=0.02, lapse=0.02, seed=settings.seed)
+    from genlaws.models.language import TransformersModel  # noqa: PLC0415, needs torch
+
+    return TransformersModel.load(
+        settings.model, device=settings.device, dtype=settings.dtype, batch_size=settings.batch_size
+    )
+
+
+def years_data(settings: YearsSettings, progress: Progress) -> pd.DataFrame:
+    """Return rates, two-anchor answers and fitted numbers of each template, told apart by the column ``what``."""
+    results = _asked(settings, progress)
+    return pd.concat([_rows(one) for one in results], ignore_index=True)
+
+
+def _asked(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
+    if settings.task not in DOMAINS:
+        raise InputError(f"task must be one of {', '.join(DOMAINS)}; got {settings.task!r}.")
+    plans = [
+        plan_probe(settings.task, settings.item_counts, settings.trials, template=name, seed=settings.seed)
+        for name in settings.templates
+    ]
+    model = load_model(settings)
+    progress.start(sum(len(plan.trials) for plan in plans), "answers")
+    results = []
+    with ExitStack() as stack:
+        store = stack.enter_context(ReplyStore(settings.answers)) if settings.answers else None
+        for plan in plans:
+            _tell(model, plan)
+            results.append(
+                run_probe(
+                    model,
+                    plan,
+                    store=store,
+                    batch_size=settings.batch_size,
+                    replicates=settings.replicates,
+                    advance=progress.advance,
+                )
+            )
+    return results
+
+
+def _tell(model: Any, plan: Plan) -> None:
+    if isinstance(model, SimulatedModel):
+        model.register(plan.trials, plan.prompts())
+
+
+def _rows(result: ProbeResult) -> pd.DataFrame:
+    """Return one table with the rows of rates, anchors, fitted curves and parameters."""
+    parts = [_rate_rows(result)]
+    if result.curve is not None:
+        parts.append(_anchor_rows(result))
+    parts.append(_fit_rows(result))
+    table = pd.concat(parts, ignore_index=True)
+    table.insert(0, "template", result.plan.template.name)
+    return table
+
+
+def _rate_rows(result: ProbeResult) -> pd.DataFrame:
+    rows = [
+        {"what": one.kind, "item_count": one.item_count, "value": one.best.value, "low": one.best.low}
+        | {"high": one.best.high, "accuracy": one.accuracy.value, "first": one.first.value, "trials": one.asked}
+        for one in result.rates.rates
+        if one.kind != "resolution"
+    ]
+    return pd.DataFrame(rows)
+
+
+def _anchor_rows(result: ProbeResult) -> pd.DataFrame:
+    if result.curve is None:
+        return pd.DataFrame()
+    fit = result.resolution
+    rows = [
+        {"what": "anchors", "half_separation": one.half_separation, "shift": one.shift}
+        | {"value": one.probability.value, "low": one.probability.low, "high": one.probability.high}
+        | {"fitted": float(fit.upper_probability(one.half_separation, [one.shift])[0]) if fit.determined else math.nan}
+        | {"trials": one.upper.count}
+        for one in result.curve.points
+    ]
+    return pd.DataFrame(rows)
+
+
+def _fit_rows(result: ProbeResult) -> pd.DataFrame:
+    """Return resolution, background and lapse, the numbers of the collapse, and the excess over chance."""
+    fit, fall = result.resolution, result.collapse
+    named = {
+        "resolution": fit.resolution,
+        "background": fit.background,
+        "lapse": fit.lapse,
+        "excess": fit.excess,
+        "collapse_constant": fall.constant,
+        "collapse_limit": fall.limit,
+        "collapse_exponent": fall.exponent,
+    }
+    rows = [{"what": name, "value": one.value, "low": one.low, "high": one.high} for name, one in named.items()]
+    table = pd.DataFrame(rows)
+    table["determined"] = fit.determined
+    table["shape"] = "" if fit.fit is None else fit.fit.shape
+    table["best_law"] = fall.best
+    return table
+
+
+def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
+    """Draw both tests against the number of items, one color for each template."""
+    figure = style.new_figure(style.PAGE, 2.9)
+    panels = figure.subplots(1, 2, sharey=True)
+    templates = list(dict.fromkeys(frame["template"]))
+    for axes, (kind, title) in zip(panels, TESTS.items(), strict=True):
+        part = frame[frame["what"] == kind]
+        counts = sorted(set(part["item_count"].astype(int)))
+        lines = [_draw_template(axes, part, name, templates.index(name), len(templates)) for name in templates]
+        _item_axis(axes, counts)
+        (chance,) = axes.plot(counts, 1.0 / np.array(counts), color=style.LIGHT_GRAY, linewidth=0.8, zorder=0)
+        axes.set_title(title)
+        axes.set_xlabel("items $n$")
+        if kind == "identification":
+            _draw_collapse(axes, frame, templates, counts)
+        direct_labels(axes, [*lines, chance], [*templates, "chance $1/n$"])
+    panels[0].set_ylabel("probability of the right answer")
+    return figure
+
+
+def _draw_template(axes: Axes, part: pd.DataFrame, name: str, number: int, of: int):  # type: ignore[no-untyped-def]
+    """Draw the points of one template with their intervals, a little beside those of the others."""
+    own = part[part["template"] == name].sort_values("item_count")
+    x = own["item_count"].to_numpy(float) * ASIDE ** (number - 0.5 * (of - 1))
+    color = COLORS[number % len(COLORS)]
+    axes.vlines(x, own["low"], own["high"], color=color, linewidth=0.9)
+    marker = MARKERS[number % len(MARKERS)]
+    (line,) = axes.plot(x, own["value"], color=color, marker=marker, markersize=3.0, linewidth=0.9, alpha=0.9)
+    return line
+
+
+def _item_axis(axes: Axes, counts: Sequence[int]) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([float(count) for count in counts]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ticks = [tick for tick in (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01) if tick >= 0.5 / counts[-1]]
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _draw_collapse(axes: Axes, frame: pd.DataFrame, templates: Sequence[str], counts: Sequence[int]) -> None:
+    """Draw the law of n items of the template that identifies best."""
+    limits = frame[frame["what"] == "collapse_limit"].set_index("template")["value"]
+    best = str(limits.idxmax())
+    ball = 1.0 / float(limits[best])
+    n = np.geomspace(counts[0], counts[-1], 100)
+    color = COLORS[templates.index(best) % len(COLORS)]
+    axes.plot(n, (1.0 - (1.0 - ball) ** n) / (n * ball), color=color, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+
+
+def draw_anchors(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
+    """Draw the answer between two anchors, a row for each template and a panel for each half separation."""
+    part = frame[frame["what"] == "anchors"]
+    templates = list(dict.fromkeys(part["template"]))
+    halves = sorted(set(part["half_separation"]))
+    figure = style.new_figure(style.PAGE, 0.55 + 1.15 * len(templates))
+    grid = figure.subplots(len(templates), len(halves), sharex=True, sharey=True, squeeze=False)
+    unit = domain_of(settings.task).unit
+    for row, name in zip(grid, templates, strict=True):
+        for axes, half in zip(row, halves, strict=True):
+            own = part[(part["template"] == name) & (part["half_separation"] == half)].sort_values("shift")
+            _draw_panel(axes, own, COLORS[templates.index(name) % len(COLORS)])
+        row[0].set_ylabel(name)
+    for axes, half in zip(grid[0], halves, strict=True):
+        axes.set_title(f"$D$ = {half:g}")
+    figure.supxlabel(f"question at the middle + δ{f' ({unit})' if unit else ''}; anchors at ± $D$", fontsize=7.5)
+    figure.supylabel("probability of the upper anchor", fontsize=7.5)
+    return figure
+
+
+def _draw_panel(axes: Axes, own: pd.DataFrame, color: str) -> None:
+    axes.axhline(0.5, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
+    axes.axvline(0.0, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
+    axes.vlines(own["shift"], own["low"], own["high"], color=color, linewidth=0.8)
+    axes.plot(own["shift"], own["value"], color=color, linestyle="none", marker="o", markersize=2.2)
+    if own["fitted"].notna().any():
+        axes.plot(own["shift"], own["fitted"], color=style.DARK_GRAY, linewidth=0.8)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0.0, 0.5, 1.0])
+    axes.xaxis.set_major_locator(FixedLocator([float(own["shift"].min()), 0.0, float(own["shift"].max())]))
+
+
+def years_summary(frame: pd.DataFrame, settings: YearsSettings) -> pd.DataFrame:
+    """Return the fitted numbers of each template with their intervals."""
+    part = frame[frame["what"].isin(NUMBERS)]
+    columns = ["template", "what", "value", "low", "high", "determined", "shape", "best_law"]
+    return part[columns].reset_index(drop=True)
+
+
+ITEMS = Recipe(YearsSettings, years_data, draw_items, years_summary)
+ANCHORS = Recipe(YearsSettings, years_data, draw_anchors, years_summary)

@@ -1,0 +1,387 @@
+"""From a model and some texts to their residual stream: batch by batch into reducers, into memory, or into a file.
+
+The model is one that is already loaded; it is never moved or changed. Texts of similar length are read together, padded
+at the right. The residual identity is checked in every batch.
+
+Keep states in the order of the texts while they come in the order of their lengths: in memory, or in a file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap
+from torch import nn
+
+from genlaws.core.arguments import Array, Whole, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
+from genlaws.models.recorder import States, captured, refuse_dropout
+from genlaws.models.stream import FEWEST_SITES, Positions, Site, Stream, places_of
+from genlaws.models.texts import Tokens, tokenize
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LENGTH_NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
+NO_LENGTH = 10**9  # a tokenizer that knows no limit gives a number far above this
+MOSTLY = 0.5  # share of equal last tokens from which on it is said
+
+
+class KeptInMemory:
+    """One array, made when the first states come.
+
+    Attributes
+    ----------
+    row_count : int
+        How many rows there will be.
+    """
+
+    def __init__(self, row_count: int) -> None:
+        self.row_count = row_count
+        self._array: States | None = None
+
+    def __enter__(self) -> KeptInMemory:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Nothing is open."""
+
+    def write(self, rows: Whole, states: States) -> None:
+        """Keep states as these rows."""
+        if self._array is None:
+            self._array = np.empty((self.row_count, *states.shape[1:]), dtype=np.float32)
+        self._array[rows] = states
+
+    def states(self) -> States:
+        """Return all rows."""
+        assert self._array is not None
+        return self._array
+
+
+class KeptInFile:
+    """A file of numpy's format, written row by row, so that no more than a batch is ever in memory.
+
+    Attributes
+    ----------
+    path : path
+        Ends in ``.npy`` and must not exist; it is removed again if the block is left by an error.
+    row_count : int
+        How many rows there will be.
+    """
+
+    def __init__(self, path: Path, row_count: int) -> None:
+        if path.suffix != ".npy":
+            raise InputError(f"to must be the name of a file that ends in .npy; got {str(path)!r}.")
+        if path.exists():
+            raise InputError(f"to must be a file that does not exist yet; {str(path)!r} does.")
+        if not path.resolve().parent.is_dir():
+            raise InputError(f"to must lie in a folder that exists; got {str(path)!r}.")
+        self.path, self.row_count = path, row_count
+        self._file: IO[bytes] | None = None
+        self._begin = 0
+
+    def __enter__(self) -> KeptInFile:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._file is not None:
+            self._file.close()
+            if kind is not None:
+                self.path.unlink()
+
+    def write(self, rows: Whole, states: States) -> None:
+        """Write states as these rows; rows that follow one another are written at once."""
+        if self._file is None:
+            made = open_memmap(self.path, mode="w+", dtype=np.float32, shape=(self.row_count, *states.shape[1:]))
+            self._begin = int(made.offset)
+            del made
+            self._file = self.path.open("r+b")
+        size = states[0].nbytes
+        breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+        for row, run in zip(np.split(rows, breaks), np.split(states, breaks), strict=True):
+            self._file.seek(self._begin + int(row[0]) * size)
+            self._file.write(np.ascontiguousarray(run).tobytes())
+
+    def states(self) -> States:
+        """Return all rows, mapped from the file."""
+        mapped: States = np.load(self.path, mmap_mode="r")
+        return mapped
+
+
+class Reducer(Protocol):
+    """What is fed with batches of states and keeps sums, not states."""
+
+    def update(self, states: Stream, texts: Whole, /) -> object:
+        """Take in the states of a batch, and the number of the text of each row."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of which texts.
+
+    Attributes
+    ----------
+    sites : tuple of Site
+    text_numbers, positions, token_ids : arrays of int
+        Of each row: the text it comes from, the place of its token in it and which token that is.
+    identity : str
+        What holds between a state and the next, such as ``next = this + write``.
+    identity_error : float
+        Largest relative distance from it over all sites and rows.
+    messages : tuple of str
+        What to know before anything is concluded.
+    """
+
+    sites: tuple[Site, ...]
+    text_numbers: Whole
+    positions: Whole
+    token_ids: Whole
+    identity: str
+    identity_error: float
+    messages: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one line for each row of states."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = {"text": self.text_numbers, "position": self.positions, "token": self.token_ids}
+        return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Capture(Reading):
+    """States that were kept, and what they are.
+
+    Attributes
+    ----------
+    stream : Stream
+        In the order of the texts; its states are float32, in memory or mapped from a file.
+    """
+
+    stream: Stream
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be read: tokens and places of all texts, and the sites."""
+
+    model: nn.Module
+    architecture: Architecture
+    sites: tuple[Site, ...]
+    tokens: Tokens
+    places: list[Whole]
+    messages: tuple[str, ...]
+
+    @property
+    def starts(self) -> Whole:
+        """First row of each text, and after the last the number of rows, when rows are in the order of the texts."""
+        return np.concatenate([[0], np.cumsum([len(one) for one in self.places])]).astype(np.int64)
+
+    def reading(self, order: Sequence[int], identity_error: float) -> Reading:
+        """Return what was read, in this order of the texts."""
+        return Reading(
+            sites=self.sites,
+            text_numbers=np.repeat(np.asarray(order, dtype=np.int64), [len(self.places[text]) for text in order]),
+            positions=np.concatenate([self.places[text] for text in order]),
+            token_ids=np.concatenate([self.tokens.ids[text][self.places[text]] for text in order]),
+            identity=self.architecture.identity,
+            identity_error=identity_error,
+            messages=self.messages,
+        )
+
+
+def stream_texts(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[str] | Tokens,
+    reducers: Reducer | Sequence[Reducer],
+    *,
+    batch_size: int = 8,
+    position: Positions = "last",
+    sites: Sequence[Site | str] | None = None,
+    layers: Sequence[int] | None = None,
+    strip: bool = False,
+    bos: str = "tokenizer",
+    max_tokens: int | None = None,
+    too_long: str = "cut_end",
+    advance: Callable[[int], object] | None = None,
+) -> Reading:
+    """Feed the residual stream of texts to reducers, batch by batch, and keep none of it.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A decoder or encoder of transformers, on its device, not dropping states at random.
+    tokenizer : object
+        Of transformers; not used for texts that are tokens already.
+    texts : sequence of str, or Tokens
+    reducers : object or sequence of objects
+        Each has ``update(states, texts)`` and gets a Stream with states in float32 and the number of the text of each
+        row; long texts come first.
+    batch_size : int
+        Texts of one pass.
+    position : {"last", "all", "sample"}, int, Sample, or sequence
+        Tokens of each text: the last before any closing mark; all but the marks at either end; so many at random;
+        or places counted from the first token, which is the mark at the beginning if there is one.
+    sites, layers
+        As in `captured`.
+    strip, bos, max_tokens, too_long
+        As in `tokenize`; the context of the model bounds the tokens as well.
+    advance : callable, optional
+        Called with the number of texts that were read since.
+    """
+    given = list(reducers) if isinstance(reducers, Sequence) else [reducers]
+    if not all(callable(getattr(one, "update", None)) for one in given):
+        raise InputError("reducers must each have a method update(states, texts).")
+    options = {"strip": strip, "bos": bos, "max_tokens": max_tokens, "too_long": too_long}
+    plan = _planned(model, tokenizer, texts, position, (sites, layers), **options)
+    if len(plan.sites) < FEWEST_SITES:
+        raise InputError("sites and layers must leave at least two sites for reducers; they leave one.")
+    order, error = [], 0.0
+    for batch, states, error in _batches(plan, batch_size):  # noqa: B007
+        numbers = np.repeat(np.array(batch, dtype=np.int64), [len(plan.places[text]) for text in batch])
+        for reducer in given:
+            reducer.update(Stream(cast(Array, states), plan.sites), numbers)
+        order += batch
+        if advance is not None:
+            advance(len(batch))
+    return plan.reading(order, error)
+
+
+def capture_texts(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[str] | Tokens,
+    *,
+    to: str | os.PathLike[str] | None = None,
+    batch_size: int = 8,
+    position: Positions = "last",
+    sites: Sequence[Site | str] | None = None,
+    layers: Sequence[int] | None = None,
+    strip: bool = False,
+    bos: str = "tokenizer",
+    max_tokens: int | None = None,
+    too_long: str = "cut_end",
+    advance: Callable[[int], object] | None = None,
+) -> Capture:
+    """Return the residual stream of texts, in the order of the texts.
+
+    Parameters
+    ----------
+    to : path, optional
+        A file ``.npy`` that does not exist yet; the states are written there, batch by batch, and the stream is mapped
+        from it. In memory if not given.
+    model, tokenizer, texts, batch_size, position, sites, layers, strip, bos, max_tokens, too_long, advance
+        As in `stream_texts`.
+    """
+    options = {"strip": strip, "bos": bos, "max_tokens": max_tokens, "too_long": too_long}
+    plan = _planned(model, tokenizer, texts, position, (sites, layers), **options)
+    if len(plan.sites) < FEWEST_SITES:
+        raise InputError("sites and layers must leave at least two sites to capture; they leave one.")
+    starts, error = plan.starts, 0.0
+    kept = KeptInMemory(int(starts[-1])) if to is None else KeptInFile(Path(to), int(starts[-1]))
+    with kept:
+        for batch, states, error in _batches(plan, batch_size):  # noqa: B007
+            kept.write(np.concatenate([np.arange(starts[text], starts[text + 1]) for text in batch]), states)
+            if advance is not None:
+                advance(len(batch))
+    stream = Stream(cast(Array, kept.states()), plan.sites)
+    return Capture(**vars(plan.reading(range(len(plan.places)), error)), stream=stream)
+
+
+def _planned(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[str] | Tokens,
+    position: Positions,
+    kept: tuple[Sequence[Site | str] | None, Sequence[int] | None],
+    **options: Any,
+) -> _Plan:
+    """Check everything that can be checked before the model runs."""
+    body = getattr(model, "base_model", model)  # without the head, whose scores of all words nobody reads
+    architecture = architecture_of(body)
+    refuse_dropout(model)
+    chosen = chosen_sites(architecture.sites, *kept)
+    limit = context_length(model, tokenizer)
+    tokens = texts if isinstance(texts, Tokens) else tokenize(tokenizer, texts, context=limit, **options)
+    longest = max(map(len, tokens.ids))
+    if limit is not None and longest > limit:
+        raise InputError(f"The model reads at most {limit} tokens; a text has {longest}.")
+    places = places_of(position, tokens.ends, tokens.heads)
+    if not any(map(len, places)):
+        raise InputError("position must choose at least one token; it chooses none.")
+    messages = [*architecture.messages, *tokens.messages, *_last_tokens(tokens, position, tokenizer)]
+    if len(tokens.ids) == 1:
+        messages.append("There is one text only, so nothing can be said about how states vary from text to text.")
+    first, last = architecture.sites.index(chosen[0]), architecture.sites.index(chosen[-1])
+    if last - first >= len(chosen):
+        messages.append("Sites between others were left out, so a step across them is the sum of several writes.")
+    return _Plan(body, architecture, chosen, tokens, places, tuple(messages))
+
+
+def context_length(model: nn.Module, tokenizer: Any) -> int | None:
+    """Return how many tokens the model reads at most, if it says so."""
+    config = getattr(model, "config", None)
+    told = next((getattr(config, name) for name in LENGTH_NAMES if getattr(config, name, None)), None)
+    limits = [limit for limit in (told, getattr(tokenizer, "model_max_length", None)) if limit and limit < NO_LENGTH]
+    return int(min(limits)) if limits else None
+
+
+def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[str]:
+    """Say so if the last token is the same in all texts, or in most of them."""
+    if position not in ("last", -1) or len(tokens.ids) < 2:
+        return []
+    last = np.array([ids[end - 1] for ids, end in zip(tokens.ids, tokens.ends, strict=True)])
+    kinds, counts = np.unique(last, return_counts=True)
+    token, count = int(kinds[counts.argmax()]), int(counts.max())
+    if count <= MOSTLY * len(last):
+        return []
+    shown = repr(tokenizer.decode([token])) if hasattr(tokenizer, "decode") else str(token)
+    remedy = "If it is white space, strip=True leaves it out; position='sample' reads other tokens."
+    if count < len(last):
+        return [f"{count} of {len(last)} texts end with the same token {shown}. {remedy}"]
+    return [
+        f"All {count} texts end with the same token {shown}, so the first state is one and the same vector and nothing "
+        f"that compares texts is defined at it. {remedy}"
+    ]
+
+
+def _batches(plan: _Plan, batch_size: int) -> Iterator[tuple[list[int], States, float]]:
+    """Yield texts, their states and the largest error of the identity so far, long texts first."""
+    size = whole_number("batch_size", batch_size, at_least=1)
+    order = [
+        text for text in np.argsort([-len(ids) for ids in plan.tokens.ids], kind="stable") if len(plan.places[text])
+    ]
+    accepted = inspect.signature(plan.model.forward).parameters
+    no_cache = {"use_cache": False} if "use_cache" in accepted else {}
+    device = next(plan.model.parameters()).device
+    error = 0.0
+    for start in range(0, len(order), size):
+        batch = [int(text) for text in order[start : start + size]]
+        ids, mask = _padded([plan.tokens.ids[text] for text in batch])
+        places = [plan.places[text].tolist() for text in batch]
+        with (
+            captured(plan.model, sites=plan.sites, positions=places, numbers=batch) as recorder,
+            torch.inference_mode(),
+        ):
+            plan.model(input_ids=ids.to(device), attention_mask=mask.to(device), **no_cache)
+        error = max(error, recorder.identity_error)
+        yield batch, recorder.take(), error
+
+
+def _padded(rows: Sequence[Whole]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return tokens padded at the right, and where they are; what stands in the padding is never read."""
+    ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)

@@ -1,0 +1,664 @@
+"""A model behind a server that speaks the OpenAI protocol: vLLM, llama.cpp, Ollama, transformers serve, a hosted one.
+
+Needs no library beyond Python's own.
+
+The address of a server and the key it needs: what is wrong with them is said before anything is sent.
+
+What the OpenAI protocol says: how a prompt is sent, and where words and log-probabilities stand in a reply.
+
+Requests to a server that may fail in any way: each ends with an answer in JSON, or with a sentence that says why.
+
+What may pass (a broken connection, a busy server) is tried again after a growing wait; what would fail again is not.
+The key of the server is read from the environment for each request and is in nothing that is kept or shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import ipaddress
+import json
+import math
+import os
+import re
+import socket
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from itertools import accumulate
+from typing import IO, Any
+from urllib.parse import SplitResult, urlsplit
+
+import numpy as np
+
+from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.interface import MODES, Keep, Prompt, Reply
+
+USUAL_KEY = "OPENAI_API_KEY"
+WRONG_SCHEMA = "The server's reply does not have the form of an OpenAI completion."
+SCORE_FIELDS = {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}  # 0 tokens mean "no limit" to some
+PIECE = 65536  # bytes read at once
+FIRST_WAIT = 0.5  # seconds before the first repeat; doubled for each further one
+LONGEST_QUOTE = 200  # characters of a server's own words in an error
+SHORTEST_SECRET = 8  # a shorter key, such as "none", is a placeholder and is not searched for in what a server says
+MAY_PASS = {408, 429}  # with all of 500 and above
+NO_SCORES = "The server gives no log-probabilities of a prompt (completions with echo and logprobs); ask it for words."
+NO_CHAT_SCORES = "A server gives no log-probabilities of answers in a chat; use a plain template, or ask for words."
+NO_PLAIN_PICTURES = "Pictures can be shown in a chat alone; use a chat template."
+OF_THE_PROMPT = {400, 413, 422}  # what a server answers when a prompt is at fault and the next may do
+CANNOT = {400, 404, 405, 422, 501}  # what it answers to a request for something it does not have
+OWN_FIELDS = {"model", "prompt", "messages", "echo", "logprobs", "top_logprobs", "stream", "n", "stop"}
+
+
+def checked_address(url: object, key_variable: object) -> str:
+    """Return the address of a server without its last slash, ``/v1`` added where it has no path.
+
+    Raises
+    ------
+    InputError
+        If it is not an address, or the key it needs is not in the environment or would travel in the clear.
+    """
+    try:
+        parts = urlsplit(url.strip() if isinstance(url, str) else "")
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not parts.netloc.isascii() or any(mark in parts.netloc + parts.path for mark in " \t\r\n"):
+        raise InputError(f"url must be like http://localhost:8000/v1 or https://host/v1; got {_shown(url)}.")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InputError("url must hold no name, password, question mark or hash; a key belongs in the environment.")
+    _check_key(parts, key_variable)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
+
+
+def _check_key(parts: SplitResult, variable: object) -> None:
+    if variable is None:
+        return
+    if not isinstance(variable, str) or not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", variable):
+        raise InputError("api_key_variable must be the name of an environment variable, or None; it is not the key.")
+    key = key_in(variable)
+    named = variable if variable.isupper() else "named by api_key_variable"  # it may be the key, put there by mistake
+    if not key and (parts.scheme == "https" or variable != USUAL_KEY):
+        raise InputError(
+            f"The environment variable {named} holds no key for {parts.hostname}; set it, or give "
+            "api_key_variable=None for a server without one."
+        )
+    if not all("!" <= mark <= "~" for mark in key):
+        raise InputError(f"The key in the environment variable {named} holds marks that no key can hold.")
+    if key and parts.scheme == "http" and not is_here(parts):
+        raise InputError(
+            f"The key in {named} would travel unencrypted to {parts.hostname}; use https, or give "
+            "api_key_variable=None."
+        )
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def key_in(variable: str | None) -> str:
+    """Return the key an environment variable holds; empty for none."""
+    return os.environ.get(variable, "").strip() if variable else ""
+
+
+def is_here(parts: SplitResult) -> bool:
+    """Return whether an address is on this machine."""
+    try:
+        return ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return parts.hostname == "localhost"
+
+
+def messages_of(prompt: Prompt) -> list[dict[str, object]]:
+    """Return a chat in the form of the protocol, pictures first and inside it."""
+    content: object = prompt.text
+    if prompt.images:
+        pictures = ["data:image/png;base64," + base64.b64encode(image).decode() for image in prompt.images]
+        content = [
+            *({"type": "image_url", "image_url": {"url": picture}} for picture in pictures),
+            {"type": "text", "text": prompt.text},
+        ]
+    first: list[dict[str, object]] = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    return [*first, {"role": "user", "content": content}]
+
+
+def words_in(body: Any, chat: bool, stop: Sequence[str]) -> str:
+    """Return the words of a reply, up to the first stop: some servers give the stop along with the words."""
+    choice = _choices(body, 1)[0]
+    if chat:
+        message = choice.get("message")
+        words = message.get("content") if isinstance(message, dict) else None
+    else:
+        words = choice.get("text")
+    if words is None and chat and isinstance(choice.get("message"), dict):
+        raise ServerFailure("The server's reply holds no words.")
+    if not isinstance(words, str):
+        raise ServerFailure(WRONG_SCHEMA)
+    return re.split("|".join(map(re.escape, stop)), words, maxsplit=1)[0] if stop else words
+
+
+def scores_in(body: Any, text: str, answers: Sequence[str]) -> Array:
+    """Return the log-probability of each answer after a text, from echoed prompts with their log-probabilities."""
+    choices = _choices(body, len(answers))
+    return np.array([_score(choice, text, answer) for choice, answer in zip(choices, answers, strict=True)])
+
+
+def _choices(body: Any, count: int) -> list[dict[str, Any]]:
+    """Return the choices of a reply in the order in which they were asked for."""
+    choices = body.get("choices") if isinstance(body, dict) else None
+    if not isinstance(choices, list) or len(choices) != count or not all(isinstance(one, dict) for one in choices):
+        raise ServerFailure(WRONG_SCHEMA)
+    places = [one.get("index", place) for place, one in enumerate(choices)]
+    if sorted(places, key=str) != sorted(range(count), key=str):
+        raise ServerFailure(WRONG_SCHEMA)
+    return [choices[places.index(place)] for place in range(count)]
+
+
+def _score(choice: dict[str, Any], text: str, answer: str) -> float:
+    """Sum the log-probabilities of the tokens that reach into the answer.
+
+    The answer is found from the end of the tokens, since they may begin with marks that are not in the prompt. The
+    last token may be one that the server added. Where a token before the answer cannot be written (part of a letter),
+    what comes after the last letter beyond ASCII is compared.
+    """
+    record = choice.get("logprobs")
+    tokens, numbers = (record.get("tokens"), record.get("token_logprobs")) if isinstance(record, dict) else (None, None)
+    if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
+        raise ServerFailure("The server's reply holds no log-probabilities of the prompt.")
+    if not all(isinstance(token, str) for token in tokens):
+        raise ServerFailure(WRONG_SCHEMA)
+    ends = list(accumulate(map(len, tokens)))
+    whole = "".join(tokens)
+    plain = re.split(r"[^\x00-\x7f]", text)[-1] + answer
+    for tail in (text + answer, plain):
+        for last in (len(tokens) - 1, len(tokens)):
+            end = ends[last - 1] if last > 0 else 0
+            if whole[:end].endswith(tail):
+                begin = end - len(answer)
+                inside = [numbers[place] for place in range(last) if ends[place] > begin]
+                return _total(inside)
+    raise ServerFailure("The tokens of the server's reply do not spell the prompt.")
+
+
+def _total(numbers: list[Any]) -> float:
+    if not all(isinstance(number, int | float) and number <= 0.0 for number in numbers):
+        raise ServerFailure("The log-probabilities of the server's reply are not numbers up to 0.")
+    return math.fsum(numbers)
+
+
+class ServerFailure(Exception):  # noqa: N818 - never leaves the probes; it becomes the error of a reply
+    """A request failed.
+
+    Attributes
+    ----------
+    status : int
+        What the server answered with; 0 if it did not.
+    may_pass : bool
+        Whether it is worth trying again.
+    wait : float
+        Seconds the server asks to wait; 0 if it does not.
+    attempts : int
+        How often it was tried.
+    """
+
+    def __init__(self, sentence: str, *, status: int = 0, may_pass: bool = False, wait: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.status, self.may_pass, self.wait, self.attempts = status, may_pass, wait, 1
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A key and the prompts go to the server that was named, not where it points."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing."""
+
+
+@dataclass
+class Server:
+    """An address to which JSON is sent and from which JSON comes back.
+
+    Attributes
+    ----------
+    url : str
+        Where the paths begin, such as ``https://host/v1``.
+    key_variable : str or None
+        The environment variable that holds the key.
+    timeout : float
+        Seconds a server may be silent, and after which a reply that is still coming is given up.
+    retries : int
+        How often each request is tried again.
+    longest_wait : float
+        Most seconds between two attempts, whatever the server asks for.
+    largest_reply : int
+        Bytes after which a reply is given up.
+    seed : int
+        Of the spread of the waits.
+    """
+
+    url: str
+    key_variable: str | None
+    timeout: float
+    retries: int
+    longest_wait: float
+    largest_reply: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        if is_here(urlsplit(self.url)):
+            handlers.append(urllib.request.ProxyHandler({}))
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def post(self, path: str, body: Mapping[str, object], stop: threading.Event) -> tuple[Any, int]:
+        """Return what the server answers and in how many attempts; `stop` ends the trying again.
+
+        Raises
+        ------
+        ServerFailure
+            If there is no answer after all attempts.
+        """
+        sent = json.dumps(body).encode()
+        attempt = 1
+        while True:
+            try:
+                return self._exchange(path, sent), attempt
+            except ServerFailure as failure:
+                more = failure.may_pass and attempt <= self.retries and not stop.is_set()
+                if not more or stop.wait(self._wait(failure, sent, attempt)):
+                    failure.attempts = attempt
+                    raise
+            attempt += 1
+
+    def without_key(self, text: str) -> str:
+        """Return a text of the server with the key blotted out, should it be in there."""
+        key = key_in(self.key_variable)
+        return text.replace(key, "[key]") if len(key) >= SHORTEST_SECRET else text
+
+    def _wait(self, failure: ServerFailure, sent: bytes, attempt: int) -> float:
+        """Return seconds to wait: doubled each time and spread, the same for the same request, or what was asked."""
+        digest = hashlib.sha256(f"{self.seed} {attempt} ".encode() + sent).digest()
+        spread = 0.5 + 0.5 * int.from_bytes(digest[:4]) / 2**32
+        usual: float = FIRST_WAIT * 2 ** (attempt - 1) * spread
+        return min(max(usual, failure.wait), self.longest_wait)
+
+    def _exchange(self, path: str, sent: bytes) -> Any:
+        """Send once and return the JSON that comes back."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "genlaws"}
+        key = key_in(self.key_variable)
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(self.url + path, data=sent, headers=headers, method="POST")
+        until = time.monotonic() + self.timeout
+        try:
+            with self._opener.open(request, timeout=self.timeout) as response:
+                return self._completed(self._content(response, until))
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refusal(error, until) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise _broken(error, self.timeout) from None
+
+    def _content(self, response: IO[bytes], until: float) -> bytes:
+        """Read a reply piece by piece, within the time and the size allowed."""
+        pieces, size = [], 0
+        while piece := response.read1(PIECE):  # type: ignore[attr-defined]
+            pieces.append(piece)
+            size += len(piece)
+            if size > self.largest_reply:
+                raise ServerFailure(f"The server's reply is larger than {self.largest_reply} bytes.")
+            if time.monotonic() > until:
+                raise TimeoutError
+        if getattr(response, "length", None):
+            raise ServerFailure("The server closed the connection in the middle of its reply.", may_pass=True)
+        return b"".join(pieces)
+
+    def _completed(self, content: bytes) -> Any:
+        """Return the JSON of a reply; some servers send an error with the status of success."""
+        body = _parsed(content)
+        if isinstance(body, Mapping) and body.get("error") and "choices" not in body:
+            words = self._quoted(content)
+            raise ServerFailure(_ended(f"The server answered with an error{words}"), may_pass=True)
+        return body
+
+    def _quoted(self, content: bytes) -> str:
+        """Return what a server says went wrong, to be put behind a sentence."""
+        words = " ".join(self.without_key(_own_words(content)).split())[:LONGEST_QUOTE]
+        return f": {words}" if words else ""
+
+    def _refusal(self, error: urllib.error.HTTPError, until: float) -> ServerFailure:
+        """Return the failure for an answer with a status other than success."""
+        status = error.code
+        if 300 <= status < 400:
+            target = urlsplit(error.headers.get("Location", "")).hostname or "another address"
+            sentence = f"The server redirects to {target}, which is not followed; give the final address as url."
+            return ServerFailure(sentence, status=status)
+        try:
+            words = self._quoted(self._content(error, until))
+        except (OSError, http.client.HTTPException, ServerFailure):
+            words = ""
+        return ServerFailure(
+            _ended(f"The server answered {status} ({_meaning(status)}){words}"),
+            status=status,
+            may_pass=status in MAY_PASS or status >= 500,
+            wait=_asked_wait(error.headers.get("Retry-After", "")),
+        )
+
+
+def _parsed(content: bytes) -> Any:
+    if not content.strip():
+        raise ServerFailure("The server's reply is empty.", may_pass=True)
+    try:
+        return json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ServerFailure("The server's reply is not UTF-8.", may_pass=True) from None
+    except (ValueError, RecursionError):
+        raise ServerFailure("The server's reply is not JSON, or was cut short.", may_pass=True) from None
+
+
+def _broken(error: OSError | http.client.HTTPException, timeout: float) -> ServerFailure:
+    """Return the failure for a connection that broke or was never made."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) and isinstance(error.reason, OSError) else error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return ServerFailure("The server's certificate is not trusted.")
+    if isinstance(cause, TimeoutError):
+        return ServerFailure(f"The server did not answer within {timeout:g} s.", may_pass=True)
+    if isinstance(cause, socket.gaierror):
+        return ServerFailure("The server's name is unknown.", may_pass=True)
+    if isinstance(cause, ConnectionRefusedError):
+        return ServerFailure("No server listens at the address.", may_pass=True)
+    if isinstance(cause, http.client.HTTPException | ConnectionError):
+        return ServerFailure("The server closed the connection in the middle of its reply.", may_pass=True)
+    return ServerFailure(f"The connection to the server failed ({type(cause).__name__}).", may_pass=True)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def _meaning(status: int) -> str:
+    return http.client.responses.get(status, "unknown status").lower()
+
+
+def _own_words(content: bytes) -> str:
+    """Return what a server says went wrong, where it says it in a usual place; nothing otherwise."""
+    try:
+        said = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return ""
+    for name in ("error", "message", "detail"):
+        inner = said.get(name) if isinstance(said, Mapping) else None
+        said = inner if isinstance(inner, str | Mapping) else said
+    return said if isinstance(said, str) else ""
+
+
+def _asked_wait(text: str) -> float:
+    """Return the seconds of a Retry-After header, which may hold a number or a date."""
+    try:
+        return max(float(text), 0.0) if text.strip()[:1].isdigit() else _until(text)
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _until(date: str) -> float:
+    return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
+
+
+class ServerModel:
+    """A model asked over HTTP.
+
+    Every failure of a request becomes the error of its reply. What may pass is tried again, after a wait that doubles
+    each time or as long as the server asks for.
+
+    Parameters
+    ----------
+    url : str
+        Such as ``http://localhost:8000`` or ``https://host/api/v1``; ``/v1`` is added where there is no path.
+    model : str
+        What the server calls the model.
+    api_key_variable : str or None
+        The environment variable with the key. A key must be there for an https address; None sends none.
+    temperature : float
+        0 is greedy.
+    seed : int
+        Sent along, and of the spread of the waits.
+    max_tokens : int
+        Most tokens of an answer in words.
+    stop : sequence of str, optional
+        Where an answer in words ends. If not given, at the end of the line for plain prompts, nowhere in chats.
+    options : mapping, optional
+        Further fields of a request for words, as a server needs them; None takes a field out.
+    label : str
+        What the server is called in kept answers, so that they are found when it moves; its address if not given.
+    timeout : float
+        Seconds a server may be silent, and after which a reply that is still coming is given up.
+    retries : int
+        How often each request is tried again. With 4, a server that turns away two requests in five loses one in 100.
+    longest_wait : float
+        Most seconds between two attempts.
+    concurrency : int
+        Requests under way at once.
+    give_up_after : int
+        So many prompts in a row failed on the server's side: the rest is not asked.
+    largest_reply : int
+        Bytes.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        api_key_variable: str | None = USUAL_KEY,
+        temperature: float = 0.0,
+        seed: int = 0,
+        max_tokens: int = 16,
+        stop: Sequence[str] | None = None,
+        options: Mapping[str, object] | None = None,
+        label: str = "",
+        timeout: float = 60.0,
+        retries: int = 4,
+        longest_wait: float = 60.0,
+        concurrency: int = 4,
+        give_up_after: int = 20,
+        largest_reply: int = 8_000_000,
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise InputError(f"model must be the name the server knows the model by; got {model!r}.")
+        self._server = Server(
+            url=checked_address(url, api_key_variable),
+            key_variable=api_key_variable,
+            timeout=float(scalar("timeout", positive("timeout", timeout))),
+            retries=whole_number("retries", retries),
+            longest_wait=float(scalar("longest_wait", non_negative("longest_wait", longest_wait))),
+            largest_reply=whole_number("largest_reply", largest_reply, at_least=1),
+            seed=whole_number("seed", seed),
+        )
+        self._model = model
+        self._stop = _checked_stop(stop)
+        self._fields = {
+            "temperature": float(scalar("temperature", non_negative("temperature", temperature))),
+            "seed": seed,
+            "max_tokens": whole_number("max_tokens", max_tokens, at_least=1),
+            **_checked_options(options),
+        }
+        self._label = label or self._server.url
+        self._concurrency = whole_number("concurrency", concurrency, at_least=1, at_most=1000)
+        self._give_up_after = whole_number("give_up_after", give_up_after, at_least=1)
+        self._scoring = ""  # "many" or "one" prompt in a request, or "none"; empty until it was tried
+        self._trying = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"ServerModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """What identifies the model, where it is, and the settings that change an answer."""
+        settings = json.dumps({**self._fields, "stop": self._stop}, sort_keys=True)
+        return f"{self._model} at {self._label} {settings}"
+
+    def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """Return log-probabilities of the options of each prompt, where the server gives those of a prompt."""
+        return self._all(prompts, "probability")
+
+    def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """Return the words each prompt is answered with."""
+        return self._all(prompts, "text")
+
+    def stream(self, prompts: Sequence[Prompt], mode: str, keep: Keep) -> None:
+        """Call `keep` for every prompt with its place, the reply and the attempts made, as soon as it is there.
+
+        When interrupted, requests under way are waited for and handed over, and no other is begun; a second interrupt
+        ends the wait.
+        """
+        one_of("mode", mode, MODES)
+        call = _Call(self._give_up_after)
+        pool = ThreadPoolExecutor(self._concurrency)
+        waiting: dict[Future[tuple[Reply, int]], int] = {}
+        try:
+            waiting = {pool.submit(self._answer, prompt, mode, call): place for place, prompt in enumerate(prompts)}
+            _hand_over(waiting, keep)
+        except BaseException:
+            call.stop.set()
+            for future in [future for future in waiting if future.cancel()]:
+                del waiting[future]
+            _hand_over(waiting, keep)
+            raise
+        finally:
+            call.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _all(self, prompts: Sequence[Prompt], mode: str) -> list[Reply]:
+        replies: dict[int, Reply] = {}
+        self.stream(prompts, mode, lambda place, reply, _: replies.update({place: reply}))
+        return [replies[place] for place in range(len(prompts))]
+
+    def _answer(self, prompt: Prompt, mode: str, call: _Call) -> tuple[Reply, int]:
+        """Return the reply to one prompt and the attempts made; nothing is raised."""
+        if call.given_up:
+            return Reply(error=call.given_up), 0
+        attempts: list[int] = []
+        try:
+            if mode == "text":
+                reply = Reply(text=self._words(prompt, call, attempts))
+            else:
+                reply = Reply(log_probabilities=self._scores(prompt, call, attempts))
+        except ServerFailure as failure:
+            if failure.may_pass or (failure.status and failure.status not in OF_THE_PROMPT):
+                call.failed(str(failure))
+            return Reply(error=str(failure)), sum(attempts)
+        except Exception as error:  # one prompt's fault must not cost the others their answers
+            return Reply(error=f"The request could not be made ({type(error).__name__})."), max(sum(attempts), 1)
+        call.succeeded()
+        return reply, sum(attempts)
+
+    def _words(self, prompt: Prompt, call: _Call, attempts: list[int]) -> str:
+        if prompt.images and not prompt.chat:
+            raise ServerFailure(NO_PLAIN_PICTURES)
+        stop = self._stop if self._stop is not None else ([] if prompt.chat else ["\n"])
+        asked: dict[str, object] = {"messages": messages_of(prompt)} if prompt.chat else {"prompt": prompt.text}
+        fields = {name: value for name, value in self._fields.items() if value is not None}
+        body = {"model": self._model, **asked, **fields, **({"stop": stop} if stop else {})}
+        said = self._post("/chat/completions" if prompt.chat else "/completions", body, call, attempts)
+        return self._server.without_key(words_in(said, prompt.chat, stop))
+
+    def _scores(self, prompt: Prompt, call: _Call, attempts: list[int]) -> Array:
+        if prompt.chat:
+            raise ServerFailure(NO_CHAT_SCORES)
+        with self._trying:  # the first prompt finds out what the server can do, the others wait for it
+            self._scoring = self._scoring or self._tried_scoring(call, attempts)
+        if self._scoring == "none":
+            raise ServerFailure(NO_SCORES)
+        answers = [prompt.answer_prefix + option for option in prompt.options]
+        if self._scoring == "many":
+            return self._scored(prompt.text, answers, call, attempts)
+        return np.concatenate([self._scored(prompt.text, [answer], call, attempts) for answer in answers])
+
+    def _scored(self, text: str, answers: list[str], call: _Call, attempts: list[int]) -> Array:
+        """Return log-probabilities of answers from one request, with a list of prompts where there are several."""
+        asked = [text + answer for answer in answers]
+        body = {"model": self._model, "prompt": asked if len(asked) > 1 else asked[0], **SCORE_FIELDS}
+        return scores_in(self._post("/completions", body, call, attempts), text, answers)
+
+    def _tried_scoring(self, call: _Call, attempts: list[int]) -> str:
+        """Return whether the server scores many prompts in a request, one, or none."""
+        try:
+            self._scored("Two and two", [" is"], call, attempts)
+        except ServerFailure as failure:
+            if failure.status in CANNOT or (not failure.status and not failure.may_pass):
+                return "none"
+            raise
+        try:
+            self._scored("Two and two", [" is", " make"], call, attempts)
+        except ServerFailure:
+            return "one"
+        return "many"
+
+    def _post(self, path: str, body: Mapping[str, object], call: _Call, attempts: list[int]) -> object:
+        try:
+            said, number = self._server.post(path, body, call.stop)
+        except ServerFailure as failure:
+            attempts.append(failure.attempts)
+            raise
+        attempts.append(number)
+        return said
+
+
+class _Call:
+    """What the requests of one call have in common: that it was stopped, and failures in a row."""
+
+    def __init__(self, give_up_after: int) -> None:
+        self.stop = threading.Event()
+        self.given_up = ""
+        self._most = give_up_after
+        self._in_a_row = 0
+        self._lock = threading.Lock()
+
+    def failed(self, sentence: str) -> None:
+        """Count a failure on the server's side."""
+        with self._lock:
+            self._in_a_row += 1
+            if self._in_a_row >= self._most and not self.given_up:
+                self.given_up = f"Not asked, since {self._most} prompts in a row had failed. {sentence}"
+
+    def succeeded(self) -> None:
+        """Begin to count anew."""
+        with self._lock:
+            self._in_a_row = 0
+
+
+def _hand_over(waiting: dict[Future[tuple[Reply, int]], int], keep: Keep) -> None:
+    """Give each reply to `keep` when it comes, and forget it when it was taken."""
+    while waiting:
+        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            keep(waiting[future], *future.result())
+            del waiting[future]
+
+
+def _checked_stop(stop: Sequence[str] | None) -> list[str] | None:
+    if stop is None:
+        return None
+    if isinstance(stop, str) or not all(isinstance(one, str) and one for one in stop):
+        raise InputError(f"stop must be a sequence of texts that are not empty; got {stop!r}.")
+    return list(stop)
+
+
+def _checked_options(options: Mapping[str, object] | None) -> dict[str, object]:
+    given = dict(options or {})
+    taken = sorted(OWN_FIELDS & set(given))
+    if taken:
+        raise InputError(f"options must leave out what the probe sets itself; got {', '.join(taken)}.")
+    try:
+        json.dumps(given)
+    except (TypeError, ValueError):
+        raise InputError("options must hold texts, numbers, lists and mappings alone, as JSON does.") from None
+    return given

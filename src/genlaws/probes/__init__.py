@@ -1,0 +1,84 @@
+"""Probes of language and vision models: tests of similarity and of identification, asked in words or pictures.
+
+A trial shows a few items at known places on a line (people and the years of their birth), then asks which of them is
+nearest to a place, or which stands exactly there. From the answers of a model follow its generalization and
+identification for n items, its resolution, and the constant of the 1/n law.
+"""
+
+from typing import TYPE_CHECKING
+
+from genlaws.core.submodules import loaded_on_access
+from genlaws.models.interface import ProbeModel, Prompt, Reply
+from genlaws.models.server import ServerModel
+from genlaws.probes.asking import AskingReport, ask, ask_and_report
+from genlaws.probes.collapse import Collapse, collapse_of, fit_collapse
+from genlaws.probes.distances import DistanceCurve, distance_curve
+from genlaws.probes.domains import DOMAINS, Domain, domain_of, read_table
+from genlaws.probes.outcomes import Recorded, parse_answer, recorded
+from genlaws.probes.plan import Plan, plan_probe
+from genlaws.probes.probe import ProbeResult, compare_templates, run_probe
+from genlaws.probes.rates import Rates, Summary, summary
+from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
+from genlaws.probes.simulated import SimulatedModel
+from genlaws.probes.store import ReplyStore
+from genlaws.probes.templates import TEMPLATES, Template, prompt_of, template_of
+from genlaws.probes.trials import ProbeTrial, draw_resolution_trials, draw_trials
+from genlaws.probes.vision.scenes import VisionTrial, draw_vision_resolution_trials, draw_vision_trials, option_counts
+from genlaws.probes.vision.templates import VISION_TEMPLATES, VisionTemplate, vision_template_of
+
+if TYPE_CHECKING:
+    from genlaws.probes import encoders as encoders
+    from genlaws.probes import layers as layers
+    from genlaws.probes import stream as stream
+
+__all__ = [
+    "DOMAINS",
+    "TEMPLATES",
+    "VISION_TEMPLATES",
+    "AskingReport",
+    "Collapse",
+    "DistanceCurve",
+    "Domain",
+    "Plan",
+    "ProbeModel",
+    "ProbeResult",
+    "ProbeTrial",
+    "Prompt",
+    "Rates",
+    "Recorded",
+    "Reply",
+    "ReplyStore",
+    "ResolutionCurve",
+    "ResolutionFit",
+    "ServerModel",
+    "SimulatedModel",
+    "Summary",
+    "Template",
+    "VisionTemplate",
+    "VisionTrial",
+    "ask",
+    "ask_and_report",
+    "collapse_of",
+    "compare_templates",
+    "distance_curve",
+    "domain_of",
+    "draw_resolution_trials",
+    "draw_trials",
+    "draw_vision_resolution_trials",
+    "draw_vision_trials",
+    "fit_collapse",
+    "fit_resolution",
+    "option_counts",
+    "parse_answer",
+    "plan_probe",
+    "prompt_of",
+    "read_table",
+    "recorded",
+    "resolution_curve",
+    "run_probe",
+    "summary",
+    "template_of",
+    "vision_template_of",
+]
+
+__getattr__, __dir__ = loaded_on_access(__name__)

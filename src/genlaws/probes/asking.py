@@ -1,0 +1,199 @@
+"""Ask a model what it has not answered yet, keep every answer as it comes, and say in the end what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.interface import MODES, Keep, ProbeModel, Prompt, Reply, kept_name
+from genlaws.probes.store import ReplyStore, fault_of, key_of
+
+
+@runtime_checkable
+class StreamingModel(Protocol):
+    """A model that hands over each reply as soon as it has it, as one that waits for a server does."""
+
+    def stream(self, prompts: Sequence[Prompt], mode: str, keep: Keep) -> None:
+        """Call `keep` once for every prompt with its place, the reply and the attempts made, in any order."""
+
+
+@dataclass(frozen=True)
+class AskingReport:
+    """What became of the prompts of one call.
+
+    Attributes
+    ----------
+    prompts : int
+        All that were given; equal ones are asked once.
+    different : int
+        How many different ones.
+    found : int
+        Different ones that were answered in the store before.
+    asked : int
+        Different ones given to the model now: those answered and those that failed.
+    answered : int
+        Asked and answered; in the store, where there is one.
+    attempts : int
+        How often the model was asked for those, with the attempts it made again.
+    failures : tuple of (str, int)
+        The reasons why prompts were not answered and how many each, the most frequent first.
+    """
+
+    prompts: int
+    different: int
+    found: int
+    asked: int
+    answered: int
+    attempts: int
+    failures: tuple[tuple[str, int], ...]
+
+    @property
+    def failed(self) -> int:
+        """How many different prompts have no answer."""
+        return sum(number for _, number in self.failures)
+
+    def __str__(self) -> str:
+        said = f"{self.different} different prompts: {self.found} found in the store, {self.answered} answered now"
+        if not self.failures:
+            return f"{said}, none failed."
+        return "\n".join([f"{said}, {self.failed} failed:", *(f"  {number} × {why}" for why, number in self.failures)])
+
+
+def ask(
+    model: ProbeModel,
+    prompts: Sequence[Prompt],
+    mode: str,
+    *,
+    store: ReplyStore | None = None,
+    batch_size: int = 16,
+    advance: Callable[[int], object] | None = None,
+) -> list[Reply]:
+    """Return a reply for each prompt, in order; the model is asked only what the store does not hold.
+
+    Every answer is in the store before the next is waited for, so an interrupted call goes on where it stopped.
+    A reply with an error is returned but not kept: the next call asks again.
+
+    Parameters
+    ----------
+    model : ProbeModel
+    prompts : sequence of Prompt
+    mode : {"probability", "text"}
+        Ask for log-probabilities of the options, or for words.
+    store : ReplyStore, optional
+    batch_size : int
+        Prompts given to the model at once; a model that streams gets all, and the store is put on the disk after
+        so many answers.
+    advance : callable, optional
+        Called with a number of prompts when so many more have their reply.
+    """
+    return ask_and_report(model, prompts, mode, store=store, batch_size=batch_size, advance=advance)[0]
+
+
+def ask_and_report(
+    model: ProbeModel,
+    prompts: Sequence[Prompt],
+    mode: str,
+    *,
+    store: ReplyStore | None = None,
+    batch_size: int = 16,
+    advance: Callable[[int], object] | None = None,
+) -> tuple[list[Reply], AskingReport]:
+    """Return the replies as `ask` does, and what became of the prompts."""
+    one_of("mode", mode, MODES)
+    size = whole_number("batch_size", batch_size, at_least=1)
+    asking = _Asking(model, prompts, mode, store=store, size=size, advance=advance)
+    try:
+        asking.run()
+    finally:
+        if store is not None:
+            store.sync()
+    return [asking.replies[key] for key in asking.keys], asking.report()
+
+
+class _Asking:
+    """One call of `ask`: which prompts are open, and the replies so far under the key of their prompt."""
+
+    def __init__(
+        self,
+        model: ProbeModel,
+        prompts: Sequence[Prompt],
+        mode: str,
+        *,
+        store: ReplyStore | None,
+        size: int,
+        advance: Callable[[int], object] | None,
+    ) -> None:
+        self.model, self.mode, self.store, self.size, self.advance = model, mode, store, size, advance
+        self.name = kept_name(model)
+        self.keys = [key_of(self.name, mode, prompt) for prompt in prompts]
+        self.times = Counter(self.keys)
+        self.different = dict(zip(self.keys, prompts, strict=True))
+        self.replies: dict[str, Reply] = {}
+        self.attempts = 0
+        if store is not None:
+            held = {key: store.find(self.name, mode, prompt) for key, prompt in self.different.items()}
+            self.replies = {key: reply for key, reply in held.items() if reply is not None}
+        self.found = len(self.replies)
+        self.open = [key for key in self.different if key not in self.replies]
+
+    def run(self) -> None:
+        """Ask what is open."""
+        if self.found and self.advance is not None:
+            self.advance(sum(self.times[key] for key in self.replies))
+        prompts = [self.different[key] for key in self.open]
+        if prompts and isinstance(self.model, StreamingModel):
+            self.model.stream(prompts, self.mode, self._keep)
+        else:
+            for start in range(0, len(prompts), self.size):
+                self._ask_batch(start, prompts[start : start + self.size])
+        if len(self.replies) < len(self.different):
+            raise InputError(f"{self.name} gave {len(self.replies) - self.found} replies to {len(prompts)} prompts.")
+
+    def _ask_batch(self, start: int, prompts: list[Prompt]) -> None:
+        given = self.model.score(prompts) if self.mode == "probability" else self.model.reply(prompts)
+        if len(given) != len(prompts):
+            raise InputError(f"{self.name} gave {len(given)} replies to {len(prompts)} prompts.")
+        try:
+            for place, reply in enumerate(given, start=start):
+                self._keep(place, reply, 1)
+        except BaseException:  # interrupted, perhaps by who is told of the progress: what is answered is kept first
+            self.advance = None
+            for place, reply in enumerate(given, start=start):
+                self._keep(place, reply, 1)
+            raise
+
+    def _keep(self, place: int, reply: Reply, attempts: int) -> None:
+        """Take a reply over, into the store first."""
+        key = self.open[place]
+        prompt = self.different[key]
+        if key in self.replies:
+            return
+        fault = fault_of(reply, self.mode, prompt)
+        if fault:
+            reply = replace(reply, error=fault)
+        elif self.store is not None:
+            self.store.add(self.name, self.mode, prompt, reply, attempts=attempts)
+        self.replies[key] = reply
+        self.attempts += attempts
+        if self.store is not None and (len(self.replies) - self.found) % self.size == 0:
+            self.store.sync()
+        if self.advance is not None:
+            self.advance(self.times[key])
+
+    def report(self) -> AskingReport:
+        """Return what became of the prompts."""
+        reasons = Counter(reply.error for reply in self.replies.values() if reply.error)
+        asked = len(self.open)
+        return AskingReport(
+            prompts=len(self.keys),
+            different=len(self.different),
+            found=self.found,
+            asked=asked,
+            answered=asked - sum(reasons.values()),
+            attempts=self.attempts,
+            failures=tuple(reasons.most_common()),
+        )

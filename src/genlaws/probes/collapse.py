@@ -1,0 +1,437 @@
+r"""The collapse of identification: does the chance of naming the right one of n items fall as c/n?
+
+Four laws for the number of right answers among the trials with n items, each binomial: :math:`c/n`, a power
+:math:`a\,n^{-\gamma}`, a constant, and the law of n items on a space with balls of mass b,
+:math:`(1-(1-b)^n)/(nb)`, which tends to :math:`c/n` with :math:`c = 1/b`. Guessing is :math:`c = 1`.
+
+Laws by which right answers may depend on the number of items, fitted by maximum likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, special, stats
+
+from genlaws.core.arguments import Array, non_negative, positive, whole_number, within
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import CONFIDENCE, Estimate, wilson_interval
+from genlaws.probes.outcomes import Recorded
+from genlaws.semanticity.theory.many_items import identification_of_many, item_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INVERSE, POWER, CONSTANT, ITEMS, PREDICTED = "c/n", "power", "constant", "n items", "similarity"
+DEVIANCE = float(stats.chi2.ppf(CONFIDENCE, 1))
+STEEPEST = 20.0  # exponents beyond are as good as infinite
+LEAST_BALL = 1e-6  # masses below are as good as zero
+# From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
+REACHED = 3.0
+REJECTED = 0.05  # a law with a smaller probability of so bad a fit is not taken to hold
+# Said where probabilities stand for choices.
+WEIGHED = "A probability counts as so many choices as the spread over trials allows."
+FEWEST_TRIALS = 20  # with fewer the spread is too uncertain, and a probability counts as one choice
+MOST_CHOICES = 100.0  # that one probability may count as, should they hardly differ
+FEWEST_COUNTS = 3  # numbers of items needed to see a law
+
+
+@dataclass(frozen=True)
+class Law:
+    """One law fitted to the right answers.
+
+    Attributes
+    ----------
+    name : {"c/n", "power", "constant", "n items", "similarity"}
+    parameters : dict of str to Estimate
+        With 95 % profile-likelihood intervals; an end that the answers leave open is infinite.
+    probabilities : array
+        Of a right answer, for each number of items that was used.
+    log_likelihood, aic : float
+    deviance : float
+        Twice the log-likelihood that is missing to a law that goes through all points.
+    degrees : int
+        Numbers of items minus parameters.
+    p_value : float
+        Of so large a deviance if the law holds; NaN without degrees of freedom.
+    """
+
+    name: str
+    parameters: dict[str, Estimate]
+    probabilities: Array
+    log_likelihood: float
+    aic: float
+    deviance: float
+    degrees: int
+    p_value: float
+
+    def predict(self, item_counts: ArrayLike) -> Array:
+        """Return the probability of a right answer among so many items; NaN for a law without parameters."""
+        n = item_numbers("item_counts", item_counts)
+        values = {name: one.value for name, one in self.parameters.items()}
+        if self.name == INVERSE:
+            return np.minimum(values["c"] / n, 1.0)
+        if self.name == POWER:
+            return np.minimum(values["a"] * n ** -values["gamma"], 1.0)
+        if self.name == CONSTANT:
+            return np.full(n.shape, values["p"])
+        return identification_of_many(values["b"], n) if self.name == ITEMS else np.full(n.shape, np.nan)
+
+
+class Counts:
+    """Right answers among trials, and the likelihood of probabilities for them."""
+
+    def __init__(self, n: Array, k: Array, total: Array) -> None:
+        self.n, self.k, self.total = n, k, total
+        self.highest = self.log_likelihood(k / total)
+
+    def log_likelihood(self, p: Array) -> float:
+        """Return the binomial log-likelihood without its constant; minus infinity for an impossible answer."""
+        return float((special.xlogy(self.k, p) + special.xlog1py(self.total - self.k, -p)).sum())
+
+    def best_scale(self, weights: Array) -> float:
+        r"""Return the a for which :math:`p = a w` is likeliest, none of them above 1."""
+        most = 1.0 / float(weights.max())
+        misses = self.total - self.k
+
+        def slope(scale: float) -> float:
+            """Return the derivative of the log-likelihood by log a, which falls."""
+            p = np.minimum(scale * weights, 1.0)
+            return float(self.k.sum() - (misses * np.divide(p, 1.0 - p, out=np.zeros_like(p), where=p < 1.0)).sum())
+
+        top = most * (1.0 - 1e-12)
+        if self.k.sum() == 0:
+            return 0.0
+        return most if slope(top) >= 0 else float(optimize.brentq(slope, 0.0, top, xtol=1e-14, rtol=1e-12))
+
+    def law(self, name: str, parameters: dict[str, Estimate], p: Array) -> Law:
+        """Return a law with its likelihood and how well it fits."""
+        value, count = self.log_likelihood(p), len(parameters)
+        deviance, degrees = max(2.0 * (self.highest - value), 0.0), self.n.size - count
+        p_value = float(stats.chi2.sf(deviance, degrees)) if degrees > 0 else math.nan
+        return Law(name, parameters, p, value, 2.0 * count - 2.0 * value, deviance, degrees, p_value)
+
+    def estimate(self, best: float, profile: Callable[[float], float], low: float, high: float) -> Estimate:
+        """Return the profile-likelihood interval of a parameter between two limits."""
+        top = profile(best)
+
+        def beyond(value: float) -> float:
+            """Return how far the deviance exceeds its 95 % point."""
+            return min(2.0 * (top - profile(value)), 1e9) - DEVIANCE
+
+        ends = [
+            limit if best == limit or beyond(limit) <= 0 else float(optimize.brentq(beyond, best, limit, xtol=1e-10))
+            for limit in (low, high)
+        ]
+        return Estimate(best, ends[0], ends[1], round(float(self.total.sum())))
+
+
+def _scaled(name: str, parameter: str, used: Counts, weights: Array) -> Law:
+    best = used.best_scale(weights)
+    limit = 1.0 / float(weights.max())
+    value = used.estimate(best, lambda scale: used.log_likelihood(np.minimum(scale * weights, 1.0)), 0.0, limit)
+    return used.law(name, {parameter: value}, np.minimum(best * weights, 1.0))
+
+
+def inverse_law(used: Counts) -> Law:
+    """Fit c/n."""
+    return _scaled(INVERSE, "c", used, 1.0 / used.n)
+
+
+def constant_law(used: Counts) -> Law:
+    """Fit the same probability for every number of items."""
+    return _scaled(CONSTANT, "p", used, np.ones_like(used.n))
+
+
+def items_law(used: Counts) -> Law:
+    """Fit the mass of the ball of the law of n items."""
+
+    def profile(logarithm: float) -> float:
+        """Return the log-likelihood at a logarithm of the mass."""
+        return used.log_likelihood(identification_of_many(min(math.exp(logarithm), 1.0), used.n))
+
+    low = math.log(LEAST_BALL)
+    grid = np.linspace(low, 0.0, 60)
+    near = int(np.argmax([profile(at) for at in grid]))
+    bracket = (float(grid[max(near - 1, 0)]), float(grid[min(near + 1, grid.size - 1)]))
+    found = float(optimize.minimize_scalar(lambda at: -profile(at), bounds=bracket, options={"xatol": 1e-9}).x)
+    best = max((found, *bracket), key=profile)
+    ends = used.estimate(best, profile, low, 0.0)
+    least = 0.0 if ends.low == low else math.exp(ends.low)
+    mass = Estimate(math.exp(best), least, math.exp(ends.high), ends.count)
+    return used.law(ITEMS, {"b": mass}, identification_of_many(min(mass.value, 1.0), used.n))
+
+
+def power_law(used: Counts) -> Law:
+    """Fit a power law; its likelihood is concave in the logarithm of a and the exponent together."""
+    middle = float(np.exp(np.log(used.n).mean()))
+
+    def curve(gamma: float) -> Array:
+        """Return the likeliest probabilities for an exponent."""
+        weights: Array = (used.n / middle) ** -gamma
+        return np.minimum(used.best_scale(weights) * weights, 1.0)
+
+    def profile(gamma: float) -> float:
+        """Return the largest log-likelihood for an exponent."""
+        return used.log_likelihood(curve(gamma))
+
+    limits = (-STEEPEST, STEEPEST)
+    gamma = float(optimize.minimize_scalar(lambda at: -profile(at), bounds=limits, options={"xatol": 1e-9}).x)
+    found = used.estimate(gamma, profile, *limits)
+    ends = (-math.inf if found.low == limits[0] else found.low, math.inf if found.high == limits[1] else found.high)
+    p = curve(gamma)
+    factor = Estimate(float(p[0] * used.n[0] ** gamma), count=found.count)
+    return used.law(POWER, {"a": factor, "gamma": Estimate(gamma, *ends, found.count)}, p)
+
+
+@dataclass(frozen=True)
+class NestedTest:
+    """Whether a law is worse than a wider one that contains it, by the ratio of their likelihoods.
+
+    Attributes
+    ----------
+    restricted, wider : str
+        Names of the laws.
+    statistic : float
+        Twice the difference of the log-likelihoods.
+    degrees : int
+    p_value : float
+    """
+
+    restricted: str
+    wider: str
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """Identification against the number of items, and the laws it may follow.
+
+    Attributes
+    ----------
+    item_counts, successes, trial_counts : arrays
+        All that was given; of a probe in probability mode, the choices that its probabilities are worth.
+    shares : tuple of Estimate
+        With Wilson's interval, successes being rounded for it.
+    from_items : int
+        The laws are fitted to this many items and more.
+    laws : dict of str to Law
+        All on the same trials, so that their AIC can be compared.
+    tests : tuple of NestedTest
+        c/n and the constant against the power law.
+    message : str
+    """
+
+    item_counts: Array
+    successes: Array
+    trial_counts: Array
+    shares: tuple[Estimate, ...]
+    from_items: int
+    laws: dict[str, Law]
+    tests: tuple[NestedTest, ...]
+    message: str
+
+    @property
+    def constant(self) -> Estimate:
+        """The constant c of c/n; NaN if nothing was answered."""
+        return self.laws[INVERSE].parameters["c"] if self.laws else Estimate(math.nan)
+
+    @property
+    def limit(self) -> Estimate:
+        """The constant that the law of n items tends to, c = 1/b; right also where n is too small for c/n to hold."""
+        if not self.laws:
+            return Estimate(math.nan)
+        b = self.laws[ITEMS].parameters["b"]
+        return Estimate(1.0 / b.value, 1.0 / b.high, 1.0 / b.low if b.low > 0 else math.inf, b.count)
+
+    @property
+    def exponent(self) -> Estimate:
+        """The exponent of the power law; NaN where the answers do not determine it."""
+        return self.laws[POWER].parameters["gamma"] if POWER in self.laws else Estimate(math.nan)
+
+    @property
+    def best(self) -> str:
+        """The law with the least AIC; empty if there is none."""
+        return min(self.laws, key=lambda name: self.laws[name].aic, default="")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per law: AIC, deviance, degrees of freedom and p-value."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = ("log_likelihood", "aic", "deviance", "degrees", "p_value")
+        rows = [{"law": law.name, **{name: getattr(law, name) for name in columns}} for law in self.laws.values()]
+        return pd.DataFrame(rows, columns=["law", *columns])
+
+    def __str__(self) -> str:
+        if not self.laws:
+            return self.message
+        return (
+            f"c = {self.constant} from {self.from_items} items on, {self.limit} by the law of n items; "
+            f"exponent {self.exponent}. {self.message}"
+        )
+
+
+def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_items: int | None = None) -> Collapse:
+    """Fit the laws to the identification trials of a probe; in probability mode to their mean probabilities.
+
+    Parameters
+    ----------
+    given : Recorded
+    predicted : array or None
+        What another fit predicts for each number of items, in increasing order, such as
+        :meth:`~genlaws.probes.resolution.ResolutionFit.identification`.
+    from_items : int or None
+        As for `fit_collapse`.
+    """
+    kept = given.of_kinds(("identification",))
+    kept = kept.take(~kept.failed)
+    sizes = kept.item_counts
+    counts = np.unique(sizes)
+    if not counts.size:
+        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial was replied to.")
+    graded = kept.mode == "probability"
+    hits = kept.probability if graded else kept.correct.astype(np.float64)
+    groups = [hits[sizes == count] for count in counts]
+    totals = [choices_worth(group) if graded else float(group.size) for group in groups]
+    sums = [min(float(group.mean()), 1.0) * total for group, total in zip(groups, totals, strict=True)]
+    found = fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
+    return replace(found, message=f"{found.message} {WEIGHED}") if graded else found
+
+
+def choices_worth(probabilities: Array) -> float:
+    r"""Return how many choices the probabilities of some trials are worth: those whose share varies as their mean does.
+
+    .. math:: N_\text{eff} = \frac{\bar p\,(1-\bar p)}{s^2/N}
+
+    Symbols: :math:`s^2` is the variance of the probabilities over the :math:`N` trials. It is at most
+    :math:`\bar p\,(1-\bar p)`, so that a probability is worth one choice at least, and one exactly if all are 0 or 1.
+
+    Parameters
+    ----------
+    probabilities : array in [0, 1], one for each trial
+    """
+    trials = probabilities.size
+    if trials < FEWEST_TRIALS:
+        return float(trials)
+    mean, variance = float(probabilities.mean()), float(probabilities.var())
+    most = MOST_CHOICES * trials
+    if variance * MOST_CHOICES <= mean * (1.0 - mean):
+        return most
+    return max(mean * (1.0 - mean) / variance, 1.0) * trials
+
+
+def fit_collapse(
+    item_counts: ArrayLike,
+    successes: ArrayLike,
+    trial_counts: ArrayLike,
+    *,
+    predicted: ArrayLike | None = None,
+    from_items: int | None = None,
+) -> Collapse:
+    r"""Fit c/n, a power law, a constant and the law of n items to right answers, by maximum likelihood.
+
+    No law may exceed 1: the constant c is at most the least number of items used, and the power law at most 1 at both
+    ends. Intervals are those of the profile likelihood.
+
+    Parameters
+    ----------
+    item_counts : array of different whole numbers, at least 2
+    successes : array
+        Right answers; need not be whole, as with sums of probabilities, of which :func:`choices_worth` says how many
+        trials they are worth.
+    trial_counts : array of positive numbers
+    predicted : array or None
+        Probabilities of another model for the `item_counts`, compared as a law without parameters.
+    from_items : int or None
+        Fit to this many items and more. None takes the least number that is at least three times the c of the law of n
+        items and from which c/n is not refused (p > 0.05), while three numbers are left, else the last three; this
+        choice is not in the intervals.
+    """
+    n, k, total = _checked(item_counts, successes, trial_counts)
+    order = np.argsort(n)
+    n, k, total = n[order], k[order], total[order]
+    extra = None if predicted is None else _checked_prediction(predicted, n)[order]
+    if from_items is None:
+        start = _where_it_begins(Counts(n, k, total))
+    else:
+        start = int(np.searchsorted(n, whole_number("from_items", from_items)))
+    if start >= n.size:
+        raise InputError(f"from_items must be at most the largest number of items, {n[-1]:g}; got {from_items}.")
+    used = Counts(n[start:], k[start:], total[start:])
+    fits = [inverse_law(used), constant_law(used), items_law(used)]
+    if used.n.size > 1 and used.k.sum() > 0:
+        fits.append(power_law(used))
+    if extra is not None and np.isfinite(extra[start:]).all():
+        fits.append(used.law(PREDICTED, {}, extra[start:]))
+    laws = {law.name: law for law in fits}
+    shares = tuple(wilson_interval(round(a), round(b)) for a, b in zip(k.tolist(), total.tolist(), strict=True))
+    return Collapse(n, k, total, shares, int(used.n[0]), laws, _tests(laws), _message(laws, used))
+
+
+def _checked(item_counts: ArrayLike, successes: ArrayLike, trial_counts: ArrayLike) -> tuple[Array, Array, Array]:
+    n, k = item_numbers("item_counts", item_counts, 2), non_negative("successes", successes)
+    total = positive("trial_counts", trial_counts)
+    if not n.ndim == k.ndim == total.ndim == 1 or not n.size == k.size == total.size > 0:
+        raise InputError("item_counts, successes and trial_counts must be lists of the same length, at least one.")
+    if np.unique(n).size < n.size:
+        raise InputError(f"item_counts must be different numbers; got {n.astype(int).tolist()}.")
+    if (k > total).any():
+        raise InputError(f"successes must be at most trial_counts; got {k[k > total][0]:g} of {total[k > total][0]:g}.")
+    return n, k, total
+
+
+def _checked_prediction(predicted: ArrayLike, n: Array) -> Array:
+    p = np.asarray(predicted, dtype=np.float64)
+    if p.shape != n.shape:
+        raise InputError(f"predicted must have one probability for each of the {n.size} item_counts; got {p.size}.")
+    within("predicted", p[np.isfinite(p)], 0.0, 1.0)
+    return p
+
+
+def _where_it_begins(every: Counts) -> int:
+    """Return the first place from which the law of n items is near its limit and c/n is not refused."""
+    far = REACHED * items_law(every).parameters["b"].value ** -1.0
+    last = max(every.n.size - FEWEST_COUNTS, 0)
+    for start in range(last):
+        part = Counts(every.n[start:], every.k[start:], every.total[start:])
+        if part.n[0] >= far and inverse_law(part).p_value > REJECTED:
+            return start
+    return last
+
+
+def _tests(laws: dict[str, Law]) -> tuple[NestedTest, ...]:
+    if POWER not in laws:
+        return ()
+    tests = []
+    for name in (INVERSE, CONSTANT):
+        statistic = max(2.0 * (laws[POWER].log_likelihood - laws[name].log_likelihood), 0.0)
+        tests.append(NestedTest(name, POWER, statistic, 1, float(stats.chi2.sf(statistic, 1))))
+    return tuple(tests)
+
+
+def _message(laws: dict[str, Law], used: Counts) -> str:
+    c = laws[INVERSE].parameters["c"]
+    parts = []
+    if used.n.size < FEWEST_COUNTS:
+        parts.append("A law needs three numbers of items or more to be seen.")
+    if used.n[0] < REACHED / laws[ITEMS].parameters["b"].value:
+        parts.append("The items are too few for the limit c/n, so its c comes out too small; see the law of n items.")
+    if c.low <= 1.0 <= c.high:
+        parts.append("c = 1 is guessing, and lies in the interval of c.")
+    if c.high < 1.0:
+        parts.append("c is below 1: worse than guessing, as when replies cannot be read.")
+    if laws[INVERSE].p_value < REJECTED:
+        parts.append(f"c/n does not describe these answers (p = {laws[INVERSE].p_value:.2g}).")
+    if POWER in laws:
+        gamma = laws[POWER].parameters["gamma"]
+        inside = gamma.low <= 1.0 <= gamma.high
+        parts.append(f"The interval of the exponent {'holds' if inside else 'does not hold'} 1.")
+    best = min(laws, key=lambda name: laws[name].aic)
+    return " ".join([*parts, f"Of {len(laws)} laws, {best} has the least AIC."])

@@ -1,0 +1,146 @@
+"""Accuracy against distance: how far from the right item a model can be asked before its answers fall to chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
+from genlaws.probes.outcomes import NEAREST, Recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class DistancePoint:
+    """Answers to trials with the probe about equally far from the right item.
+
+    Attributes
+    ----------
+    item_count : int
+    low, high : float
+        Smallest and largest distance of the trials from the probe to the right item, in units of the trials.
+    distance : float
+        Their mean.
+    accuracy : Estimate
+        Share of the replies that are right, the unparsed being wrong, with Wilson's interval.
+    probability : Estimate
+        Mean probability of the right answer with its bootstrap interval; NaN in text mode.
+    chance : float
+        1/n.
+    """
+
+    item_count: int
+    low: float
+    high: float
+    distance: float
+    accuracy: Estimate
+    probability: Estimate
+    chance: float
+
+
+@dataclass(frozen=True)
+class DistanceCurve:
+    """Right answers by distance, for each number of items.
+
+    Attributes
+    ----------
+    points : tuple of DistancePoint
+        By number of items and distance, both increasing.
+    failed : int
+        Trials without a reply, which are in no point.
+    """
+
+    points: tuple[DistancePoint, ...]
+    failed: int
+
+    @property
+    def item_counts(self) -> tuple[int, ...]:
+        """The numbers of items, increasing."""
+        return tuple(dict.fromkeys(point.item_count for point in self.points))
+
+    def of(self, item_count: int) -> tuple[DistancePoint, ...]:
+        """Return the curve of one number of items, by distance."""
+        return tuple(point for point in self.points if point.item_count == item_count)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each number of items and range of distances."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = ["item_count", "low", "high", "distance", "answered", "accuracy", "accuracy_low", "accuracy_high"]
+        columns += ["probability", "probability_low", "probability_high", "chance"]
+        rows = [
+            (
+                *(point.item_count, point.low, point.high, point.distance, point.accuracy.count),
+                *(point.accuracy.value, point.accuracy.low, point.accuracy.high),
+                *(point.probability.value, point.probability.low, point.probability.high, point.chance),
+            )
+            for point in self.points
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def distance_curve(given: Recorded, *, kinds: Sequence[str] = NEAREST, bins: int = 8) -> DistanceCurve:
+    """Return the share of right answers by the distance from the probe to the right item.
+
+    A model that sees differences within a resolution alone is right near an item and guesses beyond a distance of its
+    own. Trials are sorted by distance and cut into ranges with about equally many; trials at the same distance stay
+    together, so there may be fewer ranges than asked for.
+
+    Parameters
+    ----------
+    given : Recorded
+        Trials of one domain or one task, so that distances have one unit.
+    kinds : sequence of {"similarity", "resolution"}
+        Which trials to use; in an identification the distance is always 0.
+    bins : int
+        Ranges for each number of items, at most.
+    """
+    if isinstance(kinds, str) or not kinds:
+        raise InputError(f"kinds must be a sequence of one or more of {', '.join(NEAREST)}; got {kinds!r}.")
+    for kind in kinds:
+        one_of("kinds", kind, NEAREST)
+    count = whole_number("bins", bins, at_least=1)
+    asked = given.of_kinds(kinds)
+    kept = asked.take(~asked.failed)
+    if not kept.trials:
+        raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
+    tasks = sorted({str(getattr(trial, "task", "")) for trial in kept.trials})
+    if len(tasks) > 1:
+        raise InputError(f"given must hold trials of one task, whose distances have one unit; got {', '.join(tasks)}.")
+    points = [
+        point
+        for item_count in np.unique(kept.item_counts).tolist()
+        for point in _points(kept.take(kept.item_counts == item_count), item_count, count)
+    ]
+    return DistanceCurve(tuple(points), int(asked.failed.sum()))
+
+
+def _points(group: Recorded, item_count: int, bins: int) -> Iterator[DistancePoint]:
+    """Yield the points of the curve of one number of items."""
+    away = np.array([trial.distances[trial.right] for trial in group.trials], dtype=np.float64)
+    for rows in _ranges(away, bins):
+        told = group.probability[rows] if group.mode == "probability" else np.empty(0)
+        yield DistancePoint(
+            item_count,
+            low=float(away[rows].min()),
+            high=float(away[rows].max()),
+            distance=float(away[rows].mean()),
+            accuracy=wilson_interval(int(group.correct[rows].sum()), rows.size),
+            probability=bootstrap_mean(told),
+            chance=1.0 / item_count,
+        )
+
+
+def _ranges(away: Array, bins: int) -> list[Whole]:
+    """Return the numbers of the trials in each range of distances, nearest first; equal distances share a range."""
+    order = np.argsort(away, kind="stable")
+    cuts = np.linspace(0, away.size, bins + 1)[1:-1].round().astype(np.int64)
+    begins = np.searchsorted(away[order], away[order][cuts[cuts < away.size]])
+    return [part for part in np.split(order, np.unique(begins)) if part.size]

@@ -1,0 +1,166 @@
+"""Load what turns words or pictures into rows of numbers: a network of transformers, word vectors, or an extractor."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.language import TransformersModel
+from genlaws.models.load import (
+    DTYPES,
+    Source,
+    device_of,
+    files_of,
+    load_language_model,
+    loading_quietly,
+    why_not_loaded,
+)
+from genlaws.probes.encoders.image import ExtractorEncoder, ImageEncoder
+from genlaws.probes.encoders.pooling import POOLINGS, sentence_head_of
+from genlaws.probes.encoders.text import TextEncoder, has_two_towers
+from genlaws.probes.encoders.word_vectors import FORMS, WordVectors, holds_word_vectors
+from genlaws.semanticity.networks.extractors import load_extractor
+
+KINDS = ("auto", "text", "image", "vectors")
+SOURCES = f"a Hugging Face id, a folder, a .gguf file, {FORMS}, or a loaded TransformersModel"
+BATCH_SIZE = 32
+READS = {"input_ids": "text", "pixel_values": "image"}
+UNUSED = "pooler"  # a part that encoders often come without, and that is not used here
+
+AnyEncoder = TextEncoder | ImageEncoder | ExtractorEncoder | WordVectors
+
+
+def load_encoder(
+    source: Source | TransformersModel,
+    *,
+    kind: str = "auto",
+    device: str = "cpu",
+    dtype: str = "float32",
+    local_files_only: bool = True,
+    pooling: str = "mean",
+    batch_size: int = BATCH_SIZE,
+) -> AnyEncoder:
+    """Return an encoder: it has a ``name``, ``layers``, and embeds stimuli with ``embed``.
+
+    Parameters
+    ----------
+    source : str, path or TransformersModel
+        A Hugging Face id, folder or short name (encoders and decoders of text, sentence encoders, CLIP and SigLIP, ViT,
+        ConvNeXt, ResNet and the like), a ``.gguf`` file, a language model that is loaded already, a file of word
+        vectors (``.txt``, ``.vec``, ``.gz``, or ``.npz`` with words and vectors), ``efficientnet-lite0``,
+        ``torchvision:NAME``, or an ``.npz`` file with the weights of a residual network for small images.
+    kind : {"auto", "text", "image", "vectors"}
+        What to embed with it. A network with a tower for texts and one for images needs to be told which.
+    device : str
+        As torch names it.
+    dtype : {"float32", "bfloat16", "float16"}
+    local_files_only : bool
+        Whether only what is on this machine is used; if not, an id may be downloaded.
+    pooling : {"mean", "last", "first", "max"}
+        How the states of tokens or patches become one row. The ``output`` of a sentence encoder keeps its own way.
+    batch_size : int
+        Texts or pictures of one pass; bounds the memory.
+    """
+    wanted = one_of("kind", kind, KINDS)
+    one_of("pooling", pooling, POOLINGS)
+    one_of("dtype", dtype, DTYPES)
+    size = whole_number("batch_size", batch_size, at_least=1)
+    if isinstance(source, TransformersModel):
+        _agree(source.source, wanted, "text")
+        return TextEncoder(source.network.base_model, source.tokenizer, source.source, pooling, size)
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source):
+        raise InputError(f"source must be {SOURCES}; got {source!r}.")
+    options: dict[str, Any] = {
+        "device": device,
+        "dtype": dtype,
+        "local_files_only": local_files_only,
+        "batch_size": size,
+    }
+    name = os.fspath(source)
+    if wanted == "vectors" or (wanted == "auto" and holds_word_vectors(name)):
+        return WordVectors(Path(name).expanduser())
+    if name == "efficientnet-lite0" or name.startswith("torchvision:") or name.lower().endswith(".npz"):
+        return _extractor(name, wanted, **options)
+    if "gguf_file" in files_of(name)[2]:
+        _agree(name, wanted, "text")
+        network, tokenizer, called = load_language_model(name, device, dtype, local_files_only)
+        return TextEncoder(network.base_model, tokenizer, called, pooling, size)
+    return _from_transformers(name, wanted, pooling=pooling, **options)
+
+
+def _agree(name: str, wanted: str, found: str) -> None:
+    """Refuse a source that is of another kind than was asked for."""
+    if wanted not in {"auto", found}:
+        told = "a text encoder" if found == "text" else "an image encoder"
+        raise InputError(f"source: {name} is no {wanted} encoder; it is {told}.")
+
+
+def _extractor(
+    name: str, wanted: str, *, device: str, dtype: str, local_files_only: bool, batch_size: int
+) -> ExtractorEncoder:
+    _agree(name, wanted, "image")
+    if name.startswith("torchvision:") and local_files_only:
+        raise InputError(
+            f"source: {name} may be downloaded by torchvision; nothing is unless local_files_only is false."
+        )
+    network: Any = load_extractor(name)
+    return ExtractorEncoder(network.to(device=device_of(device), dtype=DTYPES[dtype]), name, batch_size)
+
+
+def _from_transformers(
+    source: str, wanted: str, *, device: str, dtype: str, local_files_only: bool, pooling: str, batch_size: int
+) -> TextEncoder | ImageEncoder:
+    place = device_of(device)
+    name, where, _ = files_of(source)
+    transformers = import_module("transformers")
+    options = {"local_files_only": bool(local_files_only)}
+    with loading_quietly(transformers):
+        try:
+            network, told = transformers.AutoModel.from_pretrained(
+                where, dtype=DTYPES[dtype], output_loading_info=True, **options
+            )
+        except Exception as error:  # whatever a library raises over files it cannot read
+            raise InputError(why_not_loaded(name, error, local_files_only)) from None
+        kind = _kind_of(network, name, wanted)
+        missing = sorted(key for key in told["missing_keys"] if UNUSED not in key.split("."))
+        if missing:
+            raise InputError(f"source: {name} is no whole encoder; it holds no weights for {missing[0]}.")
+        tools = _tools(transformers, where, name, kind, options)
+    network = network.to(place).eval()
+    if kind == "image":
+        return ImageEncoder(network, tools, name, pooling, batch_size)
+    head = None if has_two_towers(network) else sentence_head_of(Path(where))
+    return TextEncoder(network, tools, name, pooling, batch_size, head)
+
+
+def _kind_of(network: Any, name: str, wanted: str) -> str:
+    """Return what a network is to embed."""
+    if has_two_towers(network):
+        if wanted == "auto":
+            raise InputError(f"kind must be text or image for {name}, which has a tower for each; got 'auto'.")
+        return wanted
+    found = READS.get(str(network.main_input_name))
+    if found is None:
+        raise InputError(
+            f"source: {name} is neither a text encoder nor an image encoder; it reads {network.main_input_name}."
+        )
+    _agree(name, wanted, found)
+    return found
+
+
+def _tools(transformers: Any, where: str, name: str, kind: str, options: dict[str, bool]) -> Any:
+    """Return what makes tokens of texts, or pixels of pictures."""
+    loader, called = (
+        (transformers.AutoTokenizer, "tokenizer")
+        if kind == "text"
+        else (transformers.AutoImageProcessor, "image processor")
+    )
+    try:
+        return loader.from_pretrained(where, **options)
+    except Exception as error:  # whatever a library raises over files it cannot read
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise InputError(f"source: {name} comes without a usable {called}: {reason}.") from None

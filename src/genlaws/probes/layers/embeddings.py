@@ -1,0 +1,215 @@
+"""Measure an encoder layer by layer: generalization, identification and resolution, beside what chance gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+from genlaws.semanticity.measurement.measure import measure
+from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.measurement.stimuli import Compare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CONTROLS = ("permuted", "random weights")
+AS_LOADED = "as loaded"
+
+
+class Encoder(Protocol):
+    """What turns stimuli into rows of numbers."""
+
+    @property
+    def name(self) -> str:
+        """The source and what changes its numbers."""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Names of the layers, from the first to the last."""
+
+    def embed(self, stimuli: EmbeddingStimuli) -> Mapping[str, NDArray[Any]]:
+        """Return an array for each layer, one row for each stimulus."""
+
+
+@dataclass(frozen=True)
+class LayerMeasurements:
+    """One measurement for each layer of an encoder, and the same for its controls.
+
+    Attributes
+    ----------
+    encoder, stimuli, unit : str
+        What was measured, on what, and the unit of resolutions.
+    layers : tuple of str
+    measurements : tuple of Measurement
+        In the order of the layers.
+    controls : dict
+        From ``permuted`` and ``random weights``, as far as asked for, to measurements in the order of the layers.
+        ``permuted`` gives the rows to the wrong stimuli: generalization must be one half but for chance, while
+        identification, which knows of no true distance, stays what it is. ``random weights`` is the same architecture
+        before any training.
+    """
+
+    encoder: str
+    stimuli: str
+    unit: str
+    layers: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+    controls: dict[str, tuple[Measurement, ...]]
+
+    @property
+    def best(self) -> str:
+        """The layer with the largest generalization; read `message` before using it."""
+        values = [one.generalization.value for one in self.measurements]
+        return self.layers[int(np.argmax(values))]
+
+    @property
+    def message(self) -> str:
+        """What a reader must know about the best layer, and whether the permuted control is at chance."""
+        chosen = self.measurements[self.layers.index(self.best)].generalization
+        sentences = [f"{self.best} generalizes best, {chosen}."]
+        if len(self.layers) > 1:
+            others = [one for name, one in zip(self.layers, self.measurements, strict=True) if name != self.best]
+            near = sum(one.generalization.high >= chosen.low for one in others)
+            sentences.append(
+                f"It is the largest of {len(self.layers)} layers on the same stimuli and so too high by the choice; "
+                f"intervals of others that reach its own: {near}. Choose a layer on some stimuli and report it on "
+                "others."
+            )
+        for name, found in self.controls.items():
+            values = [one.generalization.value for one in found]
+            sentences.append(f"Control {name}: generalization from {min(values):.4f} to {max(values):.4f}.")
+        return " ".join(sentences)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per layer, and further ones per control, with the 95 % intervals of values."""
+        import pandas as pd  # noqa: PLC0415
+
+        parts = {AS_LOADED: self.measurements, **self.controls}
+        return pd.DataFrame(
+            [
+                {"layer": layer, "condition": condition, **_columns(one)}
+                for condition, found in parts.items()
+                for layer, one in zip(self.layers, found, strict=True)
+            ]
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.encoder} on {self.stimuli}"]
+        lines += [f"{layer}: {one}" for layer, one in zip(self.layers, self.measurements, strict=True)]
+        return "\n".join([*lines, self.message])
+
+
+def measure_layers(
+    encoder: Encoder,
+    stimuli: EmbeddingStimuli,
+    *,
+    similarity: str | Compare = "cosine",
+    center: bool = False,
+    layers: tuple[str, ...] | None = None,
+    control: str | tuple[str, ...] | None = "permuted",
+    seed: int = 0,
+    **options: Any,
+) -> LayerMeasurements:
+    """Measure each layer of an encoder against the true distances of the stimuli.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        As :func:`~genlaws.probes.encoders.load.load_encoder` gives it, or anything with a ``name``, ``layers``
+        and ``embed``.
+    stimuli : EmbeddingStimuli
+    similarity : str or callable
+        As :func:`~genlaws.semanticity.measurement.measure.measure` takes it.
+    center : bool
+        Whether the mean over the stimuli is taken off each layer first. Rows of networks often share a large common
+        part, which makes all cosines close to 1 and both tests close to one half; without it the cosine sees what
+        differs. The mean is that of these stimuli.
+    layers : tuple of str, optional
+        Those to measure; all if not given.
+    control : {"permuted", "random weights"}, several of them, or None
+        What to measure beside; controls have no fronts.
+    seed : int
+        Of the permutation, the random weights, and the bootstrap.
+    options
+        Of :func:`~genlaws.semanticity.measurement.measure.measure`, such as ``items``, ``ties``, ``intervals`` or
+        ``fronts``.
+
+    Notes
+    -----
+    A resolution means little where the fitted shape explains little of the profile; the table has the share beside it.
+    """
+    if not isinstance(stimuli, EmbeddingStimuli):
+        raise InputError(f"stimuli must be EmbeddingStimuli, words or pictures; got {type(stimuli).__name__}.")
+    number = whole_number("seed", seed)
+    names = _chosen(encoder, layers)
+    wanted = _controls(control)
+    fresh = _untrained(encoder, number) if "random weights" in wanted else None
+    rows = _rows(encoder, stimuli, names, center)
+    common = {**options, "similarity": similarity, "seed": number}
+    found = tuple(measure(one, **stimuli.truth, **common) for one in rows)
+    controls: dict[str, tuple[Measurement, ...]] = {}
+    aside = {**common, "fronts": False}
+    if "permuted" in wanted:
+        order = np.random.default_rng([number, len(stimuli)]).permutation(len(stimuli))
+        controls["permuted"] = tuple(measure(one[order], **stimuli.truth, **aside) for one in rows)
+    if fresh is not None:
+        untrained = _rows(fresh, stimuli, names, center)
+        controls["random weights"] = tuple(measure(one, **stimuli.truth, **aside) for one in untrained)
+    return LayerMeasurements(encoder.name, stimuli.name, stimuli.unit, names, found, controls)
+
+
+def _chosen(encoder: Encoder, layers: tuple[str, ...] | None) -> tuple[str, ...]:
+    if layers is None:
+        return encoder.layers
+    given = (layers,) if isinstance(layers, str) else tuple(layers)
+    if not given:
+        raise InputError("layers must name at least one layer.")
+    return tuple(one_of("layers", layer, encoder.layers) for layer in given)
+
+
+def _controls(control: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    given = () if control is None else (control,) if isinstance(control, str) else tuple(control)
+    return tuple(one_of("control", one, CONTROLS) for one in given)
+
+
+def _untrained(encoder: Encoder, seed: int) -> Encoder:
+    """Return the same architecture before any training."""
+    make = getattr(encoder, "with_random_weights", None)
+    if make is None:
+        raise InputError(f"control: {encoder.name} is no network and has no weights to draw anew; use permuted.")
+    fresh: Encoder = make(seed)
+    return fresh
+
+
+def _rows(encoder: Encoder, stimuli: EmbeddingStimuli, layers: tuple[str, ...], center: bool) -> list[NDArray[Any]]:
+    """Return the rows of the layers, without the mean over stimuli if it is to be taken off."""
+    found = encoder.embed(stimuli)
+    rows = [np.asarray(found[layer]) for layer in layers]
+    return [one - one.mean(axis=0, dtype=np.float64).astype(one.dtype) for one in rows] if center else rows
+
+
+def _columns(one: Measurement) -> dict[str, float | str]:
+    """Return the row of a measurement in a table."""
+    estimates: dict[str, Estimate] = {
+        "generalization": one.generalization,
+        "identification": one.identification,
+        "resolution": one.fit.resolution,
+        "background": one.fit.background,
+    }
+    columns: dict[str, float | str] = {}
+    for name, estimate in estimates.items():
+        columns |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return columns | {
+        "shape": one.fit.shape,
+        "explained": one.fit.explained,
+        "distance_to_front": one.distance_to_front,
+        "distance_to_constant_front": one.distance_to_constant_front,
+    }

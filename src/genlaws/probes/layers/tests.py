@@ -1,0 +1,214 @@
+r"""Generalization and identification in every layer of a language model, from its residual stream, in context.
+
+A trial shows n items at places ("Born in 1066: Anna") and asks for a place ("Born closest to 1100:"). The state at the
+place asked for is the probe, the states at the places shown are the items. An item counts as alike to the probe when
+the states lie within a threshold of each other; as the threshold grows, each layer draws its own curve of
+:math:`p_S^n` against :math:`p_I^n`, to lay beside the closed forms of the theory (:cite:p:`nurisso2026`, Theorems 1
+and 3). What the model *answers* is another matter; the read-out of each layer shows when an answer is there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import CONFIDENCE, Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.seeds import generator_of
+from genlaws.models.language import TransformersModel
+from genlaws.probes.domains import Domain, domain_of
+from genlaws.probes.layers.results import (
+    Comparison,
+    LayerTest,
+    LayerTests,
+    PlaceStates,
+    others_of,
+    right_nearest,
+    right_within,
+    state_distances,
+    thresholds_of,
+)
+from genlaws.probes.layers.states import POOLINGS, layer_states
+from genlaws.probes.templates import Template, template_of
+from genlaws.probes.trials import KINDS, draw_trials
+
+FEWEST_TRIALS = 4  # two in each half
+FEWEST_REPLICATES = 20
+
+
+def layer_tests(
+    model: TransformersModel,
+    domain: Domain | str,
+    template: str | os.PathLike[str] | Template = "list",
+    *,
+    item_count: int = 2,
+    trial_count: int = 200,
+    seed: int = 0,
+    pooling: str = "last",
+    similarity: str = "cosine",
+    center: bool = True,
+    by_role: bool | None = None,
+    standardize: bool = False,
+    replicates: int = 500,
+    advance: Callable[[int], object] | None = None,
+) -> LayerTests:
+    """Return both tests in every layer of a language model, with the control of exchanged probes.
+
+    For a second control pass a model with random weights, as
+    `randomized <genlaws.probes.layers.states.randomized>` makes it.
+
+    Parameters
+    ----------
+    model : TransformersModel
+        With a fast tokenizer, and built like Llama, GPT-2 or GPT-NeoX.
+    domain : Domain or str
+    template : str, path or Template
+    item_count : int from 2 to 100
+    trial_count : int, at least 4
+        Of each test.
+    seed : int
+        Of the trials, of the exchange and of the bootstrap.
+    pooling : {"last", "mean"}
+        The state of a place is that of its last token, or the mean over its tokens.
+    similarity : {"cosine", "euclidean"}
+    center, standardize : bool
+        As `Comparison <genlaws.probes.layers.results.Comparison>` has them.
+    by_role : bool, optional
+        As there; where states are centered, items and probes are centered apart unless told otherwise.
+    replicates : int, at least 20
+        Of the bootstrap over trials.
+    advance : callable, optional
+        Called with the number of prompts read since the last call; there are two for each of ``trial_count``.
+    """
+    if not isinstance(model, TransformersModel):
+        raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
+    comparison = Comparison(similarity, center, center if by_role is None else by_role, standardize)
+    one_of("pooling", pooling, POOLINGS)
+    number = whole_number("trial_count", trial_count, at_least=FEWEST_TRIALS)
+    whole_number("replicates", replicates, at_least=FEWEST_REPLICATES)
+    places = domain_of(domain) if isinstance(domain, str) else domain
+    words = template_of(places, template)
+    generator = generator_of(seed)
+    trials = [draw_trials(places, kind, item_count, number, seed=generator) for kind in KINDS]
+    groups = [layer_states(model, one, places, words, pooling=pooling, advance=advance) for one in trials]
+    exchanged = [one.exchanged(_exchange(number, generator)) for one in groups]
+    left_out = [int(np.isnan(one.options[0, :, 0]).sum()) for one in groups]
+    return LayerTests(
+        model.source,
+        places.name,
+        words.name,
+        item_count,
+        number,
+        pooling,
+        comparison,
+        judge_states(groups, comparison, replicates=replicates, seed=generator),
+        judge_states(exchanged, comparison, replicates=replicates, seed=generator),
+        (left_out[0], left_out[1]),
+        float(np.mean([one.single.mean() for one in groups])),
+    )
+
+
+def _exchange(count: int, generator: np.random.Generator) -> Whole:
+    """Return an order of trials in which each has the place of another: one random cycle."""
+    cycle = generator.permutation(count)
+    order = np.empty(count, dtype=np.int64)
+    order[cycle] = np.roll(cycle, 1)
+    return order
+
+
+def judge_states(
+    groups: Sequence[PlaceStates],
+    comparison: Comparison,
+    *,
+    replicates: int = 500,
+    seed: int | np.random.Generator = 0,
+) -> tuple[LayerTest, ...]:
+    """Return both tests in every layer from states, wherever they come from.
+
+    Parameters
+    ----------
+    groups : two PlaceStates
+        Of the trials of similarity and of those of identification, with the same layers and numbers of items.
+    comparison : Comparison
+    replicates : int, at least 20
+        Of the bootstrap over trials; the same trials are drawn in every layer.
+    seed : int or Generator
+    """
+    if len(groups) != 2 or groups[0].names != groups[1].names or groups[0].items.shape[2] != groups[1].items.shape[2]:
+        raise InputError("groups must be the states of two tests, with the same layers and numbers of items.")
+    if min(len(one.right) for one in groups) < FEWEST_TRIALS:
+        raise InputError(f"Each test must have at least {FEWEST_TRIALS} trials; one has fewer.")
+    generator = generator_of(seed)
+    times = whole_number("replicates", replicates, at_least=FEWEST_REPLICATES)
+    weights = [_weights(len(one.right), times, generator) for one in groups]
+    return tuple(_layer(groups, layer, comparison, weights) for layer in range(len(groups[0].names)))
+
+
+def _weights(count: int, replicates: int, generator: np.random.Generator) -> Array:
+    """Return how often each trial is in each replicate, as a share: (replicates, trials)."""
+    return generator.multinomial(count, np.full(count, 1.0 / count), size=replicates) / count
+
+
+def _layer(groups: Sequence[PlaceStates], layer: int, comparison: Comparison, weights: Sequence[Array]) -> LayerTest:
+    """Return both tests in one layer."""
+    rights = [one.right for one in groups]
+    apart = state_distances(groups, layer, comparison)
+    pairs = np.sort(np.concatenate([apart[0].ravel(), others_of(apart[1], rights[1])]))
+    thresholds = thresholds_of(pairs)
+    mass = np.searchsorted(pairs, thresholds, side="right") / pairs.size
+    chosen = [right_within(one, right, thresholds) for one, right in zip(apart, rights, strict=True)]
+    lows, highs = zip(*(_ends(weight @ one) for weight, one in zip(weights, chosen, strict=True)), strict=True)
+    best, own = _best_by_half(chosen[0]), _best_by_half(chosen[1])
+    read = [one.options[layer, np.arange(len(one.right)), one.right] for one in groups]
+    nearest = [right_nearest(one, right) for one, right in zip(apart, rights, strict=True)]
+    return LayerTest(
+        layer,
+        groups[0].names[layer],
+        thresholds,
+        mass,
+        chosen[0].mean(axis=0),
+        lows[0],
+        highs[0],
+        chosen[1].mean(axis=0),
+        lows[1],
+        highs[1],
+        _crossed(chosen[0], best, weights[0]),
+        _crossed(chosen[1], best, weights[1]),
+        _crossed(chosen[1], own, weights[1]),
+        float(mass[list(best)].mean()),
+        _share(nearest[0]),
+        _share(nearest[1]),
+        bootstrap_mean(read[0], replicates=len(weights[0])),
+        bootstrap_mean(read[1], replicates=len(weights[1])),
+    )
+
+
+def _ends(replicates: Array) -> tuple[Array, Array]:
+    """Return both ends of the percentile interval at each threshold."""
+    low, high = np.quantile(replicates, [0.5 * (1.0 - CONFIDENCE), 0.5 * (1.0 + CONFIDENCE)], axis=0)
+    return low, high
+
+
+def _best_by_half(chosen: Array) -> tuple[int, int]:
+    """Return the thresholds that are best on the trials of even and of odd number."""
+    return int(chosen[::2].mean(axis=0).argmax()), int(chosen[1::2].mean(axis=0).argmax())
+
+
+def _crossed(chosen: Array, best: tuple[int, int], weights: Array) -> Estimate:
+    """Return the mean over trials, each at the threshold that was chosen on the other half."""
+    values = chosen[:, best[1]].copy()  # even trials, judged at what odd ones chose
+    values[1::2] = chosen[1::2, best[0]]
+    return from_replicates(float(values.mean()), weights @ values, len(values))
+
+
+def _share(hits: Array) -> Estimate:
+    """Return a share with Wilson's interval; a share that is no whole number lies between two that are."""
+    total, count = float(hits.sum()), len(hits)
+    below, above = math.floor(total + 1e-9), math.ceil(total - 1e-9)
+    return Estimate(
+        total / count, wilson_interval(below, count).low, wilson_interval(max(above, below), count).high, count
+    )

@@ -1,0 +1,238 @@
+"""What was answered: trials together with what their replies say.
+
+Three things can happen to a trial. It *failed*: no reply came, and it says nothing about the model. It is *unparsed*: a
+reply came and names no option, or several; this counts as an error and, apart from that, as a rate of its own. Or it
+was *answered*.
+
+Read an answer strictly: it must name one of the options, as a word of its own, and no other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from scipy import special
+
+from genlaws.core.arguments import Array, Mask, Whole, one_of
+from genlaws.core.errors import InputError
+from genlaws.models.interface import Reply
+from genlaws.semanticity.choices.trials import Trials
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODES = ("text", "probability")
+NEAREST = ("similarity", "resolution")  # kinds of trials in which distances decide
+NO_CHOICE = -1
+
+
+def parse_answer(text: str, options: Sequence[str]) -> int | None:
+    """Return which option a reply names, counted from 0; none if it names none or several.
+
+    Case, accents written in different ways and white space do not matter; a name inside a longer word does not count.
+
+    Parameters
+    ----------
+    text : str
+    options : sequence of str
+        At least two, all different.
+    """
+    plain = [_plain(option) for option in options]
+    if len(plain) < 2 or len(set(plain)) < len(plain) or not all(plain):
+        raise InputError(f"options must be at least two different names; got {list(options)!r}.")
+    reply = _plain(text)
+    named = [place for place, option in enumerate(plain) if re.search(rf"(?<!\w){re.escape(option)}(?!\w)", reply)]
+    return named[0] if len(named) == 1 else None
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+class Shown(Protocol):
+    """What a trial must tell to be counted; :class:`~genlaws.probes.trials.ProbeTrial` does."""
+
+    @property
+    def kind(self) -> str:
+        """Which test it belongs to."""
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The answers, in the order in which they were shown."""
+
+    @property
+    def right(self) -> int:
+        """Which of them is right."""
+
+    @property
+    def distances(self) -> tuple[float, ...]:
+        """Of the items to what was asked for."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Trials with what was answered; one entry per trial in every field but the first.
+
+    Attributes
+    ----------
+    mode : {"text", "probability"}
+    trials : tuple of trials
+    chosen : array of int
+        Which item was named, or was the likeliest, counted from 0; -1 if the trial failed or is unparsed.
+    failed, unparsed : arrays of bool
+    probability : array
+        Of the right answer, among the options alone; 0 for an unparsed trial, NaN for a failed one and in text mode.
+    scores : tuple of arrays or None
+        Probabilities of the options, adding up to 1; None without them.
+    errors : tuple of str
+        Why trials failed; empty for the others.
+    """
+
+    mode: str
+    trials: tuple[Shown, ...]
+    chosen: Whole
+    failed: Mask
+    unparsed: Mask
+    probability: Array
+    scores: tuple[Array | None, ...]
+    errors: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each trial."""
+        return tuple(trial.kind for trial in self.trials)
+
+    @property
+    def item_counts(self) -> Whole:
+        """Number of items of each trial."""
+        return np.array([len(trial.items) for trial in self.trials], dtype=np.int64)
+
+    @property
+    def right(self) -> Whole:
+        """The right answer of each trial."""
+        return np.array([trial.right for trial in self.trials], dtype=np.int64)
+
+    @property
+    def correct(self) -> Mask:
+        """Which trials were answered rightly; the unparsed were not."""
+        return np.asarray(self.chosen == self.right)
+
+    def take(self, index: Sequence[int] | Mask | Whole) -> Recorded:
+        """Return the trials with these numbers, or where a mask is true."""
+        rows = np.arange(len(self.trials))[np.asarray(index)] if len(self.trials) else np.empty(0, dtype=np.int64)
+        return Recorded(
+            self.mode,
+            tuple(self.trials[row] for row in rows),
+            self.chosen[rows],
+            self.failed[rows],
+            self.unparsed[rows],
+            self.probability[rows],
+            tuple(self.scores[row] for row in rows),
+            tuple(self.errors[row] for row in rows),
+        )
+
+    def of_kinds(self, kinds: Sequence[str]) -> Recorded:
+        """Return the trials of these kinds."""
+        return self.take(np.array([kind in kinds for kind in self.kinds], dtype=np.bool_))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per trial: what was asked, what was chosen, and the probability of the right answer."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(
+            {
+                "kind": self.kinds,
+                "item_count": self.item_counts,
+                "distance": [trial.distances[trial.right] for trial in self.trials],
+                "right": [trial.items[trial.right] for trial in self.trials],
+                "chosen": [
+                    "" if choice == NO_CHOICE else trial.items[choice]
+                    for trial, choice in zip(self.trials, self.chosen.tolist(), strict=True)
+                ],
+                "correct": self.correct,
+                "unparsed": self.unparsed,
+                "failed": self.failed,
+                "probability": self.probability,
+            }
+        )
+
+    def to_trials(self, kinds: Sequence[str] = NEAREST, *, named: bool = False) -> Trials:
+        """Return trials for :func:`~genlaws.semanticity.choices.fit.fit_choices`; failed ones are left out.
+
+        Parameters
+        ----------
+        kinds : sequence of str
+            Which to keep.
+        named : bool
+            Whether to hand the names on, so that each gets an offset. Right where all trials share a few fixed answers,
+            such as four shapes; not where names are drawn anew in every trial. Places in the list are handed on always.
+        """
+        kept = self.of_kinds(kinds)
+        kept = kept.take(~kept.failed)
+        if not kept.trials:
+            raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
+        return Trials.from_lists(
+            [trial.distances for trial in kept.trials],
+            [None if choice == NO_CHOICE else int(choice) for choice in kept.chosen],
+            options=[trial.items for trial in kept.trials] if named else None,
+            scores=None if self.mode == "text" else [None if s is None else s.tolist() for s in kept.scores],
+        )
+
+
+def recorded(trials: Sequence[Shown], replies: Sequence[Reply], mode: str) -> Recorded:
+    """Return trials together with what their replies say, however the replies were obtained.
+
+    Parameters
+    ----------
+    trials : sequence of trials
+    replies : sequence of Reply
+        One for each trial, in the same order.
+    mode : {"text", "probability"}
+        Read the words, strictly; or take the probabilities of the options, divided by their sum. In the second mode the
+        likeliest option counts as chosen (the first of equals), and scores that are no numbers, or say that every
+        option is impossible, count as unparsed.
+    """
+    one_of("mode", mode, MODES)
+    if len(trials) != len(replies):
+        raise InputError(f"replies must be one for each trial; got {len(replies)} for {len(trials)} trials.")
+    read = [_read(number, *pair, mode) for number, pair in enumerate(zip(trials, replies, strict=True), start=1)]
+    chosen = np.array([choice for choice, _ in read], dtype=np.int64)
+    failed = np.array([bool(reply.error) for reply in replies], dtype=np.bool_)
+    unparsed = (chosen == NO_CHOICE) & ~failed
+    right = [math.nan if s is None else float(s[trial.right]) for trial, (_, s) in zip(trials, read, strict=True)]
+    return Recorded(
+        mode,
+        tuple(trials),
+        chosen,
+        failed,
+        unparsed,
+        np.where(unparsed & (mode == "probability"), 0.0, np.array(right, dtype=np.float64)),
+        tuple(s for _, s in read),
+        tuple(reply.error for reply in replies),
+    )
+
+
+def _read(number: int, trial: Shown, reply: Reply, mode: str) -> tuple[int, Array | None]:
+    """Return the choice and the probabilities of the options."""
+    if reply.error:
+        return NO_CHOICE, None
+    if mode == "text":
+        if reply.text is None:
+            raise InputError(f"The reply to trial {number} holds no text; it was recorded in another mode.")
+        named = parse_answer(reply.text, trial.items)
+        return (NO_CHOICE if named is None else named), None
+    if reply.log_probabilities is None or len(reply.log_probabilities) != len(trial.items):
+        raise InputError(
+            f"The reply to trial {number} must hold one log-probability for each of its {len(trial.items)} options."
+        )
+    given = np.asarray(reply.log_probabilities, dtype=np.float64)
+    if np.isnan(given).any() or not np.isfinite(given.max()):
+        return NO_CHOICE, None
+    return int(np.argmax(given)), special.softmax(given)

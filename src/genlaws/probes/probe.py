@@ -1,0 +1,225 @@
+"""Probe a model: ask what was planned, and say how finely it tells things apart, and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genlaws.core.arguments import one_of
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.models.interface import ProbeModel, Prompt, Reply
+from genlaws.probes.asking import AskingReport, ask_and_report
+from genlaws.probes.collapse import Collapse, collapse_of
+from genlaws.probes.distances import DistanceCurve, distance_curve
+from genlaws.probes.outcomes import MODES, NEAREST, Recorded, recorded
+from genlaws.probes.plan import Plan
+from genlaws.probes.rates import Summary, above_chance, summary
+from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
+from genlaws.probes.store import ReplyStore
+
+SMOOTH = ("exponential", "gaussian", "power-law")  # shapes whose fits take seconds
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Example:
+    """One trial as it was asked and answered.
+
+    Attributes
+    ----------
+    kind : str
+    asked : str
+        The prompt.
+    options : tuple of str
+    right : str
+    answer : str
+        The words, or the option with the largest probability and that probability, or why there is no answer.
+    """
+
+    kind: str
+    asked: str
+    options: tuple[str, ...]
+    right: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What a probe found.
+
+    Attributes
+    ----------
+    model : str
+        The model and every setting that changes an answer.
+    plan : Plan
+    mode : {"probability", "text"}
+    given : Recorded
+        All trials with what was answered.
+    asking : AskingReport
+    rates : Summary
+        Generalization and identification for each number of items.
+    resolution : ResolutionFit
+    collapse : Collapse
+        Identification against the number of items.
+    curve : ResolutionCurve or None
+        The two-anchor test; None where it was not asked, and for pictures.
+    distances : DistanceCurve
+        How the answers get worse with the distance of the right one.
+    examples, unread : tuples of Example
+        The first trial of each kind, and the first replies that could not be read.
+    """
+
+    model: str
+    plan: Plan
+    mode: str
+    given: Recorded
+    asking: AskingReport
+    rates: Summary
+    resolution: ResolutionFit
+    collapse: Collapse
+    curve: ResolutionCurve | None
+    distances: DistanceCurve
+    examples: tuple[Example, ...]
+    unread: tuple[Example, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return names and numbers alone, as for a JSON file."""
+        fit = self.resolution
+        return {
+            "model": self.model,
+            "task": self.plan.task,
+            "template": self.plan.template.name,
+            "mode": self.mode,
+            "seed": self.plan.seed,
+            "trials": len(self.plan.trials),
+            "failed": self.rates.failed,
+            "failures": [{"reason": reason, "trials": number} for reason, number in self.rates.errors.items()],
+            "unparsed": _ends(self.rates.unparsed),
+            "rates": self.rates.to_frame().to_dict("records"),
+            "resolution": {
+                "determined": fit.determined,
+                "unit": fit.unit,
+                "shape": "" if fit.fit is None else fit.fit.shape,
+                "resolution": _ends(fit.resolution),
+                "background": _ends(fit.background),
+                "lapse": _ends(fit.lapse),
+                "excess_over_chance": _ends(fit.excess),
+                "offsets": {name: _ends(value) for name, value in fit.offsets.items()},
+                "message": fit.message,
+            },
+            "collapse": {
+                "constant": _ends(self.collapse.constant),
+                "limit_of_the_law_of_n_items": _ends(self.collapse.limit),
+                "exponent": _ends(self.collapse.exponent),
+                "best_law": self.collapse.best,
+                "laws": self.collapse.to_frame().to_dict("records"),
+                "message": self.collapse.message,
+            },
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.rates), str(self.resolution), str(self.collapse), str(self.asking)])
+
+
+def _ends(value: Estimate) -> dict[str, float]:
+    return {"value": value.value, "low": value.low, "high": value.high}
+
+
+def run_probe(
+    model: ProbeModel,
+    plan: Plan,
+    mode: str = "probability",
+    *,
+    prompts: Sequence[Prompt] | None = None,
+    store: ReplyStore | None = None,
+    batch_size: int = 16,
+    shapes: Sequence[str] = SMOOTH,
+    replicates: int = 200,
+    advance: Callable[[int], object] | None = None,
+) -> ProbeResult:
+    """Ask a model what was planned, and return what its answers say.
+
+    Parameters
+    ----------
+    model : ProbeModel
+    plan : Plan
+    mode : {"probability", "text"}
+        Compare the probabilities of the answers, or read the words.
+    prompts : sequence of Prompt, optional
+        Those of the plan, where they have been made already.
+    store : ReplyStore, optional
+        Where answers are kept and looked up.
+    batch_size : int
+        Prompts given to the model at once.
+    shapes : sequence of str
+        Similarities to compare; linear and constant ones take minutes.
+    replicates : int
+        Of the bootstrap of the resolution, in probability mode.
+    advance : callable, optional
+        Called with a number of prompts when so many more have their reply.
+    """
+    one_of("mode", mode, MODES)
+    asked = plan.prompts() if prompts is None else prompts
+    if len(asked) != len(plan.trials):
+        raise InputError(f"prompts must be one for each of the {len(plan.trials)} trials; got {len(asked)}.")
+    replies, report = ask_and_report(model, asked, mode, store=store, batch_size=batch_size, advance=advance)
+    given = recorded(plan.trials, replies, mode)
+    fit = fit_resolution(given, shapes, unit=plan.unit, offsets=plan.pictures, replicates=replicates, seed=plan.seed)
+    identified = given.of_kinds(("identification",))
+    counts = np.unique(identified.take(~identified.failed).item_counts).tolist()
+    predicted = fit.identification(given, counts) if counts and fit.determined else None
+    return ProbeResult(
+        model=model.name,
+        plan=plan,
+        mode=mode,
+        given=given,
+        asking=report,
+        rates=summary(given),
+        resolution=fit,
+        collapse=collapse_of(given, predicted=predicted),
+        curve=None if plan.pictures or "resolution" not in given.kinds else resolution_curve(given),
+        distances=_distances(given),
+        examples=_firsts(given, asked, replies),
+        unread=_unread(given, asked, replies),
+    )
+
+
+def compare_templates(results: Sequence[ProbeResult]) -> Mapping[str, Estimate]:
+    """Return how far above chance the answers are, all trials together, for each template, the best first.
+
+    The trials are the same for all. That the best was chosen among several is not in its interval.
+    """
+    above = {one.plan.template.name: above_chance(one.given) for one in results}
+    # A template to which no reply came is neither good nor bad, and comes last.
+    return dict(sorted(above.items(), key=lambda pair: -np.nan_to_num(pair[1].value, nan=-np.inf)))
+
+
+def _distances(given: Recorded) -> DistanceCurve:
+    """Return the answers by distance; a curve without points where no test of nearness was replied to."""
+    asked = given.of_kinds(NEAREST)
+    return DistanceCurve((), int(asked.failed.sum())) if asked.failed.all() else distance_curve(given)
+
+
+def _firsts(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+    kinds = list(given.kinds)
+    return tuple(_example(given, prompts, replies, kinds.index(kind)) for kind in dict.fromkeys(kinds))
+
+
+def _unread(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+    numbers = np.flatnonzero(given.unparsed)[:EXAMPLES].tolist()
+    return tuple(_example(given, prompts, replies, number) for number in numbers)
+
+
+def _example(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply], number: int) -> Example:
+    trial, reply, scores = given.trials[number], replies[number], given.scores[number]
+    if reply.error:
+        answer = reply.error
+    elif scores is not None:
+        answer = f"{trial.items[int(given.chosen[number])]} ({scores.max():.3f})"
+    else:
+        answer = reply.text or ""
+    return Example(trial.kind, prompts[number].text, trial.items, trial.items[trial.right], answer)

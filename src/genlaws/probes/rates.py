@@ -1,0 +1,173 @@
+"""How often a model was right, for each test and each number of items, and how often it could not be understood."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Mask
+from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
+from genlaws.probes.outcomes import Recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_REASONS = 3  # that a sentence on failed trials names
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How one kind of trial with one number of items went.
+
+    Attributes
+    ----------
+    kind : str
+    item_count : int
+    asked, failed : int
+        Trials, and those to which no reply came; the latter are in no rate.
+    unparsed : Estimate
+        Share of the replies that could not be read, with Wilson's interval.
+    accuracy : Estimate
+        Share of the replies that are right, the unparsed being wrong, with Wilson's interval; :math:`p_S^n` or
+        :math:`p_I^n` of a model that must answer.
+    accuracy_if_parsed : Estimate
+        Share of the readable replies that are right.
+    probability : Estimate
+        Mean probability of the right answer with its bootstrap interval; :math:`p_S^n` or :math:`p_I^n` as the theory
+        has them. NaN in text mode.
+    first, last : Estimate
+        Share of the readable replies that name the first and the last item shown: 1/n each without a liking for places.
+    chance : float
+        1/n.
+    """
+
+    kind: str
+    item_count: int
+    asked: int
+    failed: int
+    unparsed: Estimate
+    accuracy: Estimate
+    accuracy_if_parsed: Estimate
+    probability: Estimate
+    first: Estimate
+    last: Estimate
+    chance: float
+
+    @property
+    def best(self) -> Estimate:
+        """The mean probability where there is one, else the accuracy."""
+        return self.probability if math.isfinite(self.probability.value) else self.accuracy
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rates for each kind and number of items.
+
+    Attributes
+    ----------
+    mode : str
+    rates : tuple of Rates
+    failed : int
+        Trials without a reply, all together.
+    unparsed : Estimate
+        Share of all replies that could not be read.
+    errors : dict of str to int
+        Why trials failed, and how many did for that reason.
+    """
+
+    mode: str
+    rates: tuple[Rates, ...]
+    failed: int
+    unparsed: Estimate
+    errors: dict[str, int]
+
+    @property
+    def failure(self) -> str:
+        """How many trials got no answer, and why, in one sentence; empty if all got one."""
+        if not self.failed:
+            return ""
+        why = sorted(self.errors.items(), key=lambda pair: -pair[1])
+        more = f" Other reasons: {len(why) - MOST_REASONS}." if len(why) > MOST_REASONS else ""
+        told = " ".join(f"{number:,} × {reason}" for reason, number in why[:MOST_REASONS])
+        asked = sum(one.asked for one in self.rates)
+        return f"{self.failed:,} of {asked:,} trials got no answer and are in none of the numbers: {told}{more}"
+
+    def of(self, kind: str) -> tuple[Rates, ...]:
+        """Return the rates of one kind, by number of items."""
+        return tuple(one for one in self.rates if one.kind == kind)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each kind and number of items; every rate has columns for its value and both ends."""
+        import pandas as pd  # noqa: PLC0415
+
+        names = ("accuracy", "accuracy_if_parsed", "probability", "unparsed", "first", "last")
+        rows = []
+        for one in self.rates:
+            row: dict[str, str | float] = {
+                "kind": one.kind,
+                "item_count": one.item_count,
+                "asked": one.asked,
+                "failed": one.failed,
+            }
+            for name in names:
+                rate: Estimate = getattr(one, name)
+                row |= {name: rate.value, f"{name}_low": rate.low, f"{name}_high": rate.high}
+            rows.append(row | {"chance": one.chance})
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{one.kind}, {one.item_count} items: {one.best}, chance {one.chance:.3g}"
+            f"{f'; {one.failed} failed' if one.failed else ''}"
+            for one in self.rates
+        ]
+        return "\n".join([*lines, f"unparsed: {self.unparsed}; failed: {self.failed}"])
+
+
+def summary(given: Recorded) -> Summary:
+    """Return accuracy, mean probability and unparsed rate for each kind and number of items, with 95 % intervals."""
+    sizes, kinds = given.item_counts, np.array(given.kinds, dtype=object)
+    order = dict.fromkeys(sorted(zip(given.kinds, sizes.tolist(), strict=True)))
+    rates = [_rates(kind, count, given.take((kinds == kind) & (sizes == count))) for kind, count in order]
+    reasons = [error for error in given.errors if error]
+    return Summary(
+        given.mode,
+        tuple(rates),
+        int(given.failed.sum()),
+        _share(given.unparsed[~given.failed]),
+        {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)},
+    )
+
+
+def above_chance(given: Recorded) -> Estimate:
+    """Return how far the answers are above guessing on average, all trials together, with its bootstrap interval."""
+    kept = given.take(~given.failed)
+    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
+    return bootstrap_mean(hits - 1.0 / np.maximum(kept.item_counts, 1))
+
+
+def _rates(kind: str, count: int, group: Recorded) -> Rates:
+    replied = ~group.failed
+    parsed = replied & ~group.unparsed
+    told = group.probability[replied] if group.mode == "probability" else np.empty(0)
+    return Rates(
+        kind,
+        count,
+        asked=len(group.trials),
+        failed=int(group.failed.sum()),
+        unparsed=_share(group.unparsed[replied]),
+        accuracy=_share(group.correct[replied]),
+        accuracy_if_parsed=_share(group.correct[parsed]),
+        probability=bootstrap_mean(told),
+        first=_share(group.chosen[parsed] == 0),
+        last=_share(group.chosen[parsed] == count - 1),
+        chance=1.0 / count,
+    )
+
+
+def _share(hits: Mask) -> Estimate:
+    """Return the share of hits with Wilson's interval; NaN of nothing."""
+    return wilson_interval(int(hits.sum()), hits.size) if hits.size else Estimate(math.nan)

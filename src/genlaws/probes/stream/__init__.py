@@ -1,0 +1,13 @@
+"""Where semanticity meets the residual stream: what each write of a transformer does to both tests.
+
+The systems never import one another; here two of them are used together, and nothing of either is changed or repeated.
+"""
+
+from typing import TYPE_CHECKING
+
+from genlaws.core.submodules import loaded_on_access
+
+if TYPE_CHECKING:
+    from genlaws.probes.stream import semanticity as semanticity
+
+__getattr__, __dir__ = loaded_on_access(__name__)

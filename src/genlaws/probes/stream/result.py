@@ -1,0 +1,351 @@
+"""Measure the states of stimuli at every site of a residual stream, and compare neighboring sites.
+
+What the residual stream of a network tells apart, site by site and write by write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.errors import InputError
+from genlaws.models.stream import Site, Stream
+from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
+from genlaws.probes.stream.changes import (
+    LEVEL,
+    TESTS,
+    BothTests,
+    Change,
+    TotalChange,
+    WriteChange,
+    both_tests,
+    total_changes,
+    write_changes,
+)
+from genlaws.semanticity.measurement.measure import measure
+from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.measurement.stimuli import Compare, pair_up
+from genlaws.semanticity.measurement.whole_set import Options, load_set
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMED = 3  # of the largest changes in the summary
+PERMUTED, UNTRAINED = "permuted", "random weights"
+SAME = 8.0  # units in the last place of the largest number by which equal states may differ
+Advance = Callable[[int], object]
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class StreamCondition:
+    """One network, or one control, at every site and for every write.
+
+    Attributes
+    ----------
+    measurements : tuple of Measurement
+        In the order of the sites.
+    writes : tuple of WriteChange
+        In the order of the network; Holm's procedure is over all of them and both tests.
+    totals : tuple of TotalChange
+        Of the writes of each kind together.
+    """
+
+    measurements: tuple[Measurement, ...]
+    writes: tuple[WriteChange, ...]
+    totals: tuple[TotalChange, ...]
+
+
+@dataclass(frozen=True)
+class StreamSemanticity:
+    """Generalization, identification and resolution at every site of a residual stream, and what each write changes.
+
+    Attributes
+    ----------
+    model, stimuli, unit : str
+        What was measured, on what, and the unit of resolutions.
+    position, similarity : str
+    center : bool
+        Whether the mean over stimuli was taken off at each site.
+    sites : tuple of Site
+        Those that were measured; a site whose states are the same for all stimuli is left out.
+    conditions : dict of StreamCondition
+        ``as loaded``, and the controls: ``permuted`` gives the states to the wrong stimuli, so that its generalization
+        is one half but for chance, while identification, which knows of no true distance, is what it was;
+        ``random weights`` is the same architecture before any training.
+    identity : str
+        What holds between a state and the next.
+    identity_error : float
+        Largest relative distance from it; NaN for a stream that was given.
+    messages : tuple of str
+        What to know before anything is concluded.
+    """
+
+    model: str
+    stimuli: str
+    unit: str
+    position: str
+    similarity: str
+    center: bool
+    sites: tuple[Site, ...]
+    conditions: dict[str, StreamCondition]
+    identity: str
+    identity_error: float
+    messages: tuple[str, ...]
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Of the network as loaded, in the order of the sites."""
+        return self.conditions[AS_LOADED].measurements
+
+    @property
+    def writes(self) -> tuple[WriteChange, ...]:
+        """Of the network as loaded."""
+        return self.conditions[AS_LOADED].writes
+
+    @property
+    def totals(self) -> tuple[TotalChange, ...]:
+        """Of the network as loaded."""
+        return self.conditions[AS_LOADED].totals
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per site and condition, with 95 % intervals over stimuli."""
+        names = tuple(site.name for site in self.sites)
+        parts = {name: one.measurements for name, one in self.conditions.items()}
+        found = parts.pop(AS_LOADED)
+        table = LayerMeasurements(self.model, self.stimuli, self.unit, names, found, parts).to_frame()
+        table = table.rename(columns={"layer": "site"})
+        for place, (name, values) in enumerate(
+            {"sublayer": range(len(names)), "layer": [one.layer for one in self.sites]}.items()
+        ):
+            table.insert(1 + place, name, list(values) * len(self.conditions))
+        return table
+
+    def writes_frame(self) -> pd.DataFrame:
+        """Return one row per write and condition: both changes with paired 95 % intervals, p-values and Holm's."""
+        rows = [
+            {"write": one.site.name, "kind": one.site.place, "layer": one.site.layer, "after": one.after.name}
+            | {"condition": condition, **_columns(one)}
+            for condition, found in self.conditions.items()
+            for one in found.writes
+        ]
+        return _Table(rows).to_frame()
+
+    def totals_frame(self) -> pd.DataFrame:
+        """Return one row per kind of write and condition: the sum of the changes of all such writes."""
+        rows = [
+            {"kind": one.kind, "write_count": one.write_count, "condition": condition, **_columns(one)}
+            for condition, found in self.conditions.items()
+            for one in found.totals
+        ]
+        return _Table(rows).to_frame()
+
+    def __str__(self) -> str:
+        count = self.measurements[0].stimulus_count
+        token = {"last": "last token, ", "mean": "mean over tokens, "}.get(self.position, "")
+        centered = ", mean over stimuli taken off" if self.center else ""
+        lines = [f"{self.model} on {count} {self.stimuli} ({token}{self.similarity}{centered})"]
+        best = int(np.argmax([one.generalization.value for one in self.measurements]))
+        for place, why in {0: "first", best: "largest generalization", len(self.sites) - 1: "last"}.items():
+            one = self.measurements[place]
+            lines.append(f"{self.sites[place].name} ({why}): p_S {one.generalization}, p_I {one.identification}")
+        lines += [self._largest(test, symbol) for test, symbol in zip(TESTS, ("p_S", "p_I"), strict=True)]
+        lines += [
+            f"All {one.write_count} {one.kind} writes together: p_S {_signed(one.generalization)}, "
+            f"p_I {_signed(one.identification)}"
+            for one in self.totals
+        ]
+        return "\n".join([*lines, *self._cautions()])
+
+    def _largest(self, test: str, symbol: str) -> str:
+        """Return the largest changes of one test."""
+        ordered = sorted(self.writes, key=lambda one: -abs(getattr(one, test).estimate.value))
+        told = ", ".join(f"{one.site.name} {_signed(getattr(one, test))}" for one in ordered[:NAMED])
+        clear = sum(getattr(one, test).direction != "unclear" for one in self.writes)
+        return f"Largest changes of {symbol}: {told}; {clear} of {len(self.writes)} writes change it clearly"
+
+    def _cautions(self) -> list[str]:
+        """Return what must be known of the tests, the choice of the largest, and the controls."""
+        tests = len(TESTS) * len(self.writes)
+        lines = [
+            f"Clearly: after Holm's procedure over {tests} tests at {100 * LEVEL:g} %. Intervals are of one change "
+            "each, over stimuli; the largest of many are too large by the choice."
+        ]
+        for name, one in self.conditions.items():
+            if name != AS_LOADED:
+                values = [measured.generalization.value for measured in one.measurements]
+                clear = sum(write.generalization.direction != "unclear" for write in one.writes)
+                lines.append(
+                    f"Control {name}: p_S from {min(values):.3f} to {max(values):.3f}; {clear} of {len(one.writes)} "
+                    "writes change it clearly"
+                )
+        return [*lines, *self.messages]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows of a table."""
+
+    rows: list[dict[str, Any]]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return them as a table."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(self.rows)
+
+
+def _signed(change: Change) -> str:
+    """Return a change with its sign."""
+    return f"{'+' if change.estimate.value > 0 else ''}{str(change.estimate).partition(' (n')[0]}"
+
+
+def _columns(one: WriteChange | TotalChange) -> dict[str, Any]:
+    """Return both changes as columns of a table."""
+    columns: dict[str, Any] = {}
+    for test in TESTS:
+        change = getattr(one, test)
+        columns |= {
+            f"{test}_change": change.estimate.value,
+            f"{test}_low": change.estimate.low,
+            f"{test}_high": change.estimate.high,
+            f"{test}_p": change.p_value,
+            f"{test}_holm": change.adjusted,
+            f"{test}_direction": change.direction,
+        }
+    return columns
+
+
+@dataclass(frozen=True)
+class HowMeasured:
+    """How the states at a site become similarities, and what is asked of them.
+
+    Attributes
+    ----------
+    similarity : str or callable
+    center : bool
+        Whether the mean over stimuli is taken off.
+    seed : int
+    options : dict
+        Of :func:`~genlaws.semanticity.measurement.measure.measure`.
+    """
+
+    similarity: str | Compare
+    center: bool
+    seed: int
+    options: dict[str, Any]
+
+    def rows(self, states: Rows) -> Rows:
+        """Return the rows that are compared, of the states at one site."""
+        if not self.center:
+            return states
+        mean = states.mean(axis=0, dtype=np.float64)
+        centered: Rows = states - mean.astype(states.dtype)
+        return centered
+
+    def measurement(self, rows: Rows, stimuli: EmbeddingStimuli, *, fronts: bool) -> Measurement:
+        """Return the measurement of one site."""
+        given = {**self.options} if fronts else {**self.options, "fronts": False}
+        found = measure(rows, **stimuli.truth, similarity=self.similarity, seed=self.seed, **given)
+        if not found.exact:
+            raise InputError(
+                f"stimuli must be few enough to be measured whole; {len(stimuli)} do not fit into memory. Give fewer, "
+                "or more memory."
+            )
+        return found
+
+    def tests(self, rows: Rows, stimuli: EmbeddingStimuli) -> BothTests:
+        """Return both tests of one site, also without each stimulus, on the set that the measurement is of."""
+        truth = stimuli.truth
+        given = pair_up(rows, self.similarity, distances=None, bandwidth=self.options.get("bandwidth"), **truth)
+        asked = Options(
+            name="",
+            threshold=self.options.get("threshold"),
+            items=(2,),
+            all_thresholds=self.similarity == "threshold",
+            ties=self.options.get("ties", "split"),
+            tie_tolerance=self.options.get("tie_tolerance"),
+            intervals=False,
+            fronts=False,
+        )
+        return both_tests(load_set(given, asked)[0])
+
+
+def measure_conditions(
+    streams: dict[str, Stream],
+    kept: Sequence[int],
+    stimuli: EmbeddingStimuli,
+    how: HowMeasured,
+    *,
+    permuted: bool,
+    advance: Advance | None = None,
+) -> dict[str, StreamCondition]:
+    """Return what is found in each stream, and with the states given to the wrong stimuli.
+
+    Parameters
+    ----------
+    streams : dict of Stream
+        ``as loaded``, and ``random weights`` if it is a control; one row for each stimulus, the same sites.
+    kept : sequence of int
+        The sites that are measured, in order.
+    stimuli : EmbeddingStimuli
+    how : HowMeasured
+    permuted : bool
+        Whether that control is wanted.
+    advance : callable, optional
+        Called with 1 after each site.
+    """
+    rows = {name: [how.rows(one.states[:, place]) for place in kept] for name, one in streams.items()}
+    if permuted:
+        order = np.random.default_rng([how.seed, len(stimuli)]).permutation(len(stimuli))
+        rows[PERMUTED] = [one[order] for one in rows[AS_LOADED]]
+    sites = [streams[AS_LOADED].sites[place] for place in kept]
+    steps = [at for at in range(len(kept) - 1) if kept[at + 1] == kept[at] + 1]
+    found: dict[str, StreamCondition] = {}
+    for name in (one for one in (AS_LOADED, PERMUTED, UNTRAINED) if one in rows):
+        measurements, tests = [], []
+        for site, one in zip(sites, rows[name], strict=True):
+            try:
+                measurements.append(how.measurement(one, stimuli, fronts=name == AS_LOADED))
+            except InputError as error:
+                raise InputError(f"At the site {site.name}: {error}") from None
+            tests.append(how.tests(one, stimuli))
+            if advance is not None:
+                advance(1)
+        changes = write_changes(sites, tests, steps), total_changes(sites, tests, steps)
+        found[name] = StreamCondition(tuple(measurements), *changes)
+    return found
+
+
+def telling_sites(streams: dict[str, Stream], stimulus_count: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the sites at which states differ from stimulus to stimulus in every stream, and what to say of others."""
+    some = next(iter(streams.values()))
+    differ = [all(_differ(one.states[:, place]) for one in streams.values()) for place in range(len(some.sites))]
+    kept = tuple(place for place, differs in enumerate(differ) if differs)
+    if len(kept) < 2:
+        raise InputError(
+            "stimuli must differ in the states that are read; at all sites but at most one these are the same for all. "
+            "Put the place at the end of the phrase, or take position mean."
+        )
+    messages = []
+    if len(kept) < len(differ):
+        names = ", ".join(site.name for site, differs in zip(some.sites, differ, strict=True) if not differs)
+        messages.append(f"All stimuli have the same state at {names}, where nothing is told apart; it is left out.")
+    kinds = len(np.unique(some.states[:, kept[0]], axis=0))
+    if kinds < stimulus_count:
+        messages.append(
+            f"At {some.sites[kept[0]].name} the {stimulus_count} stimuli have {kinds} different states: there the "
+            "token that is read is the same for several stimuli."
+        )
+    return kept, tuple(messages)
+
+
+def _differ(states: Rows) -> bool:
+    """Say whether the states of one site differ by more than rounding."""
+    grain = SAME * float(np.finfo(states.dtype).eps) * float(np.abs(states).max())
+    return bool((np.ptp(states, axis=0) > grain).any())

@@ -1,0 +1,236 @@
+"""Generalization and identification along the residual stream: which writes sharpen the one, which build the other.
+
+Two systems meet here. The residual stream of a transformer is read before and after every write of its attention and
+its MLPs (:cite:p:`fernando2025`); at each of these sites the states of a set of stimuli are measured as a
+representation (:cite:p:`nurisso2026`). Neither of the two papers asks what a single write does to either test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.models.capture import Capture, capture_texts
+from genlaws.models.stream import Stream
+from genlaws.models.untrained import random_weights
+from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+from genlaws.probes.layers.embeddings import AS_LOADED
+from genlaws.probes.stream.result import (
+    PERMUTED,
+    UNTRAINED,
+    Advance,
+    HowMeasured,
+    Rows,
+    StreamSemanticity,
+    measure_conditions,
+    telling_sites,
+)
+from genlaws.semanticity.measurement.stimuli import Compare
+
+POSITIONS = ("last", "mean")
+CONTROLS = (PERMUTED, UNTRAINED)
+TEXTS_AT_ONCE = 64  # whose tokens are kept until their mean is taken
+OPTIONS = ("bandwidth", "threshold", "items", "ties", "tie_tolerance", "intervals", "fronts", "memory")
+
+
+def stream_semanticity(
+    model: Any,
+    tokenizer: Any,
+    stimuli: EmbeddingStimuli,
+    *,
+    position: str = "last",
+    similarity: str | Compare = "cosine",
+    center: bool = True,
+    controls: str | tuple[str, ...] | None = CONTROLS,
+    seed: int = 0,
+    batch_size: int = 16,
+    name: str | None = None,
+    advance: Advance | None = None,
+    **options: Any,
+) -> StreamSemanticity:
+    """Measure a set of stimuli at every site of a model's residual stream, and what each write changes.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A decoder or encoder of transformers, as :func:`~genlaws.models.capture.capture_texts` takes it.
+    tokenizer : object
+        Of transformers.
+    stimuli : EmbeddingStimuli
+        In words, such as :func:`~genlaws.probes.encoders.stimuli.word_stimuli` gives them.
+    position : {"last", "mean"}
+        The state of the last token of each text before any closing mark, or the mean over all its tokens but the marks.
+    similarity : str or callable
+        As :func:`~genlaws.semanticity.measurement.measure.measure` takes it, but for ``precomputed``.
+    center : bool
+        Whether the mean over the stimuli is taken off at each site first. The stream holds a few units that are large
+        and nearly the same for all texts; with them all cosines are close to 1 and both tests close to one half.
+    controls : {"permuted", "random weights"}, both of them, or None
+        See `StreamSemanticity <genlaws.probes.stream.result.StreamSemanticity>`; controls have no fronts.
+    seed : int
+        Of the permutation, the random weights and the bootstrap of resolutions.
+    batch_size : int
+        Texts of one pass.
+    name : str, optional
+        What the model is called; what its configuration says if not given.
+    advance : callable, optional
+        Called with the number of steps done: one for each text read and one for each site measured.
+    options
+        Of :func:`~genlaws.semanticity.measurement.measure.measure`: ``bandwidth``, ``threshold``, ``items`` (2 alone if
+        not given), ``ties``, ``tie_tolerance``, ``intervals``, ``fronts``, ``memory``.
+
+    Notes
+    -----
+    Intervals are for other stimuli of the same kind, with the mean that was taken off (and a threshold or bandwidth
+    that was chosen) as they are. They say nothing of other phrases around the same places, nor of other random weights
+    or permutations. In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change
+    is that of both.
+    """
+    _check(stimuli, similarity, options)
+    if stimuli.kind != "text":
+        raise InputError("stimuli must be words; a model of language reads no pictures.")
+    one_of("position", position, POSITIONS)
+    number, wanted = whole_number("seed", seed), _controls(controls)
+    how = {"batch_size": batch_size, "advance": advance}
+    read, messages = _read(model, tokenizer, stimuli, position, **how)
+    untrained = None
+    if UNTRAINED in wanted:
+        fresh = random_weights(model, number)
+        untrained = _read(fresh, tokenizer, stimuli, position, **how)[0].stream
+    found = measure_stream(
+        read.stream,
+        stimuli,
+        similarity=similarity,
+        center=center,
+        permuted=PERMUTED in wanted,
+        untrained=untrained,
+        seed=number,
+        name=name or _name(model),
+        advance=advance,
+        **options,
+    )
+    return replace(
+        found,
+        position=position,
+        identity=read.identity,
+        identity_error=read.identity_error,
+        messages=(*messages, *found.messages),
+    )
+
+
+def measure_stream(
+    stream: Stream,
+    stimuli: EmbeddingStimuli,
+    *,
+    similarity: str | Compare = "cosine",
+    center: bool = True,
+    permuted: bool = True,
+    untrained: Stream | None = None,
+    seed: int = 0,
+    name: str = "stream",
+    advance: Advance | None = None,
+    **options: Any,
+) -> StreamSemanticity:
+    """Measure a stream that was captured already, one row of states for each stimulus.
+
+    Parameters
+    ----------
+    stream : Stream
+        With all sites from the first to the last that is wanted; a write is the step from each site to the next.
+    stimuli : EmbeddingStimuli
+        In the order of the rows.
+    permuted : bool
+        Whether the states are also given to the wrong stimuli.
+    untrained : Stream, optional
+        The same texts in the same architecture with random weights.
+    name : str
+        What the stream is called.
+    similarity, center, seed, advance, options
+        As in `stream_semanticity`.
+    """
+    _check(stimuli, similarity, options)
+    streams = {AS_LOADED: stream} | ({} if untrained is None else {UNTRAINED: untrained})
+    for one in streams.values():
+        if one.text_count != len(stimuli) or one.sites != stream.sites:
+            raise InputError(
+                f"stream must have one row for each of the {len(stimuli)} stimuli, and the same sites with random "
+                f"weights; got {one.text_count} rows and {len(one.sites)} sites."
+            )
+    kept, messages = telling_sites(streams, len(stimuli))
+    how = HowMeasured(similarity, bool(center), whole_number("seed", seed), {"items": (2,), **options})
+    return StreamSemanticity(
+        model=name,
+        stimuli=stimuli.name,
+        unit=stimuli.unit,
+        position="given",
+        similarity=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
+        center=how.center,
+        sites=tuple(stream.sites[place] for place in kept),
+        conditions=measure_conditions(streams, kept, stimuli, how, permuted=permuted, advance=advance),
+        identity="",
+        identity_error=float("nan"),
+        messages=messages,
+    )
+
+
+def _check(stimuli: EmbeddingStimuli, similarity: str | Compare, options: dict[str, Any]) -> None:
+    if not isinstance(stimuli, EmbeddingStimuli):
+        raise InputError(f"stimuli must be EmbeddingStimuli, such as word_stimuli gives; got {type(stimuli).__name__}.")
+    if similarity == "precomputed":
+        raise InputError("similarity must be one of states, such as cosine; got 'precomputed'.")
+    for option in options:
+        one_of("options", option, OPTIONS)
+
+
+def _controls(controls: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    given = () if controls is None else (controls,) if isinstance(controls, str) else tuple(controls)
+    return tuple(one_of("controls", one, CONTROLS) for one in given)
+
+
+def _name(model: Any) -> str:
+    config = getattr(model, "config", None)
+    return str(getattr(config, "name_or_path", "")) or type(model).__name__
+
+
+def _read(
+    model: Any, tokenizer: Any, stimuli: EmbeddingStimuli, position: str, **how: Any
+) -> tuple[Capture, tuple[str, ...]]:
+    """Return one state of each stimulus at every site, and what to know of them."""
+    texts = [str(one) for one in stimuli.contents]
+    if position == "last":
+        found = capture_texts(model, tokenizer, texts, position="last", **how)
+        return found, found.messages
+    starts = np.linspace(0, len(texts), -(-len(texts) // TEXTS_AT_ONCE) + 1).astype(int)
+    parts = [
+        capture_texts(model, tokenizer, texts[first:end], position="all", **how)
+        for first, end in pairwise(starts.tolist())
+    ]
+    states = np.concatenate([_means(one) for one in parts])
+    told = tuple(dict.fromkeys(message for one in parts for message in (*one.messages, *_lengths(parts))))
+    error = max(one.identity_error for one in parts)
+    return replace(parts[0], stream=Stream(states, parts[0].sites), identity_error=error), told
+
+
+def _lengths(parts: Sequence[Capture]) -> list[str]:
+    """Say so if texts have different numbers of tokens, which a mean over tokens shows."""
+    counts = np.concatenate([np.unique(one.text_numbers, return_counts=True)[1] for one in parts])
+    if counts.min() == counts.max():
+        return []
+    return [
+        f"Texts have from {counts.min()} to {counts.max()} tokens: a state that is the same in all of them, such as "
+        "the large one of the first token of a decoder, enters the mean with a weight that tells their lengths apart."
+    ]
+
+
+def _means(found: Capture) -> Rows:
+    """Return the mean over the tokens of each text, at every site."""
+    firsts = np.flatnonzero(np.diff(found.text_numbers, prepend=-1))
+    counts = np.diff(firsts, append=len(found.text_numbers))
+    means: Rows = np.add.reduceat(found.stream.states, firsts, axis=0) / counts[:, None, None].astype(np.float32)
+    return means

@@ -1,0 +1,247 @@
+r"""The Bayes bound: the best accuracy from some entries, averaged over all relations of a class that agree with them.
+
+.. math:: f = \frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})
+
+with :math:`P_{ij}` the share of all relations of the class consistent with the training set for which
+:math:`R_{ij}=1`. It is exact for two classes, for k classes and for total orders as far as counting goes; beyond, a
+Markov chain takes over, and says so. No learner does better on average over these relations; on a single one of them a
+learner can, above all in the entrywise classes, where every open entry counts as nearly a coin flip.
+
+Exact posterior where an entry tells of its mirror image alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genlaws.core.arguments import Mask, Whole, one_of, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import generator_of
+from genlaws.relations.inference.color_chain import sample_proper_colorings
+from genlaws.relations.inference.equivalences import (
+    Components,
+    class_numbers,
+    draw_classes,
+    known_components,
+    same_class_probability,
+)
+from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, Hypotheses, TotalOrder
+from genlaws.relations.inference.order_chain import sample_orders
+from genlaws.relations.inference.orders import known_order, order_posterior
+from genlaws.relations.inference.posterior import Posterior, bound, partition_bits, sampled_posterior
+from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
+
+# The pairs (R_ij, R_ji) each rule allows; all are equally likely before anything is seen.
+ALLOWED: dict[str, list[tuple[int, int]]] = {
+    "free": [(0, 0), (0, 1), (1, 0), (1, 1)],
+    "symmetric": [(0, 0), (1, 1)],
+    "antisymmetric": [(0, 0), (0, 1), (1, 0)],
+    "tournament": [(0, 1), (1, 0)],
+}
+DIAGONAL = {"free": [0, 1], "ones": [1], "zeros": [0]}
+METHODS = ("auto", "exact", "chain")
+DEFAULT_DRAWS, MOST_DRAWS = 2000, 1_000_000
+
+
+def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Posterior:
+    """Return the law when all relations that keep to the rule for mirror images and diagonal are equally likely."""
+    n = training_set.element_count
+    known = np.full((n, n), -1)
+    known[training_set.pairs[:, 0], training_set.pairs[:, 1]] = training_set.values
+    options = np.array(ALLOWED[hypotheses.pair_rule])
+    fits = ((known[..., None] < 0) | (known[..., None] == options[:, 0])) & (
+        (known.T[..., None] < 0) | (known.T[..., None] == options[:, 1])
+    )
+    alone = np.array(DIAGONAL[hypotheses.diagonal])
+    fits_alone = (known.diagonal()[:, None] < 0) | (known.diagonal()[:, None] == alone)
+    count, count_alone = fits.sum(axis=2), fits_alone.sum(axis=1)
+    np.fill_diagonal(count, count_alone)
+    if (count == 0).any():
+        i, j = np.argwhere(count == 0)[0]
+        first, second = training_set.names[i], training_set.names[j]
+        entries = f"({first}, {second})" if i == j else f"({first}, {second}) and ({second}, {first})"
+        raise InputError(f"The training set contradicts the class '{hypotheses}' at {entries}. {CONTRADICTION_HINT}")
+    probability = (fits * options[:, 0]).sum(axis=2) / count
+    np.fill_diagonal(probability, (fits_alone * alone).sum(axis=1) / count_alone)
+    bits_left = float(np.log2(count[np.triu_indices(n)]).sum())
+
+    def draw(draws: int, generator: np.random.Generator) -> Mask:
+        """Return so many tables that agree with the known entries."""
+        chosen = _pick(fits, draws, generator)
+        tables = np.triu(options[chosen, 0], 1) + np.swapaxes(np.triu(options[chosen, 1], 1), 1, 2)
+        own = alone[_pick(fits_alone, draws, generator)]
+        tables[:, np.arange(n), np.arange(n)] = own
+        return np.asarray(tables == 1)
+
+    return Posterior(training_set, probability, bound(probability), bits_left, draw_tables=draw)
+
+
+def _pick(fits: Mask, draws: int, generator: np.random.Generator) -> Whole:
+    """Return for each draw one of the options (last axis) that fit, each with the same chance."""
+    fitting_first = np.argsort(~fits, axis=-1, kind="stable")
+    number = generator.integers(0, np.maximum(fits.sum(axis=-1), 1), (draws, *fits.shape[:-1]))
+    return np.take_along_axis(fitting_first[None], number[..., None], axis=-1)[..., 0]
+
+
+def posterior(
+    training_set: TrainingSet,
+    hypotheses: Hypotheses,
+    *,
+    method: str = "auto",
+    truth: Relation | None = None,
+    draws: int = DEFAULT_DRAWS,
+    seed: int | np.random.Generator = 0,
+) -> Posterior:
+    """Return what can be known about every entry from a training set and the class of the relation.
+
+    Parameters
+    ----------
+    training_set : TrainingSet
+        Taken as certain.
+    hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
+    method : str
+        ``exact``, refused where it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.
+    truth : Relation, optional
+        The relation behind the training set. A Markov chain over classes is then also started from it, which checks
+        its convergence; the result does not use it otherwise.
+    draws : int
+        Independent walkers of the Markov chain.
+    seed : int or numpy Generator
+        For the Markov chain alone.
+
+    Raises
+    ------
+    InputError
+        If the training set contradicts the class.
+    ConvergenceError
+        If the Markov chain found nothing consistent.
+
+    References
+    ----------
+    :cite:p:`baek2024`, Section II and Appendix D, where the probabilities are sampled.
+    """
+    one_of("method", method, METHODS)
+    whole_number("draws", draws, at_least=100, at_most=MOST_DRAWS, hint="They are walkers of the Markov chain.")
+    if isinstance(hypotheses, Entrywise):
+        return entrywise_posterior(training_set, hypotheses)
+    chain = _Chain(method, draws, generator_of(seed), truth)
+    if isinstance(hypotheses, TotalOrder):
+        return _total_order(training_set, hypotheses, chain)
+    if isinstance(hypotheses, Equivalence | CompleteBipartite):
+        return _classes(training_set, hypotheses, chain)
+    raise InputError(f"hypotheses must be a class of relations; got {type(hypotheses).__name__}.")
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """How the Markov chain is to be run, should it be needed."""
+
+    method: str
+    draws: int
+    generator: np.random.Generator
+    truth: Relation | None
+
+    @property
+    def first(self) -> bool:
+        return self.method == "chain"
+
+    def check_allowed(self) -> None:
+        if self.method == "exact":
+            raise InputError("There is too much left open for an exact count; use method 'auto' or 'chain'.")
+
+
+def _total_order(training_set: TrainingSet, hypotheses: TotalOrder, chain: _Chain) -> Posterior:
+    reflexive = hypotheses.reflexive
+    below = known_order(training_set, reflexive)
+    law = None if chain.first else order_posterior(below)
+    if law is None:
+        chain.check_allowed()
+        sample = sample_orders(below, chain.draws, chain.generator)
+        return sampled_posterior(
+            training_set,
+            lambda rows: _order_tables(sample.rank[rows], reflexive),
+            len(sample.rank),
+            bits_left=(sample.log2_count, sample.log2_count_error),
+            converged=sample.converged,
+            note=f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps",
+        )
+    back = np.argsort(law.elements)
+    probability = law.before[np.ix_(back, back)]
+    np.fill_diagonal(probability, float(reflexive))
+
+    def draw(count: int, generator: np.random.Generator) -> Mask:
+        return _order_tables(np.argsort(law.draw(count, generator), axis=1), reflexive)
+
+    return Posterior(training_set, probability, bound(probability), law.log2_count, draw_tables=draw)
+
+
+def _order_tables(rank: Whole, reflexive: bool) -> Mask:
+    """Return the tables of total orders from the ranks of their elements."""
+    first, second = rank[:, :, None], rank[:, None, :]
+    return np.asarray(first <= second if reflexive else first < second)
+
+
+def _classes(training_set: TrainingSet, hypotheses: Equivalence | CompleteBipartite, chain: _Chain) -> Posterior:
+    bipartite = isinstance(hypotheses, CompleteBipartite)
+    class_count = 2 if isinstance(hypotheses, CompleteBipartite) else hypotheses.class_count
+    if hypotheses.prior == "relations" and class_count > training_set.element_count:
+        raise InputError(f"{class_count} classes of {training_set.element_count} elements would leave some empty.")
+    values = training_set.values
+    components = known_components(training_set, ~values if bipartite else values)
+    law = None if chain.first else same_class_probability(components, class_count, hypotheses.prior)
+    if law is None:
+        chain.check_allowed()
+        return _classes_by_chain(training_set, components, hypotheses, chain)
+    probability = 1.0 - law.probability if bipartite else law.probability
+
+    def draw(count: int, generator: np.random.Generator) -> Mask:
+        classes = draw_classes(components, class_count, hypotheses.prior, count, generator)
+        return _class_tables(classes, bipartite)
+
+    return Posterior(training_set, probability, bound(probability), law.bits_left, draw_tables=draw)
+
+
+def _class_tables(classes: Whole, bipartite: bool) -> Mask:
+    """Return the tables of equivalences, or of complete bipartite relations, from the classes of their elements."""
+    first, second = classes[:, :, None], classes[:, None, :]
+    return np.asarray(first != second if bipartite else first == second)
+
+
+def _classes_by_chain(
+    training_set: TrainingSet,
+    components: Components,
+    hypotheses: Equivalence | CompleteBipartite,
+    chain: _Chain,
+) -> Posterior:
+    bipartite = isinstance(hypotheses, CompleteBipartite)
+    class_count = 2 if isinstance(hypotheses, CompleteBipartite) else hypotheses.class_count
+    start = None if chain.truth is None else _colors_of(chain.truth, components, class_count, bipartite)
+    sample = sample_proper_colorings(components.neighbors, class_count, chain.draws, chain.generator, start)
+    colors, bits_left = partition_bits(sample, class_count, hypotheses.prior)
+    classes = colors[:, components.of_element]
+    return sampled_posterior(
+        training_set,
+        lambda rows: _class_tables(classes[rows], bipartite),
+        len(classes),
+        bits_left=bits_left,
+        converged=sample.converged,
+        note=f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps",
+    )
+
+
+def _colors_of(truth: Relation, components: Components, class_count: int, bipartite: bool) -> Whole | None:
+    """Return the classes of the true relation, one for each component, or None if it has too many."""
+    if truth.element_count != len(components.of_element):
+        raise InputError(f"truth must have {len(components.of_element)} elements; got {truth.element_count}.")
+    table = ~truth.matrix if bipartite else truth.matrix
+    classes = class_numbers(table)
+    _, first = np.unique(components.of_element, return_index=True)
+    colors = classes[first]
+    joined = (colors[components.of_element] == classes).all()
+    apart = all(colors[one] != colors[other] for one, near in enumerate(components.neighbors) for other in near)
+    if not (joined and apart):
+        raise InputError("truth must be of the class and agree with the training set; it is the relation behind it.")
+    return colors if classes.max() < class_count else None

@@ -1,0 +1,212 @@
+"""How many random entries a learner must see to reach an accuracy, from the exact bound or the commoner answer.
+
+With nothing seen the commoner answer alone has the majority accuracy. In entrywise classes, where seen entries say
+next to nothing about the others, it is the answer for every entry that is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole, scalar, whole_number, within
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, from_replicates
+from genlaws.relations.inference.bayes_bound import posterior
+from genlaws.relations.inference.bound_curve import DEFAULT_REPEATS, MOST_REPEATS, table_length
+from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, average_meaning, hypotheses_of
+from genlaws.relations.inference.paper import critical_fraction
+from genlaws.relations.inference.posterior import Posterior
+from genlaws.relations.structure.description_length import description_length_exact
+from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.training_set import draw_order, training_set_of
+
+GRID_POINTS = 9  # where the mean curve is computed between the earliest and the latest crossing
+BOOTSTRAPS = 1000
+
+
+@dataclass(frozen=True)
+class DataNeeded:
+    r"""Share of all entries at which a target accuracy is reached, on average over training sets.
+
+    Attributes
+    ----------
+    target_accuracy : float
+    train_fraction : Estimate
+        Where the mean over training sets crosses the target, with the bootstrap interval over training sets; 0 if the
+        target is at or below the majority accuracy.
+    sample_count : Estimate
+        The same as a number of entries.
+    typical_range : (float, float)
+        Train fractions by which one and nine training sets in ten have reached the target.
+    fraction_formula : float
+        Eq. 4 with the description length of the paper's Table II.
+    fraction_formula_exact : float
+        Eq. 4 with :math:`\log_2(n!/|Aut|)`.
+    repeats : int
+    exact : bool
+        Whether every probability behind it was computed exactly.
+    majority_accuracy : float
+        Accuracy of always giving the commoner answer, with nothing seen.
+    meaning : str
+        Which learner needs so many entries, and whether another one can need fewer.
+    """
+
+    target_accuracy: float
+    train_fraction: Estimate
+    sample_count: Estimate
+    typical_range: tuple[float, float]
+    fraction_formula: float
+    fraction_formula_exact: float
+    repeats: int
+    exact: bool
+    majority_accuracy: float
+    meaning: str
+
+
+@dataclass
+class _Paths:
+    """The accuracy along growing training sets, each computed once."""
+
+    relation: Relation
+    hypotheses: Hypotheses
+    orders: list[Whole]
+    advance: Callable[[int], object] | None
+    known: dict[tuple[int, int], float] = field(default_factory=dict)
+    exact: bool = True
+
+    def accuracy(self, path: int, count: int) -> float:
+        """Return the accuracy after the first `count` entries of one order."""
+        if (path, count) not in self.known:
+            training_set = training_set_of(self.relation, self.orders[path][:count])
+            law = posterior(training_set, self.hypotheses, truth=self.relation, seed=count)
+            self.exact &= law.method == "exact"
+            self.known[path, count] = max(self._reached(law), self.relation.majority_accuracy)
+        return self.known[path, count]
+
+    def _reached(self, law: Posterior) -> float:
+        """Return the bound; for entrywise classes, whose bound says little about this relation, what it is right on.
+
+        That is every entry that the seen ones decide, and every other one that has the commoner answer.
+        """
+        if not isinstance(self.hypotheses, Entrywise):
+            return law.accuracy
+        decided = (law.probability == 0.0) | (law.probability == 1.0)
+        return float(np.mean(decided | (self.relation.matrix == (self.relation.majority_answer == "yes"))))
+
+    def crossing(self, path: int, target: float) -> int:
+        """Return a number of entries at which the accuracy passes the target: below it one entry earlier."""
+        low, high = (-1, 0) if self.accuracy(path, 0) >= target else (0, len(self.orders[path]))
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.accuracy(path, middle) >= target else (middle, high)
+        if self.advance is not None:
+            self.advance(1)
+        return high
+
+
+def data_needed(
+    relation: Relation,
+    target_accuracy: float,
+    *,
+    hypotheses: Hypotheses | None = None,
+    repeats: int = DEFAULT_REPEATS,
+    seed: int = 0,
+    advance: Callable[[int], object] | None = None,
+) -> DataNeeded:
+    """Return the share of random entries from which the best learner reaches an accuracy on all n² entries.
+
+    Random orders of all entries are drawn; along each, the accuracy is followed to where it passes the target. The mean
+    curve is then computed between the earliest and the latest of these places, and its own crossing is the answer.
+
+    The accuracy is the bound, but never below that of always giving the commoner answer. In entrywise classes the bound
+    is an average over very different relations; there the learner is right on the entries that the seen ones decide and
+    gives the commoner answer elsewhere, and another learner may need fewer.
+
+    Parameters
+    ----------
+    relation : Relation
+    target_accuracy : float in (0, 1]
+    hypotheses : optional
+        What the learner knows; the smallest known class that contains the relation if left out.
+    repeats : int
+        Random orders, at least 2.
+    seed : int
+    advance : callable, optional
+        Called with 1 after each order.
+
+    References
+    ----------
+    :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
+    """
+    target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0.0, 1.0, open_low=True)))
+    whole_number("repeats", repeats, at_least=2, at_most=MOST_REPEATS, hint="An interval needs two training sets.")
+    known = hypotheses_of(relation) if hypotheses is None else hypotheses
+    seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
+    paths = _Paths(
+        relation, known, [draw_order(relation.element_count, np.random.default_rng(s)) for s in seeds], advance
+    )
+    crossings = np.array([paths.crossing(path, target) for path in range(repeats)])
+    count = _mean_crossing(paths, crossings, target, np.random.default_rng(seed))
+    total = relation.pair_count
+    share = Estimate(count.value / total, count.low / total, count.high / total, repeats)
+    early, late = np.quantile(crossings, [0.1, 0.9]) / total
+    return DataNeeded(
+        target,
+        share,
+        count,
+        (float(early), float(late)),
+        _eq4(target, relation, table_length(relation.element_count, known)),
+        _eq4(target, relation, description_length_exact(relation)),
+        repeats,
+        paths.exact,
+        relation.majority_accuracy,
+        _meaning(relation, known, target),
+    )
+
+
+def _meaning(relation: Relation, hypotheses: Hypotheses, target: float) -> str:
+    """Return which learner needs so many entries, and whether another one can need fewer."""
+    answer, majority = relation.majority_answer, relation.majority_accuracy
+    if target <= majority:
+        return f"Always answering {answer} is right on {majority:.6g} of all entries, so none has to be seen."
+    if isinstance(hypotheses, Entrywise):
+        return (
+            f"This is the share for a learner that answers {answer} wherever the seen entries and the class "
+            f"'{hypotheses}' leave the answer open. It is not a bound for this relation: a learner that finds more "
+            "structure in it may need fewer."
+        )
+    return average_meaning(hypotheses)
+
+
+def _eq4(target: float, relation: Relation, length: float) -> float:
+    """Return Eq. 4, or NaN where the description length leaves it without a meaning."""
+    try:
+        return float(critical_fraction(target, relation.element_count, length))
+    except InputError:
+        return float("nan")
+
+
+def _mean_crossing(paths: _Paths, crossings: Whole, target: float, generator: np.random.Generator) -> Estimate:
+    """Return where the mean curve crosses the target, with its bootstrap interval."""
+    repeats = len(crossings)
+    low, high = max(0, int(crossings.min()) - 1), int(crossings.max())
+    grid = np.unique(np.round(np.linspace(low, high, GRID_POINTS)).astype(int))
+    accuracy = np.array([[paths.accuracy(path, int(count)) for count in grid] for path in range(repeats)])
+    rows = generator.integers(0, repeats, (BOOTSTRAPS, repeats))
+    replicates = [_crossing_of(accuracy[chosen].mean(axis=0), grid, target) for chosen in rows]
+    return from_replicates(_crossing_of(accuracy.mean(axis=0), grid, target), replicates, repeats)
+
+
+def _crossing_of(curve: Array, grid: Whole, target: float) -> float:
+    """Return where a curve reaches the target, between grid points on a straight line."""
+    reached = np.flatnonzero(curve >= target)
+    if len(reached) == 0:
+        return float(grid[-1])
+    first = int(reached[0])
+    if first == 0:
+        return float(grid[0])
+    rise = curve[first] - curve[first - 1]
+    return float(grid[first - 1] + (grid[first] - grid[first - 1]) * (target - curve[first - 1]) / rise)

@@ -1,0 +1,163 @@
+r"""Sample linear extensions where their number cannot be counted: a Markov chain in the order polytope.
+
+Give each element a height in [0, 1] that respects the order; for uniform heights the sequence of the elements is a
+uniform linear extension, and :math:`e(P) = n!\,\mathrm{Vol}`. One move redraws the height of an element uniformly
+between the highest of its lower neighbors and the lowest of its upper ones; elements that are no neighbors move
+together. A second move keeps the sequence and redraws all heights, sorted uniform numbers, which removes the slow
+drift of densities. Both leave the uniform law unchanged.
+
+The elements are let in one by one, each above all before it (sequential Monte Carlo): the mean room
+:math:`\langle 1 - \max_\text{below} x\rangle` is the ratio of two volumes, so their product counts the extensions.
+Walkers started that way are compared with walkers started from two extreme sequences; they must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from genlaws.core.arguments import Array, Mask, Whole
+from genlaws.relations.inference.orders import transitive_reduction
+from genlaws.relations.inference.resampling import independent_groups, largest_z_score, mean_of_powers, padded, resample
+
+POPULATIONS = 16  # independent groups of walkers, whose spread is the error
+SWEEPS_PER_ELEMENT = 4
+FIRST_SWEEPS = 64
+MOST_SWEEPS = 4096
+LARGEST_Z = 4.0  # of the mean rank of an element between the two kinds of start, the largest over elements
+
+
+@dataclass(frozen=True, eq=False)
+class OrderSample:
+    """Linear extensions drawn by a Markov chain.
+
+    Attributes
+    ----------
+    rank : array of int, shape (draws, n)
+        Rank of each element in each draw; the walkers are independent.
+    log2_count, log2_count_error : float
+        Estimated binary logarithm of the number of linear extensions, and its standard error.
+    sweeps : int
+        Sweeps every walker made after all elements were in.
+    largest_z : float
+        Largest z-score of a mean rank between walkers of different starts.
+    converged : bool
+    """
+
+    rank: Whole
+    log2_count: float
+    log2_count_error: float
+    sweeps: int
+    largest_z: float
+    converged: bool
+
+
+class _Walkers:
+    """Heights of all elements for many walkers at once, shape (n + 2, walkers); the last two rows are 0 and 1."""
+
+    def __init__(self, covers: Mask, walkers: int, generator: np.random.Generator) -> None:
+        self.count = len(covers)
+        self.generator = generator
+        self.heights = np.ones((self.count + 2, walkers))
+        self.heights[self.count] = 0.0
+        self.groups = independent_groups(covers)
+        self.lower = padded([np.flatnonzero(covers[:, v]) for v in range(self.count)], self.count)
+        self.upper = padded([np.flatnonzero(covers[v]) for v in range(self.count)], self.count + 1)
+
+    def room(self, elements: Whole) -> tuple[Array, Array]:
+        """Return the lowest and the highest height these elements may take."""
+        low = self.heights[self.lower[elements]].max(axis=1)
+        return low, self.heights[self.upper[elements]].min(axis=1)
+
+    def sweep(self, present: Mask) -> None:
+        """Redraw every element that is in once, then all heights given the sequence."""
+        for group in self.groups:
+            elements = group[present[group]]
+            if len(elements):
+                low, high = self.room(elements)
+                self.heights[elements] = low + self.generator.random(low.shape) * (high - low)
+        inside = np.flatnonzero(present)
+        order = np.argsort(self.heights[inside], axis=0)
+        fresh = np.sort(self.generator.random(order.shape), axis=0)
+        spread = np.empty_like(fresh)
+        np.put_along_axis(spread, order, fresh, axis=0)
+        self.heights[inside] = spread
+
+    def start_at(self, sequence: Whole) -> None:
+        self.heights[sequence] = ((np.arange(self.count) + 0.5) / self.count)[:, None]
+
+    def ranks(self) -> Whole:
+        return np.argsort(np.argsort(self.heights[: self.count], axis=0), axis=0).T
+
+
+def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> OrderSample:
+    """Return random linear extensions of the order `below` with a check of convergence.
+
+    Half of the walkers let the elements in one by one; the others start from two extreme sequences. Sweeps are doubled
+    until the mean ranks of both halves agree or `MOST_SWEEPS` is reached.
+    """
+    covers = transitive_reduction(below)
+    half = max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
+    grown = _Walkers(covers, half, generator)
+    log2_counts = _let_in(grown, _topological(below))
+    extreme = _Walkers(covers, 2 * (half // 2), generator)
+    first, last = _extreme_sequences(below)
+    extreme.start_at(first)
+    extreme.heights[last, ::2] = ((np.arange(len(below)) + 0.5) / len(below))[:, None]
+    everyone = np.ones(len(below), dtype=bool)
+    done, planned = 0, FIRST_SWEEPS
+    while True:
+        for _ in range(planned - done):
+            grown.sweep(everyone)
+            extreme.sweep(everyone)
+        done = planned
+        ranks = grown.ranks(), extreme.ranks()
+        largest_z = largest_z_score(*ranks)
+        if largest_z < LARGEST_Z or done >= MOST_SWEEPS:
+            break
+        planned *= 2
+    log2_count, error = mean_of_powers(log2_counts)
+    return OrderSample(np.vstack(ranks), log2_count, error, done, largest_z, largest_z < LARGEST_Z)
+
+
+def _let_in(walkers: _Walkers, sequence: Whole) -> Array:
+    """Let the elements in one by one and return log2 of the number of extensions, one estimate for each population."""
+    walker_count = walkers.heights.shape[1]
+    present = np.zeros(walkers.count, dtype=bool)
+    log2_volume = np.zeros(POPULATIONS)
+    for element in sequence:
+        low = walkers.heights[walkers.lower[element]].max(axis=0)
+        room = (1.0 - low).reshape(POPULATIONS, -1)
+        mean_room = room.mean(axis=1)
+        log2_volume += np.log2(mean_room)
+        chosen = resample(room / mean_room[:, None], walkers.generator)
+        walkers.heights = walkers.heights[:, chosen]
+        low = low[chosen]
+        walkers.heights[element] = low + walkers.generator.random(walker_count) * (1.0 - low)
+        present[element] = True
+        for _ in range(SWEEPS_PER_ELEMENT):
+            walkers.sweep(present)
+    return np.asarray(log2_volume + special.gammaln(walkers.count + 1) / np.log(2.0))
+
+
+def _topological(below: Mask) -> Whole:
+    return np.argsort(below.sum(axis=0), kind="stable")
+
+
+def _extreme_sequences(below: Mask) -> tuple[Whole, Whole]:
+    """Return two linear extensions far apart: by one order of preference and by its reverse."""
+    return _greedy(below, np.arange(len(below))), _greedy(below, -np.arange(len(below)))
+
+
+def _greedy(below: Mask, preference: Whole) -> Whole:
+    waiting, sequence = below.sum(axis=0), []
+    left = np.ones(len(below), dtype=bool)
+    for _ in range(len(below)):
+        free = np.flatnonzero(left & (waiting == 0))
+        element = free[np.argmin(preference[free])]
+        sequence.append(element)
+        left[element] = False
+        waiting = waiting - below[element]
+    return np.array(sequence)

@@ -1,0 +1,178 @@
+r"""What a learner who knows the class of a relation can know about every entry: the result type.
+
+The Bayes bound from draws of a Markov chain, without the bias of guessing and scoring on the same draws.
+
+With S draws the guess ``P > 1/2`` scored on those same draws is too good by about :math:`0.4/\sqrt S` where P = 1/2.
+Here each half of the draws guesses for the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from genlaws.core.arguments import Array, Mask, Whole, fits_memory, whole_number
+from genlaws.core.errors import ConvergenceError
+from genlaws.core.seeds import generator_of
+from genlaws.relations.inference.color_chain import ColoringSample, used_colors
+from genlaws.relations.structure.training_set import TrainingSet
+
+DrawTables = Callable[[int, np.random.Generator], Mask]
+CHUNK = 2_000_000  # entries of the tables held at once
+# Where P = 1/2 the halves agree on a guess by chance, and then both score well: the variance of their mean grows by
+# 1 + 2/π. Elsewhere the error is too large by this much at most.
+SHARED_LUCK = np.sqrt(1.0 + 2.0 / np.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    r"""The law of a relation given some of its entries, every relation of the class being equally likely before.
+
+    Attributes
+    ----------
+    training_set : TrainingSet
+    probability : array, shape (n, n)
+        :math:`P_{ij} = P(R_{ij}=1)`.
+    accuracy : float
+        The Bayes bound :math:`\frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})` over all entries, seen and unseen: the best
+        mean accuracy over the relations of the class that agree with the training set, not a bound for each of them.
+    bits_left : float
+        Entropy of the relation in bits; NaN if it was not computed.
+    method : str
+        ``exact`` or ``Markov chain``.
+    accuracy_error, bits_left_error : float
+        Standard errors; zero if exact.
+    converged : bool
+        False if the chains of a Markov chain disagreed; `message` then says how.
+    message : str
+    """
+
+    training_set: TrainingSet
+    probability: Array
+    accuracy: float
+    bits_left: float
+    method: str = "exact"
+    accuracy_error: float = 0.0
+    bits_left_error: float = 0.0
+    converged: bool = True
+    message: str = "Every entry's probability was computed exactly."
+    draw_tables: DrawTables | None = field(default=None, repr=False)
+
+    @property
+    def unseen_accuracy(self) -> float:
+        """The bound over the entries that are not in the training set; NaN if there is none."""
+        seen, total = len(self.training_set.pairs), self.training_set.element_count**2
+        return (self.accuracy * total - seen) / (total - seen) if seen < total else np.nan
+
+    @property
+    def determined(self) -> float:
+        """Share of all entries about which nothing is left open."""
+        return float(np.mean((self.probability == 0.0) | (self.probability == 1.0)))
+
+    def draw(self, draws: int, seed: int | np.random.Generator = 0) -> Mask:
+        """Return relations drawn independently from the law, as tables of shape (draws, n, n)."""
+        if self.draw_tables is None:
+            raise TypeError("This posterior carries no sampler.")
+        count = whole_number("draws", draws, at_least=1)
+        fits_memory("draws of whole tables", count * self.probability.size, "Take fewer draws.")
+        return self.draw_tables(count, generator_of(seed))
+
+
+def bound(probability: Array) -> float:
+    """Return the accuracy of the best guess for every entry."""
+    return float(np.maximum(probability, 1.0 - probability).mean())
+
+
+def entropy_bits(probability: Array) -> Array:
+    r"""Return :math:`h(P) = -P\log_2 P - (1-P)\log_2(1-P)`, the bits one answer is worth."""
+    p = np.asarray(probability, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = -(p * np.log2(p) + (1.0 - p) * np.log1p(-p) / np.log(2.0))
+    return np.where((p > 0.0) & (p < 1.0), bits, 0.0)
+
+
+def sampled_posterior(
+    training_set: TrainingSet,
+    tables: Callable[[Whole], Mask],
+    draws: int,
+    *,
+    bits_left: tuple[float, float],
+    converged: bool,
+    note: str,
+) -> Posterior:
+    """Return the posterior from independent draws.
+
+    Parameters
+    ----------
+    tables : callable
+        ``tables(rows)`` gives the relation's tables of the draws with these numbers.
+    draws : int
+    bits_left : (float, float)
+        Entropy and its standard error.
+    converged : bool
+    note : str
+        What the check of convergence found.
+    """
+    halves = np.arange(0, draws, 2), np.arange(1, draws, 2)
+    shares = [_mean_table(tables, rows, training_set.element_count) for rows in halves]
+    scores = np.concatenate([_scores(tables, halves[1 - side], shares[side] > 0.5) for side in (0, 1)])
+    probability = (shares[0] * len(halves[0]) + shares[1] * len(halves[1])) / draws
+    pairs = training_set.pairs
+    probability[pairs[:, 0], pairs[:, 1]] = training_set.values
+    state = "The two kinds of start agree" if converged else "The chain has not converged"
+
+    def draw(count: int, generator: np.random.Generator) -> Mask:
+        return tables(generator.integers(0, draws, count))
+
+    return Posterior(
+        training_set,
+        probability,
+        float(scores.mean()),
+        bits_left[0],
+        method="Markov chain",
+        accuracy_error=float(SHARED_LUCK * scores.std(ddof=1) / np.sqrt(len(scores))),
+        bits_left_error=bits_left[1],
+        converged=converged,
+        message=f"{state}: {note}, {draws} walkers.",
+        draw_tables=draw,
+    )
+
+
+def _chunks(rows: Whole, element_count: int) -> list[Whole]:
+    return np.array_split(rows, max(1, len(rows) * element_count**2 // CHUNK))
+
+
+def _mean_table(tables: Callable[[Whole], Mask], rows: Whole, element_count: int) -> Array:
+    total = sum(tables(part).sum(axis=0) for part in _chunks(rows, element_count))
+    return np.asarray(total / len(rows))
+
+
+def _scores(tables: Callable[[Whole], Mask], rows: Whole, guess: Mask) -> Array:
+    """Return the accuracy of a guess on each draw."""
+    parts = _chunks(rows, len(guess))
+    return np.concatenate([(tables(part) == guess).mean(axis=(1, 2)) for part in parts])
+
+
+def partition_bits(sample: ColoringSample, class_count: int, prior: str) -> tuple[Whole, tuple[float, float]]:
+    """Return the colorings that count under the prior, and the entropy of their partitions in bits with its error.
+
+    With j colors in use a partition is met :math:`k!/(k-j)!` times among the colorings.
+    """
+    draws = len(sample.colors)
+    used = used_colors(sample.colors, class_count).sum(axis=1)
+    log2_factorial = special.gammaln(class_count + 1) / np.log(2.0)
+    if prior == "relations":
+        full = used == class_count
+        if full.sum() < 100:
+            raise ConvergenceError(f"Hardly any draw used all {class_count} classes; the Markov chain cannot tell.")
+        share = full.mean()
+        bits_left = sample.log2_count + np.log2(share) - log2_factorial
+        error = np.sqrt((1.0 - share) / (share * draws)) / np.log(2.0)
+        return sample.colors[full], (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
+    log2_names = log2_factorial - special.gammaln(class_count - used + 1) / np.log(2.0)
+    error = log2_names.std(ddof=1) / np.sqrt(draws)
+    bits_left = sample.log2_count - log2_names.mean()
+    return sample.colors, (float(bits_left), float(np.hypot(sample.log2_count_error, error)))

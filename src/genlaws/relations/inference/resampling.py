@@ -1,0 +1,58 @@
+"""What the Markov chains share: groups that move together, resampling, and the check that two starts agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import Array, Mask, Whole
+
+
+def independent_groups(linked: Mask) -> list[Whole]:
+    """Return groups of elements without a link inside, found greedily; `linked` is read in both directions."""
+    both = linked | linked.T
+    color = np.full(len(both), -1)
+    for element in np.argsort(-both.sum(axis=0), kind="stable"):
+        taken = set(color[both[element]].tolist())
+        color[element] = next(number for number in range(len(both)) if number not in taken)
+    return [np.flatnonzero(color == number) for number in range(color.max() + 1)]
+
+
+def padded(lists: Sequence[ArrayLike], filler: int) -> Whole:
+    """Return lists of different lengths as one table, filled up with a number."""
+    width = max(1, *(len(np.asarray(entries)) for entries in lists))
+    table = np.full((len(lists), width), filler)
+    for row, entries in enumerate(lists):
+        table[row, : len(np.asarray(entries))] = entries
+    return table
+
+
+def resample(weights: Array, generator: np.random.Generator) -> Whole:
+    """Return which walkers to keep, how often following their weight, inside each population (row) separately.
+
+    Systematic resampling: one random number for each population.
+    """
+    populations, size = weights.shape
+    ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True) * size
+    teeth = generator.random((populations, 1)) + np.arange(size)
+    chosen = [np.minimum(np.searchsorted(end, tooth), size - 1) for end, tooth in zip(ends, teeth, strict=True)]
+    return np.concatenate([row + number * size for number, row in enumerate(chosen)])
+
+
+def largest_z_score(first: ArrayLike, second: ArrayLike) -> float:
+    """Return the largest z-score between the means of two sets of independent walkers (rows) over all columns."""
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
+    error = np.sqrt(one.var(axis=0, ddof=1) / len(one) + two.var(axis=0, ddof=1) / len(two))
+    z = np.divide(gap, error, out=np.where(gap > 0, np.inf, 0.0), where=error > 0)
+    return float(z.max())
+
+
+def mean_of_powers(log2_values: Array) -> tuple[float, float]:
+    r"""Return :math:`\log_2` of the mean of :math:`2^x`, and its standard error to first order."""
+    largest = log2_values.max()
+    powers = np.exp2(log2_values - largest)
+    error = np.std(powers, ddof=1) / np.sqrt(len(powers)) / powers.mean() / np.log(2.0)
+    return float(largest + np.log2(powers.mean())), float(error)

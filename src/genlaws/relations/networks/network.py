@@ -1,0 +1,369 @@
+r"""Networks that learn a relation from some of its entries, many at once.
+
+Each element has an embedding :math:`E_i \in \mathbb R^d`; a decoder of hidden layers answers from
+:math:`[E_i, E_j]`, from :math:`E_i - E_j`, or from its square whether i and j are related.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from genlaws.core.arguments import Array, Mask, fits_memory, fraction, non_negative, one_of, positive, whole_number
+from genlaws.core.errors import InputError
+from genlaws.ensembles import Adam, AdamW, Checkpoint, Live, Minibatches, PairPerceptron, Sgd, Training, WholeSet, train
+from genlaws.ensembles.architecture import Tensors
+from genlaws.ensembles.batches import Batches
+from genlaws.ensembles.optimizers import Optimizer
+from genlaws.ensembles.perceptron import ACTIVATIONS
+from genlaws.relations.networks.runs import (
+    LARGEST_DEPTH,
+    LARGEST_WIDTH,
+    MOST_NETWORKS,
+    MOST_STEPS,
+    SIZE_HINT,
+    RelationRuns,
+)
+from genlaws.relations.structure.families import named_relation
+from genlaws.relations.structure.relation import Relation
+
+if TYPE_CHECKING:
+    pass
+
+OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
+PRECISIONS = {"single": torch.float32, "double": torch.float64}
+MODES = ("concatenate", "difference", "squared_difference")
+LOGS = 200  # measurements in a training, unless steps are named
+# Bytes of one parameter: drawn in double precision, then kept with its gradient and two moments in single precision.
+PARAMETER_BYTES, ACTIVATION_BYTES = 24, 4
+
+
+def learn_relation(
+    relation: str | Relation,
+    *,
+    train_fraction: ArrayLike = 0.75,
+    seeds: Sequence[int] = (0,),
+    dimension: int = 2,
+    depth: int = 3,
+    width: int = 50,
+    mode: str = "concatenate",
+    activation: str = "tanh",
+    encoder_rate: ArrayLike = 1e-3,
+    decoder_rate: ArrayLike = 1e-3,
+    encoder_decay: ArrayLike = 0.0,
+    decoder_decay: ArrayLike = 0.0,
+    embedding_scale: ArrayLike = 1.0,
+    decoder_scale: ArrayLike = 1.0,
+    label_noise: ArrayLike = 0.0,
+    optimizer: str = "adam",
+    batch_size: int | None = None,
+    steps: int = 10_000,
+    log_at: Sequence[int] | None = None,
+    stop_at: float | None = None,
+    keep_embeddings: bool = False,
+    precision: str = "single",
+    device: str = "cpu",
+    path: str = "auto",
+    checkpoint: Checkpoint | None = None,
+    advance: Callable[[int], object] | None = None,
+) -> RelationRuns:
+    """Train networks on random entries of a relation and measure them along the way.
+
+    Parameters
+    ----------
+    relation : str or Relation
+        A name such as ``mod3`` (30 elements), or any relation.
+    train_fraction, label_noise : float in [0, 1], or one for each network
+        Share of the table that is shown, and share of the shown labels that are turned round.
+    seeds : sequence of int
+        One network each: its entries, noise, initial values and batches.
+    dimension, depth, width : int
+        Of the embeddings; hidden layers of the decoder, none makes it linear; units in each.
+    mode : {"concatenate", "difference", "squared_difference"}
+    activation : str
+        As in :class:`genlaws.ensembles.Perceptron`.
+    encoder_rate, decoder_rate, encoder_decay, decoder_decay : float, or one for each network
+        Learning rates and weight decays of embeddings and decoder.
+    embedding_scale, decoder_scale : float, or one for each network
+        Factors on the initial values: standard normal embeddings, and a decoder as torch.nn starts it.
+    optimizer : {"adam", "adamw", "sgd"}
+    batch_size : int, optional
+        Entries in a step, each once in an epoch; all shown entries if left out.
+    steps : int
+    log_at : sequence of int, optional
+        When to measure; two hundred times, evenly, if left out.
+    stop_at : float, optional
+        A network leaves when both its accuracies, train and test, exceed this.
+    keep_embeddings : bool
+        Keep the embeddings at every log.
+    precision : {"single", "double"}
+    device, path, checkpoint :
+        See ``genlaws.ensembles.train``.
+    advance : callable, optional
+        Called at each measurement with the number of steps made since the one before.
+
+    References
+    ----------
+    :cite:p:`baek2024`, Section II and Table III, whose defaults are the defaults here. The paper names neither
+    optimizer nor batch; Adam on all shown entries is what agrees with its figures.
+    """
+    known = named_relation(relation) if isinstance(relation, str) else relation
+    one_of("mode", mode, MODES)
+    one_of("optimizer", optimizer, tuple(OPTIMIZERS))
+    one_of("precision", precision, tuple(PRECISIONS))
+    one_of("activation", activation, tuple(ACTIVATIONS))
+    _check_device(device)
+    numbers = [whole_number("seeds", one) for one in islice(seeds, MOST_NETWORKS + 1)]
+    if not 1 <= len(numbers) <= MOST_NETWORKS:
+        raise InputError(
+            f"seeds must name at least one network and at most {MOST_NETWORKS:,}; got {'more' if numbers else 'none'}."
+        )
+    count = len(numbers)
+    hidden = _hidden_layers(known, dimension, depth, width, count, device)
+    network = PairPerceptron(known.element_count, dimension, hidden, mode=mode, activation=activation)
+    shown_share = _each("train_fraction", fraction, train_fraction, count)
+    drawn = _draw_tables(known, shown_share, _each("label_noise", fraction, label_noise, count), numbers)
+    rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
+    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MOST_STEPS), log_at)
+    scales = {
+        "embedding": _each("embedding_scale", non_negative, embedding_scale, count),
+        "decoder": _each("decoder_scale", non_negative, decoder_scale, count),
+    }
+    start = network.layout.start(numbers, scales)
+    measure = _Measure(network, drawn, rates, start, keep_embeddings=keep_embeddings, device=device)
+    level = None if stop_at is None else float(fraction("stop_at", stop_at))
+    trained = train(
+        network,
+        _batches(drawn, batch_size, numbers),
+        seeds=numbers,
+        steps=steps,
+        optimizer=OPTIMIZERS[optimizer],
+        learning_rate=rates,
+        weight_decay=_by_part("decay", non_negative, (encoder_decay, decoder_decay), count),
+        start=start,
+        log_at=logs,
+        measure=measure if advance is None else _reported(measure, advance),
+        finished=None if level is None else lambda found: torch.minimum(found["train"], found["test"]) > level,
+        device=device,
+        dtype=PRECISIONS[precision],
+        path=path,
+        checkpoint=checkpoint,
+    )
+    return _runs_of(trained, known, drawn)
+
+
+def _hidden_layers(  # noqa: PLR0917
+    relation: Relation, dimension: int, depth: int, width: int, networks: int, device: str
+) -> list[int]:
+    """Return the widths of the hidden layers, or say that such networks would not fit into memory."""
+    size = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
+    units = whole_number("width", width, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
+    layers = whole_number("depth", depth, at_most=LARGEST_DEPTH, hint=SIZE_HINT)
+    n, weights = relation.element_count, (2 * size * units + (layers - 1) * units**2) if layers else 2 * size
+    needed = PARAMETER_BYTES * (n * size + weights)
+    if device == "cpu":  # every measurement answers for the whole table
+        needed += ACTIVATION_BYTES * n**2 * (2 * size + layers * units)
+    fits_memory(
+        "dimension, width, depth and the numbers of networks and elements",
+        needed * networks,
+        "Take smaller or fewer networks, or fewer elements.",
+    )
+    return [units] * layers
+
+
+def _check_device(device: str) -> None:
+    """Refuse a device that torch cannot use here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError):
+        raise InputError(f"device must be one that torch can use here, such as cpu; got {device!r}.") from None
+
+
+def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationRuns:
+    """Return a trained stack as runs on a relation."""
+    found, count, size = trained.measured, len(drawn.shown), relation.element_count
+    table = trained.values["embedding"].cpu().numpy().astype(np.float64)
+    return RelationRuns(
+        relation=relation.label,
+        steps=trained.steps,
+        train_accuracy=found["train"],
+        test_accuracy=found["test"],
+        table_accuracy=found["table"],
+        balanced_accuracy=found["balanced"],
+        loss=found["loss"],
+        invariant_drift=found["drift"],
+        embeddings=found.get("embeddings", np.empty((count, 0, *table.shape[1:]))),
+        final_embeddings=table,
+        shown=drawn.shown.reshape(count, size, size),
+        majority_accuracy=relation.majority_accuracy,
+        failed=trained.failed,
+        device=trained.computed.device,
+        dtype=trained.computed.dtype,
+        path=trained.computed.path,
+    )
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """What each network is shown: masks and labels of shape (networks, entries), and the truth."""
+
+    element_count: int
+    truth: Mask
+    shown: Mask
+    labels: Mask
+
+
+def _draw_tables(relation: Relation, train_fraction: Array, label_noise: Array, seeds: list[int]) -> _Tables:
+    """Return the entries each network is shown, by its seed, and their labels."""
+    truth = relation.matrix.flatten()
+    shown, labels = np.zeros((len(seeds), truth.size), dtype=bool), np.tile(truth, (len(seeds), 1))
+    for place, seed in enumerate(seeds):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+        number = round(float(train_fraction[place]) * truth.size)
+        if number < 1:
+            raise InputError(f"train_fraction must show at least one entry; got {train_fraction[place]:g}.")
+        chosen = rng.permutation(truth.size)[:number]
+        shown[place, chosen] = True
+        labels[place, chosen[: round(float(label_noise[place]) * number)]] ^= True
+    return _Tables(relation.element_count, truth, shown, labels)
+
+
+def _batches(drawn: _Tables, batch_size: int | None, seeds: list[int]) -> Batches:
+    """Return the shown entries of every network, filled up with rows of weight 0 where others see more."""
+    most = int(drawn.shown.sum(axis=1).max())
+    order = np.argsort(~drawn.shown, axis=1, kind="stable")[:, :most]
+    examples = {
+        "first": torch.as_tensor(order // drawn.element_count),
+        "second": torch.as_tensor(order % drawn.element_count),
+        "target": torch.as_tensor(np.take_along_axis(drawn.labels, order, axis=1)[..., None].astype(np.float64)),
+    }
+    weight = np.take_along_axis(drawn.shown, order, axis=1)
+    if not weight.all():
+        examples["weight"] = torch.as_tensor(weight.astype(np.float64))
+    if batch_size is None:
+        return WholeSet(examples)
+    return Minibatches(examples, min(most, whole_number("batch_size", batch_size, at_least=1)), seeds)
+
+
+class _Measure:
+    """Accuracies, embeddings and the conserved matrix of the networks in a stack."""
+
+    def __init__(
+        self,
+        network: PairPerceptron,
+        drawn: _Tables,
+        rates: dict[str, Array],
+        start: Tensor,
+        *,
+        keep_embeddings: bool,
+        device: str,
+    ) -> None:
+        self.network, self.keep_embeddings = network, keep_embeddings
+        entries = torch.arange(drawn.truth.size, device=device)
+        self.first, self.second = (entries // drawn.element_count)[None], (entries % drawn.element_count)[None]
+        self.truth = torch.as_tensor(drawn.truth, device=device)
+        self.shown = torch.as_tensor(drawn.shown, device=device)
+        self.rates = {part: torch.as_tensor(one, device=device)[:, None, None] for part, one in rates.items()}
+        everyone = torch.arange(len(start), device=device)
+        decoder, encoder = self._conserved(network.layout.views(start.to(device)), everyone)
+        self.start = decoder - encoder
+        self.scale = torch.linalg.matrix_norm(decoder) + torch.linalg.matrix_norm(encoder)
+
+    def __call__(self, live: Live) -> Tensors:
+        """Return what is logged."""
+        right = (self.network.outputs(live.values, self.first, self.second)[..., 0] > 0) == self.truth
+        shown = self.shown[live.number]
+        sides = [_share(right, ~shown & side) for side in (self.truth, ~self.truth)]
+        found = {
+            "train": _share(right, shown),
+            "test": _share(right, ~shown),
+            "table": right.to(torch.float64).mean(1),
+            "balanced": torch.stack(sides).mean(0),
+            "loss": live.loss,
+            "drift": self._drift(live),
+        }
+        if self.keep_embeddings:
+            found["embeddings"] = live.values["embedding"]
+        return found
+
+    def _conserved(self, values: Tensors, number: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both parts of the conserved matrix, divided by their rates."""
+        decoder, encoder = conserved_parts(self.network.mode, values)
+        return decoder / self.rates["decoder"][number], encoder / self.rates["embedding"][number]
+
+    def _drift(self, live: Live) -> Tensor:
+        """Return how far the conserved matrix has moved since the start."""
+        decoder, encoder = self._conserved(live.values, live.number)
+        drift: Tensor = torch.linalg.matrix_norm(decoder - encoder - self.start[live.number]) / self.scale[live.number]
+        return drift
+
+
+def _reported(measure: _Measure, advance: Callable[[int], object]) -> Callable[[Live], Tensors]:
+    """Return a measurement that also says how many steps were made since the last."""
+    made = 0
+
+    def measured(live: Live) -> Tensors:
+        """Measure, and tell the caller how far the training is."""
+        nonlocal made
+        found = measure(live)
+        advance(live.step - made)
+        made = live.step
+        return found
+
+    return measured
+
+
+def conserved_parts(mode: str, values: Tensors) -> tuple[Tensor, Tensor]:
+    r"""Return the two parts of what gradient flow conserves, (networks, d, d) in double precision.
+
+    With the first linear map W of the decoder, :math:`\sum WW^\top/\eta_{dec} - E^\top E/\eta_{enc}`; of squared
+    differences only the diagonal, with a factor 2 on the first part.
+    """
+    table, weight = values["embedding"].to(torch.float64), values["weight_1"].to(torch.float64)
+    encoder = table.mT @ table
+    if mode == "concatenate":
+        left, right = weight.chunk(2, dim=1)
+        return left @ left.mT + right @ right.mT, encoder
+    if mode == "difference":
+        return weight @ weight.mT, encoder
+    diagonal = torch.diag_embed(weight.square().sum(2))
+    return 2.0 * diagonal, torch.diag_embed(encoder.diagonal(dim1=1, dim2=2))
+
+
+def _share(right: Tensor, chosen: Tensor) -> Tensor:
+    """Return the share of right answers among chosen entries, (networks,); NaN where none is chosen."""
+    share: Tensor = (right & chosen).sum(1).to(torch.float64) / chosen.sum(1).to(torch.float64)
+    return share
+
+
+def _each(name: str, check: Any, value: ArrayLike, count: int) -> Array:
+    """Return one checked number for each network."""
+    numbers: Array = check(name, value)
+    if numbers.shape not in {(), (count,)}:
+        raise InputError(
+            f"{name} must be a number or {count} numbers, one for each network; got shape {numbers.shape}."
+        )
+    return np.broadcast_to(numbers, (count,)).copy()
+
+
+def _by_part(name: str, check: Any, values: tuple[ArrayLike, ArrayLike], count: int) -> dict[str, Array]:
+    """Return checked numbers of the embeddings and of the decoder, one for each network."""
+    encoder, decoder = values
+    return {
+        "embedding": _each(f"encoder_{name}", check, encoder, count),
+        "decoder": _each(f"decoder_{name}", check, decoder, count),
+    }
+
+
+def _log_steps(steps: int, log_at: Sequence[int] | None) -> list[int]:
+    """Return when to measure, always at the start and in the end."""
+    if log_at is None:
+        return sorted({0, *np.linspace(0, steps, LOGS + 1).round().astype(int).tolist(), steps})
+    return sorted({0, *(whole_number("log_at", one, at_most=steps) for one in log_at), steps})

@@ -1,0 +1,103 @@
+"""Networks along the training on a relation: how right they are, on what they saw and on what they did not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, scalar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEVER = -1
+LARGEST_WIDTH, LARGEST_DEPTH = 1_000_000, 1_000  # units of a layer, or numbers of an embedding; hidden layers
+SIZE_HINT = "The upper limit is what memory and time allow."
+MOST_NETWORKS, MOST_STEPS = 100_000, 100_000_000
+ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
+MEASURED = (*ACCURACIES, "loss", "invariant_drift")
+
+
+@dataclass(frozen=True)
+class RelationRuns:
+    """Trained relation networks.
+
+    Attributes
+    ----------
+    relation : str
+        Its label.
+    steps : int array of shape (logs,)
+        Updates made before each measurement.
+    train_accuracy, test_accuracy, table_accuracy : arrays of shape (networks, logs)
+        Share of right answers on the entries shown, on the others, and on the whole table. Answers count as right if
+        they agree with the relation, also where a shown label was noise; NaN where there are no such entries.
+    balanced_accuracy : array of shape (networks, logs)
+        On the entries not shown, the mean of the accuracies on pairs that are related and on pairs that are not.
+    loss : array of shape (networks, logs)
+        Of the update before.
+    invariant_drift : array of shape (networks, logs)
+        How far the matrix that gradient flow conserves has moved, relative to its two parts in the beginning.
+    embeddings : array of shape (networks, logs, elements, dimension)
+        Empty logs unless they were asked for.
+    final_embeddings : array of shape (networks, elements, dimension)
+    shown : mask of shape (networks, elements, elements)
+    majority_accuracy : float
+        Of always giving the more frequent answer.
+    failed : mask of shape (networks,)
+    device, dtype, path : str
+    """
+
+    relation: str
+    steps: Whole
+    train_accuracy: Array
+    test_accuracy: Array
+    table_accuracy: Array
+    balanced_accuracy: Array
+    loss: Array
+    invariant_drift: Array
+    embeddings: Array
+    final_embeddings: Array
+    shown: Mask
+    majority_accuracy: float
+    failed: Mask
+    device: str
+    dtype: str
+    path: str
+
+    def __len__(self) -> int:
+        return len(self.train_accuracy)
+
+    def steps_to(self, accuracy: str, target: float = 0.9) -> Whole:
+        """Return the first logged step at which an accuracy exceeds a target, -1 where it never does, (networks,).
+
+        Parameters
+        ----------
+        accuracy : {"train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy"}
+        target : float in [0, 1]
+        """
+        level = float(scalar("target", fraction("target", target)))
+        above = np.nan_to_num(getattr(self, one_of("accuracy", accuracy, ACCURACIES)), nan=-1.0) > level
+        reached: Whole = np.where(above.any(axis=1), self.steps[np.argmax(above, axis=1)], NEVER)
+        return reached
+
+    def final(self, measured: str) -> Array:
+        """Return an accuracy, the loss or the drift when each network was last measured, (networks,).
+
+        That is in the end, or when it left or broke.
+        """
+        course: Array = getattr(self, one_of("measured", measured, MEASURED))
+        there = np.isfinite(self.table_accuracy)
+        last = there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)
+        found: Array = course[np.arange(len(self)), last]
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each network and log."""
+        import pandas as pd  # noqa: PLC0415
+
+        networks, logs = self.train_accuracy.shape
+        columns = {name: getattr(self, name).ravel() for name in MEASURED}
+        places = {"network": np.repeat(np.arange(networks), logs), "step": np.tile(self.steps, networks)}
+        return pd.DataFrame({**places, **columns})

@@ -1,0 +1,407 @@
+r"""Simulate many interacting representations, thousands of draws at once.
+
+Repons :math:`x_i` of several classes share one linear decoder. With the error :math:`e_i = Ax_i + b - y_i`, where
+:math:`y_i` is the target of the class, gradient flow is
+
+.. math:: \dot A = -\eta_A\sum_i w_i\, e_i x_i^T, \qquad \dot b = -\eta_b\sum_i w_i\, e_i, \qquad
+    \dot x_i = -\eta_x\, A^T e_i
+
+and conserves :math:`A^TA/\eta_A - \sum_i w_i x_ix_i^T/\eta_x` whatever the targets and the bias do. Symbols:
+:math:`w_i` counts the coincident repons that move as one.
+
+Integrate thousands of small systems at once, each with its own step.
+
+Dormand and Prince's pair of orders 5 and 4. The draws lie along the last axis, so that every operation is one pass over
+contiguous memory; a draw that has settled is taken out, and the rest go on.
+
+Sign updates, thousands of draws at once: every number moves at its rate against the sign of its gradient.
+
+Between two changes of sign the path is straight, so a long step is exact; near one the step is halved until the loss
+falls by at least half of what the gradient promises. At a minimum the steps shrink with the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import (
+    NUMBER_BYTES,
+    Array,
+    Mask,
+    Whole,
+    fits_memory,
+    positive,
+    real,
+    scalar,
+    whole_number,
+    within,
+)
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.relations.repons.forces import Forces, ReponSystem
+
+Velocity = Callable[[Array], Array]
+Settled = Callable[[Whole, Array], Mask]
+
+# Rows of the tableau below the first, which is zero; the last row gives the step of order 5.
+STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+# The step of order 5 less that of order 4.
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+SAFETY, SMALLEST_CHANGE, LARGEST_CHANGE = 0.9, 0.2, 5.0
+SHARE_OF_STEP = 0.02
+SIGN_REST = 1e-6  # the promised fall of the loss has shrunk by this much
+SHORTEST = 1e-12  # of the longest step; shorter ones are lost in rounding
+GROWTH, SHRINKAGE, KEPT_PROMISE = 1.5, 0.5, 0.5
+__all__ = ["ReponRun", "evolve_repons", "simulate_repons"]
+
+TOLERANCE = 1e-10
+FLOOR = 1e-13  # slower than this, next to the fastest motion possible, is rounding
+REST = 1e-12  # the loss falls this much slower than at the start: the gradient has shrunk by 1e-6
+MOST_STEPS = 5_000
+SIGN_STEP = 1e-3
+UNSEEN = 1e-9  # a spread this small, next to the terms of the conserved matrix at the start, is rounding
+
+
+@dataclass(frozen=True)
+class Integrated:
+    """Where the draws ended.
+
+    Attributes
+    ----------
+    state : array, shape (variables, draws)
+    time : array, shape (draws,)
+    settled : array of bool, shape (draws,)
+        False where the number of steps ran out.
+    steps : array of int, shape (draws,)
+        Steps tried.
+    """
+
+    state: Array
+    time: Array
+    settled: Mask
+    steps: Whole
+
+
+def integrate_until_settled(
+    velocity: Velocity, start: Array, settled: Settled, *, tolerance: float, most_steps: int
+) -> Integrated:
+    """Follow every draw until it has settled.
+
+    Parameters
+    ----------
+    velocity : callable
+        Rate of change of a state of shape (variables, draws).
+    start : array, shape (variables, draws)
+    settled : callable
+        ``settled(draws, velocity)`` says of the draws of these numbers whether they have come to rest.
+    tolerance : float
+        Largest error of one step, relative to the largest variable of the draw at the start.
+    most_steps : int
+    """
+    draws = start.shape[1]
+    final, time = start.copy(), np.zeros(draws)
+    done, tried = np.zeros(draws, dtype=bool), np.zeros(draws, dtype=np.int64)
+    active = np.arange(draws)
+    state, speed = start, velocity(start)
+    scale = np.maximum(np.abs(start).max(axis=0), np.finfo(float).tiny)
+    step = _first_step(scale, speed, tolerance)
+    for _ in range(most_steps):
+        rest = settled(active, speed)
+        if rest.any():
+            final[:, active[rest]] = state[:, rest]
+            done[active[rest]] = True
+            going = ~rest
+            active, state, speed = active[going], state[:, going], speed[:, going]
+            scale, step = scale[going], step[going]
+        if not active.size:
+            break
+        moved, end_speed, error = _try_step(velocity, state, speed, step)
+        # Not more than a share of the step itself: otherwise a draw at rest would tremble at the tolerance.
+        allowed = np.minimum(tolerance * scale, SHARE_OF_STEP * step * np.abs(speed).max(axis=0))
+        error = np.abs(error).max(axis=0) / np.maximum(allowed, np.finfo(float).tiny)
+        good = error <= 1.0  # false where the step was so long that the state overflowed
+        time[active] += np.where(good, step, 0.0)
+        tried[active] += 1
+        state, speed = np.where(good, moved, state), np.where(good, end_speed, speed)
+        step = step * _change(error, good)
+    final[:, active] = state
+    return Integrated(final, time, done, tried)
+
+
+def _try_step(velocity: Velocity, state: Array, speed: Array, step: Array) -> tuple[Array, Array, Array]:
+    """Return the state after one step, the velocity there, and the estimated error."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes, moved = [speed], state
+        for row in STAGES:
+            moved = state + step * _combined(row, slopes)
+            slopes.append(velocity(moved))
+        return moved, slopes[-1], step * _combined(ERROR, slopes)
+
+
+def _combined(weights: tuple[float, ...], slopes: list[Array]) -> Array:
+    total = weights[0] * slopes[0]
+    for weight, slope in zip(weights[1:], slopes[1:], strict=True):
+        if weight:
+            total = total + weight * slope
+    return total
+
+
+def _change(error: Array, good: Mask) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.clip(SAFETY * error**-0.2, SMALLEST_CHANGE, LARGEST_CHANGE)
+    change = np.where(np.isnan(change), SMALLEST_CHANGE, change)
+    return np.where(good, change, np.minimum(change, 1.0))
+
+
+def _first_step(scale: Array, speed: Array, tolerance: float) -> Array:
+    """Return a first step, careful where the draw moves fast."""
+    fastest = np.abs(speed).max(axis=0)
+    return np.asarray(tolerance**0.2 * scale / np.maximum(fastest, np.finfo(float).tiny * 1e10))
+
+
+def descend_by_sign(forces: Forces, start: Array, *, longest_step: float, most_steps: int) -> Integrated:
+    """Follow every draw until the promised fall of its loss has all but gone.
+
+    Parameters
+    ----------
+    forces : Forces
+    start : array, shape (variables, draws)
+    longest_step : float
+        Relative to the time in which the largest variable of the draw would vanish.
+    most_steps : int
+    """
+    draws = start.shape[1]
+    rates, counts = forces.rates[:, None], forces.counts[:, None]
+    final, time = start.copy(), np.zeros(draws)
+    done, tried = np.zeros(draws, dtype=bool), np.zeros(draws, dtype=np.int64)
+    active, state, loss = np.arange(draws), start, forces.loss(start)
+    longest = longest_step * np.maximum((np.abs(start) / rates).max(axis=0), np.finfo(float).tiny)
+    step, velocity = longest, forces.velocity(start)
+    first = np.abs(velocity * counts).sum(axis=0)
+    for _ in range(most_steps):
+        promised = np.abs(velocity * counts).sum(axis=0)
+        rest = (promised <= SIGN_REST * first[active]) | (step <= SHORTEST * longest)
+        if rest.any():
+            final[:, active[rest]] = state[:, rest]
+            done[active[rest]] = True
+            going = ~rest
+            active, state, loss, velocity = active[going], state[:, going], loss[going], velocity[:, going]
+            longest, step, promised = longest[going], step[going], promised[going]
+        if not active.size:
+            break
+        moved = state + step * rates * np.sign(velocity)
+        new_loss = forces.loss(moved)
+        good = new_loss <= loss - KEPT_PROMISE * step * promised
+        time[active] += np.where(good, step, 0.0)
+        tried[active] += 1
+        state, loss = np.where(good, moved, state), np.where(good, new_loss, loss)
+        velocity = forces.velocity(state)
+        step = np.where(good, np.minimum(GROWTH * step, longest), SHRINKAGE * step)
+    final[:, active] = state
+    return Integrated(final, time, done, tried)
+
+
+@dataclass(frozen=True)
+class ReponRun:
+    """Where the draws ended, and what merged.
+
+    Attributes
+    ----------
+    decoder : array, shape (draws, outputs, dimension)
+    bias : array, shape (draws, outputs)
+    positions : array, shape (draws, repons, dimension)
+    merged : array of bool, shape (draws, classes)
+        Whether every two repons of the class have merged.
+    invariant_drift : array, shape (draws,)
+        Largest change of the conserved matrix, relative to its terms at the start; sign updates do not conserve it.
+    time : array, shape (draws,)
+    settled : array of bool, shape (draws,)
+        False where the steps ran out; `merged` then tells how things stood.
+    steps : array of int, shape (draws,)
+    """
+
+    decoder: Array
+    bias: Array
+    positions: Array
+    merged: Mask
+    invariant_drift: Array
+    time: Array
+    settled: Mask
+    steps: Whole
+
+    @property
+    def collision(self) -> Estimate:
+        """Share of draws in which every class merged, with Wilson's interval."""
+        return wilson_interval(int(self.merged.all(axis=1).sum()), len(self.merged))
+
+    @property
+    def collision_by_class(self) -> tuple[Estimate, ...]:
+        """Share of draws in which each class merged, with Wilson's interval."""
+        return tuple(wilson_interval(int(column.sum()), len(column)) for column in self.merged.T)
+
+    @property
+    def message(self) -> str:
+        """How sure the answer is, in one sentence."""
+        count, late = len(self.settled), int((~self.settled).sum())
+        if not late:
+            return f"All {count} draws came to rest."
+        return f"{late} of {count} draws had not come to rest after {int(self.steps.max())} steps."
+
+
+def simulate_repons(
+    system: ReponSystem,
+    draws: int,
+    seed: int | np.random.Generator = 0,
+    *,
+    encoder_scale: float = 1.0,
+    decoder_scale: float = 1.0,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> ReponRun:
+    """Draw decoders and repons from normals and follow them until they rest.
+
+    Parameters
+    ----------
+    system : ReponSystem
+    draws : int >= 1
+    seed : int or Generator
+    encoder_scale, decoder_scale : float > 0
+        Width of each coordinate of each repon, and of each entry of the decoder. The bias starts at zero.
+    tolerance, most_steps
+        As in :func:`evolve_repons`.
+    """
+    count = whole_number("draws", draws, at_least=1)
+    variables = system.dimension * (system.outputs + system.repons)
+    fits_memory(
+        "draws and the variables of each", NUMBER_BYTES * count * variables, "Take fewer draws or a smaller system."
+    )
+    s_x = float(scalar("encoder_scale", positive("encoder_scale", encoder_scale)))
+    s_a = float(scalar("decoder_scale", positive("decoder_scale", decoder_scale)))
+    if not isinstance(seed, np.random.Generator):
+        seed = np.random.default_rng(whole_number("seed", seed))
+    decoder = s_a * seed.standard_normal((count, system.outputs, system.dimension))
+    positions = s_x * seed.standard_normal((count, system.repons, system.dimension))
+    return evolve_repons(system, decoder, positions, tolerance=tolerance, most_steps=most_steps)
+
+
+def evolve_repons(
+    system: ReponSystem,
+    decoder: ArrayLike,
+    positions: ArrayLike,
+    bias: ArrayLike = 0.0,
+    *,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> ReponRun:
+    r"""Follow given starts until they rest.
+
+    Parameters
+    ----------
+    system : ReponSystem
+    decoder : array_like, shape (draws, outputs, dimension)
+    positions : array_like, shape (draws, repons, dimension)
+    bias : array_like, broadcast to (draws, outputs)
+        Start of a trained bias; ignored otherwise.
+    tolerance : float in [1e-13, 1e-3]
+        Error of one step of the flow, relative to the largest variable of the draw.
+    most_steps : int >= 1
+
+    Notes
+    -----
+    A class counts as merged if at rest the decoder still sees every direction in which it is spread: if
+    :math:`A^TA/\eta_A - \sum_i w_i\delta_i\delta_i^T/\eta_x` has no negative eigenvalue, :math:`\delta_i` being the
+    offsets from the mean of the class. At rest one of the two terms is zero in each direction, up to rounding. A draw
+    on the boundary moves ever more slowly; it is at rest when the loss falls :math:`10^{12}` times slower than at the
+    start. Sign updates are made in steps of at most a thousandth of the time in which the largest variable vanishes.
+    """
+    a, x, b = _starts(system, decoder, positions, bias)
+    within("tolerance", tolerance, 1e-13, 1e-3)
+    most = whole_number("most_steps", most_steps, at_least=1)
+    forces = Forces.of(system)
+    start = forces.pack(a, b, x)
+    if system.update == "sign":
+        found = descend_by_sign(forces, start, longest_step=SIGN_STEP, most_steps=most)
+    else:
+        found = _flow(forces, start, tolerance, most)
+    return _report(system, forces, start, found)
+
+
+def _flow(forces: Forces, start: Array, tolerance: float, most_steps: int) -> Integrated:
+    rates = forces.rates[:, None]
+
+    def fall(velocity: Array) -> Array:
+        """Return how fast the loss falls, each repon counted once."""
+        return np.asarray((velocity**2 / rates).sum(axis=0))
+
+    # At rest: far slower than at the start, or as slow as rounding makes it.
+    first = fall(forces.velocity(start))
+    rounding = (FLOOR * forces.fastest(start) * np.abs(start).max(axis=0)) ** 2 * (1.0 / rates).sum()
+    slowest = np.maximum(REST * first, rounding)
+    return integrate_until_settled(
+        forces.velocity,
+        start,
+        lambda draws, velocity: fall(velocity) <= slowest[draws],
+        tolerance=tolerance,
+        most_steps=most_steps,
+    )
+
+
+def _starts(
+    system: ReponSystem, decoder: ArrayLike, positions: ArrayLike, bias: ArrayLike
+) -> tuple[Array, Array, Array]:
+    a, x, b = real("decoder", decoder), real("positions", positions), real("bias", bias)
+    wanted = {
+        "decoder": (a, ("draws", system.outputs, system.dimension)),
+        "positions": (x, ("draws", system.repons, system.dimension)),
+    }
+    for name, (array, shape) in wanted.items():
+        if array.ndim != 3 or array.shape[1:] != shape[1:] or not len(array):
+            raise InputError(f"{name} must have shape (draws, {shape[1]}, {shape[2]}); got {array.shape}.")
+    if len(a) != len(x):
+        raise InputError(f"decoder and positions must have as many draws; got {len(a)} and {len(x)}.")
+    try:
+        b = np.broadcast_to(b, (len(a), system.outputs))
+    except ValueError:
+        raise InputError(f"bias must broadcast to shape ({len(a)}, {system.outputs}); got {b.shape}.") from None
+    if not all(np.isfinite(array).all() for array in (a, x, b)):
+        raise InputError("decoder, positions and bias must be finite.")
+    return a, x, b
+
+
+def _report(system: ReponSystem, forces: Forces, start: Array, found: Integrated) -> ReponRun:
+    before, after = forces.invariant(start), forces.invariant(found.state)
+    size = np.maximum((before[0] + before[1]).max(axis=(1, 2)), np.finfo(float).tiny)
+    drift = np.abs((after[0] - after[1]) - (before[0] - before[1])).max(axis=(1, 2)) / size
+    decoder, bias, positions = forces.unpack(found.state)
+    x = positions.transpose(2, 0, 1)
+    merged = [_merged(system, after[0], x, part, size) for part in system.class_slices]
+    return ReponRun(
+        decoder=decoder.transpose(2, 0, 1),
+        bias=bias.T,
+        positions=x,
+        merged=np.stack(merged, axis=1),
+        invariant_drift=drift,
+        time=found.time,
+        settled=found.settled,
+        steps=found.steps,
+    )
+
+
+def _merged(system: ReponSystem, gram: Array, positions: Array, part: slice, size: Array) -> Mask:
+    """Return of each draw whether the decoder still sees every direction in which the class is spread."""
+    weights = system.weight_of_each[part]
+    x = positions[:, part]
+    offsets = x - np.einsum("n,bnd->bd", weights / weights.sum(), x)[:, None]
+    spread = np.einsum("n,bnd,bne->bde", weights, offsets, offsets) / system.encoder_rate
+    return np.asarray(np.linalg.eigvalsh(gram - spread)[:, 0] >= -UNSEEN * size)

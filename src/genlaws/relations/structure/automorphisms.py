@@ -1,0 +1,434 @@
+r"""How many permutations of the elements leave a relation as it is: :math:`|\mathrm{Aut}\,R|`, exactly.
+
+Families with a formula are recognized; everything else is first made smaller without changing the count
+(:mod:`~genlaws.relations.structure.symmetry_reduction`). What is left is counted by igraph where it is installed, and
+otherwise by the library's own search. igraph is licensed under the GPL and therefore optional: ``pip install
+'genlaws[graphs]'``.
+
+Count the automorphisms of a colored graph by fixing elements one by one.
+
+By the orbit-stabilizer theorem the number of automorphisms is the product of the numbers of places to which each fixed
+element can be moved by automorphisms that keep the elements fixed before it:
+
+.. math:: |\mathrm{Aut}\,G| = \prod_i |\mathrm{orbit}_i(v_i)|
+
+Elements are fixed until the colors around them tell all elements apart. Whether one can be moved to another place is
+decided by a search; a permutation counts only after it has been applied to every edge.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from math import factorial, log10, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.arguments import Whole, one_of
+from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.relations.structure.properties import (
+    class_sizes_of,
+    complete_sides_of,
+    is_strict_total_order,
+    without_loops,
+)
+from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.symmetry_reduction import ColoredGraph, reduce, scrambled
+
+Codes = NDArray[np.uint64]
+
+FIXED = 0x6C8E9CF570932BD5  # marks the code of a fixed element
+OUTWARD, INWARD = np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB)
+MOST_WORK = 400_000_000  # edges looked at; some twenty seconds
+MOST_LEVELS = 500  # elements to fix; each takes a step of recursion, and more would take too long anyway
+OVERHEAD = 2_000  # edges that could be looked at in the time one coloring takes to start
+METHODS = ("auto", "closed form", "igraph", "networkx", "search")
+LARGEST_FOR_NETWORKX = 40  # elements of one part; a ring of 30 takes networkx ten seconds, one of 40 over a minute
+
+
+class SearchTooLong(Exception):  # noqa: N818
+    """The search would look at more edges than it may."""
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Codes before an element is fixed, their sums on the way, and the elements of one code; the first gets fixed."""
+
+    codes: Codes
+    sums: list[int]
+    rivals: list[int]
+
+
+@dataclass
+class _Search:
+    graph: ColoredGraph
+    edge_codes: Whole = field(init=False)
+    kept: list[int] = field(default_factory=list)
+    work: int = 0
+
+    def __post_init__(self) -> None:
+        self.edge_codes = np.sort(self.graph.edges[:, 0] * self.graph.size + self.graph.edges[:, 1])
+
+    def settled(self, codes: Codes, wanted: list[int] | None = None) -> tuple[Codes, list[int]]:
+        """Return the codes refined by the codes around each element until no more elements are told apart.
+
+        Also returns the sum of the codes after each round; where they leave the `wanted` sums no automorphism can lead
+        there, and the refinement stops.
+        """
+        heads, tails = self.graph.edges.T
+        count, sums = len(np.unique(codes)), [int(codes.sum())]
+        while wanted is None or sums == wanted[: len(sums)]:
+            self.work += len(heads) + OVERHEAD
+            if self.work > MOST_WORK:
+                raise SearchTooLong
+            finer = codes * OUTWARD
+            np.add.at(finer, heads, scrambled(codes[tails] ^ OUTWARD))
+            np.add.at(finer, tails, scrambled(codes[heads] ^ INWARD))
+            finer = scrambled(finer)
+            found = len(np.unique(finer))
+            if found <= count:
+                break
+            codes, count = finer, found
+            sums.append(int(codes.sum()))
+        return codes, sums
+
+    def fixed(self, codes: Codes, element: int, depth: int, wanted: list[int] | None = None) -> tuple[Codes, list[int]]:
+        """Return the settled codes after this element has been given one of its own, another at each depth."""
+        marked = codes.copy()
+        marked[element] = scrambled(marked[element : element + 1] ^ scrambled(np.array([FIXED + depth])))[0]
+        return self.settled(marked, wanted)
+
+    def levels(self) -> list[_Level]:
+        """Return the elements to fix, in their order; at the last level all codes differ and there is none."""
+        codes, sums = self.settled(scrambled(self.graph.colors))
+        found: list[_Level] = []
+        while True:
+            rivals = _smallest_cell(codes)
+            found.append(_Level(codes, sums, rivals))
+            if not rivals:
+                return found
+            if len(found) > MOST_LEVELS:
+                raise SearchTooLong
+            codes, sums = self.fixed(codes, rivals[0], len(found))
+
+    def keeps_all(self, image: Whole) -> bool:
+        """Return whether a permutation keeps the colors, the elements fixed so far, and every edge."""
+        self.work += len(self.graph.edges)
+        moved = image[self.graph.edges]
+        return (
+            np.array_equal(self.graph.colors[image], self.graph.colors)
+            and image[self.kept].tolist() == self.kept
+            and np.array_equal(np.sort(moved[:, 0] * self.graph.size + moved[:, 1]), self.edge_codes)
+        )
+
+    def moves(self, levels: list[_Level], depth: int, codes: Codes, place: int) -> Whole | None:
+        """Return a permutation that carries the codes of this level to `codes` and its element to `place`.
+
+        An automorphism carries codes to equal codes, so where all differ there is one candidate, and it is checked.
+        """
+        after = levels[depth + 1]
+        there, sums = self.fixed(codes, place, depth + 1, after.sums)
+        if sums != after.sums or not np.array_equal(np.sort(there), np.sort(after.codes)):
+            return None
+        if not after.rivals:
+            image = np.empty(self.graph.size, dtype=np.int64)
+            image[np.argsort(after.codes)] = np.argsort(there)
+            return image if self.keeps_all(image) else None
+        for candidate in np.flatnonzero(there == after.codes[after.rivals[0]]).tolist():
+            found = self.moves(levels, depth + 1, there, candidate)
+            if found is not None:
+                return found
+        return None
+
+
+def search_automorphisms(graph: ColoredGraph) -> int:
+    """Return the exact number of automorphisms, or raise :class:`SearchTooLong`."""
+    search = _Search(graph)
+    levels = search.levels()
+    generators: list[Whole] = []
+    count = 1
+    for depth in reversed(range(len(levels) - 1)):
+        level = levels[depth]
+        search.kept = [earlier.rivals[0] for earlier in levels[:depth]]
+        orbits = _Orbits(graph.size)
+        for generator in generators:
+            orbits.join(generator)
+        settled = {orbits.of(level.rivals[0])}
+        for place in level.rivals[1:]:
+            if orbits.of(place) in settled:
+                continue
+            found = search.moves(levels, depth, level.codes, place)
+            if found is None:
+                settled.add(orbits.of(place))
+            else:
+                generators.append(found)
+                orbits.join(found)
+                settled = {orbits.of(place) for place in settled}
+        home = orbits.of(level.rivals[0])
+        count *= sum(orbits.of(place) == home for place in level.rivals)
+    return count
+
+
+class _Orbits:
+    """Which elements the automorphisms found so far move onto one another."""
+
+    def __init__(self, size: int) -> None:
+        self._above = list(range(size))
+
+    def of(self, element: int) -> int:
+        """Return the representative of an element's orbit."""
+        above = self._above
+        while above[element] != element:
+            above[element] = above[above[element]]
+            element = above[element]
+        return element
+
+    def join(self, permutation: Whole) -> None:
+        for element, image in _moved(permutation):
+            self._above[self.of(element)] = self.of(image)
+
+
+def _moved(permutation: Whole) -> Iterator[tuple[int, int]]:
+    places = np.flatnonzero(permutation != np.arange(len(permutation)))
+    return zip(places.tolist(), permutation[places].tolist(), strict=True)
+
+
+def _smallest_cell(codes: Codes) -> list[int]:
+    """Return the elements of the rarest code that more than one element has; none if all codes differ."""
+    values, counts = np.unique(codes, return_counts=True)
+    shared = counts > 1
+    if not shared.any():
+        return []
+    rarest = values[shared][np.argmin(counts[shared])]
+    return np.flatnonzero(codes == rarest).tolist()
+
+
+@dataclass(frozen=True)
+class AutomorphismCount:
+    """The number of automorphisms of a relation.
+
+    Attributes
+    ----------
+    count : int
+        Exact, whatever its size.
+    method : str
+        ``closed form``, ``reduction`` (nothing was left to search), ``igraph``, ``networkx`` or ``search``.
+    remaining : int
+        Elements that were left after the reduction, for the method to work on.
+    """
+
+    count: int
+    method: str
+    remaining: int = 0
+
+    def __int__(self) -> int:
+        return self.count
+
+    def __str__(self) -> str:
+        return f"{short_form(self.count)} automorphisms ({self.method})"
+
+
+def count_automorphisms(relation: Relation, method: str = "auto") -> AutomorphismCount:
+    r"""Return the exact number of permutations π of the elements with :math:`R_{\pi(i)\pi(j)} = R_{ij}` for all i, j.
+
+    Parameters
+    ----------
+    relation : Relation
+    method : {"auto", "closed form", "igraph", "networkx", "search"}
+        ``auto`` takes the formula of a recognized family, then the reduction, then igraph if it is installed and the
+        library's own search if not. ``closed form`` refuses what is in no such family. The other three are asked for
+        what the reduction leaves; networkx (ISMAGS) is of use up to some 40 elements.
+
+    Returns
+    -------
+    AutomorphismCount
+
+    Raises
+    ------
+    ConvergenceError
+        If the search without igraph would take too long.
+
+    Notes
+    -----
+    Closed forms: :math:`n!` for the empty and the complete relation, :math:`\prod_s (s!)^{c_s} c_s!` for an
+    equivalence with :math:`c_s` classes of size s, 1 for a total order, :math:`a!\,c!` for the complete bipartite
+    relation with sides :math:`a \ne c` and :math:`2(a!)^2` for equal sides. The last three may have all loops or none.
+
+    References
+    ----------
+    :cite:p:`baek2024`, section III, which proposes SAUCY for the same task.
+    """
+    one_of("method", method, METHODS)
+    if method in {"auto", "closed form"}:
+        known = _closed_form(relation)
+        if known is not None:
+            return AutomorphismCount(known, "closed form")
+        if method == "closed form":
+            raise InputError(
+                f"{relation.label} is in no family with a closed form (equivalence, total order, complete bipartite, "
+                "empty, complete); use method 'auto'."
+            )
+    back_end = _back_end(method)
+    graph, factors = reduce(ColoredGraph.of(relation))
+    if graph.size == 0:
+        return AutomorphismCount(_product(factors), "reduction")
+    counted = _count_parts(graph.parts(), BACK_ENDS[back_end])
+    return AutomorphismCount(_product(factors) * counted, back_end, graph.size)
+
+
+def short_form(count: int) -> str:
+    """Return a whole number in full up to 15 digits, and beyond as 1.23e4567."""
+    if count < 10**15:
+        return str(count)
+    cut = max(0, int((count.bit_length() - 1) * log10(2)) - 20)
+    text = str(count // 10**cut)
+    lead, exponent = round(int(text[:12]) / 1e11, 2), cut + len(text) - 1
+    return f"{lead:.2f}e{exponent}" if lead < 10 else f"1.00e{exponent + 1}"
+
+
+def _product(factors: list[int]) -> int:
+    """Return the product, factors of like size multiplied first: far faster than one by one where it is huge."""
+    while len(factors) > 1:
+        factors = [prod(factors[place : place + 8]) for place in range(0, len(factors), 8)]
+    return prod(factors)
+
+
+def _closed_form(relation: Relation) -> int | None:
+    """Return the count of a family that has a formula; none for other relations."""
+    n = relation.element_count
+    bare, loops = without_loops(relation)
+    if loops not in {0, n}:
+        return None
+    if len(bare.pairs) in {0, n * (n - 1)}:
+        return factorial(n)
+    if is_strict_total_order(bare):
+        return 1
+    sizes = class_sizes_of(bare)
+    if sizes is not None:
+        return _permutations_of_classes(sizes)
+    sides = complete_sides_of(bare)
+    return None if sides is None else _permutations_of_classes(sides)
+
+
+def _permutations_of_classes(sizes: tuple[int, ...]) -> int:
+    """Return in how many ways elements move inside their classes and classes of one size change places."""
+    return prod(factorial(size) ** copies * factorial(copies) for size, copies in Counter(sizes).items())
+
+
+def _count_parts(parts: list[ColoredGraph], count: Callable[[ColoredGraph], int]) -> int:
+    """Return the automorphisms of a graph in parts: those inside each part, times the ways to exchange equal parts."""
+    alike: dict[Hashable, list[ColoredGraph]] = defaultdict(list)
+    for part in parts:
+        ends = part.colors[part.edges]
+        ends = ends[np.lexsort(ends.T)]
+        alike[part.size, np.sort(part.colors).tobytes(), ends.tobytes()].append(part)
+    total = 1
+    for candidates in alike.values():
+        kinds: list[tuple[ColoredGraph, int, int]] = []  # a part, its automorphisms, how many there are
+        for part in candidates:
+            for place, (other, inside, copies) in enumerate(kinds):
+                if _same(part, other, inside, count):
+                    kinds[place] = (other, inside, copies + 1)
+                    break
+            else:
+                kinds.append((part, count(part), 1))
+        total *= prod(inside**copies * factorial(copies) for _, inside, copies in kinds)
+    return total
+
+
+def _same(first: ColoredGraph, second: ColoredGraph, inside: int, count: Callable[[ColoredGraph], int]) -> bool:
+    """Return whether two parts are copies of one another; `inside` is the number of automorphisms of the second."""
+    if count is _with_networkx:
+        from networkx import vf2pp_is_isomorphic  # noqa: PLC0415
+
+        return bool(vf2pp_is_isomorphic(_networkx_graph(first), _networkx_graph(second), node_label="color"))
+    # They can be exchanged if and only if together they have more automorphisms than apart.
+    together = ColoredGraph(
+        np.concatenate([first.colors, second.colors]), np.concatenate([first.edges, second.edges + first.size])
+    )
+    return count(together) == 2 * inside**2
+
+
+def _back_end(method: str) -> str:
+    """Return which of igraph, networkx and search is to be used, or say how to install the one asked for."""
+    if method == "auto":
+        return "igraph" if find_spec("igraph") is not None else "search"
+    if method in {"igraph", "networkx"} and find_spec(method) is None:
+        raise InputError(
+            f"{method} is not installed; install it with pip install 'genlaws[graphs]', or use method 'search'."
+        )
+    return method
+
+
+def _with_igraph(graph: ColoredGraph) -> int:
+    import igraph  # noqa: PLC0415
+
+    built = igraph.Graph(n=graph.size, edges=graph.edges.tolist(), directed=True)
+    with _numbers_of_any_length():
+        count = built.count_automorphisms(color=graph.colors.tolist())
+    _, sizes = np.unique(graph.colors, return_counts=True)
+    # A group of permutations that keep the colors divides the group of all of them; a rounded number does not.
+    if not isinstance(count, int) or count < 1 or prod(map(factorial, sizes.tolist())) % count:
+        return _with_search(graph)
+    return count
+
+
+@contextmanager
+def _numbers_of_any_length() -> Iterator[None]:
+    """Lift Python's limit on the digits of a number in text for one call: igraph hands its count over as text."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def _with_networkx(graph: ColoredGraph) -> int:
+    from networkx.algorithms.isomorphism import ISMAGS  # noqa: PLC0415
+
+    if graph.size > LARGEST_FOR_NETWORKX:
+        raise InputError(
+            f"networkx would take too long for a connected part of {graph.size} elements (at most "
+            f"{LARGEST_FOR_NETWORKX}); use method 'auto', and install igraph with pip install 'genlaws[graphs]'."
+        )
+    built = _networkx_graph(graph)
+    found: Any = ISMAGS(built, built, node_match=_same_color).analyze_subgraph_symmetry()
+    cosets = found[1] if isinstance(found, tuple) else found
+    return prod(len(coset) for coset in cosets.values())
+
+
+def _networkx_graph(graph: ColoredGraph) -> Any:
+    from networkx import DiGraph  # noqa: PLC0415
+
+    built = DiGraph()
+    built.add_nodes_from((element, {"color": color}) for element, color in enumerate(graph.colors.tolist()))
+    built.add_edges_from(graph.edges.tolist())
+    return built
+
+
+def _same_color(first: dict[str, int], second: dict[str, int]) -> bool:
+    return first["color"] == second["color"]
+
+
+def _with_search(graph: ColoredGraph) -> int:
+    try:
+        return search_automorphisms(graph)
+    except SearchTooLong:
+        raise ConvergenceError(
+            f"Counting the automorphisms of a connected part of {graph.size} elements takes too long without igraph; "
+            "install it with pip install 'genlaws[graphs]'."
+        ) from None
+
+
+BACK_ENDS: dict[str, Callable[[ColoredGraph], int]] = {
+    "igraph": _with_igraph,
+    "networkx": _with_networkx,
+    "search": _with_search,
+}

@@ -1,0 +1,198 @@
+"""The entries of a relation a learner has been shown.
+
+Read a text file of columns, plain or compressed.
+
+Read the entries a learner has seen from a file.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import Mask, Whole, fraction, scalar, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import generator_of
+from genlaws.relations.structure.relation import MOST_ELEMENTS, Relation
+
+CERTAIN = (
+    "Every answer is taken as certain: a wrong one makes others wrong, and nothing shows it unless answers contradict "
+    "each other."
+)
+CONTRADICTION_HINT = "Every answer is taken as certain: ask again about these entries, or choose another class."
+HEADER = ("first", "second", "value")
+ANSWERS = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Known entries of a relation: `values` at the ordered `pairs` of `element_count` elements, taken as certain.
+
+    Attributes
+    ----------
+    element_count : int
+    pairs : array of int, shape (m, 2)
+        Each ordered pair (i, j) once; repetitions that agree are dropped, those that disagree refused.
+    values : array of bool, shape (m,)
+        :math:`R_{ij}`.
+    names : tuple of str
+        One name for each element; their numbers if left out.
+    """
+
+    element_count: int
+    pairs: Whole
+    values: Mask
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        count = whole_number("element_count", self.element_count, at_least=1, at_most=MOST_ELEMENTS)
+        names = tuple(self.names) or tuple(str(number) for number in range(count))
+        if len(names) != count:
+            raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
+        pairs, values = _checked(self.pairs, self.values, count, names)
+        for name, value in (("element_count", count), ("pairs", pairs), ("values", values), ("names", names)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def train_fraction(self) -> float:
+        """Share of all n² entries that are known."""
+        return len(self.pairs) / self.element_count**2
+
+    def with_answer(self, pair: tuple[int, int], value: bool) -> TrainingSet:
+        """Return the training set with one more known entry."""
+        if np.shape(pair) != (2,):
+            raise InputError(f"pair must be two element numbers; got {pair!r}.")
+        pairs, values = np.vstack([self.pairs, np.asarray(pair)]), np.append(self.values, value)
+        return TrainingSet(self.element_count, pairs, values, self.names)
+
+    @classmethod
+    def from_names(cls, rows: Sequence[tuple[str, str, object]], *, elements: Sequence[str] = ()) -> TrainingSet:
+        """Return the training set of rows (first, second, value) with elements by name.
+
+        `elements` lists every element the learner knows of; those that occur in rows alone follow.
+        """
+        for row, given in enumerate(rows):
+            if len(given) != 3:
+                raise InputError(f"A training row must be (first, second, value); got {given!r} in row {row + 1}.")
+        number: dict[str, int] = {}
+        for name in (*elements, *(end for row in rows for end in row[:2])):
+            number.setdefault(str(name), len(number))
+        if not number:
+            raise InputError("A training set needs at least one element; got no rows and no elements.")
+        for row, (_, _, value) in enumerate(rows):
+            if value not in (0, 1):
+                raise InputError(f"The value of a training row must be 0 or 1; got {value!r} in row {row + 1}.")
+        pairs = np.array([(number[str(a)], number[str(b)]) for a, b, _ in rows], dtype=np.int64).reshape(-1, 2)
+        values = np.array([value == 1 for _, _, value in rows], dtype=bool)
+        return cls(len(number), pairs, values, tuple(number))
+
+
+def draw_training_set(relation: Relation, train_fraction: float, seed: int | np.random.Generator = 0) -> TrainingSet:
+    """Return a random share of the n² entries of `relation`, the diagonal included, without replacement.
+
+    The number of entries is :math:`p n^2` rounded; each subset of that size is equally likely (paper's Section II).
+    """
+    share = float(scalar("train_fraction", fraction("train_fraction", train_fraction, "A share, not a percentage.")))
+    codes = draw_order(relation.element_count, seed)[: round(share * relation.pair_count)]
+    return training_set_of(relation, codes)
+
+
+def draw_order(element_count: int, seed: int | np.random.Generator = 0) -> Whole:
+    """Return all n² entries, as numbers i·n + j, in random order."""
+    return generator_of(seed).permutation(element_count**2)
+
+
+def training_set_of(relation: Relation, codes: ArrayLike) -> TrainingSet:
+    """Return the training set of the entries with numbers i·n + j."""
+    pairs = np.column_stack(np.divmod(np.asarray(codes, dtype=np.int64), relation.element_count))
+    return TrainingSet(relation.element_count, pairs, relation.values(pairs), relation.names)
+
+
+def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, ...]) -> tuple[Whole, Mask]:
+    """Return pairs and values sorted, each entry once, or say which entry is impossible or given twice."""
+    try:
+        rows, known = np.asarray(pairs), np.asarray(values)
+    except ValueError:
+        raise InputError("pairs must be rows of two element numbers; the rows have different lengths.") from None
+    rows = rows if rows.size else np.empty((0, 2), dtype=np.int64)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InputError(f"pairs must be rows of two element numbers; got shape {rows.shape}, type {rows.dtype}.")
+    rows = rows.astype(np.int64)
+    if known.shape != (len(rows),):
+        raise InputError(f"values must hold one 0 or 1 for each of the {len(rows)} pairs; got shape {known.shape}.")
+    if known.size and (known.dtype.kind not in "biuf" or ((known != 0) & (known != 1)).any()):
+        raise InputError("values must be 0 or 1.")
+    if ((rows < 0) | (rows >= count)).any():
+        raise InputError(f"pairs must hold element numbers from 0 to {count - 1}.")
+    codes, first, inverse = np.unique(rows[:, 0] * count + rows[:, 1], return_index=True, return_inverse=True)
+    truth = known.astype(bool)
+    clash = np.flatnonzero(truth != truth[first][inverse])
+    if len(clash):
+        i, j = rows[clash[0]]
+        raise InputError(
+            f"The training set contradicts itself: ({names[i]}, {names[j]}) is given as 0 and as 1. Every answer is "
+            "taken as certain: keep the right one."
+        )
+    unique = np.column_stack(np.divmod(codes, count))
+    settled = truth[first]
+    for array in (unique, settled):
+        array.setflags(write=False)
+    return unique, settled
+
+
+def read_rows(file: Path) -> list[list[str]]:
+    """Return the columns of each line of a file, plain or ``.gz``; tabs, commas or spaces as in its first line."""
+    if not file.is_file():
+        raise InputError(f"There is no file {str(file)!r}.")
+    try:
+        return list(_rows(file))
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
+        raise InputError(f"{file.name} could not be read as text with tabs or commas: {error}.") from None
+
+
+def _rows(file: Path) -> Iterator[list[str]]:
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", encoding="utf-8", newline="") as stream:
+        first = stream.readline()
+        stream.seek(0)
+        if "\t" in first:
+            yield from (line.rstrip("\r\n").split("\t") for line in stream)
+        elif "," in first:
+            yield from csv.reader(stream)
+        else:
+            yield from (line.split() for line in stream)
+
+
+def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] = ()) -> TrainingSet:
+    """Return the training set of a file with the columns first, second, value, separated by tabs or commas.
+
+    A value is 1 if the relation holds from the first element to the second and 0 if it does not; yes, no, true and
+    false are understood. The header ``first,second,value`` may be left out.
+
+    Parameters
+    ----------
+    path : path
+    elements : sequence of str
+        Every element the learner knows of, also those in no line; those in the file alone follow.
+    """
+    file = Path(path)
+    lines = read_rows(file)
+    start = int(bool(lines) and tuple(word.strip().lower() for word in lines[0]) == HEADER)
+    rows = []
+    for number, row in enumerate(lines[start:], start=start + 1):
+        if not any(row):
+            continue
+        cells = [cell.strip() for cell in row]
+        if len(cells) != 3 or not all(cells):
+            raise InputError(f"{file.name}, line {number} must hold first, second and value; got {row}.")
+        if cells[2].lower() not in ANSWERS:
+            raise InputError(f"{file.name}, line {number}: the value must be 0 or 1; got {cells[2]!r}.")
+        rows.append((cells[0], cells[1], ANSWERS[cells[2].lower()]))
+    return TrainingSet.from_names(rows, elements=elements)

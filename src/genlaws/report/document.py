@@ -1,0 +1,206 @@
+"""The whole report as one HTML file: the ledger, the four laws beside runs made for it, and the reader's own data."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+
+from genlaws import __version__
+from genlaws.claims.records import verdict_counts
+from genlaws.figures.figure import NoProgress, Progress
+from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash, panel_script, panel_style, plotly_script
+from genlaws.report.ledger import ledger_summary
+from genlaws.report.page import STYLE, escaped, number_table
+from genlaws.report.section import Section, section_html
+from genlaws.report.sections.relations import relations_section
+from genlaws.report.sections.residual_stream import residual_stream_section
+from genlaws.report.sections.rules_facts import rules_facts_section
+from genlaws.report.sections.semanticity import semanticity_section
+from genlaws.report.user_data.model import own_model_section
+from genlaws.report.user_data.section import OwnData, own_data_section
+
+STATIC = files("genlaws.report") / "static"
+TITLE = "Generalizing and remembering: the laws beside runs made for this report"
+INTRODUCTION = (
+    "Four theories say when a learner generalizes, when it remembers, and what the one costs the other.",
+    "This report puts each law beside runs made while it was written, with intervals computed from these runs.",
+    "Each section ends with what the law means for a model of your own and the call that measures it.",
+)
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "plotly")
+DIGITS = 6  # of a number in the data of the page
+
+Make = Callable[[Progress], Section]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished report.
+
+    Attributes
+    ----------
+    html : str
+        One file that needs no network.
+    sections : tuple of Section
+    seconds : tuple of float
+        That each section took.
+    ledger : dict
+        Claims by paper and verdict.
+    """
+
+    html: str
+    sections: tuple[Section, ...]
+    seconds: tuple[float, ...]
+    ledger: dict[str, dict[str, int]]
+
+
+def whole_report(
+    *,
+    progress: Progress | None = None,
+    seed: int = 0,
+    quick: bool = False,
+    data: Sequence[OwnData] = (),
+    model: str | None = None,
+    texts: tuple[str, ...] | None = None,
+) -> Report:
+    """Run everything and return the report; needs the extra ``page``.
+
+    Parameters
+    ----------
+    progress : Progress, optional
+    seed : int
+        Of all runs.
+    quick : bool
+        Much smaller runs, to see that everything works.
+    data : sequence of OwnData
+        Files of the reader, already recognized.
+    model : str, optional
+        A model of the reader, by name or folder.
+    texts : tuple of str, optional
+        For the model.
+    """
+    plotly_script()  # says at once if plotly is missing
+    shown = progress or NoProgress()
+    sections, seconds = [], []
+    for make in _makers(seed, quick, data, model, texts):
+        started = time.perf_counter()
+        sections.append(make(shown))
+        seconds.append(time.perf_counter() - started)
+    return Report(_page(sections, seconds, seed, quick), tuple(sections), tuple(seconds), verdict_counts())
+
+
+def _makers(
+    seed: int, quick: bool, data: Sequence[OwnData], model: str | None, texts: tuple[str, ...] | None
+) -> Iterable[Make]:
+    """Yield what makes each section: the reader's own first."""
+    for place, one in enumerate(data):
+        yield lambda progress, one=one, place=place: own_data_section(one, progress, seed, place)  # type: ignore[misc]
+    if model is not None:
+        yield lambda progress: own_model_section(model, texts, progress, seed)
+    yield lambda progress: semanticity_section(progress, seed, quick=quick)
+    yield lambda progress: rules_facts_section(progress, seed, quick=quick)
+    yield lambda progress: relations_section(progress, seed, quick=quick)
+    yield lambda progress: residual_stream_section(progress, seed, quick=quick)
+
+
+def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
+    """Return the page; its policy allows exactly the scripts and styles that stand in it."""
+    scripts = (plotly_script(), panel_script(), _static("report.js"))
+    styles = (STYLE + _static("report.css"), panel_style())
+    body = [
+        f"<h1>{escaped(TITLE)}</h1>",
+        f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",
+        f'<p class="soft">{_made(sum(seconds), quick)}</p>',
+        "<noscript><p><strong>Pictures are drawn by a script, which is switched off here; their numbers stand below "
+        "each.</strong></p></noscript>",
+        _contents(sections),
+        ledger_summary(),
+        *(section_html(one) for one in sections),
+        _how(sections, seconds, seed, quick),
+    ]
+    head = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(TITLE)}</title>',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, styles)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<link rel="icon" href="data:,">',
+        f"<style>{styles[0]}</style>",
+        # The name and class keep plotly's script from adding a style of its own.
+        f'<style id="plotly.js-style-global" class="no-inline-styles">{styles[1]}</style></head><body><main>',
+    ]
+    tail = [
+        "</main>",
+        f'<script type="application/json" id="panels">{_data(sections)}</script>',
+        *(f"<script>{one}</script>" for one in scripts),
+        "</body></html>",
+    ]
+    return "\n".join([*head, *body, *tail]) + "\n"
+
+
+def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
+    """Return what the page may do: run and look like what stands in it, and fetch nothing."""
+    allowed = " ".join(f"'{content_hash(one)}'" for one in scripts)
+    looks = " ".join(f"'{one}'" for one in (*(content_hash(style) for style in styles), PLOTLY_STYLE_HASH))
+    rest = "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; style-src {looks}; {rest}"
+
+
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _data(sections: Iterable[Section]) -> str:
+    """Return the panels as JSON that cannot end the script it stands in."""
+    panels = [_rounded(panel.to_json()) for one in sections for panel in one.panels]
+    text = json.dumps(panels, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _rounded(value: object) -> object:
+    """Return JSON values with numbers rounded to their first digits."""
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_rounded(part) for part in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _contents(sections: Iterable[Section]) -> str:
+    links = [("ledger", "What holds"), *((one.name, one.title) for one in sections), ("made", "How it was made")]
+    items = "".join(f'<li><a href="#{escaped(name)}">{escaped(title)}</a></li>' for name, title in links)
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _made(seconds: float, quick: bool) -> str:
+    today = datetime.now(UTC).date().isoformat()
+    small = " These are quick runs, much smaller than usual: intervals are wide." if quick else ""
+    return f"genlaws {escaped(__version__)}, {today}, {seconds:.0f} seconds.{small}"
+
+
+def _how(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
+    """Return what somebody needs who wants to make the same report."""
+    rows = [
+        ("command", f"genlaws report --seed {seed}{' --quick' if quick else ''}", "the same seed gives the same runs"),
+        ("Python", platform.python_version(), ""),
+        ("genlaws", __version__, ""),
+        *((name, _version(name), "") for name in LIBRARIES),
+        *((one.title, f"{spent:.1f} s", "that its runs took") for one, spent in zip(sections, seconds, strict=True)),
+    ]
+    return (
+        '<section id="made" class="part" aria-labelledby="made-title"><h2 id="made-title">How it was made</h2>'
+        "<p>Theory is computed, never fitted to the runs. Runs are drawn and trained with the seed below. Intervals "
+        "are 95 %; z is the distance of a run from the theory in standard errors. The findings are sentences computed "
+        f"from the numbers: another seed gives other ones.</p>{number_table(rows)}</section>"
+    )
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,160 @@
+"""What the papers claim and what was found, on top of the report: counts, a picture of them, and what did not hold.
+
+How well the runs of this report agree with the theory, in one sentence computed from their z-scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from genlaws.claims.claim import CORRECTED, FAILS, TITLES, VERDICTS
+from genlaws.claims.ledger import all_claims
+from genlaws.claims.records import NOT_RUN, kept_records, verdict_counts
+from genlaws.core.errors import InputError
+from genlaws.report.page import escaped, folded
+
+NEAR = 1.96  # standard errors, which 95 % of right comparisons keep
+UNLIKELY = 0.01  # chance of a largest z below which theory and runs are said to differ
+VERBS = {
+    "holds": "hold",
+    "holds within limits": "hold within limits",
+    "corrected": "are corrected",
+    "not reproduced": "are not reproduced",
+    "not testable here": "cannot be tested here",
+    NOT_RUN: "were not run",
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Comparisons of runs with a theory.
+
+    Attributes
+    ----------
+    count, near : int
+        Comparisons, and those within 1.96 standard errors.
+    largest : float
+        Size of the largest z.
+    chance : float
+        Probability that the largest of so many independent z of a right theory is at least as large.
+    """
+
+    count: int
+    near: int
+    largest: float
+    chance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether chance explains the largest z."""
+        return self.chance >= UNLIKELY
+
+    def sentence(self, what: str) -> str:
+        """Return the finding; `what` names the things compared, in the plural."""
+        opening = f"{self.near} of {self.count} {what} lie within 1.96 standard errors of the theory; the largest z is "
+        chance = f"{100 * self.chance:.2g} %"
+        if self.agrees:
+            return f"{opening}{self.largest:.1f}, which chance alone exceeds in {chance} of reports. They agree."
+        return f"{opening}{self.largest:.1f}, which chance alone exceeds in {chance} of reports only. They differ."
+
+
+def agreement(z: ArrayLike) -> Agreement:
+    """Return how well independent comparisons agree; those that are not finite are left out."""
+    given = np.asarray(z, dtype=np.float64).ravel()
+    size = np.abs(given[np.isfinite(given)])
+    if not size.size:
+        raise InputError("z must hold at least one finite number.")
+    largest = float(size.max())
+    tail = 2.0 * float(special.ndtr(-largest))
+    chance = -float(np.expm1(size.size * np.log1p(-min(tail, 1.0 - 1e-16))))
+    return Agreement(size.size, int((size <= NEAR).sum()), largest, chance)
+
+
+def ledger_summary() -> str:
+    """Return the HTML of the summary."""
+    counts = verdict_counts()
+    shown = [verdict for verdict in (*VERDICTS, NOT_RUN) if any(verdict in count for count in counts.values())]
+    total = {verdict: sum(count.get(verdict, 0) for count in counts.values()) for verdict in shown}
+    dates = sorted({one.date for one in kept_records().values()})
+    when = f", last on {dates[-1]}" if dates else ""
+    opening = (
+        f"{sum(total.values())} theorems, equations, tables, figures and findings of the four papers were each given a "
+        f"check that computes its verdict{when}: {', '.join(f'{total[one]} {VERBS.get(one, one)}' for one in shown)}."
+    )
+    return "".join(
+        [
+            '<section id="ledger" aria-labelledby="ledger-title">',
+            '<h2 id="ledger-title">What the papers claim, and what holds</h2>',
+            f"<p>{escaped(opening)} <code>genlaws claims run ID</code> repeats any of them.</p>",
+            _bars(counts, shown),
+            _table(counts, shown, total),
+            folded("Claims that are corrected or not reproduced", _changed()),
+            "</section>",
+        ]
+    )
+
+
+def _bars(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> str:
+    """Return one bar for each paper, its parts in the order of the verdicts."""
+    longest = max(sum(count.values()) for count in counts.values())
+    rows = []
+    for paper, count in counts.items():
+        parts, start = [], 0.0
+        for verdict in shown:
+            wide = 100.0 * count.get(verdict, 0) / longest
+            if wide:
+                title = f"<title>{escaped(verdict)}: {count[verdict]}</title>"
+                place = f'x="{start:.3f}%" y="0" width="{wide:.3f}%" height="100%"'
+                parts.append(f'<rect class="{_kind(verdict)}" {place}>{title}</rect>')
+            start += wide
+        told = f"{TITLES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
+        rows.append(
+            f'<div class="bar-row"><span>{escaped(TITLES[paper])}</span>'
+            f'<svg class="bar" role="img" aria-label="{escaped(told)}">{"".join(parts)}</svg></div>'
+        )
+    key = "".join(
+        f'<li><svg class="dot" aria-hidden="true"><rect class="{_kind(one)}" width="100%" height="100%"/></svg>'
+        f"{escaped(one)}</li>"
+        for one in shown
+    )
+    return f'<div class="bars">{"".join(rows)}<ul class="key" aria-label="What the colors mean">{key}</ul></div>'
+
+
+def _kind(verdict: str) -> str:
+    """Return the class of the style that colors a verdict."""
+    return f"verdict-{verdict.replace(' ', '-')}"
+
+
+def _table(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str], total: Mapping[str, int]) -> str:
+    """Return a row for each verdict and a column for each paper."""
+    columns = [*((TITLES[paper], count) for paper, count in counts.items()), ("all", total)]
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in ("verdict", *(name for name, _ in columns)))
+    lines = [(one, [count.get(one, 0) for _, count in columns]) for one in shown]
+    lines.append(("all", [sum(count.values()) for _, count in columns]))
+    rows = "".join(
+        f'<tr><th scope="row">{escaped(name)}</th>{"".join(f"<td>{one}</td>" for one in line)}</tr>'
+        for name, line in lines
+    )
+    return f'<table class="counts"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _changed() -> str:
+    """Return the claims that are corrected or not reproduced, with what the paper says and what was found."""
+    kept = kept_records()
+    rows = []
+    for claim in all_claims():
+        record = kept.get(claim.id)
+        if record is not None and record.verdict in {CORRECTED, FAILS}:
+            place = f"{record.verdict}, {claim.where}"
+            rows.append(
+                f'<tr><th scope="row"><code>{escaped(claim.id)}</code><br><span class="soft">{escaped(place)}</span>'
+                "</th>"
+                f"<td>{escaped(claim.says)}</td><td>{escaped(record.sentence)}</td></tr>"
+            )
+    head = "".join(f'<th scope="col">{one}</th>' for one in ("claim", "what the paper says", "what was found"))
+    return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -1,0 +1,285 @@
+"""Embeddings along a training as one page with a slider over time, in one file that needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws import __version__
+from genlaws.core.arguments import Array, whole_number
+from genlaws.core.errors import InputError
+from genlaws.figures.relations.learned import color_key, element_colors
+from genlaws.relations.networks.embeddings import ElementGroups, principal_plane
+
+WIDTH, HEIGHT, MARGIN = 640.0, 480.0, 26.0  # of the picture, in its own units
+DIGITS = 4
+COLORED_BY = {
+    "class": "class",
+    "side": "side",
+    "position": "the number of elements before each",
+    "degree": "the number of elements related to each",
+}
+MOST_NAMES = 60  # elements; the names of more start hidden
+STYLE = """
+:root { color-scheme: light dark;
+  --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --soft: #555555; --field: #fafafa; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #ececec; --paper: #17181a; --line: #44474c; --soft: #b0b0b0; --field: #1f2124; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto;
+  max-width: 56rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
+.soft { color: var(--soft); margin: .2rem 0 .8rem; }
+svg { display: block; width: 100%; height: auto; background: var(--field); border: 1px solid var(--line);
+  border-radius: 6px; }
+circle { stroke: var(--ink); stroke-opacity: .55; stroke-width: .8; }
+svg text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
+svg.nameless text { visibility: hidden; }
+@media (max-width: 40rem) { svg text { font-size: 18px; } circle { r: 9px; stroke-width: 1.4; } }
+.controls { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; margin: .8rem 0 .4rem; }
+.controls input[type=range] { flex: 1 1 14rem; min-width: 0; min-height: 2.2rem; accent-color: #0072b2; }
+button { font: inherit; min-width: 5.5rem; min-height: 2.2rem; color: var(--ink); background: var(--field);
+  border: 1px solid var(--line); border-radius: 6px; cursor: pointer; }
+:focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
+dl { display: flex; flex-wrap: wrap; gap: .2rem 2rem; margin: .2rem 0 1rem; }
+dl div { display: flex; gap: .5rem; } dt { color: var(--soft); }
+dd { margin: 0; font-variant-numeric: tabular-nums; min-width: 3.5rem; }
+ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .4rem 0; padding: 0;
+  font-size: .9rem; }
+li { overflow-wrap: anywhere; }
+.dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em; vertical-align: -.05em;
+  border: 1px solid var(--soft); }
+@media print { .controls { display: none; } body { margin: 0; max-width: none; } }
+"""
+SCRIPT = """
+(function () {
+  "use strict";
+  var film = JSON.parse(document.getElementById("film").textContent);
+  var slider = document.getElementById("time"), button = document.getElementById("play");
+  var picture = document.getElementById("picture"), names = document.getElementById("names");
+  var dots = Array.prototype.slice.call(picture.querySelectorAll("circle"));
+  var labels = Array.prototype.slice.call(picture.querySelectorAll("text"));
+  var words = labels.map(function (label) { return label.textContent; });
+  var timer = null, last = film.steps.length - 1;
+  function word(id, values, place) {
+    var cell = document.getElementById(id);
+    if (cell) { cell.textContent = values[place] === null ? "none" : values[place].toFixed(3); }
+  }
+  function write(frame) {
+    // Where names would cover one another, one stands for all of them with their number.
+    var size = parseFloat(window.getComputedStyle(labels[0]).fontSize), written = [];
+    labels.forEach(function (label, i) {
+      var x = frame[2 * i], y = frame[2 * i + 1], left = x > film.turn, wide = size * (0.6 * words[i].length + 1.6);
+      var near = written.filter(function (one) {
+        return Math.abs(one.y - y) < size && Math.abs(one.x - x) < Math.max(one.wide, wide);
+      })[0];
+      label.style.display = near ? "none" : "";
+      if (near) { near.more += 1; return; }
+      label.setAttribute("x", x + (left ? -film.beside : film.beside));
+      label.setAttribute("y", y - film.above);
+      label.setAttribute("text-anchor", left ? "end" : "start");
+      written.push({ x: x, y: y, wide: wide, more: 0, label: label, word: words[i] });
+    });
+    written.forEach(function (one) { one.label.textContent = one.word + (one.more ? " +" + one.more : ""); });
+  }
+  function show(place) {
+    var frame = film.places[place];
+    dots.forEach(function (dot, i) {
+      dot.setAttribute("cx", frame[2 * i]);
+      dot.setAttribute("cy", frame[2 * i + 1]);
+    });
+    write(frame);
+    slider.value = place;
+    document.getElementById("step").textContent = film.steps[place].toLocaleString("en-GB");
+    word("train", film.train, place);
+    word("test", film.test, place);
+    slider.setAttribute("aria-valuetext", "step " + film.steps[place]);
+  }
+  function stop() {
+    if (timer !== null) { window.clearInterval(timer); timer = null; }
+    button.textContent = "Play";
+    button.setAttribute("aria-label", "Play the training");
+  }
+  function play() {
+    if (Number(slider.value) >= last) { show(0); }
+    button.textContent = "Pause";
+    button.setAttribute("aria-label", "Pause the training");
+    timer = window.setInterval(function () {
+      if (Number(slider.value) >= last) { stop(); } else { show(Number(slider.value) + 1); }
+    }, film.pause);
+  }
+  slider.addEventListener("input", function () { stop(); show(Number(slider.value)); });
+  button.addEventListener("click", function () { if (timer === null) { play(); } else { stop(); } });
+  names.addEventListener("change", function () { picture.classList.toggle("nameless", !names.checked); });
+  window.addEventListener("resize", function () { write(film.places[Number(slider.value)]); });
+  slider.disabled = button.disabled = last === 0;
+  show(last);
+}());
+"""
+PAUSE = 90  # milliseconds between frames
+BESIDE, ABOVE = 8.0, 5.0  # from the middle of a dot to its name
+TURN = 0.8  # of the width, beyond which names stand on the left of their dots
+
+
+def embedding_movie(
+    embeddings: ArrayLike,
+    steps: Sequence[int],
+    groups: ElementGroups,
+    title: str,
+    *,
+    names: Sequence[str] = (),
+    train_accuracy: ArrayLike | None = None,
+    test_accuracy: ArrayLike | None = None,
+) -> str:
+    """Return the HTML of a page on which the embeddings of a training can be played.
+
+    More than two dimensions are seen along the two leading principal axes of the last time. Times at which an
+    embedding is not finite are left out.
+
+    Parameters
+    ----------
+    embeddings : array of shape (times, elements, dimension)
+    steps : sequence of int
+        Updates made before each time, increasing.
+    groups : ElementGroups
+        What the colors stand for.
+    title : str
+    names : sequence of str
+        Of the elements; their numbers if left out.
+    train_accuracy, test_accuracy : arrays of shape (times,), optional
+    """
+    given = np.asarray(embeddings, dtype=np.float64)
+    times = [whole_number("steps", one) for one in steps]
+    if given.ndim != 3 or not given.size or len(given) != len(times):
+        raise InputError(
+            f"embeddings must have the shape (times, elements, dimension), one time for each of the {len(times)} "
+            f"steps; got {given.shape}."
+        )
+    words = tuple(names) or tuple(str(number) for number in range(given.shape[1]))
+    if not len(words) == len(groups.value) == given.shape[1]:
+        raise InputError(
+            f"names and groups must have one entry for each of the {given.shape[1]} elements; got {len(words)} and "
+            f"{len(groups.value)}."
+        )
+    shares = [_shares(name, one, len(times)) for name, one in (("train", train_accuracy), ("test", test_accuracy))]
+    sound = np.flatnonzero(np.isfinite(given).all(axis=(1, 2)))
+    if not sound.size:
+        raise InputError("embeddings must be finite at one time at least; this training failed at once.")
+    film = {
+        "steps": [times[place] for place in sound],
+        "places": _on_paper(principal_plane(given[sound])),
+        "train": [shares[0][place] for place in sound],
+        "test": [shares[1][place] for place in sound],
+        "pause": PAUSE,
+        "turn": TURN * WIDTH,
+        "beside": BESIDE,
+        "above": ABOVE,
+    }
+    return _page(film, groups, words, title, given.shape[2])
+
+
+def _shares(name: str, given: ArrayLike | None, count: int) -> list[float | None]:
+    """Return an accuracy at each time; nothing where it was not measured."""
+    values = np.full(count, np.nan) if given is None else np.asarray(given, dtype=np.float64)
+    if values.shape != (count,):
+        raise InputError(f"{name}_accuracy must hold one number for each of the {count} times; got {values.shape}.")
+    return [_rounded(one) if math.isfinite(one) else None for one in values.tolist()]
+
+
+def _rounded(value: float) -> float:
+    """Return a number with four digits."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _on_paper(places: Array) -> list[list[float]]:
+    """Return x and y of all elements in the units of the picture, one list for each time; y grows downwards there."""
+    low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
+    room = np.array([WIDTH, HEIGHT]) - 2.0 * MARGIN
+    scale = float(np.min(room / np.maximum(high - low, 1e-12)))
+    away = (places - 0.5 * (low + high)) * scale
+    drawn = np.array([WIDTH, HEIGHT]) / 2.0 + away * np.array([1.0, -1.0])
+    return [[_rounded(one) for one in frame] for frame in drawn.reshape(len(places), -1).tolist()]
+
+
+def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str, dimension: int) -> str:
+    heading = html.escape(title)
+    axes = "both dimensions" if dimension == 2 else "one dimension" if dimension == 1 else _axes_words(dimension)
+    data = json.dumps(film, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    parts = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style></head><body><main>",
+        f"<h1>{heading}</h1>",
+        f'<p class="soft">{len(names)} elements, {axes}; colored by {COLORED_BY[groups.kind]}. '
+        f"genlaws {html.escape(__version__)}.</p>",
+        _picture(film, groups, names, title),
+        _key(groups),
+        _controls(film, nameless=len(names) > MOST_NAMES),
+        "</main>",
+        f'<script type="application/json" id="film">{data}</script>',
+        f"<script>{SCRIPT}</script></body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _axes_words(dimension: int) -> str:
+    return f"the two leading principal axes of {dimension} dimensions in the end"
+
+
+def _picture(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str) -> str:
+    """Return the last frame; without scripts the page still shows where the elements ended."""
+    frame = film["places"][-1]
+    hidden = ' class="nameless"' if len(names) > MOST_NAMES else ""
+    label = html.escape(f"Embeddings of {len(names)} elements: {title}", quote=True)
+    colors = element_colors(groups)
+    dots = (
+        f'<circle r="6" cx="{x}" cy="{y}" fill="{color}"><title>{html.escape(name)}</title></circle>'
+        for x, y, name, color in zip(frame[::2], frame[1::2], names, colors, strict=True)
+    )
+    words = (_name_beside(x, y, name) for x, y, name in zip(frame[::2], frame[1::2], names, strict=True))
+    view = f"0 0 {WIDTH:g} {HEIGHT:g}"
+    inside = "".join((*dots, *words))
+    return f'<svg id="picture"{hidden} viewBox="{view}" role="img" aria-label="{label}">{inside}</svg>'
+
+
+def _name_beside(x: float, y: float, name: str) -> str:
+    """Return a name on the right of its dot, or on the left near the right edge."""
+    turned = x > TURN * WIDTH
+    anchor, place = ("end", x - BESIDE) if turned else ("start", x + BESIDE)
+    at = f'x="{_rounded(place)}" y="{_rounded(y - ABOVE)}" text-anchor="{anchor}"'
+    return f"<text {at}>{html.escape(_short(name))}</text>"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 18 else name[:17] + "…"
+
+
+def _key(groups: ElementGroups) -> str:
+    rows = (
+        f'<li><span class="dot" style="background:{color}"></span>{html.escape(words)}</li>'
+        for words, color in color_key(groups)
+    )
+    return f'<ul aria-label="What the colors mean">{"".join(rows)}</ul>'
+
+
+def _controls(film: dict[str, Any], *, nameless: bool) -> str:
+    last, checked = len(film["steps"]) - 1, "" if nameless else " checked"
+    rows = [("step", "step", f"{film['steps'][-1]:,}")]
+    for key, words in (("train", "accuracy on entries shown"), ("test", "accuracy on the others")):
+        share = film[key][-1]
+        rows.append((key, words, "none" if share is None else f"{share:.3f}"))
+    numbers = "".join(f'<div><dt>{words}</dt><dd id="{key}">{value}</dd></div>' for key, words, value in rows)
+    return (
+        '<div class="controls"><button id="play" type="button" aria-label="Play the training">Play</button>'
+        f'<input id="time" type="range" min="0" max="{last}" step="1" value="{last}" aria-label="Time in the training" '
+        f'aria-valuetext="step {film["steps"][-1]}">'
+        f'<label><input id="names" type="checkbox"{checked}> names</label></div>'
+        f"<dl>{numbers}</dl>"
+    )

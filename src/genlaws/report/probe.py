@@ -1,0 +1,568 @@
+"""One page on a probed model, in one file that needs no network.
+
+Trials of a probe as they were asked and answered, for its page. What a model wrote is quoted and never trusted.
+
+The numbers of a probe in words and tables, as its page shows them.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from io import BytesIO
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from genlaws import __version__
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
+from genlaws.figures.semanticity import layers as layer_pictures
+from genlaws.figures.semanticity import probe as likings
+from genlaws.figures.semanticity import probe as pictures
+from genlaws.probes.collapse import CONSTANT, INVERSE, ITEMS, POWER, PREDICTED, Collapse, Law
+from genlaws.probes.layers.results import LayerTests
+from genlaws.probes.outcomes import Shown
+from genlaws.probes.probe import Example, ProbeResult, compare_templates
+from genlaws.probes.rates import Rates
+from genlaws.probes.vision.pictures import picture_of
+from genlaws.probes.vision.scenes import VisionTrial
+from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
+
+PICTURE_SIDE = 360  # pixels of a picture that was shown, made smaller
+QUESTIONS = {
+    "similarity": "Generalization: which is nearest?",
+    "identification": "Identification: which is exactly there?",
+    "resolution": "Two anchors: which is nearer?",
+}
+Row = tuple[str, str, str]
+TESTS = {"similarity": "generalization p_S", "identification": "identification p_I"}
+KINDS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
+LAWS = {
+    INVERSE: "c/n",
+    POWER: "power law a·n^(−γ)",
+    CONSTANT: "no collapse",
+    ITEMS: "law of n items",
+    PREDICTED: "similarity: the fitted resolution",
+}
+NONE = "–"
+NOTHING = 1e-6  # smaller numbers with smaller ends are zero to a reader
+NARROW = 1e-5  # an interval this small, against its value, is below the digits that are shown
+Drawing = tuple[Callable[[], Figure], str]
+
+
+def examples(result: ProbeResult) -> str:
+    """Return the first trial of each kind as it was asked and answered."""
+    firsts = {trial.kind: trial for trial in reversed(result.given.trials)}
+    return "".join(_example(one, firsts[one.kind]) for one in result.examples)
+
+
+def unread(result: ProbeResult) -> str:
+    """Return the first replies that could not be read; empty if all could."""
+    if not result.unread:
+        return ""
+    numbers = np.flatnonzero(result.given.unparsed).tolist()
+    shown = [_example(one, result.given.trials[number]) for one, number in zip(result.unread, numbers, strict=False)]
+    said = f"The first {len(shown)} of {len(numbers):,} replies that name no item, or several."
+    return f'<h3>Replies that could not be read</h3><p class="soft">{escaped(said)}</p>{"".join(shown)}'
+
+
+def _example(one: Example, trial: Shown) -> str:
+    heading = f"{QUESTIONS.get(one.kind, one.kind)} Right: {one.right}."
+    parts = [f"<p><strong>{escaped(heading)}</strong></p>"]
+    if isinstance(trial, VisionTrial):
+        parts.append(_picture(trial))
+    parts += [quoted(one.asked), '<p class="soft">Answered:</p>', quoted(one.answer or "(nothing)")]
+    return f'<div class="example">{"".join(parts)}</div>'
+
+
+def _picture(trial: VisionTrial) -> str:
+    """Return the picture of a trial inside the page."""
+    stream = BytesIO()
+    picture_of(trial).resize((PICTURE_SIDE, PICTURE_SIDE)).save(stream, format="PNG", optimize=True)
+    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    described = f"The picture that was shown: {', '.join(trial.options)}"
+    size = f'width="{PICTURE_SIDE}" height="{PICTURE_SIDE}"'
+    return f'<img class="shown" {size} alt="{escaped(described)}" src="data:image/png;base64,{data}">'
+
+
+def settings(result: ProbeResult) -> str:
+    """Return what was asked of which model, in which words."""
+    plan = result.plan
+    modes = {
+        "probability": "the probabilities of all answers are compared; nothing is sampled",
+        "text": "the words of the reply are read, strictly: exactly one item must be named",
+    }
+    rows = [
+        ("model", result.model, "with every setting that changes an answer, such as temperature and seed"),
+        ("task", plan.task, f"distances in {plan.unit}" if plan.unit else ""),
+        ("mode", result.mode, modes[result.mode]),
+        ("trials", f"{len(plan.trials):,}", f"drawn with seed {plan.seed}; {result.asking}"),
+    ]
+    return number_table([*rows, *_words(result)], wrapped=True)
+
+
+def _words(result: ProbeResult) -> Iterable[tuple[str, str, str]]:
+    """Yield the parts of the template that are not empty."""
+    template = result.plan.template
+    for field in fields(template):
+        value = getattr(template, field.name)
+        if field.name == "name":
+            yield "template", str(value), ""
+        elif value not in ("", False):
+            yield f"template, {field.name.replace('_', ' ')}", repr(value) if isinstance(value, str) else "yes", ""
+
+
+def said(given: Estimate, unit: str = "") -> str:
+    """Return a value with its interval and unit; ends that the answers leave open are said to be infinite."""
+    if not math.isfinite(given.value):
+        return NONE
+    ends = (given.low, given.high)
+    if max(abs(given.value), *(abs(end) for end in ends)) < NOTHING:
+        text = "0"
+    elif any(math.isinf(end) for end in ends) and not any(math.isnan(end) for end in ends):
+        low, high = (f"{end:.3g}".replace("inf", "∞").replace("-", "−") for end in ends)
+        text = f"{given.value:.3g} [{low}, {high}]"
+    elif 0.0 <= given.high - given.low < NARROW * abs(given.value):
+        text = f"{given.value:.5g}"
+    else:
+        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", str(replace(given, count=0)))
+    return f"{text} {unit}".rstrip()
+
+
+def percent(given: Estimate) -> str:
+    """Return a share with its interval in per cent."""
+    if not math.isfinite(given.value):
+        return NONE
+    value, low, high = (f"{100.0 * end:.1f}" for end in (given.value, given.low, given.high))
+    return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
+
+
+def headline(result: ProbeResult) -> list[Row]:
+    """Return name, value and meaning of the main numbers of a probe."""
+    return [*_resolution(result), *_rates(result), *_collapse(result.collapse), *_replies(result)]
+
+
+def _resolution(result: ProbeResult) -> list[Row]:
+    fit = result.resolution
+    above = (
+        "above chance",
+        said(fit.excess),
+        "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing",
+    )
+    if not fit.determined or fit.fit is None:
+        return [("resolution ε", "not determined", fit.message), above]
+    return [
+        (
+            "resolution ε",
+            said(fit.resolution, fit.unit),
+            f"scale of the {fit.fit.shape} similarity: closer things are hard to tell apart",
+        ),
+        ("background Δ", said(fit.background), "similarity of far things, where near ones have 1 on top of it"),
+        ("lapses λ", said(fit.lapse), "share of the answers that are guesses, whatever was asked"),
+        above,
+    ]
+
+
+def _rates(result: ProbeResult) -> list[Row]:
+    """Say both tests with the fewest items; the others are in a table."""
+    rows = []
+    for kind, name in TESTS.items():
+        meaning = "the nearest item" if kind == "similarity" else "the item that is exactly there"
+        for one in result.rates.of(kind)[:1]:
+            told = f"probability of {meaning} among {one.item_count}; chance {one.chance:.3g}"
+            rows.append((f"{name} (n = {one.item_count})", said(one.best), told))
+    return rows
+
+
+def _collapse(fall: Collapse) -> list[Row]:
+    if not fall.laws:
+        return []
+    tested = next((test for test in fall.tests if test.restricted == INVERSE), None)
+    rows = [
+        (
+            "1/n constant c",
+            said(fall.constant),
+            f"identification of n items falls as c/n, fitted from {fall.from_items} items on; 1 is guessing",
+        ),
+        ("c by the law of n items", said(fall.limit), "what n times identification tends to for many items"),
+        ("exponent", said(fall.exponent), "of a power law in its place; 1 for c/n, 0 for no collapse"),
+    ]
+    if tested is not None:
+        meaning = "of so much better a power law if c/n holds; small speaks against c/n"
+        rows.append(("test of c/n", f"p = {tested.p_value:.2g}", meaning))
+    return rows
+
+
+def _replies(result: ProbeResult) -> list[Row]:
+    rates = result.rates
+    meaning = "share of the replies that name no item, or several; they count as errors"
+    if result.mode == "probability":
+        meaning = "share of the trials whose probabilities are no numbers; they count as errors"
+    rows = [
+        ("unread replies", percent(rates.unparsed), meaning),
+        ("failed", f"{rates.failed} of {len(result.plan.trials):,}", "trials without any reply; they are in no rate"),
+    ]
+    place = _position(result)
+    return rows if place is None else [*rows, place]
+
+
+def _position(result: ProbeResult) -> Row | None:
+    """Say how often the first item is named in the test with the fewest items."""
+    shown = [one for one in result.rates.rates if math.isfinite(one.first.value)]
+    if not shown:
+        return None
+    one = min(shown, key=lambda rate: (rate.item_count, rate.kind != "similarity"))
+    liking = "" if one.first.low <= one.chance <= one.first.high else ": a liking for a place"
+    return (
+        f"first item named (n = {one.item_count})",
+        percent(one.first),
+        f"share of the readable answers; {100 * one.chance:.3g} % without a liking for places{liking}",
+    )
+
+
+def tables(result: ProbeResult) -> str:
+    """Return the tables of one probe, but for that of both tests by number of items."""
+    parts = [_replies_table(result.rates.rates), _places_table(result.rates.rates)]
+    if result.collapse.laws:
+        parts += [_laws_table(result.collapse.laws), paragraphs([result.collapse.message], "soft")]
+    if result.resolution.comparison is not None:
+        parts.append(_shapes_table(result))
+    likings = _likings(result)
+    if likings:
+        caption = "Likings that were fitted, as natural logarithms against the first; 0 is none"
+        parts.append(data_table(caption, ("for", "value"), likings))
+    if result.rates.errors:
+        rows = [(f"{number:,}", why) for why, number in result.rates.errors.items()]
+        parts.append(data_table("Why trials failed", ("trials", "reason"), rows))
+    return "".join([*parts, *_folded_tables(result)])
+
+
+def _folded_tables(result: ProbeResult) -> list[str]:
+    """Return the numbers behind the pictures, folded."""
+    parts = []
+    unit = f" ({result.plan.unit})" if result.plan.unit else ""
+    if result.curve is not None and result.curve.points:
+        turned = [
+            (
+                *(f"{one.half_separation:g}", f"{one.shift:g}", percent(one.upper), said(one.probability)),
+                *(f"{one.upper.count}", str(one.unparsed), str(one.failed)),
+            )
+            for one in result.curve.points
+        ]
+        heads = (f"D{unit}", f"δ{unit}", "upper named", "mean probability", "answers", "unread", "failed")
+        caption = "The two-anchor test: items at c ± D, the question at c + δ"
+        parts.append(folded(caption, data_table(caption, heads, turned)))
+    near = [
+        (
+            *(str(one.item_count), f"{one.low:.4g} to {one.high:.4g}", percent(one.accuracy), said(one.probability)),
+            str(one.accuracy.count),
+        )
+        for one in result.distances.points
+    ]
+    if near:
+        caption = "Right answers by distance of the right item"
+        columns = ("items", f"distance{unit}", "right", "mean probability", "replies")
+        parts.append(folded(caption, data_table(caption, columns, near)))
+    return parts
+
+
+def by_items(result: ProbeResult) -> str:
+    """Return the table of both tests by number of items."""
+    counts = sorted({one.item_count for kind in TESTS for one in result.rates.of(kind)})
+    found = {(one.kind, one.item_count): one for one in result.rates.rates}
+    rows = []
+    for count in counts:
+        cells = [said(found[kind, count].best) if (kind, count) in found else NONE for kind in TESTS]
+        rows.append((str(count), *cells, f"{1 / count:.3g}"))
+    told = "mean probability of the right answer" if result.mode == "probability" else "share of right answers"
+    caption = f"Both tests by number of items: {told}, 95 % interval"
+    return data_table(caption, ("items n", *TESTS.values(), "chance"), rows)
+
+
+def _replies_table(rates: Sequence[Rates]) -> str:
+    columns = ("test", "items", "asked", "failed", "unread", "right", "right if read")
+    rows = [
+        (
+            *(KINDS.get(one.kind, one.kind), str(one.item_count), f"{one.asked:,}", str(one.failed)),
+            *(percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
+        )
+        for one in rates
+    ]
+    return data_table("Answers, spoken or likeliest: shares of the replies with 95 % intervals", columns, rows)
+
+
+def _places_table(rates: Sequence[Rates]) -> str:
+    rows = [
+        (
+            KINDS.get(one.kind, one.kind),
+            str(one.item_count),
+            percent(one.first),
+            percent(one.last),
+            f"{100 * one.chance:.1f} %",
+        )
+        for one in rates
+    ]
+    columns = ("test", "items", "first item named", "last item named", "without a liking")
+    return data_table("Places: how often the first and the last item shown are named", columns, rows)
+
+
+def _laws_table(laws: dict[str, Law]) -> str:
+    least = min(law.aic for law in laws.values())
+    rows = [
+        (
+            LAWS.get(law.name, law.name),
+            ", ".join(f"{name.replace('gamma', 'γ')} = {said(value)}" for name, value in law.parameters.items())
+            or NONE,
+            f"{law.aic - least:.2f}",
+            f"{law.deviance:.2f} on {law.degrees}",
+            NONE if math.isnan(law.p_value) else f"{law.p_value:.2g}",
+        )
+        for law in sorted(laws.values(), key=lambda law: law.aic)
+    ]
+    columns = ("law", "parameters", "AIC above least", "deviance on degrees", "p of so bad a fit")
+    return data_table("Laws for the identification of n items, the best first", columns, rows)
+
+
+def _shapes_table(result: ProbeResult) -> str:
+    comparison = result.resolution.comparison
+    assert comparison is not None
+    rows = [
+        (shape, f"{value:.4f}", f"{gap:.4f} ± {error:.4f}" if math.isfinite(error) and gap else NONE)
+        for shape, value, gap, error in zip(
+            comparison.shapes,
+            comparison.log_likelihood_per_trial.tolist(),
+            comparison.difference.tolist(),
+            comparison.standard_error.tolist(),
+            strict=True,
+        )
+    ]
+    caption = "Shapes of the similarity: log-likelihood per trial of answers the fit had not seen, the best first"
+    return data_table(caption, ("shape", "log-likelihood", "against the best (± standard error)"), rows)
+
+
+def _likings(result: ProbeResult) -> list[tuple[str, str]]:
+    fit = result.resolution
+    rows = [(name, said(value)) for name, value in fit.offsets.items()]
+    return rows + [(f"place {place}", said(value)) for place, value in enumerate(fit.position_effects, start=2)]
+
+
+def probe_page(
+    results: Sequence[ProbeResult],
+    title: str,
+    *,
+    layers: Sequence[LayerTests] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the HTML of a page on a probe: the numbers and what they mean, pictures, tables, examples.
+
+    What a model or a server said is quoted as text; nothing of it acts on the page.
+
+    Parameters
+    ----------
+    results : sequence of ProbeResult
+        One for each template, of the same model and task. The best comes first.
+    title : str
+        Such as the name of the model and the task.
+    layers : sequence of LayerTests, optional
+        Both tests in every layer, each shown under the template of its name.
+    notes : sequence of str
+        Said below the heading.
+    """
+    ordered = _ordered(results)
+    by_template = _by_template(layers or (), ordered)
+    first = ordered[0]
+    about = f"{len(ordered)} templates" if len(ordered) > 1 else f"template {first.plan.template.name}"
+    each = " each" if len(ordered) > 1 else ""
+    parts = [
+        f'<p class="soft">Model <code>{escaped(first.model)}</code>; task {escaped(first.plan.task)}, '
+        f"{escaped(about)}, {len(first.plan.trials):,} trials{each}, scored by {escaped(first.mode)}. "
+        f"genlaws {escaped(__version__)}.</p>",
+        paragraphs(
+            [*notes, *(f"{one.plan.template.name}: {one.rates.failure}" for one in ordered if one.rates.failed)]
+        ),
+    ]
+    if len(ordered) > 1:
+        parts.append(_comparison(ordered))
+    for number, one in enumerate(ordered, start=1):
+        parts.append(_section(one, number, by_template.get(one.plan.template.name), alone=len(ordered) == 1))
+    parts += ["<h2>How to read this</h2>", _explanation()]
+    return whole_page(f"Probe of {title}", parts)
+
+
+def _ordered(results: Sequence[ProbeResult]) -> list[ProbeResult]:
+    """Return the probes with the best template first."""
+    if not results:
+        raise InputError("results must hold at least one probe; got none.")
+    named = {one.plan.template.name: one for one in results}
+    if len(named) < len(results):
+        names = ", ".join(one.plan.template.name for one in results)
+        raise InputError(f"results must be of different templates, each under a name of its own; got {names}.")
+    return [named[name] for name in compare_templates(results)]
+
+
+def _by_template(layers: Sequence[LayerTests], results: Sequence[ProbeResult]) -> dict[str, LayerTests]:
+    known = [one.plan.template.name for one in results]
+    strange = next((one.template for one in layers if one.template not in known), None)
+    if strange is not None:
+        raise InputError(f"layers must be of the templates of results, {', '.join(known)}; got {strange}.")
+    return {one.template: one for one in layers}
+
+
+def _comparison(ordered: Sequence[ProbeResult]) -> str:
+    above = compare_templates(ordered)
+    best = ordered[0].plan.template.name
+    sentence = (
+        f"{best} is the furthest above chance of {len(ordered)} templates asked the same trials. It was chosen with "
+        "these very answers, which is not in its intervals: its numbers are a little too good. A probe of it with "
+        "another seed is free of that."
+    )
+    rows = [
+        (
+            one.plan.template.name,
+            said(above[one.plan.template.name]),
+            said(one.resolution.resolution, one.resolution.unit) if one.resolution.determined else "not determined",
+            said(one.collapse.constant),
+            percent(one.rates.unparsed),
+        )
+        for one in ordered
+    ]
+    columns = ("template", "above chance", "resolution ε", "1/n constant c", "unread replies")
+    links = ", ".join(
+        f'<a href="#template-{number}">{escaped(one.plan.template.name)}</a>'
+        for number, one in enumerate(ordered, start=1)
+    )
+    caption = "Both tests for each template, with 95 % intervals; gray: chance, 1/n."
+    return (
+        f"<h2>Templates compared</h2>{paragraphs([sentence])}"
+        f"{data_table('Templates, the best first', columns, rows)}<p>Details: {links}.</p>"
+        f'<div class="pictures">{picture(partial(likings.draw_templates, ordered), caption, "templates")}</div>'
+    )
+
+
+def _section(result: ProbeResult, number: int, layers: LayerTests | None, *, alone: bool) -> str:
+    heading = "Numbers" if alone else f"Template {result.plan.template.name}"
+    return "\n".join(
+        [
+            f'<section><h2 id="template-{number}">{escaped(heading)}</h2>',
+            number_table(headline(result)),
+            by_items(result),
+            "<h3>Pictures</h3>",
+            _drawn(_pictures(result), f"picture-{number}"),
+            "" if layers is None else _layers(layers, number),
+            "<h3>Tables</h3>",
+            tables(result),
+            "<h3>Trials as they were asked and answered</h3>",
+            examples(result),
+            unread(result),
+            "<h3>What was asked of which model</h3>",
+            settings(result),
+            "</section>",
+        ]
+    )
+
+
+def _drawn(chosen: Sequence[Drawing], name: str) -> str:
+    """Return pictures side by side."""
+    shown = (picture(draw, caption, f"{name}-{place}") for place, (draw, caption) in enumerate(chosen, start=1))
+    return f'<div class="pictures">{"".join(shown)}</div>'
+
+
+def _layers(found: LayerTests, number: int) -> str:
+    """Return both tests in every layer."""
+    chosen: list[Drawing] = [
+        (
+            partial(layer_pictures.draw_layer_tradeoff, found.curves_frame(), found.item_count),
+            "Generalization against identification in the states of each layer, over all thresholds of likeness. "
+            "Black: the constant similarity on a homogeneous space, which is no bound on every system. Gray: probes "
+            "exchanged between trials, which leaves chance alone.",
+        ),
+        (
+            partial(layer_pictures.draw_layer_profile, found.to_frame()),
+            "Both tests by layer, with 95 % intervals: within the threshold that is best on the other half of the "
+            "trials, and in the read-out of the layer, the probability of the right answer if the model ended there.",
+        ),
+    ]
+    rows = [
+        (
+            one.name,
+            *(said(value) for value in (one.best_generalization, one.best_identification)),
+            *(said(value) for value in (one.nearest_generalization, one.nearest_identification)),
+            *(said(value) for value in (one.read_generalization, one.read_identification)),
+        )
+        for one in found.layers
+    ]
+    columns = ("layer", "best p_S", "best p_I", "nearest p_S", "nearest p_I", "read-out p_S", "read-out p_I")
+    caption = f"Both tests in every layer, {found.item_count} items, {found.trial_count:,} trials of each"
+    return (
+        f"<h3>Layer by layer</h3>{_drawn(chosen, f'layers-{number}')}"
+        f"{folded(caption, data_table(caption, columns, rows))}"
+    )
+
+
+def _pictures(result: ProbeResult) -> list[Drawing]:
+    chosen: list[Drawing] = []
+    if result.curve is not None and result.curve.points:
+        told = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
+        chosen.append(
+            (
+                partial(pictures.draw_resolution_curve, result),
+                "Two items at c ± D, the question at c + δ: how often the upper one is named. Points with 95 % "
+                f"intervals; {told}; gray: chance, and dotted the places of the two items.",
+            )
+        )
+    if any(result.rates.of(kind) for kind in pictures.KIND_NAMES):
+        chosen.append(
+            (
+                partial(pictures.draw_items, result),
+                "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
+                "drawn thinner below the number of items from which on they are fitted.",
+            )
+        )
+    if result.distances.points:
+        chosen.append(
+            (
+                partial(pictures.draw_distances, result),
+                "Right answers in the tests of nearness by distance of the right item, for each number of items, with "
+                "95 % intervals; gray: chance.",
+            )
+        )
+    if result.resolution.offsets:
+        chosen.append(
+            (
+                partial(likings.draw_options, result),
+                "How much each answer is liked whatever is shown, with 95 % intervals: what the fit takes out before "
+                "it speaks of a resolution.",
+            )
+        )
+    return chosen
+
+
+def _explanation() -> str:
+    return paragraphs(
+        (
+            "A trial shows n items at known places and asks for one. Generalization, p_S, asks for the nearest to a "
+            "place where none is; identification, p_I, for the one that is exactly there. Guessing is right once in n "
+            "times. With probabilities, p is the mean probability of the right answer among the items shown; with "
+            "words, the share of right answers, and a reply that names no item or several is wrong.",
+            "The resolution ε is fitted to the tests of nearness: an item is named in proportion to its similarity "
+            "with what is asked for (Luce's rule), which falls with distance on the scale ε to a background Δ, and a "
+            "share λ of the answers are guesses. It is not determined where the answers do not follow distances beyond "
+            "chance, or allow any scale; then no number is given, which does not mean that the scale is zero.",
+            "A system of finite resolution identifies one of many items with probability c/n. A c of 1 is guessing. "
+            "With few items the fall is slower than 1/n, and c from c/n too small; the law of n items allows for that.",
+            "Answers also follow likings: for the first item of a list, or for certain words. Items are shown in "
+            "random order, so that these make answers worse and not better; where they were fitted, the resolution is "
+            "free of them.",
+            "In the layers an item counts as alike to what is asked for when the states of the model at the two places "
+            "lie within a threshold, as in the theory. The answers of the model are another matter, and the read-out "
+            "shows in which layer they arise.",
+            "Intervals are 95 %: Wilson's for shares, the bootstrap over trials for mean probabilities and for the "
+            "resolution in that mode, the profile likelihood elsewhere. They speak of these trials and this template. "
+            "Other words, other items or another version of the model are not in them.",
+        )
+    )

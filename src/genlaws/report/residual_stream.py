@@ -1,0 +1,207 @@
+"""One page on a residual stream: the verdict on each claim of the paper, and every picture beside surrogates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+
+from genlaws import __version__
+from genlaws.core.arguments import Array
+from genlaws.figures.residual_stream.entries import StreamPicture, pictures_of
+from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, whole_page
+from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.results import Analysis, Claim
+
+NONE = "–"
+LONGEST, SHOWN = 500, 160  # characters of a message that is shown whole, and of the beginning of a longer one
+SECTIONS = {
+    "Units and steps": ("1", "What single units do along the layers, and how the stream moves."),
+    "Turning": ("2", "Whether the stream goes round, and whether a random walk would."),
+    "Through a bottleneck": ("3", "The stream in a few units of an autoencoder."),
+    "Dimensions and disturbances": ("4", "In how many directions texts differ, and whether disturbed states return."),
+}
+SECTION_OF = {"dynamics": "2", "participation": "4", "teleports_rest_kept": "4", "perturbation": "4", "lyapunov": "4"}
+COLUMNS = "columns:2 21rem;column-gap:1.2rem;margin-top:1.2rem"
+UNBROKEN = "break-inside:avoid;margin:0 0 1.4rem"
+
+
+def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str] = ()) -> str:
+    """Return the HTML of a page on an analysis, in one file that needs no network.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    title : str
+        Such as the name of the model.
+    notes : sequence of str
+        Said below the heading, such as which file of texts was read and at which token.
+    """
+    shown, known = pictures_of(analysis), list(analysis.tables())
+    parts = [
+        f'<p class="soft">Model <code>{escaped(analysis.model or title)}</code>, {_texts(analysis)}, '
+        f"{len(analysis.sites)} sites. genlaws {escaped(__version__)}.</p>",
+        paragraphs(notes),
+        "<h2>Claims of the paper, for this model</h2>",
+        _claims(analysis.claims),
+    ]
+    if analysis.messages:
+        parts += ["<h2>Before you conclude anything</h2>", _messages(analysis.messages)]
+    for heading, (number, sentence) in SECTIONS.items():
+        chosen = [one for one in shown if SECTION_OF.get(one.name, one.figure[:1]) == number]
+        if chosen:
+            parts += [f"<h2>{escaped(heading)}</h2>", paragraphs([sentence], "soft"), _drawn(analysis, chosen, known)]
+    parts += [
+        "<h2>Numbers by step</h2>",
+        _steps(analysis),
+        "<h2>How it was recorded</h2>",
+        number_table(_recorded(analysis), wrapped=True),
+        "<h2>How to read this</h2>",
+        _explanation(),
+    ]
+    return whole_page(f"Residual stream of {title}", parts)
+
+
+def _texts(analysis: Analysis) -> str:
+    """Return how many texts and tokens were read, in words."""
+    texts = f"{analysis.text_count:,} text{'s' if analysis.text_count != 1 else ''}"
+    if analysis.row_count == analysis.text_count:
+        return f"one token of each of {texts}" if analysis.text_count != 1 else f"one token of {texts}"
+    return f"{analysis.row_count:,} tokens of {texts}"
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    """Return the table of verdicts; every cell says what it is, so that its parts can stand below one another."""
+    if not claims:
+        return paragraphs(["No claim was judged in this analysis."])
+    rows = "".join(
+        f'<tr><th scope="row" style="white-space:normal;min-width:10rem">{escaped(one.name)}<br>'
+        f"<em>{escaped(one.verdict)}</em></th>"
+        f'<td style="min-width:19rem">'
+        f"{_told('the paper says', one.says)}{_told('observed here', one.observed)}</td>"
+        f"<td>{_told('surrogates', one.surrogate)}{_told('why', one.why)}</td></tr>"
+        for one in claims
+    )
+    return f'<table class="numbers" aria-label="Verdict on each claim">{rows}</table>'
+
+
+def _told(what: str, text: str) -> str:
+    return f'<div><span class="soft">{escaped(what)}:</span> {escaped(text)}</div>'
+
+
+def _messages(messages: Sequence[str]) -> str:
+    """Return what to know; a very long message is folded away behind its beginning."""
+    return "".join(
+        paragraphs([one]) if len(one) <= LONGEST else folded(f"{one[:SHOWN].rstrip()} …", paragraphs([one]))
+        for one in messages
+    )
+
+
+def _drawn(analysis: Analysis, chosen: Sequence[StreamPicture], known: Sequence[str]) -> str:
+    """Return pictures, side by side where they fit; `known` are the names of the tables."""
+    wide: list[str] = []
+    narrow: list[str] = []
+    for one in chosen:
+        html = picture(partial(one.draw, analysis), _caption(one, known), one.name.replace("_", "-"))
+        if one.wide:
+            wide.append(_across(html, one))
+        else:
+            narrow.append(html.replace("<figure>", f'<figure style="{UNBROKEN}">', 1))
+    rest = f'<div style="{COLUMNS}">{"".join(narrow)}</div>' if narrow else ""
+    return "".join(wide) + rest
+
+
+def _across(html: str, one: StreamPicture) -> str:
+    """Return a picture over the whole width of the page; where that is small the picture scrolls, its caption not."""
+    label = escaped(f"Picture: {one.name.replace('_', ' ')}")
+    opening = f'<figure style="max-width:none"><div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+    drawn, written = html.split("<figcaption>", 1)
+    drawn = drawn.replace("<figure><svg", f'{opening}<svg style="min-width:40rem"', 1)
+    return f"{drawn}</div><figcaption>{written}"
+
+
+def _caption(one: StreamPicture, known: Sequence[str]) -> str:
+    """Return the caption with the figure of the paper and the names of the tables."""
+    figure = f"Figure {one.figure} of the paper: " if one.figure else ""
+    files = [name for name in known if any(fnmatchcase(name, table) for table in one.tables)]
+    drawn_from = f" Drawn from {', '.join(f'{name}.csv' for name in files)}." if files else ""
+    return f"{figure}{one.caption}{drawn_from}"
+
+
+def _steps(analysis: Analysis) -> str:
+    """Return the means of every step, folded away."""
+    columns: dict[str, list[str]] = {}
+    if analysis.paths is not None:
+        columns["cosine"] = _cells(analysis.paths.cosine)
+        columns["step length"] = _cells(analysis.paths.speed)
+        columns["step / state"] = _cells(analysis.paths.relative_speed)
+    if analysis.correlations is not None:
+        columns["correlation r"] = _cells(analysis.correlations.mean)
+    for name, found in analysis.information.items():
+        columns[f"information, {name} (nats)"] = [_with_ends(one.value, one.low, one.high) for one in found.means]
+    if not columns:
+        return paragraphs(["Nothing was measured step by step."])
+    pairs = zip(analysis.sites, analysis.sites[1:], strict=False)
+    names = [(one.name, following.name, one.place) for one, following in pairs]
+    rows = [(*name, *cells) for name, cells in zip(names, zip(*columns.values(), strict=True), strict=True)]
+    caption = f"Means over the texts with 95 % intervals, {len(rows)} steps"
+    return folded(caption, data_table(caption, ("from", "to", "what writes", *columns), rows))
+
+
+def _cells(curve: Curve) -> list[str]:
+    ends: tuple[Array, ...] = (curve.value, curve.low, curve.high)
+    return [_with_ends(*map(float, one)) for one in zip(*ends, strict=True)]
+
+
+def _with_ends(value: float, low: float, high: float) -> str:
+    """Return a number with the ends of its interval."""
+    if math.isnan(value):
+        return NONE
+    if math.isnan(low + high):
+        return f"{value:.3g}"
+    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
+    """Return name, value and meaning of how the stream was recorded."""
+    error = analysis.identity_error
+    return [
+        ("model", analysis.model or NONE, "nothing of it was changed"),
+        ("read", _texts(analysis), "intervals rest on the texts, which are independent; tokens of one text are not"),
+        (
+            "sites",
+            f"{len(analysis.sites)}, from {analysis.sites[0].name} to {analysis.sites[-1].name}",
+            "where the stream was read, before any norm; layers are counted from 0",
+        ),
+        (
+            "residual identity",
+            NONE if math.isnan(error) else f"{error:.1e}",
+            f"largest relative distance from {analysis.identity or 'next = this + write'}, checked at every site",
+        ),
+        ("measured", ", ".join(analysis.measures) or NONE, "what was asked for"),
+        ("surrogates", ", ".join(analysis.surrogates) or NONE, "what it stands beside"),
+        ("seed", str(analysis.seed), "of everything random: surrogates, intervals, splits"),
+    ]
+
+
+def _explanation() -> str:
+    return paragraphs(
+        (
+            "The residual stream of a transformer is the state that each attention and each MLP reads and adds to. "
+            "Here the layers are taken as time, after Transformer Dynamics (arXiv 2502.12131). A site is a place "
+            "between two writes; on the axes a layer is one unit long, attention writes in its first half and the MLP "
+            "in its second. A unit is one coordinate of the stream.",
+            "Random weights: the same network before any training, with the same texts. Shuffled tokens: the same "
+            "network, the tokens of each text in random order. What they show too comes from the shape of the network "
+            "or from the words alone.",
+            "Random walk: steps of the measured lengths in random directions. Step signs: each unit's own steps with "
+            "random signs. Phase-randomized: the same spectrum along the layers. Layer shuffle: the sites in random "
+            "order, gradients taken anew. Basis rotation: the same states in random axes.",
+            "A claim holds where its number lies beyond the limit with its whole interval. It holds for the surrogate "
+            "too where a surrogate reaches it and the number does not lie wholly beyond the surrogate. It is not "
+            "tested where the number was not measured, or where the interval has the limit inside.",
+            "Intervals are 95 % over the texts. Other texts of the same kind are in them; another kind of text, "
+            "another position or another model is not.",
+        )
+    )

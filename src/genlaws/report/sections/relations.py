@@ -1,0 +1,490 @@
+"""The report on relations: the exact bound beside networks, and when representations merge.
+
+What the report says about relations whatever the runs find: the laws, and what they mean for the reader.
+
+Runs of the report on relations: the exact bound, networks that learn, and representations that merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genlaws.core.arguments import Array
+from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.figures.figure import Progress
+from genlaws.relations import (
+    BoundCurve,
+    ReponSystem,
+    bound_curve,
+    class_collision_probability,
+    collision_probability,
+    data_needed,
+    description_length_exact,
+    named_relation,
+    networks,
+    sign_collision_probability,
+    simulate_repons,
+)
+from genlaws.relations.inference.bound_curve import crossing, paper_accuracy
+from genlaws.render import Curve, Panel
+from genlaws.report.ledger import Agreement, agreement
+from genlaws.report.page import brackets, formula, inline, number, over, power, root, sign, symbol, together
+from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
+
+_P_IJ, _B = symbol("P", "ij"), symbol("b")
+_ETA_X, _ETA_A = symbol("η", "x"), symbol("η", "A")
+LAW = (
+    "<p>A relation between n elements is one of n!/|Aut| copies that differ in who is who; telling them apart takes "
+    + inline(_B, sign("="), symbol("log", "2"), brackets(over(symbol("n!"), symbol("|Aut|"))))
+    + " bits. Of all relations of its class that agree with the entries shown, let "
+    + inline(_P_IJ)
+    + " be the share in which i and j are related. On average over them no learner is right more often than</p>"
+    + formula(
+        symbol("f"),
+        sign("="),
+        over(number("1"), power(symbol("n"), number("2"))),
+        f"<munder>{sign('∑')}{together(symbol('i'), symbol('j'))}</munder>",
+        symbol("max"),
+        brackets(_P_IJ, sign(","), number("1"), sign("−"), _P_IJ),
+    )
+    + "<p>For orders, which are alike up to the names of their elements, this bounds every learner that knows only the "
+    "class. For other classes a learner can do better on a single relation, above all where one answer is far more "
+    "common than the other.</p>"
+    "<p>Two representations of one class, read by a linear decoder, either merge, and what is learned about one "
+    "holds for the other, or stay apart and are memorized. In one dimension, from normal starts of equal widths, they "
+    "merge with probability</p>"
+    + formula(
+        symbol("p"),
+        sign("="),
+        over(number("2"), symbol("π")),
+        symbol("arctan"),
+        root(over(_ETA_X, _ETA_A)),
+    )
+    + "<p>so the ratio of the learning rates of representations and decoder decides between understanding and "
+    "memorizing.</p>"
+)
+YOURS = (
+    "Before collecting more pairs of an order or an equivalence, compute what the pairs you have already decide: "
+    "beyond the bound do not expect more from training, and below it the missing accuracy is the model's, not the "
+    "data's.",
+    "In full-size runs a decoder with the relation's symmetry built in needed half the entries of a general one, or "
+    "fewer; one with the wrong symmetry cannot learn it.",
+    "If a model memorizes, raise the learning rate of its embeddings over that of what reads them, or start with "
+    "smaller embeddings. The law is exact for a linear decoder and no bound on a deep one.",
+)
+PYTHON = """from genlaws import relations
+
+for name in ("mod3", "less-than"):
+    relation = relations.named_relation(name, {elements})
+    print(relations.description_length_exact(relation))  # bits
+    print(relations.data_needed(relation, {target:g}, repeats={repeats}, seed={seed}).train_fraction)"""
+COMMAND = """genlaws relations describe mod3 --elements {elements}
+genlaws relations data-needed mod3 --elements {elements} --target-accuracy {target:g} --repeats {repeats} --seed {seed}
+# for a relation of your own: genlaws relations data-needed edges.csv"""
+RATES = 1e-2  # of embeddings and decoder of the networks
+REPON_TOLERANCE, REPON_STEPS = 1e-7, 1000
+NETWORK_COLORS = ("vermillion", "green")
+TARGET = 0.9
+REPLICATES = 200  # of the bootstrap over networks
+FEWEST = 5  # expected merged or unmerged draws below which a normal law does not describe their number
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Networks trained on shares of a relation.
+
+    Attributes
+    ----------
+    name : str
+        How they answer.
+    train_fraction : array of shape (shares,)
+    accuracy : array of shape (networks, shares)
+        On the whole table in the end.
+    """
+
+    name: str
+    train_fraction: Array
+    accuracy: Array
+
+
+@dataclass(frozen=True)
+class RelationRun:
+    """One relation: the exact bound, and networks if there are any.
+
+    Attributes
+    ----------
+    title : str
+    bound : BoundCurve
+    networks : tuple of Networks
+    """
+
+    title: str
+    bound: BoundCurve
+    networks: tuple[Networks, ...]
+
+
+@dataclass(frozen=True)
+class RelationSizes:
+    """How much is run on a relation."""
+
+    elements: int
+    bound_shares: tuple[float, ...]
+    bound_repeats: int
+    network_shares: tuple[float, ...]
+    networks: int
+    steps: int
+
+
+# What each relation is called, and the decoder that has its symmetry built in.
+RELATIONS = {"mod3": ("equal modulo 3", "squared_difference"), "less-than": ("less than", "difference")}
+
+
+def run_relation(
+    name: str, sizes: RelationSizes, seed: int, *, with_networks: bool, advance: Callable[[int], object]
+) -> RelationRun:
+    """Compute the bound on a named relation, and train two kinds of networks on shares of it."""
+    title, symmetric = RELATIONS[name]
+    relation = named_relation(name, sizes.elements)
+    bound = bound_curve(relation, sizes.bound_shares, repeats=sizes.bound_repeats, seed=seed)
+    advance(1)
+    networks = []
+    if with_networks:
+        for words, mode, depth in (("two hidden layers", "concatenate", 2), ("symmetry built in", symmetric, 0)):
+            networks.append(_train(words, name, sizes, seed, mode=mode, depth=depth))
+            advance(1)
+    return RelationRun(title, bound, tuple(networks))
+
+
+def _train(words: str, name: str, sizes: RelationSizes, seed: int, *, mode: str, depth: int) -> Networks:
+    """Train networks of one kind on every share; needs torch."""
+    shares = np.array(sizes.network_shares)
+    first, count = 1000 * seed, sizes.networks * len(shares)
+    runs = networks.network.learn_relation(
+        named_relation(name, sizes.elements),
+        train_fraction=np.tile(shares, sizes.networks),
+        seeds=range(first, first + count),
+        depth=depth,
+        width=30,
+        mode=mode,
+        encoder_rate=RATES,
+        decoder_rate=RATES,
+        steps=sizes.steps,
+        log_at=(sizes.steps,),
+    )
+    return Networks(words, shares, runs.final("table_accuracy").reshape(sizes.networks, len(shares)))
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How often representations merged at each ratio of the rates.
+
+    Attributes
+    ----------
+    name, color : str
+    rate_ratio : tuple of float
+    found : tuple of Estimate
+    law : callable
+        The theory, a function of the ratio.
+    """
+
+    name: str
+    color: str
+    rate_ratio: tuple[float, ...]
+    found: tuple[Estimate, ...]
+    law: Callable[[Array], Array]
+
+
+def _pair(dimension: int, outputs: int) -> Callable[[Array], Array]:
+    return lambda ratio: collision_probability(
+        ratio, 1.0, encoder_scale_of="repon", dimension=dimension, outputs=outputs
+    )
+
+
+KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...] = (
+    ("two, one dimension", "blue", _pair(1, 1), ReponSystem(1.0, 1.0)),
+    ("two, two dimensions", "orange", _pair(2, 2), ReponSystem(1.0, 1.0, dimension=2, outputs=2)),
+    (
+        "a class of five",
+        "green",
+        lambda ratio: class_collision_probability(ratio, 1.0, class_size=5),
+        ReponSystem(1.0, 1.0, class_sizes=(5,)),
+    ),
+    (
+        "two, sign updates",
+        "ink",
+        lambda ratio: sign_collision_probability(ratio, 1.0, encoder_scale_of="repon"),
+        ReponSystem(1.0, 1.0, update="sign"),
+    ),
+)
+
+
+def run_merging(
+    ratios: tuple[float, ...], draws: int, seed: int, advance: Callable[[int], object]
+) -> tuple[Merging, ...]:
+    """Draw representations and decoders at random, follow them until they rest, and count what merged."""
+    runs = []
+    for place, (name, color, law, system) in enumerate(KINDS):
+        rng = np.random.default_rng([seed, 3, place])
+        found = []
+        for ratio in ratios:
+            # The time scale is free: the faster of the two rates is 1.
+            rated = replace(system, encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio))
+            run = simulate_repons(rated, draws, rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
+            found.append(run.collision)
+        runs.append(Merging(name, color, ratios, tuple(found), law))
+        advance(1)
+    return tuple(runs)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is run."""
+
+    relation: RelationSizes
+    ratios: tuple[float, ...]
+    draws: int
+
+
+FULL = Sizes(
+    RelationSizes(
+        elements=20,
+        bound_shares=(0.0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0),
+        bound_repeats=20,
+        network_shares=(0.05, 0.12, 0.2, 0.3, 0.4, 0.6, 0.8),
+        networks=6,
+        steps=800,
+    ),
+    ratios=(0.03, 0.3, 3.0, 30.0),
+    draws=1000,
+)
+QUICK = Sizes(
+    RelationSizes(
+        elements=10,
+        bound_shares=(0.0, 0.1, 0.3, 0.6, 1.0),
+        bound_repeats=4,
+        network_shares=(0.1, 0.3, 0.6),
+        networks=2,
+        steps=100,
+    ),
+    ratios=(0.3, 3.0),
+    draws=200,
+)
+
+
+def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+    """Compute the bound on two relations, train networks beside it, and let representations merge."""
+    sizes, torch = QUICK if quick else FULL, has_torch()
+    progress.start(len(RELATIONS) * (3 if torch else 1) + 4, "relations")
+    runs = [
+        run_relation(name, sizes.relation, seed, with_networks=torch, advance=progress.advance) for name in RELATIONS
+    ]
+    merging = run_merging(sizes.ratios, sizes.draws, seed, progress.advance)
+    compared = _compared(merging)
+    needed = [_needed(one, seed) for one in runs]
+    panels = [_bound_panel(name, one) for name, one in zip(RELATIONS, runs, strict=True)]
+    ran = {"elements": sizes.relation.elements, "repeats": sizes.relation.bound_repeats, "seed": seed}
+    return Section(
+        name="relations",
+        title="Relations",
+        question="How many examples does a structure need?",
+        law=LAW,
+        panels=(*panels, _merging_panel(merging)),
+        numbers=(*_bound_numbers(runs, needed), _merging_number(compared, merging)),
+        findings=(
+            *_bound_findings(runs),
+            _network_finding(runs, needed) if torch else WITHOUT_TORCH,
+            compared.sentence("shares of merged draws"),
+        ),
+        yours=YOURS,
+        python=PYTHON.format(target=TARGET, **ran),
+        command=COMMAND.format(target=TARGET, **ran),
+    )
+
+
+def _bound_panel(name: str, run: RelationRun) -> Panel:
+    points, known = run.bound.points, run.bound.hypotheses
+    x = [one.train_fraction for one in points]
+    line = np.linspace(0.0, 1.0, 81)
+    formula_5 = paper_accuracy(run.bound.relation.element_count, known, line)
+    curves = [
+        Curve(
+            "best possible, exact",
+            "theory",
+            x,
+            [one.accuracy.value for one in points],
+            "ink",
+            *_ends([one.accuracy for one in points]),
+        ),
+        Curve("Eq. 5 of the paper", "paper", line.tolist(), formula_5.tolist(), "orange"),
+    ]
+    for one, color in zip(run.networks, NETWORK_COLORS, strict=False):
+        found = _across(one)
+        shares, values = one.train_fraction.tolist(), [value.value for value in found]
+        curves.append(Curve(f"networks, {one.name}", "run", shares, values, color, *_ends(found)))
+    majority = run.bound.relation.majority_accuracy
+    curves.append(Curve("the commoner answer", "chance", [0.0, 1.0], [majority, majority], "gray"))
+    count = run.bound.relation.element_count
+    trained = (
+        f" Points: networks trained for this report, {len(run.networks[0].accuracy)} at each share, 95 % intervals."
+        if run.networks
+        else ""
+    )
+    return Panel(
+        f"relations-{name}",
+        f"{run.title.capitalize()}, {count} elements",
+        "share of all entries shown",
+        "accuracy on the whole table",
+        tuple(curves),
+        caption=f"Solid: mean of the exact bound over {run.bound.repeats} random training sets with its 95 % interval, "
+        "averaged over the relations of its class. Dashed: the paper's estimate, which is no bound." + trained,
+    )
+
+
+def _merging_panel(merging: tuple[Merging, ...]) -> Panel:
+    low, high = min(merging[0].rate_ratio), max(merging[0].rate_ratio)
+    line = np.geomspace(low / 3.0, high * 3.0, 61)
+    curves = []
+    for one in merging:
+        curves.append(Curve(f"{one.name}, theory", "theory", line.tolist(), one.law(line).tolist(), one.color))
+        values = [found.value for found in one.found]
+        ends = _ends(list(one.found))
+        curves.append(Curve(f"{one.name}, simulated", "run", list(one.rate_ratio), values, one.color, *ends))
+    return Panel(
+        "relations-merging",
+        "Do representations merge?",
+        "rate of representations over rate of decoder",
+        "probability of merging",
+        tuple(curves),
+        x_log=True,
+        y_range=(-0.02, 1.02),
+        caption=f"Lines: theory. Points: share of {merging[0].found[0].count:,} random starts that merged when "
+        "followed until they rest, with Wilson's 95 % intervals.",
+    )
+
+
+def _ends(found: list[Estimate]) -> tuple[list[float], list[float]]:
+    return [one.low for one in found], [one.high for one in found]
+
+
+def _across(networks: Networks) -> list[Estimate]:
+    """Return the mean accuracy over networks at each share, with Student's interval."""
+    count = len(networks.accuracy)
+    errors = networks.accuracy.std(axis=0, ddof=1) / np.sqrt(count)
+    return [
+        from_standard_error(float(mean), float(error), count)
+        for mean, error in zip(networks.accuracy.mean(axis=0), errors, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Share of all entries needed for the target accuracy.
+
+    Attributes
+    ----------
+    bound : Estimate
+        By the best learner.
+    networks : tuple of (name, Estimate)
+        By each kind of networks; infinite where their mean does not reach it.
+    """
+
+    bound: Estimate
+    networks: tuple[tuple[str, Estimate], ...]
+
+
+def _needed(run: RelationRun, seed: int) -> Needed:
+    best = data_needed(run.bound.relation, TARGET, repeats=run.bound.repeats, seed=seed)
+    return Needed(best.train_fraction, tuple((one.name, _network_share(one, seed)) for one in run.networks))
+
+
+def _network_share(networks: Networks, seed: int) -> Estimate:
+    """Return where the mean over networks reaches the target, with the bootstrap interval over networks."""
+    rng = np.random.default_rng([seed, 4])
+    count = len(networks.accuracy)
+
+    def reached(rows: np.ndarray) -> float:
+        """Return where the mean of some rows reaches the target."""
+        return crossing(networks.train_fraction, networks.accuracy[rows].mean(axis=0), TARGET)
+
+    draws = [reached(rng.integers(count, size=count)) for _ in range(REPLICATES)]
+    return from_replicates(reached(np.arange(count)), draws, count)
+
+
+def _bound_numbers(runs: list[RelationRun], needed: list[Needed]) -> tuple[tuple[str, str, str], ...]:
+    rows = []
+    for run, share in zip(runs, needed, strict=True):
+        relation = run.bound.relation
+        bits = description_length_exact(relation)
+        rows.append((f"bits, {run.title}", f"{bits:.2f}", f"description length of {relation.element_count} elements"))
+        rows.append(
+            (
+                f"share needed, {run.title}, best learner",
+                str(share.bound),
+                f"of the entries, for an accuracy of {TARGET:g}",
+            )
+        )
+        rows += [
+            (f"share needed, {run.title}, {name}", _share_words(found), "the mean of the networks")
+            for name, found in share.networks
+        ]
+    return tuple(rows)
+
+
+def _share_words(found: Estimate) -> str:
+    return str(found) if np.isfinite(found.value) else "not reached"
+
+
+def _bound_findings(runs: list[RelationRun]) -> tuple[str, ...]:
+    """Return where Eq. 5 fails to bound the best learner in this run."""
+    sentences = []
+    for run in runs:
+        points = [one for one in run.bound.points if 0.0 < one.train_fraction < 1.0]
+        below = [(one.accuracy.low - one.accuracy_formula, one) for one in points]
+        gap, worst = max(below, key=lambda pair: pair[0])
+        high = max(one.accuracy_formula - one.accuracy.value for one in points)
+        if gap > 0:
+            text = (
+                f"Eq. 5 is no bound for {run.title}: with {worst.train_fraction:g} of the entries shown the best "
+                f"learner is right on {worst.accuracy.value:.3f}, above its {worst.accuracy_formula:.3f}; elsewhere it "
+                f"is up to {high:.3f} too high."
+            )
+        else:
+            text = f"For {run.title} Eq. 5 is nowhere below the best learner's interval, and up to {high:.3f} above it."
+        sentences.append(text)
+    return tuple(sentences)
+
+
+def _network_finding(runs: list[RelationRun], needed: list[Needed]) -> str:
+    parts = []
+    for run, share in zip(runs, needed, strict=True):
+        times = [
+            f"{found.value / share.bound.value:.1f} times as many entries with {name}"
+            if np.isfinite(found.value)
+            else f"more than were tried with {name}"
+            for name, found in share.networks
+        ]
+        parts.append(f"for {run.title}, {' and '.join(times)}")
+    return (
+        f"To be right on {TARGET:g} of the table, the networks trained here need, next to the best learner, "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _compared(merging: tuple[Merging, ...]) -> Agreement:
+    """Return how the shares of merged draws agree with the laws."""
+    z = []
+    for one in merging:
+        law = one.law(np.array(one.rate_ratio))
+        count = np.array([found.count for found in one.found])
+        share = np.array([found.value for found in one.found])
+        counted = count * np.minimum(law, 1.0 - law) >= FEWEST
+        z += ((share - law) / np.sqrt(law * (1.0 - law) / count))[counted].tolist()
+    return agreement(z)
+
+
+def _merging_number(compared: Agreement, merging: tuple[Merging, ...]) -> tuple[str, str, str]:
+    meaning = f"shares of {merging[0].found[0].count:,} draws that merged, beside their laws"
+    return "largest z, merging", f"{compared.largest:.2f} of {compared.count}", meaning

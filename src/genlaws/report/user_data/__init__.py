@@ -1,0 +1,1 @@
+"""What the report says about the reader's own data and model."""

@@ -1,0 +1,206 @@
+"""The reader's embeddings or distances: both tests, and their place on the front of their own set."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from genlaws.core.arguments import Array
+from genlaws.core.errors import InputError
+from genlaws.render import Curve, Panel
+from genlaws.render.copied_commands import with_new_file
+from genlaws.report.measurement import headline
+from genlaws.report.section import Section
+from genlaws.report.sections.semanticity import LAW
+from genlaws.report.user_data.data import OwnData, reading
+from genlaws.semanticity import measure
+from genlaws.semanticity.measurement.result import Measurement
+
+FEWEST = 5  # stimuli
+# Of the median distance: the width of a Gaussian similarity for a matrix of distances.
+WIDTH = 0.25
+MEMORY = 2.0**28  # bytes; larger sets are measured in batches
+BATCHES = 10
+
+
+def embeddings_section(data: OwnData, content: Array, name: str, seed: int) -> Section:
+    """Measure embeddings, or a matrix of distances, and show where they stand."""
+    if len(content) < FEWEST:
+        raise InputError(f"{data.name} must hold at least {FEWEST} stimuli to be measured; got {len(content)}.")
+    measured, told = _measured(data, content, seed)
+    return Section(
+        name=name,
+        title=f"Yours: {data.name}",
+        question="How finely does your representation tell things apart?",
+        law=LAW,
+        panels=(*_front_panel(measured, name), _items_panel(measured, name)),
+        numbers=tuple(headline(measured)),
+        findings=(data.said, told, _finding(measured), measured.message),
+        yours=_yours(measured),
+        python=_python(data, seed),
+        command=_command(data, seed),
+    )
+
+
+def _python(data: OwnData, seed: int) -> str:
+    """Return lines that give the same measurement."""
+    given = "table" if data.kind == "embeddings" else "alike"
+    similarity, truth = _names(data)
+    lines = ["import numpy as np", "", "from genlaws import semanticity", "", *_table(data)]
+    places = "table"
+    if data.positions is not None:
+        places = "positions"
+        lines.append(f"positions = {reading(data.positions_name, data.positions_options)}")
+    named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
+    how = f'similarity="{similarity}", memory={MEMORY:.0f}, batch_count={BATCHES}, seed={seed}'
+    return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
+
+
+def _command(data: OwnData, seed: int) -> str:
+    similarity, truth = _names(data)
+    file = shlex.quote(data.name) if data.kind == "embeddings" else '"$file"'
+    command = (
+        f"genlaws semanticity measure {file} --positions {shlex.quote(data.positions_name or data.name)} "
+        f"--metric {truth} --similarity {similarity} --memory {MEMORY / 2.0**30:g} --batches {BATCHES} --seed {seed}"
+    )
+    if data.kind == "embeddings":
+        return command
+    program = "; ".join(["import sys, numpy as np", *_table(data), "np.save(sys.argv[1], alike)"])
+    return with_new_file("similarities.npy", program, command)
+
+
+def _names(data: OwnData) -> tuple[str, str]:
+    """Return how the similarity and the metric of a measurement are called."""
+    by_matrix = data.kind == "distances" if data.positions is None else is_distance_matrix(data.positions)
+    return "cosine" if data.kind == "embeddings" else "precomputed", "precomputed" if by_matrix else "euclidean"
+
+
+def _table(data: OwnData) -> list[str]:
+    """Return lines that read the file and, from distances, make similarities."""
+    lines = [f"table = {reading(data.name, data.options)}"]
+    if data.kind == "distances":
+        lines.append(f"width = {WIDTH:g} * np.median(table[table > 0])")
+        lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
+    return lines
+
+
+def _measured(data: OwnData, content: Array, seed: int) -> tuple[Measurement, str]:
+    """Return the measurement, and a sentence that says what was compared with what."""
+    truth, told = _truth(data, content)
+    common = {"memory": MEMORY, "batch_count": BATCHES, "seed": seed}
+    if data.kind == "distances":
+        apart = np.asarray(content, dtype=np.float64)
+        width = WIDTH * float(np.median(apart[apart > 0]))
+        alike = np.exp(-0.5 * (apart / width) ** 2)
+        told += f" Similarity is Gaussian in the given distances, {WIDTH:g} of their median wide."
+        return measure(alike, similarity="precomputed", **truth, **common), told  # type: ignore[arg-type]
+    return measure(content, similarity="cosine", **truth, **common), f"{told} Similarity is the cosine."  # type: ignore[arg-type]
+
+
+def _truth(data: OwnData, content: Array) -> tuple[dict[str, object], str]:
+    """Return what counts as the true distance, and a sentence that says so."""
+    given = data.positions
+    if given is None:
+        if data.kind == "distances":
+            return {"distances": content}, "Nearer means nearer by the given distances themselves."
+        told = "Without --positions nearer means nearer by the straight distance of the embeddings themselves."
+        return {"positions": content, "metric": "euclidean"}, told
+    if len(given) != len(content):
+        raise InputError(f"positions must have one row for each of the {len(content)} stimuli; got {len(given)}.")
+    if is_distance_matrix(given):
+        return {"distances": given}, "Nearer means nearer by the matrix of distances given as --positions."
+    return {"positions": given, "metric": "euclidean"}, "Nearer means nearer by the straight distance of --positions."
+
+
+def is_distance_matrix(values: Array) -> bool:
+    """Return whether a table is square and symmetric, with zeros on the diagonal and nothing below zero."""
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 3:
+        return False
+    near = 1e-6 * float(np.abs(values).max())
+    return bool(
+        (np.abs(np.diagonal(values)) <= near).all() and (values >= 0).all() and np.allclose(values, values.T, atol=near)
+    )
+
+
+def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
+    """Return the measured point beside the fronts of its set; nothing for a set measured in batches."""
+    if measured.front is None or measured.constant_front is None:
+        return ()
+    fitted = f"front of the fitted shape ({measured.front.shape}, its amplitude and background)"
+    curves = [
+        Curve(
+            told,
+            "theory",
+            one.identification.tolist(),
+            one.generalization.tolist(),
+            color,
+        )
+        for told, one, color in (
+            (fitted, measured.front, "purple"),
+            ("front of the constant shape, no background", measured.constant_front, "blue"),
+        )
+    ]
+    both = measured.generalization, measured.identification
+    curves.append(Curve("yours", "mark", [both[1].value], [both[0].value], "vermillion", [both[0].low], [both[0].high]))
+    curves.append(Curve("chance", "chance", [0.5, 1.0], [0.5, 0.5], "gray"))
+    return (
+        Panel(
+            f"{name}-front",
+            "Your representation on its own front",
+            "identification p_I (probability)",
+            "generalization p_S (probability)",
+            tuple(curves),
+            caption="Lines: what a similarity of each shape would give on your stimuli at any resolution, fine on the "
+            "right. A point above a line has another shape of similarity.",
+        ),
+    )
+
+
+def _items_panel(measured: Measurement, name: str) -> Panel:
+    items = measured.items
+    curves = []
+    for test, color in (("generalization", "green"), ("identification", "purple")):
+        y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
+        curves.append(Curve(test, "run", items.item_count.tolist(), y, color, low, high))
+    line = np.geomspace(2, max(10, int(items.item_count.max())), 25)
+    limit = items.collapse_constant / line
+    curves.append(Curve("c/n", "theory", line.tolist(), np.where(limit <= 1.0, limit, np.nan).tolist(), "ink"))
+    return Panel(
+        f"{name}-items",
+        "More items at once",
+        "number of items n",
+        "probability of the right choice",
+        tuple(curves),
+        x_log=True,
+        y_log=True,
+        caption=f"Identification tends to c/n with c = {items.collapse_constant:.3g}, the similarity of a copy over "
+        "the mean similarity. Bars are 95 % intervals.",
+    )
+
+
+def _finding(measured: Measurement) -> str:
+    both = f"p_S = {measured.generalization}, p_I = {measured.identification}"
+    if measured.front is None:
+        return f"{both}."
+    side = "above" if measured.distance_to_front >= 0 else "below"
+    apart, shape = abs(measured.distance_to_front), measured.front.shape
+    return f"{both}: {apart:.3f} {side} the front of the fitted {shape} shape on your set."
+
+
+def _yours(measured: Measurement) -> tuple[str, ...]:
+    """Return whether a finer or a coarser resolution would generalize better on this set."""
+    front = measured.front
+    if front is None:
+        return ()
+    best, here = float(front.generalization[front.peak]), measured.generalization.value
+    finer = measured.identification.value > float(front.identification[front.peak])
+    way = "coarser" if finer else "finer"
+    if here >= best:
+        return (
+            f"Generalization {here:.3f} is not below the best of its front, {best:.3f}: no resolution improves it.",
+        )
+    return (
+        f"The best resolution of its front generalizes {best:.3f} instead of {here:.3f}; yours would have to see "
+        f"{way}, at p_I = {float(front.identification[front.peak]):.3f}.",
+    )

@@ -1,0 +1,37 @@
+"""The reader's own file in the report: measured, advised upon or described, by what it holds."""
+
+from __future__ import annotations
+
+from genlaws.figures.figure import Progress
+from genlaws.relations import Relation
+from genlaws.report.section import Section
+from genlaws.report.user_data.data import OwnData
+from genlaws.report.user_data.embeddings import embeddings_section
+from genlaws.report.user_data.labeled import labeled_section
+from genlaws.report.user_data.relation import relation_section
+from genlaws.rules_facts.labels.data import LabeledData
+
+__all__ = ["OwnData", "own_data_section"]
+
+
+def own_data_section(data: OwnData, progress: Progress, seed: int, place: int = 0) -> Section:
+    """Return the section on a file of the reader.
+
+    Parameters
+    ----------
+    data : OwnData
+    progress : Progress
+    seed : int
+    place : int
+        Among the files of the report, from 0; makes the names in the page differ.
+    """
+    name = f"own-{place + 1}"
+    progress.start(1, data.name)
+    if isinstance(data.content, LabeledData):
+        section = labeled_section(data, data.content, name, seed)
+    elif isinstance(data.content, Relation):
+        section = relation_section(data, data.content, name, seed)
+    else:
+        section = embeddings_section(data, data.content, name, seed)
+    progress.advance()
+    return section

@@ -1,0 +1,419 @@
+"""The residual stream through a narrow bottleneck: its path there, and how much of the states comes out again.
+
+The compressing autoencoder: sizes that shrink by one factor from layer to layer, and its training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from genlaws.core.arguments import Array, Whole, whole_number, within
+from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Stream
+from genlaws.residual_stream.measures.curves import Curve, bootstrap_means
+from genlaws.residual_stream.measures.projected_paths import pooled_axes
+from genlaws.residual_stream.measures.reducers import precision_of, text_numbers
+from genlaws.residual_stream.measures.samples import explained_shares, root_mean_square_normalized
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEARNING_RATE = 1e-3
+ROUNDING = 1e-9  # relative; a power that is whole but for rounding is not floored to the number below
+STUCK = "The autoencoder explains less than as many principal components: its training is stuck; try restarts."
+FEWEST_TEXTS = 4  # two to train, one to stop, one to judge
+
+
+def layer_sizes(width: int, layers: int = 10, bottleneck: int = 2) -> tuple[int, ...]:
+    r"""Return the sizes of the encoder's layers; the decoder has the same in the opposite order.
+
+    .. math:: d_i = \lfloor D r^i \rfloor, \qquad r = (d/D)^{1/(k-1)}, \qquad i = 0, \dots, k-1
+
+    Symbols: :math:`D` is ``width``, :math:`k` is ``layers`` and :math:`d` is ``bottleneck``.
+
+    Parameters
+    ----------
+    width : int
+        Number of units of a state.
+    layers : int >= 2
+        The states and the bottleneck are counted, so there are ``layers - 1`` maps.
+    bottleneck : int in [1, width]
+    """
+    width = whole_number("width", width, at_least=1)
+    layers = whole_number("layers", layers, at_least=2)
+    bottleneck = whole_number("bottleneck", bottleneck, at_least=1, at_most=width)
+    ratio = (bottleneck / width) ** (1.0 / (layers - 1))
+    inner = (math.floor(width * ratio**layer * (1.0 + ROUNDING)) for layer in range(1, layers - 1))
+    return (width, *inner, bottleneck)
+
+
+class Autoencoder(nn.Module):
+    """Encoder and decoder; every map but the last of either is followed by LayerNorm and ReLU.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        From `layer_sizes`.
+    seed : int
+        Of the first weights, which are those that torch gives a linear map.
+    """
+
+    def __init__(self, sizes: tuple[int, ...], seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.encoder = _maps(sizes, generator)
+        self.decoder = _maps(sizes[::-1], generator)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return what is left of states (rows, units) after the bottleneck."""
+        rebuilt: Tensor = self.decoder(self.encoder(states))
+        return rebuilt
+
+
+def _maps(sizes: tuple[int, ...], generator: torch.Generator) -> nn.Sequential:
+    """Return linear maps between successive sizes; their weights are drawn from the generator alone."""
+    parts: list[nn.Module] = []
+    for place, (wide, narrow) in enumerate(pairwise(sizes)):
+        linear = nn.utils.skip_init(nn.Linear, wide, narrow)  # type: ignore[no-untyped-call]
+        bound = 1.0 / math.sqrt(wide)
+        for weights in (linear.weight, linear.bias):
+            nn.init.uniform_(weights, -bound, bound, generator=generator)
+        parts += [linear] if place == len(sizes) - 2 else [linear, nn.LayerNorm(narrow), nn.ReLU()]
+    return nn.Sequential(*parts)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training went.
+
+    Attributes
+    ----------
+    training_losses, validation_losses : tuple of float
+        After each epoch; the former is the mean during it.
+    best_epoch : int
+        Counted from 1; its weights are kept.
+    stopped_early : bool
+        Whether the loss of the held-out texts had not fallen for as long as the patience lasts.
+    """
+
+    training_losses: tuple[float, ...]
+    validation_losses: tuple[float, ...]
+    best_epoch: int
+    stopped_early: bool
+
+
+def train(
+    network: Autoencoder,
+    batches: Callable[[], list[Callable[[], Tensor]]],
+    held_out: Callable[[], list[Callable[[], Tensor]]],
+    *,
+    epochs: int,
+    patience: int,
+    advance: Callable[[int], object] | None = None,
+) -> Training:
+    """Train an autoencoder by Adam on the mean squared error, and leave it with its best weights.
+
+    Parameters
+    ----------
+    network : Autoencoder
+    batches : function
+        Returns the batches of one epoch in their order, each as a function that reads its states (rows, units).
+    held_out : function
+        Returns batches of the texts that decide when to stop.
+    epochs : int
+        The most that are run.
+    patience : int
+        Epochs without a smaller loss of the held-out texts, after which training stops.
+    advance : callable, optional
+        Called with 1 after each epoch.
+    """
+    steps = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    best: dict[str, Tensor] = {}
+    found: tuple[list[float], list[float]] = ([], [])
+    best_epoch, lowest = 0, math.inf
+    for epoch in range(1, epochs + 1):
+        network.train()
+        found[0].append(_mean_loss(network, batches(), steps))
+        network.eval()
+        with torch.no_grad():
+            found[1].append(_mean_loss(network, held_out(), None))
+        if found[1][-1] < lowest:
+            best_epoch, lowest = epoch, found[1][-1]
+            best = {name: weights.detach().clone() for name, weights in network.state_dict().items()}
+        if advance is not None:
+            advance(1)
+        if epoch - best_epoch >= patience:
+            break
+    if not best:
+        raise ConvergenceError("The autoencoder's loss was not a finite number in any epoch.", found)
+    network.load_state_dict(best)
+    return Training(tuple(found[0]), tuple(found[1]), best_epoch, len(found[0]) - best_epoch >= patience)
+
+
+def _mean_loss(network: Autoencoder, batches: list[Callable[[], Tensor]], steps: torch.optim.Optimizer | None) -> float:
+    """Return the mean squared error over batches, taking a step after each if there is an optimizer."""
+    total, count = 0.0, 0
+    for read in batches:
+        states = read()
+        loss = torch.nn.functional.mse_loss(network(states), states)
+        if steps is not None:
+            steps.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            steps.step()
+        total, count = total + float(loss.detach()) * len(states), count + len(states)
+    return total / count
+
+
+@dataclass(frozen=True)
+class Compression:
+    """What a bottleneck makes of a stream; every value is of texts that neither trained nor stopped the network.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Of the encoder's layers.
+    sites : tuple of str
+    path : tuple of Curve
+        Mean coordinate in the bottleneck at every site, one curve for each of its units.
+    step_length : Curve
+        Mean distance in the bottleneck between a site and the next. The bottleneck has no unit of its own: only ratios
+        of its lengths mean something.
+    explained : Curve
+        Share of the variance at every site, about the mean state of the site, that comes out of the autoencoder; below
+        zero where the mean would be the better answer.
+    components_explained : Curve
+        The same for as many principal components as the bottleneck is wide, found in the same training texts: what a
+        linear autoencoder reaches.
+    explained_pooled, components_explained_pooled : Estimate
+        Of all sites together, about their one mean.
+    training : Training
+        Losses per epoch of the training that was kept, in units of the mean variance of a unit over the training texts
+        and all sites.
+    normalized : bool
+        Whether each state was divided by its root mean square.
+    training_texts, validation_texts, test_texts : int
+    message : str
+        Where there is no value and why, and whether the network fell short of principal components.
+    """
+
+    sizes: tuple[int, ...]
+    sites: tuple[str, ...]
+    path: tuple[Curve, ...]
+    step_length: Curve
+    explained: Curve
+    components_explained: Curve
+    explained_pooled: Estimate
+    components_explained_pooled: Estimate
+    training: Training
+    normalized: bool
+    training_texts: int
+    validation_texts: int
+    test_texts: int
+    message: str = ""
+
+    @property
+    def epochs(self) -> int:
+        """Epochs that were run."""
+        return len(self.training.training_losses)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each measure and site."""
+        import pandas as pd  # noqa: PLC0415
+
+        curves = (*self.path, self.step_length, self.explained, self.components_explained)
+        return pd.concat([curve.to_frame() for curve in curves], ignore_index=True)
+
+
+def compress(
+    stream: Stream,
+    *,
+    layers: int = 10,
+    bottleneck: int = 2,
+    normalize: bool = False,
+    validation_share: float = 0.15,
+    test_share: float = 0.15,
+    epochs: int = 100,
+    patience: int = 10,
+    restarts: int = 1,
+    batch_size: int = 4,
+    seed: int,
+    texts: ArrayLike | None = None,
+    device: str = "cpu",
+    advance: Callable[[int], object] | None = None,
+) -> Compression:
+    """Train a compressing autoencoder on the states of all sites together and say what it keeps.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of at least four texts.
+    layers : int >= 2
+        Layers of the encoder, states and bottleneck included.
+    bottleneck : int >= 1
+    normalize : bool
+        Divide each state by its root mean square first. Without it late sites, where states are large, make up most of
+        the loss, and what is explained early is small for that reason alone.
+    validation_share, test_share : float in (0, 1)
+        Of the texts: those that decide when to stop, and those that everything is measured on; at least one each.
+    epochs, patience : int >= 1
+    restarts : int >= 1
+        Trainings from different first weights, of which the one with the smallest loss of the validation texts is kept.
+        So narrow a network is often stuck far from its best, even below principal components; the message says so.
+    batch_size : int >= 1
+        Rows of the stream, with all their sites, in a step of the training.
+    seed : int
+        Of the split, the first weights and the order of the batches; no other random numbers are touched.
+    texts : whole numbers (rows,), optional
+        Number of the text of each row, where a text has several; a text is in one part only.
+    device : str
+        Where the training is done, such as ``cuda``.
+    advance : callable, optional
+        Called with 1 after each epoch of each training.
+
+    Notes
+    -----
+    The paper judged by the texts that also stopped the training; here the two are apart. States enter less their mean
+    and in units of their pooled standard deviation, which changes no share of variance.
+
+    References
+    ----------
+    :cite:p:`fernando2025`, section 2 and Figure 3.
+    """
+    sizes = layer_sizes(stream.unit_count, layers, bottleneck)
+    epochs, patience = whole_number("epochs", epochs, at_least=1), whole_number("patience", patience, at_least=1)
+    batch_size, seed = whole_number("batch_size", batch_size, at_least=1), whole_number("seed", seed)
+    numbers = text_numbers(texts, stream.text_count)
+    generator = np.random.default_rng([seed, *b"compression"])
+    parts = _split(numbers, validation_share, test_share, generator)
+    reader = _Reader(stream, parts[0], normalize, device)
+    held_out = reader.batches(parts[1], batch_size)
+    networks, trainings = [], []
+    for first in np.random.SeedSequence(seed).generate_state(whole_number("restarts", restarts, at_least=1)):
+        networks.append(Autoencoder(sizes, int(first)).to(device))
+        found = train(
+            networks[-1],
+            lambda: reader.batches(generator.permutation(parts[0]), batch_size),
+            lambda: held_out,
+            epochs=epochs,
+            patience=patience,
+            advance=advance,
+        )
+        trainings.append(found)
+    best = int(np.argmin([min(one.validation_losses) for one in trainings]))
+    about = {"training": trainings[best], "sizes": sizes, "normalized": normalize}
+    return _judged(reader, networks[best].eval(), parts, numbers, **about)
+
+
+class _Reader:
+    """States of chosen rows, less the mean of the training texts and in units of their deviation."""
+
+    def __init__(self, stream: Stream, rows: Whole, normalize: bool, device: str) -> None:
+        self.stream, self.normalize, self.device = stream, normalize, device
+        total, squares, count = np.zeros(stream.unit_count), 0.0, 0
+        for row in rows:  # a row at a time: the states may lie in a file
+            states = self.plain(row)
+            total, squares, count = total + states.sum(axis=0), squares + float((states**2).sum()), count + len(states)
+        self.mean = total / count
+        variance = squares / count - float(self.mean @ self.mean)
+        if not variance > precision_of(stream.states) * squares / count:
+            raise InputError("states must differ for anything to be compressed; all of them are the same.")
+        self.unit = float(np.sqrt(variance / stream.unit_count))
+
+    def plain(self, rows: int | Whole) -> Array:
+        """Return states as they are, or divided by their root mean square."""
+        states = self.stream.states[rows].astype(np.float64)
+        return root_mean_square_normalized(states) if self.normalize else states
+
+    def states(self, rows: Whole) -> Array:
+        """Return states (rows, sites, units)."""
+        return (self.plain(rows) - self.mean) / self.unit
+
+    def tensor(self, rows: Whole) -> Tensor:
+        """Return states (rows times sites, units) on the device."""
+        flat = self.states(rows).reshape(-1, self.stream.unit_count).astype(np.float32)
+        return torch.from_numpy(flat).to(self.device)
+
+    def batches(self, rows: Whole, size: int) -> list[Callable[[], Tensor]]:
+        """Return functions that read successive batches of rows."""
+
+        def read(start: int) -> Callable[[], Tensor]:
+            """Return the function that reads the batch from this place on."""
+            return lambda: self.tensor(rows[start : start + size])
+
+        return [read(start) for start in range(0, len(rows), size)]
+
+
+def _split(
+    numbers: Whole, validation_share: float, test_share: float, generator: np.random.Generator
+) -> tuple[Whole, Whole, Whole]:
+    """Return the rows that train, stop and judge; all rows of a text are in the same part."""
+    shares = [
+        float(within(name, share, 0.0, 1.0, open_low=True, open_high=True))
+        for name, share in (("validation_share", validation_share), ("test_share", test_share))
+    ]
+    texts = generator.permutation(np.unique(numbers))
+    if texts.size < FEWEST_TEXTS:
+        raise InputError(f"stream must have at least {FEWEST_TEXTS} texts to train, stop and judge; got {texts.size}.")
+    stop, judge = (max(1, round(share * texts.size)) for share in shares)
+    if texts.size - stop - judge < 2:
+        raise InputError(
+            f"validation_share and test_share must leave at least two texts to train; of {texts.size} they take "
+            f"{stop} and {judge}."
+        )
+    parts = np.split(texts, [texts.size - stop - judge, texts.size - judge])
+    training, validation, test = (np.flatnonzero(np.isin(numbers, part)) for part in parts)
+    return training, validation, test
+
+
+def _judged(
+    reader: _Reader, network: Autoencoder, parts: tuple[Whole, Whole, Whole], numbers: Whole, **about: Any
+) -> Compression:
+    """Return path and explained variance of the test texts."""
+    texts, width = numbers[parts[2]], about["sizes"][-1]
+    counts = [int(np.unique(numbers[part]).size) for part in parts]
+    labels = tuple(site.name for site in reader.stream.sites)
+    states = reader.states(parts[2])
+    with torch.no_grad():
+        codes = network.encoder(reader.tensor(parts[2]))
+        rebuilt = network.decoder(codes).cpu().numpy().astype(np.float64).reshape(states.shape)
+    code = codes.cpu().numpy().astype(np.float64).reshape(*states.shape[:2], -1)
+    fitted = pooled_axes(reader.stream.take(parts[0].tolist()), width, normalize=reader.normalize)
+    center = (fitted.center - reader.mean) / reader.unit
+    linear = center + (states - center) @ fitted.axes @ fitted.axes.T
+    lengths = np.linalg.norm(np.diff(code, axis=1), axis=2)
+    # What is left of a constant after the mean is taken away in single precision is rounding, not variance.
+    rounding = precision_of(reader.stream.states) * np.sqrt((reader.plain(parts[2]) ** 2).sum(axis=2).mean(axis=0))
+    shares = [
+        explained_shares(states, states - guess, texts, rounding / reader.unit, name=name, labels=labels)
+        for name, guess in (("explained variance", rebuilt), ("explained variance of components", linear))
+    ]
+    stuck = STUCK if shares[0][1].value < shares[1][1].value else ""
+    return Compression(
+        sites=labels,
+        path=tuple(_mean(f"path {one + 1}", labels, code[:, :, one], texts) for one in range(width)),
+        step_length=_mean("step length", labels[:-1], lengths, texts),
+        explained=shares[0][0],
+        components_explained=shares[1][0],
+        explained_pooled=shares[0][1],
+        components_explained_pooled=shares[1][1],
+        training_texts=counts[0],
+        validation_texts=counts[1],
+        test_texts=counts[2],
+        message=f"{shares[0][0].message} {stuck}".strip(),
+        **about,
+    )
+
+
+def _mean(name: str, labels: Sequence[str], values: Array, texts: Whole) -> Curve:
+    """Return means over texts with their intervals."""
+    return Curve(name, tuple(labels), *bootstrap_means(values, texts), int(np.unique(texts).size))

@@ -1,0 +1,159 @@
+r"""The rotation that comes nearest to the steps of a stream (jPCA).
+
+Steps are set against the point half-way along them, :math:`h_{l+1} - h_l = M \tfrac12 (h_{l+1} + h_l) + b`, with
+:math:`M` skew-symmetric. Solved for the next state this is an orthogonal map about a center,
+
+.. math:: h_{l+1} = (1 - \tfrac12 M)^{-1} \left[(1 + \tfrac12 M)\, h_l + b\right],
+
+so a stream that turns by a constant angle at every site is fitted without error. For a process whose statistics do not
+change along the sites, and are the same backwards, :math:`M` is zero on average. A random walk of many units is none:
+its principal components are cosines of 1/2, 1, 3/2, ... periods, which turn about one another, so the share of the
+steps that a rotation explains has to be read beside that of a random walk: with 64 sites and six components this is
+0.80 of the steps with 576 units and 0.90 with 4,096.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Array, whole_number
+from genlaws.models.stream import Stream
+from genlaws.residual_stream.dynamics.linear import (
+    AffineMap,
+    Prediction,
+    cross_validate,
+    least_squares_map,
+    steps_to_fit,
+)
+from genlaws.residual_stream.measures.projected_paths import PooledAxes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class RotationFit:
+    """The nearest rotation, beside the nearest linear map of the same form.
+
+    Attributes
+    ----------
+    components : PooledAxes
+        What the states were projected on.
+    matrix : array of shape (components, components)
+        Skew-symmetric.
+    angles : array
+        Turn of each plane from one site to the next, in radians, fastest first.
+    skew_r_squared, free_r_squared : float
+        Share of the variance of the steps, about their mean, that is explained: by the skew-symmetric matrix, and by
+        one without constraint.
+    held_out : Prediction
+        Of the next state by the rotation, on texts that were left out; NaN without cross-validation.
+    """
+
+    components: PooledAxes
+    matrix: Array
+    angles: Array
+    skew_r_squared: float
+    free_r_squared: float
+    held_out: Prediction
+
+    def plane(self, number: int = 0) -> Array:
+        """Return two orthonormal axes (units, 2) of the plane with this number; the path turns from first to second."""
+        number = whole_number("number", number, at_most=self.angles.size - 1)
+        vectors = np.linalg.eigh(1j * self.matrix)[1]
+        vector = vectors[:, self.matrix.shape[0] - 1 - number]
+        axes: Array = self.components.axes @ (np.sqrt(2.0) * np.column_stack([vector.real, vector.imag]))
+        return axes
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per plane; the period is in sites."""
+        import pandas as pd  # noqa: PLC0415
+
+        period = np.divide(2 * np.pi, self.angles, out=np.full(self.angles.size, np.inf), where=self.angles > 0)
+        return pd.DataFrame({"plane": np.arange(self.angles.size), "angle": self.angles, "period": period})
+
+    def __str__(self) -> str:
+        """Return what the rotation explains and its angles."""
+        turns = ", ".join(f"{angle:.3f}" for angle in self.angles)
+        return (
+            f"A rotation explains {self.skew_r_squared:.3f} of the steps, any linear map {self.free_r_squared:.3f}; "
+            f"angles {turns} per site."
+        )
+
+
+def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> RotationFit:
+    """Fit a rotation about a center to the steps of a stream on its principal components.
+
+    Parameters
+    ----------
+    stream : Stream
+        Texts, group means of them, or either without their mean path.
+    components : int >= 2
+        Fewer are used where the states span fewer.
+    folds : int, 0 or at least 2
+        Parts into which the texts are divided for cross-validation; 0 leaves it out.
+    seed : int
+        For the division of the texts.
+
+    References
+    ----------
+    Churchland, Cunningham and others, Neural population dynamics during reaching, Nature 487 (2012).
+
+    Notes
+    -----
+    The original sets the forward difference against the state itself, for which no constant turn is an exact fit.
+    """
+    axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=2))
+    step, half_way = _about_means(before, after)
+    skew = skew_matrix(step, half_way)
+    free = least_squares_map(half_way, step).matrix
+    held_out = cross_validate(stream, rotation_map, components=components, folds=folds, seed=seed)
+    return RotationFit(
+        axes, skew, turning_angles(skew), _explained(skew, step, half_way), _explained(free, step, half_way), held_out
+    )
+
+
+def skew_matrix(step: Array, state: Array) -> Array:
+    r"""Return the skew-symmetric matrix with the least squared error of ``step = M state`` over rows.
+
+    .. math:: M S + S M = P - P^\top, \qquad S = \sum_l x_l x_l^\top, \quad P = \sum_l \dot x_l x_l^\top
+
+    solved in the axes of :math:`S`, where it reads :math:`M_{ij} (s_i + s_j) = (P - P^\top)_{ij}`.
+    """
+    s, axes = np.linalg.eigh(state.T @ state)
+    p = axes.T @ (step.T @ state) @ axes
+    weight = s[:, None] + s[None]
+    turned = np.divide(p - p.T, weight, out=np.zeros_like(p), where=weight > 0)
+    found: Array = axes @ turned @ axes.T
+    return 0.5 * (found - found.T)
+
+
+def rotation_map(before: Array, after: Array) -> AffineMap:
+    """Return the nearest rotation about a center, as a map from each state to the next."""
+    step, half_way = _about_means(before, after)
+    skew = skew_matrix(step, half_way)
+    offset = (after - before).mean(axis=0) - skew @ (0.5 * (after + before)).mean(axis=0)
+    one = np.eye(skew.shape[0])
+    both: Array = np.linalg.solve(one - 0.5 * skew, np.column_stack([one + 0.5 * skew, offset]))
+    return AffineMap(both[:, :-1], both[:, -1])
+
+
+def turning_angles(skew: Array) -> Array:
+    r"""Return the angle per site of each plane, :math:`2 \arctan(m/2)` for the eigenvalues :math:`\pm i m`."""
+    rates = np.linalg.eigvalsh(1j * skew)[::-1][: skew.shape[0] // 2]
+    angles: Array = 2.0 * np.arctan(0.5 * np.maximum(rates, 0.0))
+    return angles
+
+
+def _about_means(before: Array, after: Array) -> tuple[Array, Array]:
+    """Return steps and half-way points less their means, which takes the free offset out of the fit."""
+    step, half_way = after - before, 0.5 * (after + before)
+    return step - step.mean(axis=0), half_way - half_way.mean(axis=0)
+
+
+def _explained(matrix: Array, step: Array, state: Array) -> float:
+    total = float((step**2).sum())
+    return 1.0 - float(((step - state @ matrix.T) ** 2).sum()) / total if total else float("nan")

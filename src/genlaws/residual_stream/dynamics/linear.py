@@ -1,0 +1,216 @@
+r"""One linear map for all steps of the stream (dynamic modes), and how well it foretells texts it has not seen.
+
+The map :math:`h_{l+1} = A h_l + b` is fitted on the principal components of the states. Because a stream changes little
+from site to site, most of the variance of the next state is foretold by the present one: the map is worth something
+only beyond that persistence, and on texts that were not used to fit it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.arguments import Array, whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import generator_of
+from genlaws.models.stream import Stream
+from genlaws.residual_stream.measures.projected_paths import PooledAxes, pooled_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class AffineMap:
+    """The next state as a matrix times the present one plus an offset.
+
+    Attributes
+    ----------
+    matrix : array of shape (components, components)
+    offset : array of shape (components,)
+    """
+
+    matrix: Array
+    offset: Array
+
+    def __call__(self, before: Array) -> Array:
+        """Return what the map makes of rows of states."""
+        after: Array = before @ self.matrix.T + self.offset
+        return after
+
+
+@dataclass(frozen=True)
+class Prediction:
+    r"""How well the next state is foretold from the present one.
+
+    Attributes
+    ----------
+    r_squared, persistence : float
+        Share of the variance of the next state: by the map, and by staying where it is, :math:`h_{l+1} = h_l`.
+    skill : float
+        Share of the squared step that the map foretells; zero or negative where it is no better than staying.
+    """
+
+    r_squared: float
+    persistence: float
+    skill: float
+
+
+NO_PREDICTION = Prediction(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The dynamic modes of a stream.
+
+    Attributes
+    ----------
+    components : PooledAxes
+        What the states were projected on.
+    map : AffineMap
+    eigenvalues : array of complex numbers
+        Of the matrix, largest modulus first; a pair with an angle is a rotation.
+    fitted, held_out : Prediction
+        On the texts of the fit, and on texts that were left out; NaN without cross-validation.
+    """
+
+    components: PooledAxes
+    map: AffineMap
+    eigenvalues: Complex
+    fitted: Prediction
+    held_out: Prediction
+
+    @property
+    def moduli(self) -> Array:
+        """Growth of each mode from one site to the next."""
+        return np.abs(self.eigenvalues)
+
+    @property
+    def angles(self) -> Array:
+        """Rotation of each mode from one site to the next, in radians."""
+        return np.angle(self.eigenvalues)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per mode."""
+        import pandas as pd  # noqa: PLC0415
+
+        parts = {"real": self.eigenvalues.real, "imaginary": self.eigenvalues.imag}
+        return pd.DataFrame({**parts, "modulus": self.moduli, "angle": self.angles})
+
+    def __str__(self) -> str:
+        """Return how good the fit is and its modes."""
+        turning = int((self.eigenvalues.imag > 0).sum())
+        return "\n".join(
+            [
+                f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, "
+                f"{turning} pairs of modes that turn",
+                f"fit      {_said(self.fitted)}",
+                f"held out {_said(self.held_out)}",
+            ]
+        )
+
+
+def _said(prediction: Prediction) -> str:
+    if math.isnan(prediction.r_squared):
+        return "not asked for, or nothing to foretell"
+    return (
+        f"R² = {prediction.r_squared:.4f}, persistence {prediction.persistence:.4f}, "
+        f"share of the step foretold {prediction.skill:.3f}"
+    )
+
+
+def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> Modes:
+    """Fit one affine map from each site to the next on the principal components.
+
+    Parameters
+    ----------
+    stream : Stream
+        Texts, or group means of them.
+    components : int >= 1
+        Fewer are used where the states span fewer.
+    folds : int, 0 or at least 2
+        Parts into which the texts are divided for cross-validation; 0 leaves it out. With fewer texts than folds each
+        text is a part; one text alone cannot be left out, and then the held-out numbers are NaN.
+    seed : int
+        For the division of the texts.
+    """
+    axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=1))
+    fitted = least_squares_map(before, after)
+    eigenvalues = np.linalg.eigvals(fitted.matrix).astype(np.complex128)
+    order = np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))
+    held_out = cross_validate(stream, least_squares_map, components=components, folds=folds, seed=seed)
+    return Modes(axes, fitted, eigenvalues[order], judge([(fitted, before, after, after.mean(axis=0))]), held_out)
+
+
+def steps_to_fit(stream: Stream, components: int) -> tuple[PooledAxes, Array, Array]:
+    """Return the principal components, rows of states along them and one site later; refuse too few rows to fit."""
+    axes = pooled_axes(stream, min(components, stream.unit_count)).spanned
+    before, after = steps_along(axes, stream)
+    steps, count = before.shape
+    if steps <= count + 1:
+        raise InputError(
+            f"components must be at most {steps - 2} for the {steps} steps of this stream, or any map fits them; "
+            f"got {count}."
+        )
+    return axes, before, after
+
+
+def steps_along(components: PooledAxes, stream: Stream) -> tuple[Array, Array]:
+    """Return rows of states along the components, and the states one site later."""
+    along = components.coordinates(stream)
+    k = along.shape[2]
+    return along[:, :-1].reshape(-1, k), along[:, 1:].reshape(-1, k)
+
+
+def least_squares_map(before: Array, after: Array) -> AffineMap:
+    """Return the map with the least squared error over rows of states."""
+    middle_before, middle_after = before.mean(axis=0), after.mean(axis=0)
+    transposed = np.linalg.lstsq(before - middle_before, after - middle_after, rcond=None)[0]
+    return AffineMap(transposed.T, middle_after - middle_before @ transposed)
+
+
+def judge(parts: list[tuple[AffineMap, Array, Array, Array]]) -> Prediction:
+    """Return how well maps foretell rows; each part is a map, the states before and after, and the mean it knew."""
+    wrong = sum(float(((after - found(before)) ** 2).sum()) for found, before, after, _ in parts)
+    moved = sum(float(((after - before) ** 2).sum()) for _, before, after, _ in parts)
+    spread = sum(float(((after - middle) ** 2).sum()) for _, _, after, middle in parts)
+    if moved == 0 or spread == 0:
+        return NO_PREDICTION
+    return Prediction(1.0 - wrong / spread, 1.0 - moved / spread, 1.0 - wrong / moved)
+
+
+def cross_validate(
+    stream: Stream, fit: Callable[[Array, Array], AffineMap], *, components: int, folds: int, seed: int
+) -> Prediction:
+    """Return how well a fit foretells texts left out of it; components and map are found without them.
+
+    Parameters
+    ----------
+    stream : Stream
+    fit : function
+        From states before and after, as rows, to a map.
+    components : int >= 1
+    folds : int, 0 or at least 2
+    seed : int
+    """
+    folds = whole_number("folds", folds)
+    if folds == 1:
+        raise InputError("folds must be 0, for no cross-validation, or at least 2; got 1.")
+    texts = stream.text_count
+    if folds == 0 or texts < 2:
+        return NO_PREDICTION
+    order = generator_of(seed).permutation(texts)
+    parts = []
+    for left_out in np.array_split(order, min(folds, texts)):
+        rest = stream.take(np.setdiff1d(order, left_out).tolist())
+        axes = pooled_axes(rest, min(components, stream.unit_count)).spanned
+        before, after = steps_along(axes, rest)
+        parts.append((fit(before, after), *steps_along(axes, stream.take(left_out.tolist())), after.mean(axis=0)))
+    return judge(parts)

@@ -1,0 +1,169 @@
+r"""Phase portraits of single units, and how often they turn.
+
+A unit's portrait is its mean activation over texts :math:`a_l` at each site :math:`l` against the gradient
+:math:`\dot a_l` along the sites. Where the gradient is positive the activation grows, and where it is negative it
+falls: in this plane every path that goes somewhere and comes back turns clockwise, by construction. So a count of turns
+has to be read beside that of a random walk, which is about 11 turns in 64 sites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import Array, real
+from genlaws.core.errors import InputError
+from genlaws.models.stream import Stream
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_SITES = 3  # two tangents, one change of angle
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class Portraits:
+    """Mean activation of every unit and its gradient.
+
+    Attributes
+    ----------
+    activation, gradient : arrays of shape (sites, units)
+        The gradient is in activation per site: central differences, one-sided at both ends.
+    """
+
+    activation: Array
+    gradient: Array
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per unit and site."""
+        import pandas as pd  # noqa: PLC0415
+
+        sites, units = self.activation.shape
+        unit, site = np.divmod(np.arange(sites * units), sites)
+        columns = {"activation": self.activation.T.ravel(), "gradient": self.gradient.T.ravel()}
+        return pd.DataFrame({"unit": unit, "site": site, **columns})
+
+
+@dataclass(frozen=True)
+class Rotations:
+    """How often the portrait of each unit turns, counterclockwise counted positive.
+
+    Attributes
+    ----------
+    tangent_turns : array of shape (units,)
+        Turns of the tangent, the paper's count with the standard sign: almost always negative.
+    centered_winding : array of shape (units,)
+        Turns of the path about its own mean.
+    site_count : int
+    """
+
+    tangent_turns: Array
+    centered_winding: Array
+    site_count: int
+
+    @property
+    def as_printed(self) -> Array:
+        """The tangent's turns with the sign of the paper, which counts clockwise positive."""
+        return -self.tangent_turns
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per unit."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = {"tangent_turns": self.tangent_turns, "centered_winding": self.centered_winding}
+        return pd.DataFrame({"unit": np.arange(self.tangent_turns.size), **columns})
+
+    def __str__(self) -> str:
+        """Return both counts, mean and standard deviation over units."""
+        lines = [
+            f"{name}: {turns.mean():.2f} ± {turns.std():.2f} (mean and standard deviation over {turns.size} units)"
+            for name, turns in (
+                ("turns of the tangent", self.tangent_turns),
+                ("winding about the mean", self.centered_winding),
+            )
+        ]
+        return "\n".join([*lines, "Negative is clockwise; compare with surrogates before calling it an orbit."])
+
+
+def portraits(source: Stream | ArrayLike) -> Portraits:
+    """Return the phase portrait of every unit.
+
+    Parameters
+    ----------
+    source : Stream, or array of shape (sites, units)
+        A stream is averaged over texts first; an array is taken as the mean activations.
+
+    References
+    ----------
+    :cite:p:`fernando2025`, unit phase portraits.
+    """
+    if isinstance(source, Stream):
+        activation: Array = source.states.mean(axis=0, dtype=np.float64)
+    else:
+        activation = real("mean activations", source)
+    if activation.ndim != 2 or activation.shape[0] < FEWEST_SITES:
+        raise InputError(
+            f"mean activations must have the shape (sites, units) with at least {FEWEST_SITES} sites; "
+            f"got {activation.shape}."
+        )
+    return Portraits(activation, np.gradient(activation, axis=0))
+
+
+def total_turns(angle: Array) -> Array:
+    r"""Return how often an angle goes round along the first axis, each change taken the shorter way.
+
+    .. math:: R = \frac{1}{2\pi} \sum_l \Delta\theta_l
+              = \frac{\theta_{\rm last} - \theta_{\rm first}}{2\pi}
+              - \sum_l \Big\lceil \frac{\theta_{l+1} - \theta_l}{2\pi} - \frac12 \Big\rceil
+
+    with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds whole turns alone.
+    """
+    whole = np.ceil(np.diff(angle, axis=0) / TURN - 0.5).sum(axis=0)
+    turns: Array = (angle[-1] - angle[0]) / TURN - whole
+    return turns
+
+
+def tangent_turns(x: Array, y: Array) -> Array:
+    r"""Return the turns of the tangent of paths, the first axis along the path.
+
+    .. math:: \theta_l = \operatorname{atan2}(y_{l+1} - y_l,\; x_{l+1} - x_l), \qquad
+              R = \frac{1}{2\pi} \sum_l \Delta\theta_l
+
+    With L points there are L - 1 tangents and L - 2 changes of angle, so the count is at most (L - 2)/2. Subtracting
+    the first point, as the paper does, leaves the tangents as they are. Run backwards, a path has the opposite count:
+    so the mean over all orders of its points is zero, whatever the path.
+    """
+    return total_turns(np.arctan2(np.diff(y, axis=0), np.diff(x, axis=0)))
+
+
+def centered_winding(x: Array, y: Array) -> Array:
+    """Return how often paths go round their mean point, the first axis along the path; the path is not closed."""
+    return total_turns(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
+
+
+def rotations(source: Stream | ArrayLike) -> Rotations:
+    """Return how often the phase portrait of each unit turns.
+
+    Parameters
+    ----------
+    source : Stream, or array of shape (sites, units)
+        A stream is averaged over texts first; an array is taken as the mean activations.
+
+    Notes
+    -----
+    The paper prints the tangent's turns as positive numbers. With the usual sign, counterclockwise positive, they are
+    negative: ``as_printed`` has the paper's sign. A unit that never moves has no turns. A sinusoid of one period has
+    one turn; a quarter of it or more is lost when it starts at an extremum, because the gradient at the ends is
+    one-sided.
+
+    References
+    ----------
+    :cite:p:`fernando2025`, rotations of unit phase portraits.
+    """
+    drawn = portraits(source)
+    x, y = drawn.activation, drawn.gradient
+    return Rotations(tangent_turns(x, y), centered_winding(x, y), x.shape[0])

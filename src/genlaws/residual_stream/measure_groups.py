@@ -1,0 +1,365 @@
+"""The measures that train a network on the states, or run the model with its state changed, as fields of an analysis.
+
+Torch is reached when a function runs, not when this module is loaded.
+
+Each group of measures of a recorded stream, as the fields of an analysis; numpy alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Site, Stream
+from genlaws.models.texts import Tokens
+from genlaws.residual_stream import dynamics
+from genlaws.residual_stream.dynamics.jpca import fit_rotation
+from genlaws.residual_stream.dynamics.linear import dynamic_modes
+from genlaws.residual_stream.dynamics.portraits import FEWEST_SITES, portraits, rotations
+from genlaws.residual_stream.measures.correlations import unit_correlations
+from genlaws.residual_stream.measures.curves import bootstrap_means
+from genlaws.residual_stream.measures.dimensions import explained_variance, participation_ratios
+from genlaws.residual_stream.measures.estimators import FEWEST_TEXTS
+from genlaws.residual_stream.measures.information import mutual_information
+from genlaws.residual_stream.measures.paths import PathScalars, path_measures, path_scalars_of, unit_means
+from genlaws.residual_stream.measures.projected_paths import paths, pooled_axes
+from genlaws.residual_stream.measures.samples import mean_path
+from genlaws.residual_stream.measures.writes import writes
+from genlaws.residual_stream.results import Acceleration
+from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
+
+if TYPE_CHECKING:
+    from torch import nn
+
+AXES = 2  # of the paper's plane
+TURNED_BASES = 5  # each turns all states; their means over units hardly differ
+MOST_COMPONENTS = 6  # of a linear map, and at most one for this many steps of the mean path:
+STEPS_PER_COMPONENT = 4
+PATH_SURROGATES = ("random walk", "step signs", "phase-randomized", "layer shuffle", "basis rotation")
+PAPER_RATIO = (2.0 / 4096.0) ** (1.0 / 9.0)  # of the sizes of successive layers of the autoencoder
+RESTARTS = 3
+FEWEST_TO_COMPRESS = 4
+DISTURBED_LAYERS = 5  # from the first to the last, as in the paper
+DISTURBED_TEXTS, LYAPUNOV_TEXTS = 8, 2
+DIRECTIONS = 4  # leading Lyapunov exponents
+GRID = 10  # points along a side
+TELEPORT_STEPS = 12
+PROMPT = "I'm sorry, Dave. I'm afraid I can't do that."
+
+Advance = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A stream, which text each of its rows is of, and how it is to be measured.
+
+    Attributes
+    ----------
+    stream : Stream
+    texts : array of int (rows,)
+    surrogates : tuple of str
+        Those that are made from the stream itself.
+    supplied : mapping from name to Stream
+        Of another model, or of other texts.
+    estimators : tuple of str
+    draws, seed, jobs : int
+    """
+
+    stream: Stream
+    texts: Whole
+    surrogates: tuple[str, ...] = ()
+    supplied: Mapping[str, Stream] = field(default_factory=dict)
+    estimators: tuple[str, ...] = ()
+    draws: int = 200
+    seed: int = 0
+    jobs: int = 1
+
+    @property
+    def text_count(self) -> int:
+        """Number of texts."""
+        return int(np.unique(self.texts).size)
+
+
+Found = tuple[dict[str, Any], list[str]]  # fields of an analysis, and what to say about them
+
+
+def measure_paths(given: Recorded) -> Found:
+    """Return means of the units, how the stream moves, and what is written to it."""
+    scalars = path_scalars_of(given.stream, given.texts)
+    found: dict[str, Any] = {
+        "means": unit_means(given.stream, texts=given.texts),
+        "paths": path_measures(scalars, seed=given.seed),
+        "acceleration": acceleration(scalars, seed=given.seed),
+        "writes": writes(scalars, seed=given.seed),
+    }
+    return found, [found["paths"].message]
+
+
+def acceleration(scalars: PathScalars, *, seed: int = 0) -> Acceleration:
+    r"""Return how much faster the stream is in the last third of the steps than in the first.
+
+    .. math:: \exp\Big\langle \ln\frac{\bar v_{\rm last}}{\bar v_{\rm first}}\Big\rangle
+
+    The mean is over texts; each third has as many writes of attention as of the MLP.
+    """
+    count = third_of(scalars.speed.shape[1])
+    both = []
+    for values in (scalars.speed, scalars.relative_speed):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            both.append(np.log(values[:, -count:].mean(axis=1) / values[:, :count].mean(axis=1)))
+    columns = np.stack(both, axis=1)
+    ends = np.exp(np.stack(bootstrap_means(np.where(np.isfinite(columns), columns, np.nan), scalars.texts, seed=seed)))
+    texts = int(np.unique(scalars.texts).size)
+    speed, relative = (Estimate(float(value), float(low), float(high), texts) for value, low, high in ends.T)
+    return Acceleration(speed, relative)
+
+
+def third_of(steps: int) -> int:
+    """Return about a third of the steps: an even number of them where there are four or more."""
+    return 2 * max(1, round(steps / 6)) if steps >= 4 else 1
+
+
+def measure_correlations(given: Recorded) -> Found:
+    """Return r of every unit and step, and its mean over units in random axes."""
+    found: dict[str, Any] = {"correlations": unit_correlations(given.stream, texts=given.texts)}
+    values = found["correlations"].mean.value
+    if "basis rotation" in given.surrogates and np.isfinite(values).any():
+
+        def mean_r(stream: Stream) -> Array:
+            """Return the mean over units of r at each step."""
+            return unit_correlations(stream, texts=given.texts).mean.value
+
+        labels = found["correlations"].mean.labels
+        found["correlation_test"] = against_surrogates(
+            given.stream, mean_r, ("basis rotation",), draws=TURNED_BASES, seed=given.seed, labels=labels
+        )
+    return found, [found["correlations"].message]
+
+
+def measure_information(given: Recorded) -> Found:
+    """Return mutual information between successive sites by every estimator that is asked for."""
+    rows = given.stream.text_count
+    if rows < FEWEST_TEXTS:
+        return {}, [f"Mutual information needs at least {FEWEST_TEXTS} texts; there are {rows}."]
+    options: dict[str, Any] = {"seed": given.seed, "jobs": given.jobs}
+    found = {name: mutual_information(given.stream, name, **options) for name in given.estimators}
+    said = [f"Mutual information ({name}), {one.message}" for name, one in found.items() if one.message]
+    if rows > given.text_count:
+        said.append(
+            f"Mutual information takes the {rows} tokens of {given.text_count} texts as independent, which they are "
+            "not: its intervals are too narrow."
+        )
+    return {"information": found}, said
+
+
+def measure_dimensions(given: Recorded) -> Found:
+    """Return in how many directions texts differ, and how much of the path lies in a plane."""
+    options: dict[str, Any] = {"texts": given.texts}
+    stream = given.stream
+    found: dict[str, Any] = {
+        "participation": participation_ratios(stream, **options),
+        "participation_normalized": participation_ratios(stream, normalize=True, **options),
+        "explained_pooled": explained_variance(stream, basis="pooled", **options),
+        "explained_site": explained_variance(stream, basis="site", held_out=True, **options),
+        "explained_normalized": explained_variance(stream, basis="pooled", normalize=True, **options),
+        "projected": paths(stream, min(AXES, stream.unit_count)),
+        "path_test": _path_test(given, plane_share, "share"),
+    }
+    return found, [found["participation"].message, found["explained_site"].message]
+
+
+def plane_share(stream: Stream) -> float:
+    """Return the share of the variance of a path, about its mean, along its first two principal components."""
+    return float(pooled_axes(stream, min(AXES, stream.unit_count)).share.sum())
+
+
+def measure_rotations(given: Recorded) -> Found:
+    """Return phase portraits and how often they turn, beside surrogates of the mean path."""
+    if len(given.stream.sites) < FEWEST_SITES:
+        return {}, [f"Rotations need at least {FEWEST_SITES} sites; there are {len(given.stream.sites)}."]
+    path = mean_path(given.stream)
+    found = {
+        "portraits": portraits(path),
+        "rotations": rotations(path),
+        "rotation_test": _path_test(given, lambda stream: rotations(stream).as_printed),
+    }
+    return found, []
+
+
+def measure_dynamics(given: Recorded) -> Found:
+    """Return the linear map and the rotation that come nearest to the steps, the latter beside surrogates."""
+    steps = len(given.stream.sites) - 1
+    count = min(MOST_COMPONENTS, steps // STEPS_PER_COMPONENT, given.stream.unit_count)
+    if count < AXES:
+        return {}, [f"A linear map needs at least {AXES * STEPS_PER_COMPONENT} steps; there are {steps}."]
+    options: dict[str, Any] = {"components": count, "seed": given.seed}
+
+    def explained(stream: Stream) -> float:
+        """Return the share of the steps that a rotation explains."""
+        return fit_rotation(stream, components=count, folds=0).skew_r_squared
+
+    found = {
+        "modes": dynamic_modes(given.stream, **options),
+        "rotation_fit": fit_rotation(given.stream, **options),
+        "dynamics_test": _path_test(given, explained, "explained"),
+    }
+    return found, []
+
+
+def _path_test(given: Recorded, statistic: Any, *labels: str) -> SurrogateTest | None:
+    """Set a statistic of the mean path beside surrogates of it; nothing if none is asked for."""
+    names = [name for name in PATH_SURROGATES if name in given.surrogates]
+    if not names and not given.supplied:
+        return None
+    supplied = {name: mean_path(stream) for name, stream in given.supplied.items()}
+    path = mean_path(given.stream)
+    options: dict[str, Any] = {"draws": given.draws, "seed": given.seed, "supplied": supplied, "labels": labels}
+    return against_surrogates(path, statistic, names, **options)
+
+
+STREAM_MEASURES = {
+    "paths": measure_paths,
+    "correlations": measure_correlations,
+    "information": measure_information,
+    "dimensions": measure_dimensions,
+    "rotations": measure_rotations,
+    "dynamics": measure_dynamics,
+}
+
+
+def measured(given: Recorded, measures: Sequence[str], begun: Any = None) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of an analysis for the measures that a recorded stream suffices for, and messages.
+
+    Parameters
+    ----------
+    given : Recorded
+    measures : names
+        Others than the keys of ``STREAM_MEASURES`` are left out.
+    begun : function of a name, optional
+        Called after each measure.
+    """
+    fields: dict[str, Any] = {}
+    messages: list[str] = []
+    for name, measure in STREAM_MEASURES.items():
+        if name not in measures:
+            continue
+        found, said = measure(given)
+        fields |= found
+        messages += [one for one in said if one]
+        if begun is not None:
+            begun(name)
+    return fields, messages
+
+
+def encoder_layers(units: int) -> int:
+    """Return how many layers an encoder has whose sizes shrink by the paper's factor, 0.43, to two units."""
+    return max(2, 1 + round(math.log(AXES / units) / math.log(PAPER_RATIO))) if units > AXES else 2
+
+
+def measure_compression(given: Recorded, *, device: str = "cpu", advance: Advance | None = None) -> Found:
+    """Return what an autoencoder with two units in its middle keeps of the states, as they are and normalized."""
+    if given.text_count < FEWEST_TO_COMPRESS:
+        return {}, [f"Compression needs at least {FEWEST_TO_COMPRESS} texts; there are {given.text_count}."]
+
+    options: dict[str, Any] = {
+        "layers": encoder_layers(given.stream.unit_count),
+        "bottleneck": min(AXES, given.stream.unit_count),
+        "restarts": RESTARTS,
+        "seed": given.seed,
+        "texts": given.texts,
+        "device": device,
+    }
+    found = {}
+    for name, normalize in (("compression", False), ("compression_normalized", True)):
+        found[name] = dynamics.compression.compress(given.stream, normalize=normalize, **options)
+        if advance is not None:
+            advance(1)
+    return found, [one.message for one in found.values()]
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """A model whose state is to be changed, and on which texts.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+    tokens : Tokens
+    prompt : Tokens
+        Of the one text that is teleported.
+    stream : Stream
+        Of the same model, whose principal plane is used.
+    seed : int
+    """
+
+    model: nn.Module
+    tokens: Tokens
+    prompt: Tokens
+    stream: Stream
+    seed: int
+
+    @property
+    def sites(self) -> list[Site]:
+        """Sites before the attention, or the block, of a few layers from the first to the last."""
+        firsts = [site for site in self.stream.sites if site.place in ("attention", "block")]
+        chosen = np.unique(np.linspace(0, len(firsts) - 1, DISTURBED_LAYERS).round().astype(int))
+        return [firsts[one] for one in chosen]
+
+
+def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: Advance | None = None) -> Found:
+    """Return how disturbances at a few layers go on, teleports from the same layers, and Lyapunov exponents.
+
+    Parameters
+    ----------
+    given : Disturbed
+    exponents : bool
+        Whether to find the Lyapunov exponents too, which takes the longest.
+    advance : callable, optional
+        Called with 1 after each text, teleport and spectrum; see `perturbation_work`.
+    """
+    plane = pooled_axes(given.stream, min(AXES, given.stream.unit_count))
+    some = _first(given.tokens, DISTURBED_TEXTS)
+    disturbed = dynamics.perturbation.perturb(
+        given.model, some, sites=given.sites, plane=plane, seed=given.seed, advance=advance
+    )
+    reach = float(np.median(np.abs(plane.coordinates(given.stream)).max(axis=(0, 2))))
+    grid = dynamics.teleports.square_grid(-reach, reach, GRID)
+    teleports = []
+    for keep_rest in (False, True):
+        for site in given.sites:
+            options: dict[str, Any] = {"keep_rest": keep_rest, "steps": TELEPORT_STEPS}
+            teleports.append(dynamics.teleports.teleport(given.model, given.prompt, plane, grid, site, **options))
+            if advance is not None:
+                advance(1)
+    found: dict[str, Any] = {"perturbation": disturbed, "teleports": tuple(teleports)}
+    if exponents:
+        few = _first(given.tokens, LYAPUNOV_TEXTS)
+        starts = lyapunov_sites(given.sites)
+        options = {"directions": DIRECTIONS, "seed": given.seed, "advance": advance}
+        found["lyapunov"] = tuple(dynamics.lyapunov.lyapunov(given.model, few, site, **options) for site in starts)
+    spectra = found.get("lyapunov", ())
+    said = dict.fromkeys([disturbed.message, *(one.message for one in spectra)])
+    return found, [one for one in said if one]
+
+
+def lyapunov_sites(sites: Sequence[Site]) -> list[Site]:
+    """Return the first of some sites and the one in their middle."""
+    return [sites[one] for one in sorted({0, len(sites) // 2})]
+
+
+def perturbation_work(given: Disturbed, *, exponents: bool = True) -> int:
+    """Return how many times `measure_perturbation` tells that it went on."""
+    texts = min(DISTURBED_TEXTS, len(given.tokens.ids))
+    few = min(LYAPUNOV_TEXTS, len(given.tokens.ids)) * len(lyapunov_sites(given.sites))
+    return texts + 2 * len(given.sites) + (few if exponents else 0)
+
+
+def _first(tokens: Tokens, count: int) -> Tokens:
+    """Return the first so many texts."""
+    return Tokens(tokens.ids[:count], tokens.heads[:count], tokens.tails[:count])

@@ -1,0 +1,144 @@
+"""A quantity along the layers with its interval, from independent texts or from groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from genlaws.core.arguments import Array, Whole, whole_number
+from genlaws.core.estimate import BLOCK, CONFIDENCE, Estimate
+from genlaws.core.seeds import generator_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPLICATES = 1000
+ONE_TEXT = "There is one text only, so the values have no intervals."
+TAIL = 0.5 * (1.0 - CONFIDENCE)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity at sites, or at steps between them, with 95 % intervals over the texts.
+
+    Attributes
+    ----------
+    name : str
+    labels : tuple of str
+        Names of the sites; a step has the name of the site it starts from, a bend that of the site it lies at.
+    value, low, high : array (points,)
+        NaN where there is no value or no interval.
+    count : int
+        Number of texts.
+    message : str
+        Where and why there is no value or no interval; empty if there is nothing to say.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    value: Array
+    low: Array
+    high: Array
+    count: int
+    message: str = ""
+
+    def __getitem__(self, point: int) -> Estimate:
+        """Return the value at one point, with its interval."""
+        return Estimate(float(self.value[point]), float(self.low[point]), float(self.high[point]), self.count)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per point."""
+        import pandas as pd  # noqa: PLC0415
+
+        columns = {"measure": self.name, "site": self.labels, "value": self.value, "low": self.low, "high": self.high}
+        return pd.DataFrame(columns)
+
+
+def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> Curve:
+    """Return the means of columns (rows, points) over rows that have a value, with bootstrap intervals over texts."""
+    value, low, high = bootstrap_means(values, texts, seed=seed)
+    count = int(np.unique(texts).size)
+    message = ONE_TEXT if count == 1 else ""
+    empty = [label for label, number in zip(labels, value, strict=True) if np.isnan(number)]
+    if empty:
+        message = " ".join([f"{name} has no value at {named(empty)}, where a length is zero in all texts.", message])
+    return Curve(name, tuple(labels), value, low, high, count, message.strip())
+
+
+def named(labels: Sequence[str], most: int = 3) -> str:
+    """Return names in a row, the first few of many."""
+    shown = ", ".join(labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+
+
+def bootstrap_means(
+    values: Array, texts: Whole, *, replicates: int = REPLICATES, seed: int | np.random.Generator = 0
+) -> tuple[Array, Array, Array]:
+    r"""Return the means of columns with bootstrap intervals over texts: whole texts are drawn, with all their rows.
+
+    The interval runs between the quantiles of the drawn means at :math:`\Phi(\mp\sqrt{n/(n-1)}\;t_{n-1})`, which for
+    many texts is 2.5 % and 97.5 %; for few texts the plain ones would be too narrow (Hesterberg 2015).
+
+    Parameters
+    ----------
+    values : array (rows, points)
+        NaN is left out.
+    texts : array of int (rows,)
+        Number of the text of each row.
+    replicates : int >= 20
+    seed : int or Generator
+
+    Returns
+    -------
+    value, low, high : arrays (points,)
+        Ends are NaN for a point that fewer than two texts have.
+    """
+    whole_number("replicates", replicates, at_least=20)
+    generator = generator_of(seed)
+    sums, counts = _by_text(values, texts)
+    n = sums.shape[0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = sums.sum(axis=0) / counts.sum(axis=0)
+        missing = np.full_like(value, np.nan)
+        if n == 1:
+            return value, missing, missing
+        rows = max(1, min(replicates, BLOCK // n))
+        blocks = [min(rows, replicates - start) for start in range(0, replicates, rows)]
+        drawn = [generator.multinomial(n, np.full(n, 1.0 / n), size).astype(np.float64) for size in blocks]
+        means = np.concatenate([(weights @ sums) / (weights @ counts) for weights in drawn])
+    level = float(special.ndtr(np.sqrt(n / (n - 1.0)) * special.stdtrit(n - 1, TAIL)))
+    low, high = np.nanquantile(np.where(counts.any(axis=0), means, 0.0), [level, 1.0 - level], axis=0)
+    enough = (counts > 0).sum(axis=0) >= 2
+    return value, np.where(enough, low, np.nan), np.where(enough, high, np.nan)
+
+
+def _by_text(values: Array, texts: Whole) -> tuple[Array, Array]:
+    """Return sums of the finite values of each text, and how many there are, both (texts, points)."""
+    finite = np.isfinite(values)
+    kept, present = np.where(finite, values, 0.0), finite.astype(np.float64)
+    numbers, members = np.unique(texts, return_inverse=True)
+    if numbers.size == texts.size:
+        return kept, present
+    sums, counts = (np.zeros((numbers.size, values.shape[1])) for _ in range(2))
+    np.add.at(sums, members, kept)
+    np.add.at(counts, members, present)
+    return sums, counts
+
+
+def jackknife_interval(value: Array, left_out: Array) -> tuple[Array, Array]:
+    r"""Return the ends of the interval of a statistic from its values without each group, (groups, ...).
+
+    .. math:: \hat\theta \mp t_{G-1}\sqrt{\tfrac{G-1}{G}\textstyle\sum_g (\hat\theta_{-g}-\bar\theta)^2}
+
+    NaN where a value without a group is missing, or with a single group.
+    """
+    groups = left_out.shape[0]
+    if groups < 2:
+        return np.full_like(value, np.nan), np.full_like(value, np.nan)
+    spread = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
+    half = float(special.stdtrit(groups - 1, 1.0 - TAIL)) * np.sqrt((groups - 1.0) / groups * spread)
+    return value - half, value + half

@@ -1,0 +1,122 @@
+"""What attention and MLP add to the stream: how much, and in which direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import Array
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Stream
+from genlaws.residual_stream.measures.curves import Curve, bootstrap_means, curve_of
+from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("size", "relative_size", "cosine", "share_along")
+
+
+@dataclass(frozen=True)
+class WriteMeasures:
+    """Sizes and directions of writes, averaged over layers and texts.
+
+    Attributes
+    ----------
+    size, relative_size, cosine, share_along : Estimate
+        As in `Writes`.
+    """
+
+    size: Estimate
+    relative_size: Estimate
+    cosine: Estimate
+    share_along: Estimate
+
+
+@dataclass(frozen=True)
+class Writes:
+    r"""Writes :math:`s_l` to the stream :math:`h_l`, step by step and by what writes.
+
+    Attributes
+    ----------
+    size : Curve
+        :math:`\lVert s_l\rVert`.
+    relative_size : Curve
+        :math:`\lVert s_l\rVert/\lVert h_l\rVert`.
+    cosine : Curve
+        Of the angle between the write and the stream it is added to; negative where it shortens the stream.
+    share_along : Curve
+        Squared cosine: the share of the write along the stream, 1/units for a direction at random.
+    places : tuple of str
+        What writes at each step: ``attention``, ``mlp`` or ``block``.
+    by_place : mapping from place to WriteMeasures
+        Means over the steps of each kind.
+    contrast : WriteMeasures or None
+        Attention minus MLP, text by text; None where a stream does not have both.
+    message : str
+    """
+
+    size: Curve
+    relative_size: Curve
+    cosine: Curve
+    share_along: Curve
+    places: tuple[str, ...]
+    by_place: Mapping[str, WriteMeasures]
+    contrast: WriteMeasures | None
+    message: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per measure and step."""
+        import pandas as pd  # noqa: PLC0415
+
+        curves = (self.size, self.relative_size, self.cosine, self.share_along)
+        table = pd.concat([curve.to_frame() for curve in curves], ignore_index=True)
+        table.insert(1, "place", self.places * len(curves))
+        return table
+
+
+def writes(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed: int = 0) -> Writes:
+    """Compare the writes of attention and MLP, with bootstrap intervals over the texts.
+
+    Parameters
+    ----------
+    source : Stream or PathScalars
+    texts : whole numbers (rows,), optional
+        Number of the text of each row of a Stream; without it every row is a text of its own.
+    seed : int
+    """
+    scalars = path_scalars_of(source, texts)
+    places = tuple(site.place for site in scalars.sites[:-1])
+    labels = tuple(site.name for site in scalars.sites[:-1])
+    cosine = scalars.write_cosine
+    values = dict(zip(MEASURES, (scalars.speed, scalars.relative_speed, cosine, cosine**2), strict=True))
+    curves = {
+        name: curve_of(f"write {name}", labels, value, scalars.texts, seed=seed) for name, value in values.items()
+    }
+    by_row = {place: {name: _over_steps(value, places, place) for name, value in values.items()} for place in places}
+
+    def estimates(rows: Mapping[str, Array]) -> WriteMeasures:
+        """Return the means of numbers per row with their intervals."""
+        columns = np.stack([rows[name] for name in MEASURES], axis=1)
+        ends = zip(*bootstrap_means(columns, scalars.texts, seed=seed), strict=True)
+        count = int(np.unique(scalars.texts).size)
+        return WriteMeasures(*(Estimate(float(value), float(low), float(high), count) for value, low, high in ends))
+
+    contrast = None
+    if {"attention", "mlp"} <= set(places):
+        contrast = estimates({name: by_row["attention"][name] - by_row["mlp"][name] for name in MEASURES})
+    message = " ".join(dict.fromkeys(curve.message for curve in curves.values() if curve.message))
+    by_place = {place: estimates(rows) for place, rows in by_row.items()}
+    return Writes(**curves, places=places, by_place=by_place, contrast=contrast, message=message)
+
+
+def _over_steps(values: Array, places: tuple[str, ...], place: str) -> Array:
+    """Return the mean over the steps of one kind that have a value, for each row."""
+    kept = values[:, [here == place for here in places]]
+    finite = np.isfinite(kept)
+    count = finite.sum(axis=1)
+    return np.asarray(np.where(finite, kept, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan))

@@ -1,0 +1,315 @@
+"""An analysis as tables, one for each picture, and as what JSON can hold.
+
+What an analysis of a residual stream found: every measure, and the verdict on each claim of the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genlaws.core.estimate import Estimate
+from genlaws.models.stream import Site
+from genlaws.residual_stream.dynamics.jpca import RotationFit
+from genlaws.residual_stream.dynamics.linear import Modes
+from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations
+from genlaws.residual_stream.measures.correlations import UnitCorrelations, unit_table
+from genlaws.residual_stream.measures.dimensions import ExplainedVariance, ParticipationRatios
+from genlaws.residual_stream.measures.information import Information
+from genlaws.residual_stream.measures.paths import PathMeasures, UnitMeans
+from genlaws.residual_stream.measures.projected_paths import Paths
+from genlaws.residual_stream.measures.writes import Writes
+from genlaws.residual_stream.surrogates.comparison import SurrogateTest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genlaws.residual_stream.dynamics.compression import Compression
+    from genlaws.residual_stream.dynamics.lyapunov import Lyapunov
+    from genlaws.residual_stream.dynamics.perturbation import Perturbation
+    from genlaws.residual_stream.dynamics.teleports import Teleport
+
+HOLDS = "holds"
+SO_DOES_THE_SURROGATE = "holds, but so it does for the surrogate"
+DOES_NOT_HOLD = "does not hold"
+UNDECIDED = "undecided"
+NOT_TESTED = "not tested here"
+VERDICTS = (HOLDS, SO_DOES_THE_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
+OWN = "model"
+SINGLE = (
+    *("means", "paths", "writes", "correlations", "correlation_test", "projected", "path_test", "portraits"),
+    *("rotations", "rotation_test", "modes", "rotation_fit", "dynamics_test", "perturbation"),
+)
+
+LARGE = {"means", "correlations", "correlation_histogram", "portraits"}  # a row for each unit: of the model alone
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper with what was found here.
+
+    Attributes
+    ----------
+    name : str
+        ``continuity``, ``acceleration``, ``information``, ``rotations``, ``low-dimensional path`` or
+        ``self-correction``.
+    says : str
+        What the paper says, in our words.
+    observed : str
+        The number with its interval.
+    surrogate : str
+        The same number for the surrogates that matter.
+    verdict : str
+        ``holds``, ``holds, but so it does for the surrogate``, ``does not hold`` or ``not tested here``.
+    why : str
+        One sentence or two.
+    """
+
+    name: str
+    says: str
+    observed: str
+    surrogate: str
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """Speed in the last third of the steps divided by that in the first third, text by text.
+
+    Attributes
+    ----------
+    speed : Estimate
+        Of the lengths of the steps.
+    relative_speed : Estimate
+        Of the lengths of the steps in units of the state they start from.
+    """
+
+    speed: Estimate
+    relative_speed: Estimate
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All measures of a residual stream; what was not asked for, or could not be measured, is nothing.
+
+    Attributes
+    ----------
+    model : str
+        What the model is called.
+    text_count, row_count : int
+        Number of texts, and of tokens whose states were read.
+    sites : tuple of Site
+    identity : str
+        How a state follows from the one before.
+    identity_error : float
+        Largest relative distance from that.
+    messages : tuple of str
+        What to know before anything is concluded.
+    seed : int
+    measures, surrogates : tuple of str
+        What was asked for.
+    means : UnitMeans
+    paths : PathMeasures
+    acceleration : Acceleration
+    writes : Writes
+    correlations : UnitCorrelations
+    correlation_test : SurrogateTest
+        Mean r over units of each step, in random axes.
+    information : mapping from estimator to Information
+    participation, participation_normalized : ParticipationRatios
+        Of states as they are, and divided by their root mean square.
+    explained_pooled, explained_site, explained_normalized : ExplainedVariance
+        Along axes of all sites pooled, along axes of each site found in other texts, and pooled with every state
+        divided by its root mean square.
+    projected : Paths
+        Along the first two pooled axes.
+    path_test : SurrogateTest
+        Share of the mean path's variance along its first two axes.
+    portraits : Portraits
+    rotations : Rotations
+    rotation_test : SurrogateTest
+        Turns of each unit, clockwise positive as the paper prints them.
+    modes : Modes
+    rotation_fit : RotationFit
+    dynamics_test : SurrogateTest
+        Share of the mean path's steps that one rotation explains.
+    compression, compression_normalized : Compression
+        Of states as they are, and divided by their root mean square.
+    perturbation : Perturbation
+        Noise at sites of some layers.
+    teleports : tuple of Teleport
+        As in the paper, and with the rest of the state kept.
+    lyapunov : tuple of Lyapunov
+    references : mapping from name to Analysis
+        The same measures of the streams of ``random weights`` and ``shuffled tokens``, without claims.
+    claims : tuple of Claim
+    """
+
+    model: str
+    text_count: int
+    row_count: int
+    sites: tuple[Site, ...]
+    identity: str
+    identity_error: float
+    messages: tuple[str, ...]
+    seed: int
+    measures: tuple[str, ...]
+    surrogates: tuple[str, ...]
+    means: UnitMeans | None = None
+    paths: PathMeasures | None = None
+    acceleration: Acceleration | None = None
+    writes: Writes | None = None
+    correlations: UnitCorrelations | None = None
+    correlation_test: SurrogateTest | None = None
+    information: Mapping[str, Information] = field(default_factory=dict)
+    participation: ParticipationRatios | None = None
+    participation_normalized: ParticipationRatios | None = None
+    explained_pooled: ExplainedVariance | None = None
+    explained_site: ExplainedVariance | None = None
+    explained_normalized: ExplainedVariance | None = None
+    projected: Paths | None = None
+    path_test: SurrogateTest | None = None
+    portraits: Portraits | None = None
+    rotations: Rotations | None = None
+    rotation_test: SurrogateTest | None = None
+    modes: Modes | None = None
+    rotation_fit: RotationFit | None = None
+    dynamics_test: SurrogateTest | None = None
+    compression: Compression | None = None
+    compression_normalized: Compression | None = None
+    perturbation: Perturbation | None = None
+    teleports: tuple[Teleport, ...] = ()
+    lyapunov: tuple[Lyapunov, ...] = ()
+    references: Mapping[str, Analysis] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def site_names(self) -> tuple[str, ...]:
+        """Names of the sites."""
+        return tuple(site.name for site in self.sites)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: claims, curves and estimates; arrays over units are in the tables instead."""
+        return as_dict(self)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that the pictures are drawn from, by name; the column ``stream`` says whose they are."""
+        return tables_of(self)
+
+
+def tables_of(analysis: Analysis) -> dict[str, pd.DataFrame]:
+    """Return tables by name; rows of references stand below those of the model, told apart by ``stream``."""
+    streams = {OWN: analysis, **analysis.references}
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for name, one in streams.items():
+        for kind, table in _of_one(one).items():
+            if name != OWN and kind in LARGE:
+                continue
+            parts.setdefault(kind, []).append(_led(table, "stream", name))
+    found = {"claims": to_frame(analysis.claims)} if analysis.claims else {}
+    return found | {kind: _joined(tables) for kind, tables in parts.items()}
+
+
+def to_frame(rows: Sequence[Any]) -> pd.DataFrame:
+    """Return a table of dataclasses, or all rows of several tables."""
+    import pandas as pd  # noqa: PLC0415
+
+    if rows and isinstance(rows[0], pd.DataFrame):
+        tables: list[pd.DataFrame] = list(rows)
+        return pd.concat(tables, ignore_index=True)
+    return pd.DataFrame([vars(row) if is_dataclass(row) else row for row in rows])
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return tables[0] if len(tables) == 1 else to_frame(tables)
+
+
+def _led(table: pd.DataFrame, column: str, value: str | bool) -> pd.DataFrame:
+    """Put a column with one value in front of a table."""
+    table.insert(0, column, value)
+    return table
+
+
+def _of_one(one: Analysis) -> dict[str, pd.DataFrame]:
+    """Return the tables of one stream."""
+    found = {name: getattr(one, name).to_frame() for name in SINGLE if getattr(one, name) is not None}
+    if one.correlations is not None:
+        found["correlation_histogram"] = one.correlations.histogram(low=0.0).to_frame()
+        found["correlation_means"] = one.correlations.mean.to_frame()
+    for kind, made in {
+        "participation": (one.participation, one.participation_normalized),
+        "compression": (one.compression, one.compression_normalized),
+        "explained": (one.explained_pooled, one.explained_normalized, one.explained_site),
+    }.items():
+        tables = [
+            _led(part.to_frame(), "normalized", number == 1) for number, part in enumerate(made) if part is not None
+        ]
+        if tables:
+            found[kind] = _joined(tables)
+    for name, measured in one.information.items():
+        found[f"information_{name}"] = measured.to_frame()
+        found[f"information_{name}_units"] = _unit_frame(measured)
+    spectra = [_led(_led(part.to_frame(), "to", part.to), "from", part.site) for part in one.lyapunov]
+    jumps = [_led(_led(part.to_frame(), "kept", part.keep_rest), "from", part.site) for part in one.teleports]
+    return found | {kind: _joined(made) for kind, made in (("lyapunov", spectra), ("teleports", jumps)) if made}
+
+
+def _unit_frame(measured: Information) -> pd.DataFrame:
+    """Return the information of each unit and step."""
+    columns = unit_table(measured.sites[:-1], {"information": measured.values, "error": measured.errors})
+    columns["unit"] = np.tile(measured.units, len(measured.sites) - 1)
+    return to_frame([]).assign(**columns)
+
+
+def as_dict(analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis as plain values; a number that is not finite is nothing, arrays of several axes are left out.
+
+    A test against surrogates is that of the mean over its entries.
+    """
+    found: dict[str, Any] = plain(analysis)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold of a value."""
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _fields(value: Any) -> Any:
+    """Return what JSON can hold of a dataclass: its fields, or less of those that are written in short."""
+    if isinstance(value, SurrogateTest):
+        return _test(value)
+    if isinstance(value, Site):
+        return value.name
+    named = {one.name: getattr(value, one.name) for one in fields(value)}
+    return {name: plain(part) for name, part in named.items() if not _large(part)}
+
+
+def _large(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 1
+
+
+def _test(test: SurrogateTest) -> dict[str, Any]:
+    """Return the test of the mean over entries."""
+    whole = test if test.observed.size == 1 else test.of_mean()
+    names = ("mean", "standard_deviation", "z_score", "p_value")
+    against = {
+        kind: {name: plain(float(getattr(one, name).ravel()[0])) for name in names} | {"draws": len(one.draws)}
+        for kind, one in whole.against.items()
+    }
+    return {"observed": plain(float(whole.observed.ravel()[0])), "against": against}

@@ -1,0 +1,262 @@
+r"""How often do kernels break the rule, counted on samples they have not seen?
+
+Where it is known which samples are facts, they are left aside. Where it is not, they hide among the labels, and a fact
+agrees with any prediction half of the time:
+
+.. math:: e_{label} = (1-\varepsilon)\,e_{rule} + \varepsilon/2.
+
+Solved for the rule error, that is an estimate which needs ε; the intervals here span those of the count and of ε.
+
+Try kernels of one family on one training set: their measured numbers, what they generalize, what they remember.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.arguments import Array, Whole
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.seeds import generator_of
+from genlaws.rules_facts.finite_size.gram import GramNumbers, Products, gram_numbers
+from genlaws.rules_facts.finite_size.hinge import hinge_path
+from genlaws.rules_facts.finite_size.left_out import left_out_outputs
+from genlaws.rules_facts.finite_size.ridge import ridge_path
+
+# Parameters tried, for each family that has one to adjust.
+RANGES: dict[str, tuple[float, float]] = {
+    "gaussian": (0.05, 50.0),
+    "exponential": (0.05, 50.0),
+    "geometric": (0.02, 0.98),
+    "quadratic": (0.05, 1.55),
+}
+# The angle of a kernel is an average over pairs; this many inputs, evenly spaced, give enough of them.
+ANGLE_SAMPLES = 800
+# The square of an entry, summed over a matrix, must stay within double precision.
+LARGEST_ENTRY = 1e120
+# Duality gap of the hinge loss: signs of outputs no longer change.
+GAP = 1e-5
+# Parts into which samples are dealt, so that a choice is never judged on the samples it was made on.
+PARTS = 5
+NORMAL_QUANTILE = 1.959964  # of 97.5 %
+Flags = NDArray[np.bool_]
+Place = tuple[int, int]
+# Returns a kernel and a regularization, given the errors (G, L) of some of the samples.
+Choose = Callable[[Array], Place]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One kernel at L regularizations.
+
+    Attributes
+    ----------
+    numbers : GramNumbers
+    regularization : array, (L,)
+    left_out : array, (n, L)
+        Outputs for samples not trained on.
+    forgotten : array, (n, L)
+        Whether the learner trained on everything gives a sample another label than it had; an output of zero counts
+        half.
+    """
+
+    numbers: GramNumbers
+    regularization: Array
+    left_out: Array
+    forgotten: Array
+
+
+@dataclass(frozen=True)
+class KernelTrial:
+    """A training set on which kernels are tried.
+
+    Attributes
+    ----------
+    products : Products
+        Of the inputs with themselves.
+    labels : array of ±1, (n,)
+    loss, family : str
+    folds, seed : int
+        Of the cross-validation of the hinge loss.
+    """
+
+    products: Products
+    labels: Array
+    loss: str
+    family: str
+    folds: int
+    seed: int
+
+    @property
+    def parameter_range(self) -> tuple[float, float]:
+        """The parameters worth trying on these inputs; the exponential kernel of long inputs would overflow."""
+        low, high = RANGES[self.family]
+        longest = float(self.products.left.max())
+        return (low, max(high / longest, 2.0 * low)) if self.family == "exponential" and longest > 1.0 else (low, high)
+
+    @property
+    def trained_share(self) -> float:
+        """Share of the samples that a left-out learner is trained on; ridge regression leaves out a single one."""
+        return 1.0 if self.loss == "square" else 1.0 - 1.0 / self.folds
+
+    def gram(self, parameter: float) -> Array:
+        """Return the Gram matrix at a parameter of the family."""
+        name = f"{self.family}:{float(parameter)!r}"
+        gram = self.products.gram(name)
+        if float(np.abs(gram).max()) > LARGEST_ENTRY:
+            raise InputError(
+                f"parameters must be smaller: the squares of {self.family}:{parameter:g} overflow at inputs this long. "
+                "Or scale every input to the same length with normalize."
+            )
+        return gram
+
+    def angles(self, parameters: Array) -> Array:
+        """Return the measured kernel angle at each parameter, from some of the inputs."""
+        count = len(self.labels)
+        some = np.linspace(0, count - 1, min(count, ANGLE_SAMPLES)).astype(np.int64)
+        products = self.products
+        part = Products(products.products[np.ix_(some, some)], products.left[some], products.right[some], True)
+        names = (f"{self.family}:{float(parameter)!r}" for parameter in parameters)
+        return np.array([float(gram_numbers(part.gram(name), part).kernel.kernel_angle) for name in names])
+
+    def evaluate(self, parameter: float, relative_regularization: Array) -> Tried:
+        """Train at one parameter and every regularization, with samples left out and with all of them.
+
+        Regularizations are given in units of the mean diagonal of the Gram matrix, which for some families grows by
+        orders of magnitude with the parameter.
+        """
+        gram = self.gram(parameter)
+        lam = relative_regularization * float(np.diagonal(gram).mean())
+        if self.loss == "square":
+            ridge = ridge_path(gram, self.labels, lam, leave_one_out=True)
+            assert ridge.leave_one_out is not None
+            left_out, fitted = ridge.leave_one_out, ridge.fitted
+        else:
+            left_out = left_out_outputs(
+                gram, self.labels, self.loss, lam, folds=self.folds, tolerance=GAP, seed=self.seed
+            )
+            fitted = hinge_path(gram, self.labels, lam, tolerance=GAP).fitted
+        return Tried(gram_numbers(gram, self.products), lam, left_out, wrong_signs(fitted, self.labels))
+
+
+def wrong_signs(outputs: Array, labels: Array) -> Array:
+    """Return 1 where an output has the wrong sign, 0 where it has the right one, and a half where it is zero."""
+    margins = outputs * labels[:, None]
+    return np.asarray((margins < 0.0) + 0.5 * (margins == 0.0))
+
+
+@dataclass(frozen=True)
+class RuleErrors:
+    """Wrong predictions of G kernels at L regularizations.
+
+    Attributes
+    ----------
+    wrong : array, (G, n, L)
+        One where a left-out output has another sign than the label, a half where it is zero. The facts are not among
+        the samples if they are known.
+    share : Estimate
+        Of facts among the samples; zero if they are known.
+    """
+
+    wrong: Array
+    share: Estimate
+
+    @property
+    def against_labels(self) -> Array:
+        """Share of wrong predictions, (G, L)."""
+        return np.asarray(self.wrong.mean(axis=1))
+
+    @property
+    def against_rule(self) -> Array:
+        """Rule error, (G, L); clipped where it comes out below zero."""
+        return _in_range(self._unclipped)
+
+    @property
+    def clipped(self) -> Flags:
+        """Where fewer labels are contradicted than the facts alone would be, so that the rule error is set to zero."""
+        return np.asarray(self._unclipped < 0.0)
+
+    @property
+    def _unclipped(self) -> Array:
+        return _without_facts(self.against_labels, self.share.value)
+
+    def interval(self) -> tuple[Array, Array]:
+        """Return the ends of the 95 % interval of each rule error."""
+        counts = np.rint(self.wrong.sum(axis=1)).astype(np.int64)
+        seen, place = np.unique(counts, return_inverse=True)
+        found = [wilson_interval(int(count), self.wrong.shape[1]) for count in seen]
+        ends = [np.array([one.low for one in found]), np.array([one.high for one in found])]
+        low, high = (end[place.reshape(counts.shape)] for end in ends)
+        return (
+            _in_range(np.min([_without_facts(low, share) for share in self._shares], axis=0)),
+            _in_range(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
+        )
+
+    def estimate(self, place: Place = (0, 0)) -> Estimate:
+        """Return the rule error of one kernel at one regularization."""
+        row, column = place
+        one = RuleErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
+        low, high = one.interval()
+        return Estimate(float(one.against_rule[0, 0]), float(low[0, 0]), float(high[0, 0]), self.wrong.shape[1])
+
+    def nested(self, choose: Choose, seed: int) -> RuleErrors:
+        """Return the wrong predictions of what is chosen, as those of one kernel, by nested cross-validation.
+
+        Parameters
+        ----------
+        choose : callable
+            Chooses by the errors of four fifths of the samples; what it chose is counted on the other fifth. So the
+            best of many is not counted where it was lucky.
+        seed : int
+            Deals the samples into fifths.
+        """
+        count = self.wrong.shape[1]
+        part: Whole = generator_of(seed).permutation(count) % PARTS
+        chosen = np.empty(count)
+        for number in range(PARTS):
+            here = part == number
+            row, column = choose(self.wrong[:, ~here].mean(axis=1))
+            chosen[here] = self.wrong[row, here, column]
+        return RuleErrors(chosen[None, :, None], self.share)
+
+    def excess(self, first: Choose, second: Choose, seed: int) -> Estimate:
+        """Return how much more often one choice breaks the rule than another, sample by sample; see `nested`."""
+        one, other = (self.nested(choose, seed).wrong[0, :, 0] for choose in (first, second))
+        difference = one - other
+        low, high = _paired_interval(difference)
+        factors = [1.0 / (1.0 - share) for share in self._shares]
+        return Estimate(
+            float(difference.mean()) / (1.0 - self.share.value),
+            min(low * factor for factor in factors),
+            max(high * factor for factor in factors),
+            difference.size,
+        )
+
+    @property
+    def _shares(self) -> list[float]:
+        ends = (self.share.value, self.share.low, self.share.high)
+        return [share for share in ends if np.isfinite(share)]
+
+
+def _without_facts(error: Array, share: float) -> Array:
+    return np.asarray((error - 0.5 * share) / (1.0 - share))
+
+
+def _in_range(error: Array) -> Array:
+    return np.clip(error, 0.0, 1.0)
+
+
+def _paired_interval(difference: Array) -> tuple[float, float]:
+    """Return Agresti and Min's interval of a difference of two shares of the same samples.
+
+    It is the usual one after two samples more, half of one for each pair of outcomes: also where the two choices never
+    differed it has a width.
+    """
+    count = difference.size + 2
+    total = float(difference.sum())
+    error = np.sqrt(float(difference @ difference) + 1.0 - total**2 / count) / count
+    return total / count - NORMAL_QUANTILE * error, total / count + NORMAL_QUANTILE * error

@@ -1,0 +1,264 @@
+"""Read labeled data, images or any table, from which a rules-and-facts task can be drawn.
+
+Files from elsewhere are never trusted: arrays are read without pickles, and CIFAR-10's own files, which are pickles, by
+a reader that knows numbers, words, lists and arrays and nothing that could run code.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import pickle
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from genlaws.core.errors import InputError
+from genlaws.core.tables import counts_up, is_number
+from genlaws.rules_facts.labels.data import LabeledData, as_text
+
+__all__ = ["LabeledData", "load_labeled"]
+
+SOURCES = "'digits', a file ending in .npz or .csv, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
+# Names under which an archive may hold inputs and classes.
+LAYOUTS = (
+    ("x_train", "y_train"),
+    ("inputs", "labels"),
+    ("X", "y"),
+    ("images", "labels"),
+    ("data", "target"),
+)
+TEST_PART = ("x_test", "y_test")  # beside the first of these
+CIFAR_FOLDER = "cifar-10-batches-py"
+CIFAR_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
+CLASS_COLUMN = "label"
+EXACT_UP_TO = 2.0**53  # whole numbers beyond it may be told apart as words only
+# What a damaged or foreign file makes numpy, zipfile and csv raise.
+UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
+
+
+def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledData) -> LabeledData:
+    """Return the labeled data of a source; training and test parts of a file are joined.
+
+    Parameters
+    ----------
+    source : str, path, tuple of two arrays, or LabeledData
+        ``"digits"`` for the handwritten digits that come with scikit-learn; an ``.npz`` file with the arrays
+        ``x_train`` and ``y_train`` (and ``x_test``, ``y_test``), ``inputs`` and ``labels``, ``X`` and ``y``, ``images``
+        and ``labels``, or ``data`` and ``target``, and perhaps ``class_names``; a folder with the batches of the
+        Python version of CIFAR-10; a ``.csv`` file whose column ``label``, or else the last, is the class and all
+        others are numbers; or a pair (inputs, classes).
+
+    Notes
+    -----
+    A first line of a ``.csv`` file is a header if one of its cells is ``label`` or if no cell but the last is a number.
+    """
+    if isinstance(source, LabeledData):
+        return source
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise InputError(f"A source of arrays must be a pair (inputs, classes); got a tuple of {len(source)}.")
+        return LabeledData(*source)  # type: ignore[arg-type]
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"source must be {SOURCES}; got {type(source).__name__}.")
+    if source == "digits":
+        return _digits()
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return _read_cifar(path)
+    if not path.is_file():
+        raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCES}.")
+    readers: dict[str, Callable[[Path], LabeledData]] = {".npz": _read_archive, ".csv": _read_table}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"source must be {SOURCES}; got the file {path.name!r}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    except UNREADABLE as error:
+        raise InputError(f"{path.name} could not be read: {_reason(error)}.") from None
+
+
+def _digits() -> LabeledData:
+    if find_spec("sklearn") is None:
+        raise InputError("The digits come with scikit-learn; install it with pip install scikit-learn.")
+    from sklearn.datasets import load_digits  # type: ignore[import-untyped] # noqa: PLC0415
+
+    inputs, classes = load_digits(return_X_y=True)
+    return LabeledData(inputs, classes, "digits")
+
+
+def _read_archive(file: Path) -> LabeledData:
+    with file.open("rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise InputError("this is not an .npz archive, or it is cut short.")
+        stream.seek(0)
+        return _read_arrays(np.load(stream, allow_pickle=False), file.stem)
+
+
+def _read_arrays(arrays: Any, name: str) -> LabeledData:
+    with arrays as archive:
+        found = archive.files
+        layout = next((names for names in LAYOUTS if {*names} <= {*found}), None)
+        if layout is None:
+            wanted = "; ".join(" and ".join(names) for names in LAYOUTS)
+            raise InputError(f"the arrays must be called {wanted}; found {', '.join(found) or 'none'}.")
+        pairs = [layout]
+        if layout == LAYOUTS[0] and {*TEST_PART} & {*found}:
+            if not {*TEST_PART} <= {*found}:
+                raise InputError(f"{' and '.join(TEST_PART)} must be there together; found {', '.join(found)}.")
+            pairs.append(TEST_PART)
+        names = tuple(np.ravel(archive["class_names"]).tolist()) if "class_names" in found else None
+        return _joined([LabeledData(archive[x], archive[y], name, names) for x, y in pairs])
+
+
+def _joined(parts: list[LabeledData]) -> LabeledData:
+    if len({part.dimension for part in parts}) > 1 or len({part.classes.dtype.kind for part in parts}) > 1:
+        shapes = ", ".join(f"{part.dimension} features with classes of type {part.classes.dtype}" for part in parts)
+        raise InputError(f"the parts must have the same features and the same kind of classes; got {shapes}.")
+    inputs = np.concatenate([part.inputs for part in parts])
+    return LabeledData(inputs, np.concatenate([part.classes for part in parts]), parts[0].name, parts[0].class_names)
+
+
+def _read_table(file: Path) -> LabeledData:
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream)
+        first = [cell.strip() for cell in next((row for row in reader if any(row)), [])]
+        lines = reader.line_num
+    if len(first) < 2:
+        raise InputError("a line must hold at least one number and a class, separated by commas.")
+    words = [cell.lower() for cell in first]
+    # pandas writes 0, 1, 2, … above columns without names.
+    unnamed = len(first) > 3 and counts_up(first[:-1])
+    header = CLASS_COLUMN in words or unnamed or not any(is_number(cell) for cell in first[:-1])
+    column = words.index(CLASS_COLUMN) if CLASS_COLUMN in words else len(first) - 1
+    codes: dict[str, int] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a header without samples is refused as empty
+        values = np.loadtxt(
+            file,
+            delimiter=",",
+            comments=None,
+            quotechar='"',
+            ndmin=2,
+            encoding="utf-8-sig",
+            skiprows=lines if header else 0,
+            converters={column: lambda cell: codes.setdefault(cell.strip(), len(codes))},
+        )
+    if values.size == 0:
+        raise InputError("there must be at least one sample; found a header alone.")
+    if values.shape[1] != len(first):
+        raise InputError(f"the header has {len(first)} columns, the samples have {values.shape[1]}.")
+    if "" in codes:
+        empty = int(np.flatnonzero(values[:, column] == codes[""])[0])
+        raise InputError(f"every sample must have a class; that of sample {empty + 1} is empty.")
+    classes = _numbers_or_words(list(codes))[values[:, column].astype(np.int64)]
+    return LabeledData(np.delete(values, column, axis=1), classes, file.stem)
+
+
+def _numbers_or_words(cells: list[str]) -> NDArray[Any]:
+    """Return classes written in a table as whole numbers if all of them are, else as the words they are."""
+    try:
+        numbers = [float(cell) for cell in cells]
+        if all(number.is_integer() and abs(number) < EXACT_UP_TO for number in numbers):
+            return np.array(numbers).astype(np.int64)
+    except ValueError:
+        pass
+    return np.array(cells)
+
+
+def _read_cifar(folder: Path) -> LabeledData:
+    """Return CIFAR-10 from its batches; a sample is a row of 1024 red, 1024 green and 1024 blue values."""
+    inside = folder / CIFAR_FOLDER
+    here = inside if inside.is_dir() else folder
+    missing = [name for name in CIFAR_BATCHES if not (here / name).is_file()]
+    if missing:
+        raise InputError(f"A folder must hold CIFAR-10's batches; {str(here)!r} lacks {', '.join(missing)}.")
+    meta = here / "batches.meta"
+    names = _read_pickle(meta).get("label_names") if meta.is_file() else None
+    words = tuple(as_text(name) for name in names) if isinstance(names, list) else None
+    parts = []
+    for name in CIFAR_BATCHES:
+        batch = _read_pickle(here / name)
+        data, labels = batch.get("data"), batch.get("labels")
+        if not isinstance(data, _StoredArray) or not isinstance(labels, list):
+            raise InputError(
+                f"{name} must hold the array 'data' and the list 'labels'; found {', '.join([*batch][:6])}."
+            )
+        try:
+            parts.append(LabeledData(data.values, np.array(labels), "cifar-10", words))
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+    return _joined(parts)
+
+
+def _read_pickle(file: Path) -> dict[str, Any]:
+    try:
+        content = _NumbersAndWords(io.BytesIO(file.read_bytes()), encoding="bytes").load()
+        if not isinstance(content, dict):
+            raise InputError(f"must hold a dictionary; got {type(content).__name__}.")
+        return {as_text(key): value for key, value in content.items()}
+    except InputError as error:
+        raise InputError(f"{file.name} {error}") from None
+    except Exception as error:  # a damaged pickle can fail in any way
+        raise InputError(f"{file.name} could not be read: {_reason(error)}.") from None
+
+
+class _StoredType:
+    """The element type of an array in a pickle: a code such as u1, and the order of its bytes."""
+
+    def __init__(self, code: Any) -> None:
+        self.code, self.order = as_text(code), "|"
+        if not re.fullmatch(r"[iuf][1248]", self.code):
+            raise InputError(f"must hold arrays of plain numbers; got the type {self.code!r}.")
+
+    def __setstate__(self, state: Any) -> None:
+        self.order = as_text(state[1])
+        if self.order not in {"|", "<", ">", "="}:
+            raise InputError(f"must hold arrays of plain numbers; got the byte order {self.order!r}.")
+
+
+class _StoredArray:
+    """An array in a pickle, built from its bytes here rather than by numpy, which trusts what it is told."""
+
+    def __init__(self) -> None:
+        self.values: NDArray[Any] = np.empty((0, 0))
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, by_column, content = state
+        if not isinstance(kind, _StoredType) or not isinstance(content, bytes):
+            raise InputError("must hold arrays of plain numbers.")
+        dtype = np.dtype(kind.order + kind.code)
+        if math.prod(shape) * dtype.itemsize != len(content):
+            raise InputError(f"holds an array whose {len(content)} bytes do not fill its shape.")
+        self.values = np.frombuffer(content, dtype).reshape(shape, order="F" if by_column else "C")
+
+
+class _NumbersAndWords(pickle.Unpickler):
+    """Reads numbers, words, lists, dictionaries and arrays; whatever else a pickle asks for is refused, not called."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a stand-in, made anew each time so that no pickle can change it for the next."""
+        if (module, name) in {("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct")}:
+            return lambda *_: _StoredArray()
+        if (module, name) == ("numpy", "dtype"):
+            return lambda code, *_: _StoredType(code)
+        if (module, name) == ("numpy", "ndarray"):
+            return "ndarray"  # only ever handed back to _reconstruct, which does not look
+        if (module, name) == ("_codecs", "encode"):  # how Python 3 writes bytes in the old format
+            return lambda text, *_: str(text).encode("latin-1")
+        raise InputError(f"is not a CIFAR-10 batch: it asks for {module}.{name}, which could run code; not opened.")
+
+
+def _reason(error: Exception) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__).rstrip(".")

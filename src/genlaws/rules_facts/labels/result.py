@@ -1,0 +1,242 @@
+"""What :func:`genlaws.rules_facts.advise` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Array
+from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.rules_facts.labels.kernel_trials import Flags
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# The samples on which memory is measured, by name and in words, for one and for several.
+FACTS, CONTRADICTED, ALL = "facts", "contradicted", "all"
+MEMORY_SAMPLES = {
+    FACTS: ("fact", "facts"),
+    CONTRADICTED: ("label that left-out predictions contradict", "labels that left-out predictions contradict"),
+    ALL: ("label", "labels, all of them"),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel and a regularization, what the theory predicts for them and what cross-validation found.
+
+    Attributes
+    ----------
+    parameter, regularization, kernel_angle : float
+    generalization_error : Estimate
+        Cross-validated, against the rule. Where the facts are not known it is corrected for their share, and its
+        interval includes that of the share. Of a choice that cross-validation made it is the least of many, and so too
+        low.
+    nested_generalization_error : Estimate
+        The same, by nested cross-validation: the choice is made again without the samples it is counted on, so that it
+        is not too low. Of the theory's choices, which were not made by these errors, it is the same number.
+    generalization_error_clipped, nested_generalization_error_clipped : bool
+        Whether the error came out below zero after the correction for the facts, and was set to zero: then fewer labels
+        are contradicted than the share of facts explains, and that share may be too high.
+    memorization_error : float
+        Of the learner trained on all samples, on those that `memory_samples` of the advice names.
+    predicted_generalization_error, predicted_memorization_error : float
+        For Gaussian inputs with as many samples per dimension as these data have per effective dimension: on the rule,
+        of a left-out learner, and on facts, of one trained on all samples. Where :meth:`Advice.predictions_fit` is
+        false they do not describe these data.
+    """
+
+    parameter: float
+    regularization: float
+    kernel_angle: float
+    generalization_error: Estimate
+    nested_generalization_error: Estimate
+    generalization_error_clipped: bool
+    nested_generalization_error_clipped: bool
+    memorization_error: float
+    predicted_generalization_error: float
+    predicted_memorization_error: float
+
+    @property
+    def rule_error_text(self) -> str:
+        """The nested error with its interval, and whether it was clipped."""
+        error = self.nested_generalization_error
+        if not self.nested_generalization_error_clipped:
+            return str(replace(error, count=0))
+        # Where the whole interval was below zero nothing is left of it, which must not pass for certainty.
+        return (
+            f"{replace(error, count=0)} (clipped at 0)"
+            if error.high > 0.0
+            else "0 (clipped at 0, with its whole interval)"
+        )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What cross-validation chooses for these data, what the theory prefers, and whether the theory describes them.
+
+    Attributes
+    ----------
+    loss, family : str
+    sample_count, dimension : int
+    effective_dimension : float
+        Participation ratio of the inputs.
+    fact_fraction : Estimate
+        Without an interval where it was given or counted.
+    fact_fraction_source : {"given", "counted", "estimated"}
+    rule_count, memory_count : int
+        Samples on which the generalization and the memorization error were counted.
+    memory_samples : {"facts", "contradicted", "all"}
+        Which samples the latter are: the known facts; where these are not known, the samples whose label the left-out
+        prediction contradicts, at the kernel with an angle of 45° and its best regularization; or all, where there are
+        none of these. Contradicted labels are harder to remember than facts, of which half agree with the rule by
+        chance, so the memorization error on them is not that of the theory.
+    parameter, kernel_angle, mu_1, mu_star : array, (G,)
+        The kernels tried, ascending in the parameter, and their measured numbers.
+    regularization : array, (G, L)
+        Ascending along each row; the same multiples of the mean diagonal of the Gram matrix for every kernel.
+    generalization_error, memorization_error : array, (G, L)
+        As in :class:`~genlaws.rules_facts.labels.result.Choice`.
+    generalization_low, generalization_high : array, (G, L)
+        Ends of the interval.
+    generalization_clipped : array of bool, (G, L)
+        Where the generalization error came out below zero and was set to zero.
+    trained_share : float
+        Share of the samples that a left-out learner is trained on: 1 for ridge regression, which leaves out a single
+        one, and less for the hinge loss. The theory's generalization errors are for as many.
+    predicted_at_zero, predicted_at_best : array, (G,)
+        The theory's generalization error at λ → 0 and at the best λ.
+    wanted_angle_memory, wanted_angle_rule : float
+        The angles the theory prefers; a choice has another angle where the family does not reach them.
+    theory_memory, theory_rule : Choice
+        The theory's choice for perfect memory, and for the rule alone.
+    found_memory, found_rule : Choice
+        The best that cross-validation found among kernels that remember, and among all. To remember is to have a
+        memorization error of at most 0.01, or the least there is.
+    price_of_memory : Estimate
+        How much more often the best learner that remembers breaks the rule than the best of all. Each is chosen on some
+        samples and counted on others, so that this is not optimistic.
+    price_of_theory : Estimate
+        How much more often `theory_rule` breaks the rule than the best of all, likewise.
+    price_of_theory_memory : Estimate
+        How much more often `theory_memory` breaks the rule than the best that remembers, likewise.
+    """
+
+    loss: str
+    family: str
+    sample_count: int
+    dimension: int
+    effective_dimension: float
+    fact_fraction: Estimate
+    fact_fraction_source: str
+    rule_count: int
+    memory_count: int
+    memory_samples: str
+    parameter: Array
+    kernel_angle: Array
+    mu_1: Array
+    mu_star: Array
+    regularization: Array
+    generalization_error: Array
+    generalization_low: Array
+    generalization_high: Array
+    generalization_clipped: Flags
+    memorization_error: Array
+    trained_share: float
+    predicted_at_zero: Array
+    predicted_at_best: Array
+    wanted_angle_memory: float
+    wanted_angle_rule: float
+    theory_memory: Choice
+    theory_rule: Choice
+    found_memory: Choice
+    found_rule: Choice
+    price_of_memory: Estimate
+    price_of_theory: Estimate
+    price_of_theory_memory: Estimate
+
+    @property
+    def sample_ratio(self) -> float:
+        """Samples per dimension."""
+        return self.sample_count / self.dimension
+
+    @property
+    def effective_sample_ratio(self) -> float:
+        """Samples per effective dimension, with which the theory is asked."""
+        return self.sample_count / self.effective_dimension
+
+    @property
+    def memory_samples_text(self) -> str:
+        """The samples on which memory is measured, in words."""
+        one, several = MEMORY_SAMPLES[self.memory_samples]
+        return f"{self.memory_count} {one if self.memory_count == 1 else several}"
+
+    @property
+    def theory_fits(self) -> bool:
+        """Whether no measurement contradicts the theory at its own choices; see `theory_misfits`."""
+        return not self.theory_misfits
+
+    @property
+    def theory_misfits(self) -> tuple[str, ...]:
+        """Where the theory contradicts these data, in words; empty where it does not.
+
+        It does where at one of its own two choices a predicted error lies outside the 95 % interval of the measured
+        one (see `misfits_at`), and where that choice breaks the rule more often than the choice of cross-validation, by
+        an interval above zero. Of 160 Gaussian draws of 300 or 400 samples in 100 to 400 dimensions, the case the
+        theory is about, 16 are contradicted; of 40 draws of 400 samples in 50 dimensions, too few for it, 27.
+        """
+        own = {
+            "memory": (self.theory_memory, self.price_of_theory_memory),
+            "the rule": (self.theory_rule, self.price_of_theory),
+        }
+        levels = [
+            f"at its choice for {what} {misfit}"
+            for what, (choice, _) in own.items()
+            for misfit in self.misfits_at(choice)
+        ]
+        worse = [
+            f"its choice for {what} breaks the rule more often than cross-validation's, by {replace(price, count=0)}"
+            for what, (_, price) in own.items()
+            if price.low > 0.0
+        ]
+        return (*levels, *worse)
+
+    def misfits_at(self, choice: Choice) -> list[str]:
+        """Return which errors the theory predicts outside the measured 95 % interval at a choice, in words.
+
+        The rule error is compared with that of nested cross-validation; the memory error only where it is measured on
+        facts, since the theory is about these.
+        """
+        compared = [("rule", choice.predicted_generalization_error, choice.nested_generalization_error)]
+        if self.memory_samples == FACTS:
+            forgotten = wilson_interval(round(choice.memorization_error * self.memory_count), self.memory_count)
+            compared.append(("memory", choice.predicted_memorization_error, forgotten))
+        return [
+            f"it predicts a {what} error of {predicted:.3f}, measured {replace(measured, count=0)}"
+            for what, predicted, measured in compared
+            if not measured.low <= predicted <= measured.high
+        ]
+
+    def predictions_fit(self, choice: Choice) -> bool:
+        """Return whether what the theory predicts for a choice may be shown as a level."""
+        return self.theory_fits and not self.misfits_at(choice)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each kernel and regularization."""
+        import pandas as pd  # noqa: PLC0415
+
+        of_kernel = ("parameter", "kernel_angle", "mu_1", "mu_star")
+        of_both = (
+            "regularization",
+            "generalization_error",
+            "generalization_low",
+            "generalization_high",
+            "generalization_clipped",
+            "memorization_error",
+        )
+        length = self.regularization.shape[1]
+        columns = {name: np.repeat(getattr(self, name), length) for name in of_kernel}
+        return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in of_both})

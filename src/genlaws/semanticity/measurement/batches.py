@@ -1,0 +1,201 @@
+"""Measure a set of stimuli too large for memory: random batches of it, each exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole
+from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.semanticity.measurement.pairs import ThresholdCurve
+from genlaws.semanticity.measurement.profile import (
+    REPLICATES,
+    Bins,
+    ProfileSums,
+    fit_profile,
+    pool,
+    profile_sums,
+    relabeled_fits,
+)
+from genlaws.semanticity.measurement.result import Measurement, describe
+from genlaws.semanticity.measurement.stimuli import Stimuli
+from genlaws.semanticity.measurement.tests import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
+from genlaws.semanticity.measurement.whole_set import Options, centering_sentence, curve_at, fronts_of, load_set
+
+FEWEST = 8  # batches before the precision is looked at
+THRESHOLDS = 512  # kept of a threshold curve
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What is kept of one batch."""
+
+    pair: TwoItems
+    items: ItemCurve
+    profile: ProfileSums
+    curve: ThresholdCurve | None
+    zero_fraction: float
+    own_zero: int
+
+
+def measure_batches(
+    stimuli: Stimuli, options: Options, rng: np.random.Generator, *, size: int, most: int, precision: float | None
+) -> Measurement:
+    """Measure disjoint random batches of `size` stimuli, at most `most` of them, and average.
+
+    Each batch is a simple random sample without replacement, so the mean over its triples is an unbiased estimate of
+    the mean over all triples. Memory is that of one batch. A threshold that is not given is the best of the first.
+    """
+    order = rng.permutation(stimuli.count)
+    most = min(most, stimuli.count // size)
+    first, curve = load_set(stimuli, options, np.sort(order[:size]))
+    if curve is not None:
+        # One threshold and one grid for all batches, or they could not be averaged.
+        radius = float(curve.threshold[curve.best]) if options.threshold is None else options.threshold
+        options = replace(options, threshold=radius)
+        kept = np.append(np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLDS)), radius)
+        curve = curve_at(curve, np.unique(kept))
+    done = [_measure_batch(first, curve, options, rng, None)]
+    while len(done) < most and not _precise(done, precision):
+        chosen = np.sort(order[len(done) * size : (len(done) + 1) * size])
+        batch, here = load_set(stimuli, options, chosen)
+        if here is not None and curve is not None:
+            here = curve_at(here, curve.threshold)
+        done.append(_measure_batch(batch, here, options, rng, done[0].profile.bins))
+    return _average(done, stimuli, options, (first, np.sort(order[:size])), rng)
+
+
+def _measure_batch(
+    batch: MeasuredSet, curve: ThresholdCurve | None, options: Options, rng: np.random.Generator, bins: Bins | None
+) -> Batch:
+    n = len(batch.own)
+    others = batch.others()
+    pair = two_items(others, options.ties, errors=False)
+    return Batch(
+        pair,
+        item_curve(batch, others, pair, options.items, rng, errors=False),
+        profile_sums(batch.similarity, batch.distance, bins, by_stimulus=False),
+        curve,
+        float((batch.similarity == 0).sum() - (batch.own == 0).sum()) / (n * (n - 1.0)),
+        int((batch.own == 0).sum()),
+    )
+
+
+def _precise(done: list[Batch], precision: float | None) -> bool:
+    if precision is None or len(done) < FEWEST:
+        return False
+    both = (
+        _over_batches([getattr(batch.pair, name) for batch in done]) for name in ("generalization", "identification")
+    )
+    return all(0.5 * (estimate.high - estimate.low) <= precision for estimate in both)
+
+
+def _over_batches(values: list[float], size: int = 1) -> Estimate:
+    """Return the mean over batches with the interval of their spread."""
+    given = np.array(values)
+    error = float(given.std(ddof=1) / np.sqrt(given.size)) if given.size > 1 else np.nan
+    return from_standard_error(float(given.mean()), error, given.size * size, given.size - 1)
+
+
+def _average(
+    done: list[Batch],
+    stimuli: Stimuli,
+    options: Options,
+    first_batch: tuple[MeasuredSet, Whole],
+    rng: np.random.Generator,
+) -> Measurement:
+    first, chosen = first_batch
+    size, count = len(first.own), len(done)
+    sums = pool([batch.profile for batch in done])
+    fit = fit_profile(
+        sums,
+        rng,
+        REPLICATES if options.intervals and count > 1 else 0,
+        as_good=relabeled_fits(first.similarity, first.distance, sums.bins),
+        tolerance=first.tolerance,
+    )
+    generalization = _over_batches([batch.pair.generalization for batch in done], size)
+    identification = _over_batches([batch.pair.identification for batch in done], size)
+    front, constant = fronts_of(first, first.others(), done[0].pair, fit, rng) if options.fronts else (None, None)
+    mean_ball, variance = _ball(first.distance, fit.resolution.value)
+    items = _mean_curve([batch.items for batch in done])
+    tied = float(np.mean([batch.pair.tied_fraction for batch in done]))
+    no_similarity = float(np.mean([batch.zero_fraction for batch in done]))
+    return Measurement(
+        stimulus_count=stimuli.count,
+        similarity=options.name,
+        generalization=generalization,
+        identification=identification,
+        items=items,
+        profile=sums.profile(),
+        fit=fit,
+        ball_mass=mean_ball,
+        ball_mass_variance=variance,
+        front=front,
+        constant_front=constant,
+        threshold_curve=_mean_thresholds([batch.curve for batch in done if batch.curve is not None]),
+        ties=options.ties,
+        tied_fraction=tied,
+        zero_fraction=no_similarity,
+        exact=False,
+        batch_count=count,
+        batch_size=size,
+        message=describe(
+            stimulus_count=size * count,
+            ties=options.ties,
+            tied_fraction=tied,
+            zero_fraction=no_similarity,
+            own_zero=sum(batch.own_zero for batch in done),
+            probe_count=items.probe_count,
+            fit=fit,
+            opening=f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; "
+            "every triple of a batch counts.",
+            centering=centering_sentence(stimuli, first, options, chosen),
+        ),
+    )
+
+
+def _mean_curve(curves: list[ItemCurve]) -> ItemCurve:
+    def mean(name: str) -> Array:
+        return np.asarray(np.mean([getattr(curve, name) for curve in curves], axis=0))
+
+    def error(name: str) -> Array:
+        """Return the standard error over batches."""
+        values = np.stack([getattr(curve, name) for curve in curves])
+        return (
+            np.std(values, axis=0, ddof=1) / np.sqrt(len(curves))
+            if len(curves) > 1
+            else np.full(values.shape[1], np.nan)
+        )
+
+    return ItemCurve(
+        curves[0].item_count,
+        mean("generalization"),
+        mean("identification"),
+        error("generalization"),
+        error("identification"),
+        sum(curve.probe_count for curve in curves),
+        float(mean("collapse_constant")),
+        float(mean("fitted_constant")),
+    )
+
+
+def _mean_thresholds(curves: list[ThresholdCurve]) -> ThresholdCurve | None:
+    if not curves:
+        return None
+    names = ("generalization", "identification", "ball_mass", "ball_mass_variance")
+    return ThresholdCurve(
+        curves[0].threshold, *(np.mean([getattr(curve, name) for curve in curves], axis=0) for name in names)
+    )
+
+
+def _ball(distance: Array, resolution: float) -> tuple[float, float]:
+    """Return mean and variance over probes of the mass within a resolution, free of the noise of a small batch."""
+    if not np.isfinite(resolution):
+        return float("nan"), float("nan")
+    others = len(distance) - 1.0
+    inside = (distance <= resolution).sum(axis=1) - 1.0
+    mean = float(inside.mean() / others)
+    square = float((inside * (inside - 1.0)).mean() / (others * (others - 1.0)))
+    return mean, max(square - mean**2, 0.0)

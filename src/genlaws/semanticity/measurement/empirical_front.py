@@ -1,0 +1,202 @@
+"""The front of a user's own set of stimuli, and how far a measured point lies from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genlaws.core.arguments import Array
+from genlaws.semanticity.measurement.pairs import pair_generalization, threshold_curve
+from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
+from genlaws.semanticity.theory.finite_sets import Others
+from genlaws.semanticity.theory.similarity import Similarity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINTS, FINE_POINTS, MOST_POINTS = 36, 12, 400
+PROBES = 96  # of a large set, at random
+DRAWN = 0.5  # spacing of the rule, good to 1e-7
+LIKE_A_COPY = 0.005  # a similarity this close to that with a copy, which is 1, is that of a copy
+FINEST, COARSEST = 0.5, 8.0  # resolutions, in units of the smallest and of the largest distance
+
+
+@dataclass(frozen=True)
+class OwnFront:
+    """Both tests with two items that a similarity of one shape would give on this set, from fine to coarse resolution.
+
+    Attributes
+    ----------
+    shape : str
+    background : float
+    resolution, generalization, identification : arrays
+    measured : tuple of two floats
+        Generalization and identification of the representation itself, from the same probes.
+    probe_count : int
+        Probes used; a random part of them in a large set, all other stimuli as items.
+    amplitude : float
+        What the similarity, background included, is multiplied by to be in units of the similarity with a copy.
+    """
+
+    shape: str
+    background: float
+    resolution: Array
+    generalization: Array
+    identification: Array
+    measured: tuple[float, float]
+    probe_count: int
+    amplitude: float = 1.0
+
+    @property
+    def copies_stand_out(self) -> bool:
+        """Whether a copy is more, or less, similar than another stimulus at no distance, so that amplitude matters."""
+        nearest = self.amplitude * (1.0 if self.shape == "constant" else 1.0 + self.background)
+        return abs(nearest - 1.0) > LIKE_A_COPY
+
+    @property
+    def peak(self) -> int:
+        """Index of the largest generalization."""
+        return int(np.nanargmax(self.generalization))
+
+    def distance(self) -> float:
+        """Return how far the measured point lies from the front in the plane of both; positive above, negative below.
+
+        Above means more generalization than the front has at the same identification. Point and front share probes and
+        items, so that the noise of choosing them cancels.
+        """
+        generalization, identification = self.measured
+        order = np.argsort(self.identification)
+        here = np.interp(identification, self.identification[order], self.generalization[order])
+        apart = float(self._apart().min())
+        return apart if generalization >= here else -apart
+
+    def nearest(self) -> int:
+        """Return the index of the piece of the front, between a point and the next, nearest to the measured point."""
+        return int(np.argmin(self._apart()))
+
+    def _apart(self) -> Array:
+        """Return the distance of the measured point from each piece of the front."""
+        start = np.stack([self.generalization - self.measured[0], self.identification - self.measured[1]], axis=1)
+        step = np.diff(start, axis=0)
+        length = np.maximum((step**2).sum(axis=1), 1e-300)
+        along = np.clip(-(start[:-1] * step).sum(axis=1) / length, 0.0, 1.0)
+        apart: Array = np.linalg.norm(start[:-1] + along[:, None] * step, axis=1)
+        return apart
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per resolution."""
+        import pandas as pd  # noqa: PLC0415
+
+        names = ("resolution", "generalization", "identification")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def own_front(
+    stimuli: MeasuredSet,
+    similarity: Similarity,
+    rng: np.random.Generator,
+    others: Others | None = None,
+    amplitude: float | None = None,
+) -> OwnFront:
+    """Sweep the resolution of a similarity over the true distances of a set.
+
+    Coarsely first, then finely beside the measured point, over all probes or a random part of them.
+
+    Parameters
+    ----------
+    stimuli : MeasuredSet
+    similarity : Similarity
+        Shape and background; its resolution is one of those swept.
+    rng : Generator
+    others : Others or None
+        Those of `stimuli`, if they are known.
+    amplitude : float > 0 or None
+        What the similarity is multiplied by to be in units of the similarity with a copy. If not given, stimuli at no
+        distance are as similar as copies.
+    """
+    height = 1.0 / float(similarity(0.0)) if amplitude is None else amplitude
+    n = len(stimuli.distance)
+    probes = np.arange(n) if n <= PROBES else np.sort(rng.choice(n, PROBES, replace=False))
+    truth = others if others is not None and n <= PROBES else stimuli.others(probes)
+    near = np.take_along_axis(stimuli.distance[probes], truth.order, axis=1)
+    measured = _both(truth, stimuli.ties)
+
+    def sweep(resolutions: Array) -> OwnFront:
+        """Return both tests of the set at each resolution."""
+        judged = (_judged_by(similarity.at_resolution(one), height, truth, near) for one in resolutions.tolist())
+        generalization, identification = np.array([_both(one, stimuli.ties) for one in judged]).T
+        name, background = similarity.shape.name, similarity.background
+        return OwnFront(name, background, resolutions, generalization, identification, measured, len(probes), height)
+
+    coarse = sweep(_resolutions(stimuli.distance))
+    place = coarse.nearest()
+    low, high = coarse.resolution[max(place - 1, 0)], coarse.resolution[min(place + 2, coarse.resolution.size - 1)]
+    fine = sweep(np.append(np.geomspace(low, high, FINE_POINTS + 2)[1:-1], similarity.resolution))
+    return _join(coarse, fine)
+
+
+def constant_front(
+    stimuli: MeasuredSet, others: Others | None = None, measured: tuple[float, float] | None = None
+) -> OwnFront:
+    """Return the front of the constant similarity without background, exact at every resolution of the set.
+
+    Parameters
+    ----------
+    stimuli : MeasuredSet
+    others, measured :
+        Those of `stimuli` and both tests with two items, if they are known.
+    """
+    truth = stimuli.others() if others is None else others
+    curve = threshold_curve(truth, stimuli.distance, stimuli.ties)
+    kept = np.unique(np.linspace(0, curve.threshold.size - 1, MOST_POINTS).astype(int))
+    return OwnFront(
+        "constant",
+        0.0,
+        curve.threshold[kept],
+        curve.generalization[kept],
+        curve.identification[kept],
+        _both(truth, stimuli.ties) if measured is None else measured,
+        len(truth.own),
+    )
+
+
+def _both(others: Others, ties: str) -> tuple[float, float]:
+    """Return generalization and identification, averaged over the probes that have a pair."""
+    per_probe = pair_generalization(others, ties, DRAWN)
+    judged = np.isfinite(per_probe)
+    generalization = float(per_probe[judged].mean()) if judged.any() else float("nan")
+    return generalization, float(identification_of_two(others).mean())
+
+
+def _judged_by(similarity: Similarity, amplitude: float, others: Others, near: Array) -> Others:
+    """Return the others as a similarity sees them, a copy having 1 / amplitude times it, in units of the largest."""
+    largest = max(1.0 / amplitude, float(similarity(0.0)))
+    own = np.full(len(near), 1.0 / amplitude / largest)
+    return Others(similarity(near) / largest, own, others.tied_with_next, others.order)
+
+
+def _join(coarse: OwnFront, fine: OwnFront) -> OwnFront:
+    order = np.argsort(np.append(coarse.resolution, fine.resolution))
+
+    def joined(one: Array, other: Array) -> Array:
+        both: Array = np.append(one, other)[order]
+        return both
+
+    return OwnFront(
+        coarse.shape,
+        coarse.background,
+        joined(coarse.resolution, fine.resolution),
+        joined(coarse.generalization, fine.generalization),
+        joined(coarse.identification, fine.identification),
+        coarse.measured,
+        coarse.probe_count,
+        coarse.amplitude,
+    )
+
+
+def _resolutions(distance: Array) -> Array:
+    smallest, largest = float(distance[distance > 0].min()), float(distance.max())
+    finest = max(FINEST * smallest, 1e-3 * largest)
+    return np.geomspace(finest, COARSEST * largest, POINTS)

@@ -1,0 +1,182 @@
+"""Measure a representation: how finely it tells things apart, what that costs, how many items it can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import non_negative, one_of, positive, scalar, whole_number
+from genlaws.core.errors import InputError
+from genlaws.semanticity.measurement.batches import measure_batches
+from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.measurement.stimuli import Compare, embed, pair_up
+from genlaws.semanticity.measurement.whole_set import Options, measure_whole
+from genlaws.semanticity.theory.finite_sets import TIES
+
+# Peak memory of the exact measurement, in bytes for each ordered pair of stimuli (166 to 171 measured for thresholds,
+# 140 to 162 for other similarities).
+BYTES_PER_PAIR = 176
+SMALLEST_LIMIT = 9  # stimuli; half of them make a batch of four
+ITEMS = (2, 3, 5, 10)
+
+
+def measure(
+    representation: Any,
+    *,
+    inputs: Any = None,
+    distances: ArrayLike | None = None,
+    positions: ArrayLike | None = None,
+    metric: str | None = None,
+    period: float | None = None,
+    similarity: str | Compare = "cosine",
+    center: bool = False,
+    bandwidth: float | None = None,
+    threshold: float | None = None,
+    items: tuple[int, ...] | None = None,
+    ties: str = "split",
+    tie_tolerance: float | None = None,
+    intervals: bool = True,
+    fronts: bool = True,
+    memory: float = 2.0**30,
+    batch_size: int = 500,
+    batch_count: int = 40,
+    precision: float | None = None,
+    seed: int = 0,
+) -> Measurement:
+    r"""Measure a representation against the true distances of its stimuli.
+
+    Up to the size that fits into `memory` every triple of different stimuli counts and no decision is sampled. Larger
+    sets are measured in random batches, each exactly; the mean over batches is unbiased and their spread gives the
+    interval.
+
+    Parameters
+    ----------
+    representation : array of embeddings, matrix of similarities, torch module or function
+        One row per stimulus. An array that stays on disk (``numpy.load(..., mmap_mode="r")``) is read batch by batch. A
+        matrix needs ``similarity="precomputed"``; a module or function needs `inputs`.
+    inputs : any
+        What the module is given, all stimuli at once; a mapping is passed to a torch module as keywords.
+    distances : array_like of shape (N, N)
+        True distances; or else:
+    positions, metric, period :
+        True places and how they become distances, see
+        :func:`~genlaws.semanticity.measurement.metrics.distances_between`. The period of a circle is 1 if it is not
+        given, and places that span more are refused.
+    similarity : str or callable
+        See :func:`~genlaws.semanticity.measurement.stimuli.comparison`; ``threshold`` for all thresholds at once.
+    center : bool
+        Take the mean over all stimuli off the embeddings before they are compared. Cosines and products of embeddings
+        whose mean is large say little without it; the message says when it would change generalization clearly.
+    bandwidth : float or None
+        Of the Gaussian similarity.
+    threshold : float or None
+        Of the threshold similarity; the one with the largest generalization if not given.
+    items : tuple of int or None
+        Numbers of items, each from 2 to N - 1, or to one less than a batch; 2, 3, 5 and 10 as far as they fit if not
+        given.
+    ties : {"split", "drop"}
+        Among items equally near to the probe one is right at random, or such sets are left out.
+    tie_tolerance : float or None
+        Distances from a probe that differ by no more are equal. If not given, what rounding can do, as
+        :func:`~genlaws.semanticity.measurement.metrics.tie_tolerance` finds it for a matrix.
+    intervals, fronts : bool
+        Leave either out to save time.
+    memory : float
+        Bytes for what grows with the square of the set or batch; some 10 MiB come on top.
+    batch_size, batch_count : int
+        At most, of a set too large for `memory`; there are at least two batches.
+    precision : float or None
+        Stop drawing batches once both intervals are this narrow on either side.
+    seed : int
+        Of batches, bootstrap and subsamples.
+
+    Notes
+    -----
+    A finite set is not its space: the probe is not among the items, and no item comes twice. Taking both out of N
+    evenly spaced points of a circle gives, ties split and the similarity nowhere zero,
+
+    .. math:: p_I^N = p_I + \frac{p_I - \frac12}{N-1} + O(N^{-2}), \qquad
+        p_S^N = p_S + \frac{(3N-2)\,p_S - 2N\,p_I - \frac N2 + 1}{(N-1)(N-2)} + O(N^{-2}),
+
+    without any remainder for the constant similarity if its resolution lies half-way between two distances. Over random
+    points of a space both are unbiased.
+
+    Intervals are for other stimuli of the same kind; with two items they are those of the jackknife over stimuli. Where
+    values vary with pairs of stimuli more than with single ones they are too wide, by up to a factor of 1.4.
+
+    References
+    ----------
+    :cite:p:`nurisso2026`, the two tests. Averages over finite sets, ties and intervals are not in the paper.
+    """
+    stimuli = pair_up(
+        _rows(representation, inputs),
+        similarity,
+        distances=distances,
+        positions=positions,
+        metric=metric,
+        period=period,
+        bandwidth=bandwidth,
+        center=bool(center),
+    )
+    if threshold is not None and similarity != "threshold":
+        raise InputError("threshold belongs to the threshold similarity alone.")
+    size = whole_number("batch_size", batch_size, at_least=4)
+    most = whole_number("batch_count", batch_count, at_least=2)
+    wanted = None if precision is None else float(scalar("precision", positive("precision", precision)))
+    limit = _largest_set(memory)
+    exact = stimuli.count <= limit
+    part = stimuli.count if exact else min(size, limit, stimuli.count // 2)
+    options = Options(
+        name=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
+        threshold=_none_or_number("threshold", threshold),
+        items=_item_counts(items, part),
+        all_thresholds=similarity == "threshold",
+        ties=one_of("ties", ties, TIES),
+        tie_tolerance=_none_or_number("tie_tolerance", tie_tolerance),
+        intervals=bool(intervals),
+        fronts=bool(fronts),
+    )
+    rng = np.random.default_rng(whole_number("seed", seed))
+    if exact:
+        return measure_whole(stimuli, options, rng)
+    return measure_batches(stimuli, options, rng, size=part, most=most, precision=wanted)
+
+
+def _rows(representation: Any, inputs: Any) -> Any:
+    if inputs is not None:
+        if not callable(representation):
+            raise InputError("inputs belong to a module or function; an array of embeddings needs none.")
+        return embed(representation, inputs)
+    if callable(representation) and not hasattr(representation, "shape"):
+        raise InputError("A module or function needs inputs, the stimuli it is to embed.")
+    return representation
+
+
+def _largest_set(memory: object) -> int:
+    """Return how many stimuli are measured whole."""
+    given = float(scalar("memory", positive("memory", memory)))  # type: ignore[arg-type]
+    count = int(np.sqrt(given / BYTES_PER_PAIR))
+    if count < SMALLEST_LIMIT:
+        raise InputError(
+            f"memory must hold {SMALLEST_LIMIT} stimuli, {SMALLEST_LIMIT**2 * BYTES_PER_PAIR} bytes; got {given:g}. "
+            "It is in bytes."
+        )
+    return count
+
+
+def _none_or_number(name: str, value: float | None) -> float | None:
+    return None if value is None else float(scalar(name, non_negative(name, value)))
+
+
+def _item_counts(items: object, stimulus_count: int) -> tuple[int, ...]:
+    if items is None:
+        return tuple(n for n in ITEMS if n < stimulus_count)
+    given = tuple(items) if isinstance(items, Iterable) else (items,)
+    hint = f"A set of {stimulus_count} has a probe and {stimulus_count - 1} others."
+    counts = {whole_number("items", n, at_least=2, at_most=stimulus_count - 1, hint=hint) for n in given}
+    if not counts:
+        raise InputError("items must name at least one number of items.")
+    return tuple(sorted(counts))

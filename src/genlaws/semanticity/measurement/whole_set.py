@@ -1,0 +1,152 @@
+"""Measure a set of stimuli that fits into memory: every triple counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genlaws.core.arguments import Array, Whole
+from genlaws.core.errors import InputError
+from genlaws.core.estimate import from_standard_error
+from genlaws.semanticity.measurement.empirical_front import OwnFront, constant_front, own_front
+from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve
+from genlaws.semanticity.measurement.profile import REPLICATES, ProfileFit, fit_profile, profile_sums, relabeled_fits
+from genlaws.semanticity.measurement.result import Measurement, ball_at, describe
+from genlaws.semanticity.measurement.stimuli import Stimuli
+from genlaws.semanticity.measurement.tests import MeasuredSet, TwoItems, item_curve, two_items
+from genlaws.semanticity.theory.finite_sets import Others
+
+BY_DIRECTION = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
+LARGE_MEAN = 0.1  # share of the squared length; a smaller mean changes little
+MOST_CENTERED = 400  # stimuli on which it is tried to take the mean off
+CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalization, and in standard errors; less is not worth a sentence
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a measurement, checked; see :func:`~genlaws.semanticity.measurement.measure.measure`."""
+
+    name: str
+    threshold: float | None
+    items: tuple[int, ...]
+    all_thresholds: bool
+    ties: str
+    tie_tolerance: float | None
+    intervals: bool
+    fronts: bool
+
+
+def load_set(
+    stimuli: Stimuli, options: Options, chosen: Whole | None = None
+) -> tuple[MeasuredSet, ThresholdCurve | None]:
+    """Return similarities and distances of the chosen stimuli; for the threshold similarity also its curve."""
+    distance = stimuli.distances(chosen)
+    if not distance.any():
+        raise InputError("All true distances are zero; there is nothing to tell apart.")
+    tolerance = stimuli.tie_tolerance(distance) if options.tie_tolerance is None else options.tie_tolerance
+    values = stimuli.similarities(chosen)
+    if not options.all_thresholds:
+        return MeasuredSet(values, distance, options.ties, tolerance), None
+    curve = threshold_curve(MeasuredSet(values, distance, options.ties, tolerance).others(), values, options.ties)
+    radius = curve.threshold[curve.best] if options.threshold is None else options.threshold
+    return MeasuredSet((values <= radius).astype(np.float64), distance, options.ties, tolerance), curve
+
+
+def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) -> Measurement:
+    """Measure all stimuli at once."""
+    whole, curve = load_set(stimuli, options)
+    n = stimuli.count
+    others = whole.others()
+    pair = two_items(others, options.ties, errors=options.intervals)
+    items = item_curve(whole, others, pair, options.items, rng, errors=options.intervals)
+    sums = profile_sums(whole.similarity, whole.distance)
+    fit = fit_profile(
+        sums,
+        rng,
+        REPLICATES if options.intervals else 0,
+        as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
+        tolerance=whole.tolerance,
+    )
+    front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
+    off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
+    return Measurement(
+        stimulus_count=n,
+        similarity=options.name,
+        generalization=from_standard_error(pair.generalization, pair.generalization_error, n),
+        identification=from_standard_error(pair.identification, pair.identification_error, n),
+        items=items,
+        profile=sums.profile(),
+        fit=fit,
+        **dict(zip(("ball_mass", "ball_mass_variance"), ball_at(whole.distance, fit.resolution.value), strict=True)),
+        front=front,
+        constant_front=constant,
+        threshold_curve=curve,
+        ties=options.ties,
+        tied_fraction=pair.tied_fraction,
+        zero_fraction=off_diagonal,
+        exact=True,
+        batch_count=1,
+        batch_size=n,
+        message=describe(
+            stimulus_count=n,
+            ties=options.ties,
+            tied_fraction=pair.tied_fraction,
+            zero_fraction=off_diagonal,
+            own_zero=int((whole.own == 0).sum()),
+            probe_count=items.probe_count,
+            fit=fit,
+            centering=centering_sentence(stimuli, whole, options),
+        ),
+    )
+
+
+def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
+    """Return that the mean was taken off, or what taking it off would change if that is clear; else nothing.
+
+    The chosen stimuli, those of `part`, are measured in both ways; at most `MOST_CENTERED` of them, taken at random.
+    """
+    if stimuli.mean is not None:
+        return "The mean over stimuli was taken off the embeddings."
+    if options.name not in BY_DIRECTION or stimuli.compare is None:
+        return ""
+    n = len(part.own)
+    some = np.arange(n) if n <= MOST_CENTERED else np.random.default_rng(0).choice(n, MOST_CENTERED, replace=False)
+    rows = stimuli.rows(some if chosen is None else chosen[some])
+    with np.errstate(all="ignore"):  # of numbers near the ends of their range the share is NaN
+        scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True) if options.name == "cosine" else rows
+        share = float((scaled.mean(axis=0) ** 2).sum() / (scaled**2).sum(axis=1).mean())
+        centered = rows - rows.mean(axis=0)
+    if not share >= LARGE_MEAN or not centered.any(axis=1).all():
+        return ""
+    here = part.part(some)
+    now = two_items(here.others(), options.ties, errors=False).generalization
+    then = two_items(replace(here, similarity=stimuli.compare(centered, centered)).others(), options.ties)
+    if not then.generalization - now > max(CLEAR_GAIN, CLEAR_ERRORS * then.generalization_error):
+        return ""
+    return (
+        f"The mean over stimuli makes up {100 * share:.0f} % of the embeddings' squared length. Without it "
+        f"generalization is {then.generalization:.3f} instead of {now:.3f}: measure again with center=True (--center), "
+        "or subtract the mean of each column first."
+    )
+
+
+def fronts_of(
+    stimuli: MeasuredSet, others: Others, pair: TwoItems, fit: ProfileFit, rng: np.random.Generator
+) -> tuple[OwnFront | None, OwnFront | None]:
+    """Return the front of the fit, its amplitude and background kept, and that of the constant similarity alone."""
+    if not np.isfinite(pair.generalization):
+        return None, None
+    constant = constant_front(stimuli, others, (pair.generalization, pair.identification))
+    if not np.isfinite(fit.resolution.value):
+        return None, constant
+    return own_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
+
+
+def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:
+    """Return a threshold curve at other thresholds."""
+    place = np.maximum(np.searchsorted(curve.threshold, thresholds, side="right") - 1, 0)
+    values = (
+        getattr(curve, name)[place] for name in ("generalization", "identification", "ball_mass", "ball_mass_variance")
+    )
+    return ThresholdCurve(thresholds, *values)

@@ -1,0 +1,351 @@
+"""How far apart classes are: in a tree a person gives, or in one made by clustering the means of their images.
+
+Images with their classes, cut into those to train on and those held out.
+
+Pixels are fractions of the brightest; an axis of channels stands first. Archives are read without pickles.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import pdist, squareform
+
+from genlaws.core.arguments import Array, scalar, whole_number, within
+from genlaws.core.errors import InputError
+from genlaws.semanticity.measurement.metrics import leaf_distances, tree_distances
+from genlaws.semanticity.theory.spaces import check_distances
+
+SOURCES = (
+    "'digits', a file ending in .npz, a folder with a folder of images for each class, or a pair (images, classes)"
+)
+MOST_CHANNELS = 4
+BRIGHTEST_DIGIT = 16.0  # of scikit-learn's digits
+IMAGE_FILES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
+SPLIT = ("x_train", "y_train", "x_test", "y_test")
+WHOLE = (("images", "labels"), ("x_train", "y_train"), ("X", "y"))
+# What a damaged or foreign file makes numpy, zipfile and Pillow raise.
+UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
+NUMBERED = re.compile(r"^\d+[.\-_ ]+")  # folders such as 001.Black_footed_Albatross
+
+
+@dataclass(frozen=True)
+class LabeledImages:
+    """Images to train on and images held out; made by :func:`load_images` or :meth:`of`.
+
+    Attributes
+    ----------
+    images, held_out_images : float32 arrays of shape (N, channels, height, width)
+    classes, held_out_classes : whole numbers of shape (N,)
+        Places in `class_names`.
+    class_names : tuple of str
+    """
+
+    images: NDArray[np.float32]
+    classes: NDArray[np.int64]
+    held_out_images: NDArray[np.float32]
+    held_out_classes: NDArray[np.int64]
+    class_names: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        images: ArrayLike,
+        labels: ArrayLike,
+        held_out_images: ArrayLike,
+        held_out_labels: ArrayLike,
+        class_names: ArrayLike | None = None,
+    ) -> LabeledImages:
+        """Return images with a split of one's own; see :func:`load_images` for what arrays may look like."""
+        x, held_x = _channels_first(images), _channels_first(held_out_images)
+        if x.shape[1:] != held_x.shape[1:]:
+            raise InputError(f"All images must have one shape; got {x.shape[1:]} and, held out, {held_x.shape[1:]}.")
+        values, y = np.unique(_labels(labels, len(x)), return_inverse=True)
+        held = _labels(held_out_labels, len(held_x))
+        unknown = sorted(set(held.tolist()) - set(values.tolist()))
+        if unknown:
+            raise InputError(f"Every class held out must be trained on; {unknown[0]!r} is not.")
+        if len(values) < 2 or len(held) < 3:
+            raise InputError(
+                f"There must be at least two classes and three images held out; got {len(values)} and {len(held)}."
+            )
+        return cls(x, y.astype(np.int64), held_x, np.searchsorted(values, held), _names(values, class_names))
+
+
+def load_images(
+    source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledImages,
+    *,
+    held_out: float = 1 / 3,
+    image_size: int = 64,
+    seed: int = 0,
+) -> LabeledImages:
+    """Return the images of a source.
+
+    Parameters
+    ----------
+    source : str, path, pair of arrays, or LabeledImages
+        ``"digits"`` for the handwritten digits that come with scikit-learn (8 by 8); an ``.npz`` file with the arrays
+        ``x_train``, ``y_train``, ``x_test`` and ``y_test``, whose split is kept, or with ``images`` and ``labels``,
+        and perhaps ``class_names``; a folder that has a folder of images for each class (needs Pillow); or a pair
+        (images, classes). Images are arrays of shape (N, height, width), (N, channels, height, width) or (N, height,
+        width, channels) with up to four channels; whole numbers count as parts of 255, fractions as they are.
+    held_out : float in (0, 1)
+        Share of each class that is held out, where the source has no split of its own.
+    image_size : int
+        Side of the square to which the images of a folder are scaled.
+    seed : int
+        Of the split.
+    """
+    share = float(scalar("held_out", within("held_out", held_out, 0.0, 1.0, open_low=True, open_high=True)))
+    rng = np.random.default_rng(whole_number("seed", seed))
+    side = whole_number("image_size", image_size, at_least=4)
+    if isinstance(source, LabeledImages):
+        return source
+    if isinstance(source, tuple) and len(source) == 2:
+        return _split(*source, None, share, rng)
+    if isinstance(source, str) and source == "digits":
+        return _split(*_digits(), None, share, rng)
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"source must be {SOURCES}; got {type(source).__name__}.")
+    path = Path(source).expanduser()
+    try:
+        if path.is_dir():
+            return _split(*_read_folder(path, side), None, share, rng)
+        if path.is_file() and path.suffix.lower() == ".npz":
+            return _read_archive(path, share, rng)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    except UNREADABLE as error:
+        raise InputError(f"{path.name} could not be read: {' '.join(str(error).split()).rstrip('.')}.") from None
+    raise InputError(f"source must be {SOURCES}; there is no such file or folder {str(path)!r}.")
+
+
+def _split(
+    images: ArrayLike, labels: ArrayLike, names: ArrayLike | None, share: float, rng: np.random.Generator
+) -> LabeledImages:
+    """Hold out a share of each class, at least one image of it."""
+    x = np.asarray(images)
+    y = _labels(labels, len(x) if x.ndim else 0)
+    out = np.zeros(len(y), dtype=bool)
+    for one in np.unique(y):
+        own = rng.permutation(np.flatnonzero(y == one))
+        if len(own) < 2:
+            raise InputError(f"Every class needs an image to train on and one held out; {one!s} has one image.")
+        out[own[: min(max(1, round(share * len(own))), len(own) - 1)]] = True
+    return LabeledImages.of(x[~out], y[~out], x[out], y[out], names)
+
+
+def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    if find_spec("sklearn") is None:
+        raise InputError("The digits come with scikit-learn; install it with pip install scikit-learn.")
+    from sklearn.datasets import load_digits  # type: ignore[import-untyped] # noqa: PLC0415
+
+    found = load_digits()
+    return found.images / BRIGHTEST_DIGIT, found.target
+
+
+def _read_archive(file: Path, share: float, rng: np.random.Generator) -> LabeledImages:
+    with np.load(file, allow_pickle=False) as archive:
+        found = set(archive.files)
+        names = archive["class_names"] if "class_names" in found else None
+        if set(SPLIT) <= found:
+            x, y, held_x, held_y = (archive[one] for one in SPLIT)
+            return LabeledImages.of(x, y, held_x, held_y, names)
+        for images, labels in WHOLE:
+            if {images, labels} <= found:
+                return _split(archive[images], archive[labels], names, share, rng)
+    raise InputError(f"the arrays must be called {', '.join(SPLIT)}, or images and labels; found {', '.join(found)}.")
+
+
+def _read_folder(folder: Path, side: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the images of class folders in color, scaled to a square, and the names of their folders."""
+    if find_spec("PIL") is None:
+        raise InputError("Reading a folder of images needs Pillow; install it with pip install pillow.")
+    from PIL import Image  # noqa: PLC0415
+
+    files = [
+        (file, inside.name)
+        for inside in sorted(folder.iterdir())
+        if inside.is_dir()
+        for file in sorted(inside.iterdir())
+        if file.suffix.lower() in IMAGE_FILES
+    ]
+    if not files:
+        raise InputError("there must be a folder of images for each class; found no image.")
+    pixels = np.empty((len(files), side, side, 3), dtype=np.uint8)
+    for place, (file, _) in enumerate(files):
+        with Image.open(file) as image:
+            pixels[place] = np.asarray(image.convert("RGB").resize((side, side), Image.Resampling.BILINEAR))
+    return pixels, np.array([name for _, name in files])
+
+
+def _channels_first(images: ArrayLike) -> NDArray[np.float32]:
+    try:
+        x = np.asarray(images)
+    except ValueError:
+        raise InputError("images must have one shape; got images of several.") from None
+    if x.ndim not in {3, 4} or not x.size or x.dtype.kind not in "iuf":
+        raise InputError(
+            "images must be numbers of shape (N, height, width), (N, channels, height, width) or (N, height, width, "
+            f"channels); got shape {x.shape} of type {x.dtype}."
+        )
+    if x.ndim == 3:
+        x = x[:, None]
+    elif x.shape[1] > MOST_CHANNELS:
+        if x.shape[3] > MOST_CHANNELS:
+            raise InputError(f"images must have up to {MOST_CHANNELS} channels; got shape {x.shape}.")
+        x = np.moveaxis(x, 3, 1)
+    pixels = x.astype(np.float32) / np.float32(255.0) if x.dtype.kind in "iu" else x.astype(np.float32)
+    if not np.isfinite(pixels).all():
+        raise InputError("images must be finite; there are NaN or infinite pixels.")
+    return np.ascontiguousarray(pixels)
+
+
+def _labels(labels: ArrayLike, count: int) -> NDArray[Any]:
+    y = np.asarray(labels)
+    if y.shape != (count,) or y.dtype.kind not in "iuU":
+        raise InputError(
+            f"labels must be one whole number or word for each of {count} images; got shape {y.shape} "
+            f"of type {y.dtype}."
+        )
+    return y
+
+
+def _names(values: NDArray[Any], class_names: ArrayLike | None) -> tuple[str, ...]:
+    """Return the name of each class: its place in `class_names`, or else what its label is."""
+    if class_names is None:
+        return tuple(str(one) for one in values.tolist())
+    names = [str(one) for one in np.ravel(np.asarray(class_names)).tolist()]
+    if values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= len(names):
+        raise InputError(f"class_names must name every class by its number; got {len(names)} names.")
+    chosen = tuple(names[one] for one in values.tolist())
+    if len(set(chosen)) < len(chosen):
+        raise InputError("class_names must differ from each other.")
+    return chosen
+
+
+def clustered_distances(images: ArrayLike, classes: ArrayLike) -> Array:
+    """Return the distances between classes in the tree that average linkage makes of the means of their images.
+
+    The distance of two classes is the height at which their branches meet (cophenetic distance), so it is an
+    ultrametric: a tree whose leaves are equally far from the root.
+
+    Parameters
+    ----------
+    images : array_like of shape (N, ...)
+    classes : whole numbers of shape (N,), from 0 on
+    """
+    x, y = np.asarray(images), np.asarray(classes)
+    if len(x) != len(y) or y.ndim != 1 or y.dtype.kind not in "iu" or not len(y) or y.min() < 0:
+        raise InputError(
+            f"classes must be one whole number from 0 on for each image; got shape {y.shape} of type {y.dtype} "
+            f"for {len(x)} images."
+        )
+    counts = np.bincount(y)
+    if len(counts) < 2 or not counts.all():
+        raise InputError("classes must be at least two, each of them with an image.")
+    rows = x.reshape(len(x), -1)
+    means = np.stack([rows[y == one].mean(axis=0, dtype=np.float64) for one in range(len(counts))])
+    heights = cophenet(linkage(pdist(means), "average"))
+    distances: Array = squareform(heights)
+    return distances
+
+
+def distances_in_tree(
+    tree: str | os.PathLike[str], class_names: Sequence[str], leaf_names: Mapping[str, str] | None = None
+) -> Array:
+    """Return the distances between classes along the branches of a tree.
+
+    Parameters
+    ----------
+    tree : str or path
+        Text in Newick format, or a file with it. Text without a bracket is the name of a file.
+    class_names : sequence of str
+        In the order of the rows. A class is looked up under its name, then without a leading number as in
+        ``001.Laysan_Albatross``, each also with spaces as underscores.
+    leaf_names : mapping from class to leaf, optional
+        For classes that have other names in the tree; see :func:`read_leaf_names`.
+    """
+    newick = _text_of(tree)
+    leaves = set(leaf_distances(newick)[0])
+    return tree_distances(newick, [_leaf(name, leaves, leaf_names or {}) for name in class_names])
+
+
+def read_leaf_names(
+    file: str | os.PathLike[str], class_column: str = "cub_class", leaf_column: str = "scientific_name"
+) -> dict[str, str]:
+    """Return the leaf of each class from a table with a header, separated by commas.
+
+    The columns' names are those of the table of the 200 birds.
+    """
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise InputError(f"file must be a table of classes and leaves; there is no file {str(path)!r}.")
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        columns = reader.fieldnames or []
+        for column in (class_column, leaf_column):
+            if column not in columns:
+                raise InputError(f"{path.name} must have a column {column!r}; it has {', '.join(columns) or 'none'}.")
+        return {row[class_column]: row[leaf_column] for row in reader}
+
+
+def class_distances(
+    images: NDArray[np.float32],
+    classes: NDArray[np.int64],
+    class_names: Sequence[str],
+    *,
+    distances: ArrayLike | None = None,
+    tree: str | os.PathLike[str] | None = None,
+    leaf_names: Mapping[str, str] | None = None,
+) -> Array:
+    """Return the distances between classes as they were given, or those of clustering if nothing was."""
+    if distances is not None and tree is not None:
+        raise InputError("Give the classes' distances once: either distances or a tree.")
+    if leaf_names is not None and tree is None:
+        raise InputError("leaf_names belong to a tree.")
+    if tree is not None:
+        found = distances_in_tree(tree, class_names, leaf_names)
+    elif distances is not None:
+        found = check_distances(distances)
+    else:
+        found = clustered_distances(images, classes)
+    count = len(class_names)
+    if found.shape != (count, count):
+        raise InputError(f"distances must be a matrix of shape {(count, count)}, a row per class; got {found.shape}.")
+    if not found.any():
+        raise InputError("distances must not all be zero.")
+    return found
+
+
+def _text_of(tree: str | os.PathLike[str]) -> str:
+    if isinstance(tree, str) and "(" in tree:
+        return tree
+    if not isinstance(tree, str | os.PathLike):
+        raise InputError(f"tree must be text in Newick format or a file with it; got {type(tree).__name__}.")
+    path = Path(tree).expanduser()
+    if not path.is_file():
+        raise InputError(f"tree must be text in Newick format or a file with it; there is no file {str(path)!r}.")
+    return path.read_text(encoding="utf-8")
+
+
+def _leaf(name: str, leaves: set[str], renamed: Mapping[str, str]) -> str:
+    """Return the leaf of a class; its own name if there is none, so that the tree's complaint shows it."""
+    bare = NUMBERED.sub("", name)
+    for one in (renamed.get(name), renamed.get(bare), name, bare):
+        for spelled in (one, one.replace(" ", "_")) if one else ():
+            if spelled in leaves:
+                return spelled
+    return renamed.get(name) or renamed.get(bare) or name

@@ -1,0 +1,206 @@
+"""Trained ReLU networks: their paths over the front, their profiles, and how fine they see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from genlaws.core.arguments import Array, Mask, Whole, scalar, whole_number, within
+from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
+from genlaws.semanticity.theory.front import finite_set_probabilities, probabilities
+from genlaws.semanticity.theory.similarity import similarity
+from genlaws.semanticity.theory.spaces import Space
+from genlaws.semanticity.theory.tradeoff import linear_on_circle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FRONT_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
+FINEST, COARSEST, SOLVED = 0.02, 4.0, 45  # resolutions of a space's front, in units of its largest distance
+JUST_COARSER = 1.05  # than the largest distance, where the front of a finite set goes on
+SAME = 9  # decimals of the largest distance; distances that agree in them are one
+RESOLUTIONS = 400  # tried when a linear decay is fitted to a profile
+AT_ONCE = 1 << 20  # pairs of a point and a piece of a curve that are held together
+
+
+@dataclass(frozen=True)
+class PlaneCurve:
+    """A curve in the plane of generalization and identification, by its points."""
+
+    generalization: Array
+    identification: Array
+
+    def distance(self, generalization: Array, identification: Array) -> Array:
+        """Return the distance of points from the curve; positive above it, negative below.
+
+        Above means more generalization than the curve has at the same identification.
+        """
+        points = np.stack(np.broadcast_arrays(generalization, identification), axis=-1).astype(np.float64)
+        flat, step = points.reshape(-1, 2), max(1, AT_ONCE // len(self.generalization))
+        pieces = [self._apart(flat[start : start + step]) for start in range(0, len(flat), step)]
+        apart = np.concatenate([np.empty(0), *pieces]).reshape(points.shape[:-1])
+        order = np.argsort(self.identification)
+        here = np.interp(points[..., 1], self.identification[order], self.generalization[order])
+        signed: Array = np.where(points[..., 0] >= here, apart, -apart)
+        return signed
+
+    def _apart(self, points: Array) -> Array:
+        """Return the distance of each point, (points, 2), from the nearest piece of the curve."""
+        x, y = self.generalization, self.identification
+        step_x, step_y = np.diff(x), np.diff(y)
+        from_x, from_y = points[:, :1] - x[:-1], points[:, 1:] - y[:-1]
+        length = np.maximum(step_x**2 + step_y**2, 1e-300)
+        along = np.clip((from_x * step_x + from_y * step_y) / length, 0.0, 1.0)
+        apart: Array = np.hypot(from_x - along * step_x, from_y - along * step_y).min(axis=1)
+        return apart
+
+
+def linear_front() -> PlaneCurve:
+    """Return the front of linear decay on the circle, up to the resolution that covers it (Proposition 1)."""
+    return PlaneCurve(*linear_on_circle(np.linspace(0.0, 1.0, FRONT_POINTS)))
+
+
+def space_front(where: Space, shape: str = "linear") -> PlaneCurve:
+    """Return the front of one shape of similarity in a space, from fine to coarser than the space."""
+    resolutions = np.geomspace(FINEST, COARSEST, SOLVED) * where.reach
+    points = [probabilities(where, similarity(shape, one)) for one in resolutions.tolist()]
+    return _joined(resolutions, np.array([(one.generalization, one.identification) for one in points]))
+
+
+def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
+    """Return the front of one shape of similarity on a finite set of stimuli; triples with a tie are left out.
+
+    It goes through resolutions half-way between two distances that occur. In between, generalization jumps where a
+    distance comes into sight: the slightest similarity beats none.
+    """
+    largest = float(distances.max())
+    occurring = np.unique(np.round(distances[distances > 0] / largest, SAME)) * largest
+    between = 0.5 * (occurring[1:] + occurring[:-1])
+    if len(between) > SOLVED:
+        between = between[np.round(np.linspace(0, len(between) - 1, SOLVED)).astype(int)]
+    resolutions = np.array([0.5 * occurring[0], *between, *largest * np.geomspace(JUST_COARSER, COARSEST, 12)])
+    points = [finite_set_probabilities(distances, similarity(shape, one), (2,), "drop") for one in resolutions.tolist()]
+    return _joined(resolutions, np.array(points)[..., 0])
+
+
+def _joined(resolutions: Array, points: Array) -> PlaneCurve:
+    """Return a smooth curve through the points of growing resolutions, (points, 2)."""
+    at = np.log(resolutions)
+    return PlaneCurve(*CubicSpline(at, points)(np.linspace(at[0], at[-1], FRONT_POINTS)).T)
+
+
+@dataclass(frozen=True)
+class ReluRuns:
+    """ReLU networks along their training.
+
+    Attributes
+    ----------
+    distances : array of shape (stimuli, stimuli)
+    steps : int array of shape (logs,)
+    generalization, identification : arrays of shape (networks, logs)
+        With two items, over all triples without a tie.
+    profile_distance, profile_count : arrays of shape (distances,)
+        Distances that occur, and how often.
+    profile : array of shape (networks, logs, distances)
+        Mean similarity at each distance.
+    similarity : array of shape (networks, stimuli, stimuli)
+        In the end.
+    failed : mask of shape (networks,)
+        Whether a network's weights are no longer finite.
+    device, dtype, path : str
+        What it was computed with.
+    """
+
+    distances: Array
+    steps: Whole
+    generalization: Array
+    identification: Array
+    profile_distance: Array
+    profile_count: Array
+    profile: Array
+    similarity: Array
+    failed: Mask
+    device: str
+    dtype: str
+    path: str
+
+    def distance_to(self, front: PlaneCurve) -> Array:
+        """Return how far each network lies from a front at each log; positive above."""
+        return front.distance(self.generalization, self.identification)
+
+    def after_reaching(self, generalization: float) -> Mask:
+        """Return at which logs each network has reached a generalization, then or before."""
+        reached: Mask = np.maximum.accumulate(self.generalization >= generalization, axis=1)
+        return reached
+
+    def after_peak(self) -> Mask:
+        """Return which logs come with or after a network's largest generalization."""
+        known = np.where(np.isnan(self.generalization), -np.inf, self.generalization)
+        after: Mask = np.arange(len(self.steps)) >= np.argmax(known, axis=1)[:, None]
+        return after
+
+    def resolution(self) -> Array:
+        """Return the resolution at which linear decay fits each profile best, (networks, logs).
+
+        Least squares over all pairs of stimuli with free height, among resolutions up to four times the largest
+        distance; a flat profile gives the coarsest of them.
+        """
+        largest = float(self.profile_distance.max())
+        tried = np.geomspace(0.5 * self.profile_distance[self.profile_distance > 0].min(), 4.0 * largest, RESOLUTIONS)
+        shapes = np.maximum(0.0, 1.0 - self.profile_distance / tried[:, None])
+        weight = self.profile_count / self.profile_count.sum()
+        explained = (self.profile @ (shapes * weight).T) ** 2 / (shapes**2 @ weight)
+        return np.where(self.failed[:, None], np.nan, tried[np.argmax(explained, axis=-1)])
+
+    def cut(self, level: float = 0.01) -> Array:
+        """Return the first distance at which the profile is below a level of its height at 0, (networks, logs).
+
+        Infinite where it never is.
+        """
+        share = float(scalar("level", within("level", level, 0.0, 1.0, open_low=True)))
+        below = self.profile < share * self.profile[..., :1]
+        first = np.argmax(below, axis=-1)
+        found = np.where(below.any(axis=-1), self.profile_distance[first], np.inf)
+        return np.where(self.failed[:, None], np.nan, found)
+
+    def many_items(self, item_counts: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return generalization and identification in the end with several items, (networks, item counts).
+
+        Over all sets of different stimuli; sets whose nearest item has an equal are left out, and every probe with
+        another set counts alike.
+        """
+        counts = tuple(
+            whole_number("item_counts", one, at_least=2, at_most=len(self.distances) - 1) for one in item_counts
+        )
+        found = np.full((2, len(self.similarity), len(counts)), np.nan)
+        for place in np.flatnonzero(~self.failed):
+            g = self.similarity[place]
+            both = tuple_probabilities(sort_others(g, self.distances, np.diagonal(g).copy()), counts, "drop")
+            found[:, place] = [_mean_of_known(one) for one in both]
+        return found[0], found[1]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each network and log."""
+        import pandas as pd  # noqa: PLC0415
+
+        networks, logs = self.generalization.shape
+        return pd.DataFrame(
+            {
+                "network": np.repeat(np.arange(networks), logs),
+                "step": np.tile(self.steps, networks),
+                "generalization": self.generalization.ravel(),
+                "identification": self.identification.ravel(),
+                "resolution": self.resolution().ravel(),
+            }
+        )
+
+
+def _mean_of_known(values: Array) -> Array:
+    """Return the mean over the first axis without what is not a number; not a number where nothing else is."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        mean: Array = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
+    return mean

@@ -1,0 +1,38 @@
+"""Long computations that survive: experiments, sweeps over their settings, and the folder that keeps every cell.
+
+An experiment is a settings model and a function from one cell's settings and seed to numbers and arrays. A sweep runs
+it over axes and repeats, on one core, several processes or a cluster, with the same result bit for bit. What is done
+is kept: a sweep that was killed goes on where it stopped.
+"""
+
+from genlaws.sweeps.engines import DaskCluster, Engine, InProcess, Processes
+from genlaws.sweeps.experiment import Experiment, Procedure, Settings
+from genlaws.sweeps.grid import Axis, Cell, Sweep, make_sweep, read_axis
+from genlaws.sweeps.registry import EXPERIMENTS, experiment_names, get_experiment
+from genlaws.sweeps.runner import SweepReport, SweepStoppedError, compute_sweep, run_sweep
+from genlaws.sweeps.store import Store, StoreBusyError, SweepCounts
+
+__all__ = [
+    "EXPERIMENTS",
+    "Axis",
+    "Cell",
+    "DaskCluster",
+    "Engine",
+    "Experiment",
+    "InProcess",
+    "Procedure",
+    "Processes",
+    "Settings",
+    "Store",
+    "StoreBusyError",
+    "Sweep",
+    "SweepCounts",
+    "SweepReport",
+    "SweepStoppedError",
+    "compute_sweep",
+    "experiment_names",
+    "get_experiment",
+    "make_sweep",
+    "read_axis",
+    "run_sweep",
+]

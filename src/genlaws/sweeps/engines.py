@@ -1,0 +1,165 @@
+"""Where tasks are computed: in this process, in several, or on a dask cluster.
+
+An engine takes tasks from an iterator as it has room for them and yields the outcomes as they come. It never holds more
+than a few tasks for each worker, so memory does not grow with the number of cells.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Protocol
+
+from genlaws.core.arguments import whole_number
+from genlaws.core.errors import InputError
+from genlaws.sweeps.processes import Processes, deaf_to_ctrl_c
+from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
+
+__all__ = ["DaskCluster", "Done", "Engine", "InProcess", "Processes"]
+
+TASKS_PER_THREAD = 4  # of a cluster: computed or waiting
+CONNECT = 10  # seconds to reach a scheduler
+LOOK = 1.0  # seconds between two looks at how many workers a cluster has
+
+Done = tuple[int, list[Outcome]]
+"""Number of the task, and its outcomes."""
+
+
+class Engine(Protocol):
+    """Computes tasks; a context manager."""
+
+    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+        """Yield the number of each task, counted from 0 as they are taken, and its outcomes, in any order."""
+
+    def __enter__(self) -> Engine:
+        """Start the workers."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the workers."""
+
+
+class InProcess:
+    """One task after the other, here."""
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
+
+    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+        """Yield the outcomes of one task after the other."""
+        for number, task in enumerate(tasks):
+            yield number, compute(task)
+
+
+class DaskCluster:
+    """A dask cluster: one that runs already, by the address of its scheduler, or one started here.
+
+    Parameters
+    ----------
+    address : str, optional
+        Such as ``tcp://10.0.0.1:8786``. Workers need the same version of genlaws.
+    jobs : int
+        Workers of a cluster on this machine, if no address is given.
+    """
+
+    def __init__(self, address: str | None = None, jobs: int = 2) -> None:
+        self.address = address
+        self.jobs = whole_number("jobs", jobs, at_least=1, at_most=1024)
+        self._client: Any = None  # dask brings no types
+        self._cluster: Any = None
+        self._room, self._looked = 0, float("-inf")
+
+    def __enter__(self) -> DaskCluster:
+        try:
+            distributed: Any = import_module("distributed")  # it brings no types
+        except ImportError:
+            raise InputError(
+                "A dask cluster needs dask.distributed; install it with pip install 'genlaws[cluster]'."
+            ) from None
+        try:
+            if self.address is None:
+                with deaf_to_ctrl_c():
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=self.jobs, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+                    )
+            self._client = distributed.Client(self._cluster or self.address, timeout=CONNECT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            self.__exit__(None, None, None)
+            raise InputError(f"There is no dask scheduler at {self.address!r}: {error}") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        client, cluster, self._client, self._cluster = self._client, self._cluster, None, None
+        if client is not None:
+            client.close()
+        if cluster is not None:
+            cluster.close()
+
+    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+        """Yield outcomes as the workers finish; the scheduler gives tasks of lost workers to others.
+
+        Dask suspects every task a lost worker had, also those that only waited there. So a task that it gives up is
+        tried once more when nothing else runs, and fails only if workers are lost over it then.
+        """
+        suspects: list[tuple[int, Task]] = []
+        for number, task, outcomes in self._computed(enumerate(tasks)):
+            if outcomes is None:
+                suspects.append((number, task))
+            else:
+                yield number, outcomes
+        for suspect in suspects:
+            for number, task, outcomes in self._computed(iter([suspect])):
+                yield number, outcomes or failed(task, "WorkerDied: dask lost several workers over this task.")
+
+    def _computed(self, numbered: Iterator[tuple[int, Task]]) -> Iterator[tuple[int, Task, list[Outcome] | None]]:
+        """Yield number, task and outcomes; nothing for outcomes if workers died."""
+        distributed: Any = import_module("distributed")
+        waiting: dict[Any, tuple[int, Task]] = {}
+        completed = distributed.as_completed(loop=self._client.loop)
+        while True:
+            while len(waiting) < self._room_now():
+                following = next(numbered, None)
+                if following is None:
+                    break
+                future = self._client.submit(compute, following[1], pure=False)
+                waiting[future] = following
+                completed.add(future)
+            if not waiting:
+                return
+            future = next(completed)
+            number, task = waiting.pop(future)
+            outcomes = self._outcomes(distributed, future, task)
+            future.release()
+            yield number, task, outcomes
+
+    def _outcomes(self, distributed: Any, future: Any, task: Task) -> list[Outcome] | None:
+        try:
+            outcomes: list[Outcome] = future.result()
+        except distributed.KilledWorker:
+            return None
+        except Exception as error:
+            if future.status == "error":  # of the task itself, such as a worker without the experiment's code
+                return failed(task, f"{type(error).__name__}: {error}")
+            raise SweepStoppedError(
+                f"The connection to the dask scheduler at {self._client.scheduler.address!r} was lost. What is done is "
+                "kept; run the same command again when the cluster is back."
+            ) from error
+        return outcomes
+
+    def _room_now(self) -> int:
+        """Return how many tasks the cluster should have; it may have grown or shrunk."""
+        if time.monotonic() - self._looked > LOOK:
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+            self._room = TASKS_PER_THREAD * max(1, sum(worker["nthreads"] for worker in workers))
+            self._looked = time.monotonic()
+        return self._room

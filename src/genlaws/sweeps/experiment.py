@@ -1,0 +1,144 @@
+"""What an experiment is: settings, and a function from the settings and seed of one cell to its result.
+
+The numbers a computation is made with, checked once and unchangeable after.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from genlaws.core.errors import InputError
+
+Result = Mapping[str, Any]
+
+
+class Settings(BaseModel):
+    """The numbers a computation is made with; unknown names are refused, and nothing changes after checking."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+S = TypeVar("S", bound=Settings)
+MOST_SHOWN = 200  # characters of a value that is not accepted
+
+
+def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
+    """Return settings of a kind from plain values, or say in one sentence which is wrong."""
+    try:
+        return kind(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "the combination"
+        allowed = ", ".join(kind.model_fields)
+        given_text = repr(first["input"])
+        shown = given_text if len(given_text) <= MOST_SHOWN else f"{given_text[:MOST_SHOWN]}…"
+        raise InputError(
+            f"settings of {owner}: {name} is not accepted: {first['msg'].lower()}; got {shown}. "
+            f"The settings are {allowed}."
+        ) from None
+
+
+def writable(text: str) -> str:
+    """Return text in characters every file can hold: a lone surrogate as its escape."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def canonical(value: object) -> str:
+    """Return JSON that is the same for the same value: names sorted, no spaces, numbers in full."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+"""Numbers, truth values, text and numpy arrays under their names."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How one cell is computed.
+
+    Attributes
+    ----------
+    settings : type of Settings
+    run : callable
+        ``run(settings, seed)`` returns the result of one cell. It depends on nothing else.
+    run_batch : callable, optional
+        ``run_batch(settings, seeds)`` returns the results of several cells at once, for experiments that are faster
+        stacked. A batch is committed as a whole, so a resumed sweep meets the same batches again.
+    batch_size : int, or callable
+        Cells in one call of `run_batch`; ``batch_size(settings)`` where it depends on the settings of a sweep.
+    dtype, device : str
+        What the numbers were computed with; recorded with each cell.
+    """
+
+    settings: type[Settings]
+    run: Callable[[Any, int], Result] | None = None
+    run_batch: Callable[[Sequence[Any], Sequence[int]], Sequence[Result]] | None = None
+    batch_size: int | Callable[[Any], int] = 1
+    dtype: str = "float64"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.run_batch is None):
+            raise TypeError("A procedure has either run or run_batch.")
+
+    def cells_together(self, settings: Settings) -> int:
+        """Return how many cells of a sweep with these settings make one task."""
+        return max(1, self.batch_size(settings)) if callable(self.batch_size) else self.batch_size
+
+    def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[Result]:
+        """Return the results of the cells of one task."""
+        if self.run_batch is not None:
+            results = list(self.run_batch(settings, seeds))
+            if len(results) != len(settings):
+                raise ValueError(f"run_batch returned {len(results)} results for {len(settings)} cells.")
+            return results
+        assert self.run is not None
+        return [self.run(one, seed) for one, seed in zip(settings, seeds, strict=True)]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as a list shows it; its code is loaded when first needed.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``rules-facts.optimal-map``.
+    title : str
+    citation : str
+        The paper and place it belongs to.
+    cost : str
+        What one cell takes, in words.
+    procedure : str or Procedure
+        ``module:NAME`` of the :class:`Procedure`; workers on other machines import it by that name.
+    schema : int
+        Raised whenever the meaning of the result changes; old cells are then not reused.
+    figure : str
+        The figure that draws it, if any.
+    """
+
+    name: str
+    title: str
+    citation: str
+    cost: str
+    procedure: str | Procedure
+    schema: int = 1
+    figure: str = ""
+
+    def load(self) -> Procedure:
+        """Return the procedure."""
+        return load_procedure(self.procedure)
+
+
+def load_procedure(procedure: str | Procedure) -> Procedure:
+    """Return a procedure, imported if it is given by name."""
+    if isinstance(procedure, Procedure):
+        return procedure
+    module, name = procedure.split(":")
+    loaded: Procedure = getattr(import_module(module), name)
+    return loaded

@@ -1,0 +1,87 @@
+"""Two-layer networks with trained features on rules and facts, many cells in one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from genlaws.ensembles import Checkpoint
+from genlaws.rules_facts.networks.runs import MEASURED, TwoLayerRuns
+from genlaws.rules_facts.networks.two_layer import train_two_layer
+from genlaws.sweeps.experiment import Procedure, Result, Settings
+from genlaws.sweeps.experiments.rules_facts import Ratio, Share
+from genlaws.sweeps.stacking import run_stacks
+
+Factor = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
+STACK = 64  # cells; more gain little on a processor
+
+
+class TwoLayerSettings(Settings):
+    """One network trained on one Gaussian draw.
+
+    Cells that differ in nothing but rates and scales are trained together.
+    """
+
+    dimension: Annotated[int, Field(ge=2, le=20_000)] = 50
+    sample_ratio: Ratio = 4.0
+    fact_fraction: Share = 0.2
+    width_ratio: Ratio = 4.0
+    activation: Literal["tanh", "relu", "sigmoid", "identity"] = "tanh"
+    loss: Literal["logistic", "square", "hinge"] = "logistic"
+    bias: bool = False
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    learning_rate: Ratio = 0.003
+    feature_rate: Factor = 100.0
+    weight_decay: Factor = 0.0
+    feature_scale: Factor = 1.0
+    readout_scale: Factor = 0.03
+    batch_size: Annotated[int, Field(ge=1)] | None = None
+    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 3000
+    test_count: Annotated[int, Field(ge=1, le=10_000_000)] = 4000
+    device: str = "cpu"
+    dtype: Literal["float32", "float64"] = "float32"
+
+
+def two_layer_runs(settings: Sequence[TwoLayerSettings], seeds: Sequence[int]) -> list[Result]:
+    """Return what was measured of each network along its training, and its errors in the end and at the best time."""
+    return run_stacks(settings, seeds, PER_NETWORK, _train)
+
+
+def _train(
+    settings: Sequence[TwoLayerSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
+) -> list[dict[str, Any]]:
+    """Train cells that share everything but their rates."""
+    shared = settings[0].model_dump(exclude={*PER_NETWORK, "width_ratio"})
+    rates: dict[str, Any] = {name: [getattr(one, name) for one in settings] for name in PER_NETWORK}
+    width = max(1, round(settings[0].width_ratio * settings[0].dimension))
+    runs = train_two_layer(**shared, width=width, seeds=seeds, **rates, checkpoint=checkpoint)
+    return [_result(runs, network) for network in range(len(runs))]
+
+
+def _result(runs: TwoLayerRuns, network: int) -> dict[str, Any]:
+    """Return the numbers of one network; the best time is that of its choice error."""
+    best, memorized = int(runs.best_log[network]), int(runs.memorized_log[network])
+    histories = {name: getattr(runs, name)[network] for name in MEASURED}
+    moments = {"final": len(runs.steps) - 1, "best": best, "memorized": memorized}
+    numbers = {
+        f"{moment}_{name}": float(histories[name][log]) if log >= 0 else float("nan")
+        for moment, log in moments.items()
+        for name in ("rule_error", "fact_error")
+    }
+    return {
+        "step": runs.steps,
+        **histories,
+        **numbers,
+        "best_step": int(runs.steps[best]) if best >= 0 else -1,
+        "memorized_step": int(runs.steps[memorized]) if memorized >= 0 else -1,
+        "failed": bool(runs.failed[network]),
+        "device": runs.device,
+        "dtype": runs.dtype,
+        "path": runs.path,
+    }
+
+
+TWO_LAYER = Procedure(TwoLayerSettings, run_batch=two_layer_runs, batch_size=STACK, dtype="float32")

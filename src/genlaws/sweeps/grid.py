@@ -1,0 +1,215 @@
+"""Which cells a sweep consists of: axes over settings, times repeats, each with its key and its seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from genlaws.core.arguments import whole_number
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import name_in_seed, names_in_seed
+from genlaws.sweeps.experiment import Experiment, Settings, canonical, checked, writable
+
+HOW = "Write field=start:stop:count, field=start:stop:count:log, or field=value,value,…"
+MOST_VALUES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values one field of the settings takes."""
+
+    field: str
+    values: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) == 0:
+            raise InputError(f"The axis {self.field} must have at least one value.")
+        plain = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
+        object.__setattr__(self, "values", plain)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One computation of a sweep.
+
+    Attributes
+    ----------
+    key : str
+        Hash of the experiment's name, the schema number, the settings in canonical JSON and the repeat.
+    settings : Settings
+    repeat : int
+    seed : int
+        Follows from the key and the sweep's seed alone, so it does not depend on which other cells there are.
+    """
+
+    key: str
+    settings: Settings
+    repeat: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """An experiment over axes and repeats.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    settings : Settings
+        What is the same in every cell; fields on an axis are overridden.
+    axes : tuple of Axis
+    repeats : int
+    seed : int
+    """
+
+    experiment: Experiment
+    settings: Settings
+    axes: tuple[Axis, ...] = ()
+    repeats: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number("repeats", self.repeats, at_least=1)
+        whole_number("seed", self.seed)
+        kind = type(self.settings)
+        fields = [axis.field for axis in self.axes]
+        for field in fields:
+            if field not in kind.model_fields:
+                allowed = ", ".join(kind.model_fields)
+                raise InputError(f"There is no setting {field!r} to run an axis over; the settings are {allowed}.")
+            if fields.count(field) > 1:
+                raise InputError(f"The axis {field} is given twice.")
+        _check_text(self.settings, self.experiment.name)
+        for axis in self.axes:
+            self._check_values(axis)
+
+    def _check_values(self, axis: Axis) -> None:
+        """Refuse values the settings do not allow, and equal ones: they would be the same cell."""
+        base, seen = self.settings.model_dump(), set()
+        for value in axis.values:
+            settings = checked(type(self.settings), {**base, axis.field: value}, self.experiment.name)
+            _check_text(settings, self.experiment.name)
+            text = canonical(settings.model_dump(mode="json")[axis.field])
+            if text in seen:
+                raise InputError(f"The axis {axis.field} has the value {text} twice; give each value once.")
+            seen.add(text)
+
+    @property
+    def total(self) -> int:
+        """Number of cells."""
+        return math.prod(len(axis.values) for axis in self.axes) * self.repeats
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The settings that no axis runs over, as plain values."""
+        on_axes = {axis.field for axis in self.axes}
+        return {name: value for name, value in self.settings.model_dump(mode="json").items() if name not in on_axes}
+
+    def axes_document(self) -> list[list[Any]]:
+        """Return field and values of each axis, the values as the settings hold them, in a form JSON can keep."""
+        kind, base = type(self.settings), self.settings.model_dump()
+        checker = ((axis.field, [{**base, axis.field: value} for value in axis.values]) for axis in self.axes)
+        return [[field, [kind(**one).model_dump(mode="json")[field] for one in chosen]] for field, chosen in checker]
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield every cell, the last axis running fastest and the repeats inside; none is held in memory."""
+        kind, base = type(self.settings), self.settings.model_dump()
+        for values in product(*(axis.values for axis in self.axes)):
+            chosen = {axis.field: value for axis, value in zip(self.axes, values, strict=True)}
+            settings = checked(kind, {**base, **chosen}, self.experiment.name)
+            document = settings.model_dump(mode="json")
+            for repeat in range(self.repeats):
+                yield self._cell(settings, document, repeat)
+
+    def _cell(self, settings: Settings, document: Mapping[str, Any], repeat: int) -> Cell:
+        name = name_in_seed(self.experiment.name)
+        identity = [name, self.experiment.schema, names_in_seed(document), repeat]
+        key = hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
+        drawn = hashlib.sha256(f"{key}:{self.seed}".encode()).digest()
+        return Cell(key, settings, repeat, int.from_bytes(drawn[:8], "big") >> 1)
+
+
+def _check_text(settings: Settings, owner: str) -> None:
+    """Refuse text that the index of a folder cannot hold."""
+    for name, value in settings.model_dump(mode="json").items():
+        text = canonical(value)
+        if writable(text) != text:
+            raise InputError(
+                f"settings of {owner}: {name} must be valid Unicode text; got {value!r}, which holds a lone "
+                "surrogate. Give it in UTF-8."
+            )
+
+
+def read_axis(text: str) -> Axis:
+    """Return the axis of a text such as ``sample_ratio=0.1:100:30:log`` or ``loss=square,hinge``.
+
+    A list in brackets, ``rule_classes=[3, 8]``, is one value of a field that takes several numbers or words.
+    """
+    field, equals, values = text.partition("=")
+    if not equals or not field or not values:
+        raise InputError(f"An axis must name a field and its values; got {text!r}. {HOW}")
+    if values.strip().startswith("["):
+        return Axis(field, (_list(text, values),))
+    if re.match(r"\s*[-+.\d][^:,]*:", values):  # a name such as ntk-relu:3 is no range
+        return Axis(field, _range(text, values))
+    return Axis(field, tuple(_plain(part.strip()) for part in values.split(",")))
+
+
+def _range(text: str, values: str) -> tuple[float, ...]:
+    parts = values.split(":")
+    logarithmic = len(parts) == 4 and parts[3] == "log"
+    try:
+        start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
+    except (ValueError, IndexError):
+        raise InputError(f"The axis {text!r} is not understood. {HOW}") from None
+    if len(parts) > 3 and not logarithmic:
+        raise InputError(f"The axis {text!r} is not understood. {HOW}")
+    if not (1 <= count <= MOST_VALUES and math.isfinite(start) and math.isfinite(stop)):
+        raise InputError(f"The axis {text!r} must have finite ends and 1 to {MOST_VALUES:,} values.")
+    if logarithmic and not (start > 0 and stop > 0):
+        raise InputError(f"The ends of the logarithmic axis {text!r} must be positive.")
+    points = np.geomspace(start, stop, count) if logarithmic else np.linspace(start, stop, count)
+    return tuple(int(value) if float(value).is_integer() else float(value) for value in points)
+
+
+def _list(text: str, values: str) -> tuple[Any, ...]:
+    try:
+        found = json.loads(values)
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, list):
+        raise InputError(f'The list in {text!r} is not understood; write field=[1, 2] or field=["a", "b"].')
+    return tuple(found)
+
+
+def _plain(text: str) -> Any:
+    """Return a number where the text is one, else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)
+
+
+def make_sweep(
+    experiment: Experiment,
+    settings: Mapping[str, Any] | None = None,
+    axes: Sequence[Axis] = (),
+    repeats: int = 1,
+    seed: int = 0,
+) -> Sweep:
+    """Return a sweep with checked settings; those not given have the experiment's own values."""
+    first = {axis.field: axis.values[0] for axis in axes}  # a field without a value of its own may be on an axis
+    kind = experiment.load().settings
+    known = {name: value for name, value in first.items() if name in kind.model_fields}
+    base = checked(kind, {**known, **(settings or {})}, experiment.name)
+    return Sweep(experiment, base, tuple(axes), repeats, seed)

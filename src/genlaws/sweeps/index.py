@@ -1,0 +1,114 @@
+"""The SQLite index of a folder: how it is made, opened and written to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from genlaws.core.errors import InputError
+
+VERSION = 1  # of the folder's layout
+INDEX = "sweep.sqlite"
+WAIT = 30.0  # seconds a reader or writer waits for the other
+
+TABLES = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE environments (id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE cells (
+        key TEXT PRIMARY KEY, settings TEXT NOT NULL, repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
+        status TEXT NOT NULL, numbers TEXT, arrays TEXT, error TEXT, attempts INTEGER NOT NULL,
+        seconds REAL, environment INTEGER REFERENCES environments (id), finished TEXT NOT NULL
+    ) WITHOUT ROWID""",
+    "CREATE INDEX cells_by_status ON cells (status, attempts)",
+)
+# A table of its own, so that folders made without it are read and continued as they are.
+TRACEBACKS = "CREATE TABLE IF NOT EXISTS tracebacks (key TEXT PRIMARY KEY, traceback TEXT NOT NULL) WITHOUT ROWID"
+
+
+def make_index(folder: Path, facts: Iterable[tuple[str, str]]) -> None:
+    """Make an index without cells under another name and move it in, so that a half-made one is never found."""
+    part = folder / f".{INDEX}.part"
+    for rest in ("", "-wal", "-shm", "-journal"):
+        part.with_name(part.name + rest).unlink(missing_ok=True)
+    index = sqlite3.connect(part, isolation_level=None)
+    try:
+        index.execute("PRAGMA journal_mode = WAL")
+        with Transaction(index):
+            for statement in (*TABLES, TRACEBACKS, f"PRAGMA user_version = {VERSION}"):
+                index.execute(statement)
+            index.executemany("INSERT INTO about VALUES (?, ?)", facts)
+    finally:
+        index.close()
+    os.replace(part, folder / INDEX)
+
+
+def open_index(folder: Path, *, write: bool) -> sqlite3.Connection:
+    """Return a connection to the index of a folder, or say why it is not one."""
+    file = (folder / INDEX).resolve()
+    mode = "mode=rw" if write else "mode=ro"
+    if not write and not os.access(folder, os.W_OK) and not _has_log(file):
+        mode += "&immutable=1"  # SQLite cannot make its lock file there, and needs none
+    try:
+        index = sqlite3.connect(
+            f"{file.as_uri()}?{mode}", uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise unreadable(folder, error) from None
+    try:
+        if write:
+            index.execute("PRAGMA synchronous = NORMAL")
+        _check_version(index, folder)
+        if write:
+            index.execute(TRACEBACKS)
+    except sqlite3.Error as error:
+        index.close()
+        raise unreadable(folder, error) from None
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def _has_log(file: Path) -> bool:
+    """Return whether there are commits that are not in the index itself yet."""
+    log = file.with_name(f"{file.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _check_version(index: sqlite3.Connection, folder: Path) -> None:
+    (found,) = index.execute("PRAGMA user_version").fetchone()
+    if found > VERSION:
+        raise InputError(
+            f"{str(folder)!r} was written by a newer version of genlaws (layout {found}; this one knows up to "
+            f"{VERSION}); use that version to read it."
+        )
+    if found < 1:
+        raise InputError(f"{str(folder / INDEX)!r} is not the index of a sweep.")
+
+
+def unreadable(folder: Path, error: sqlite3.Error) -> InputError:
+    """Return what to say when SQLite cannot use the index."""
+    return InputError(f"The index {str(folder / INDEX)!r} cannot be used: {error}.")
+
+
+class Transaction:
+    """All statements inside take effect together, or none."""
+
+    def __init__(self, index: sqlite3.Connection) -> None:
+        self._index = index
+
+    def __enter__(self) -> None:
+        self._index.execute("BEGIN IMMEDIATE")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._index.execute("COMMIT")
+        finally:
+            if self._index.in_transaction:  # not if SQLite has rolled back by itself, as on a full disk
+                self._index.execute("ROLLBACK")

@@ -1,0 +1,321 @@
+"""Run a sweep: what is missing is computed, committed cell by cell, and reported."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Protocol
+
+from genlaws.core.arguments import whole_number
+from genlaws.sweeps.checkpoints import folder_for, forget
+from genlaws.sweeps.engines import Engine, InProcess
+from genlaws.sweeps.experiment import Result
+from genlaws.sweeps.grid import Cell, Sweep
+from genlaws.sweeps.store import Store
+from genlaws.sweeps.tables import row_of, table_of
+from genlaws.sweeps.tasks import SweepStoppedError, Task, split_result, utc_now
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+DEFAULT_RETRIES = 1
+DEFAULT_STOP_AFTER = 10
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class SweepProgress(Protocol):
+    """Hears how far a sweep is."""
+
+    def start(self, total: int, label: str) -> None:
+        """Announce the number of cells."""
+
+    def skip(self, n: int) -> None:
+        """Report cells that were done before."""
+
+    def advance(self, n: int = 1) -> None:
+        """Report cells just committed."""
+
+    def fail(self, n: int, error: str) -> None:
+        """Report cells that failed."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def start(self, total: int, label: str) -> None:
+        """Do nothing."""
+
+    def skip(self, n: int) -> None:
+        """Do nothing."""
+
+    def advance(self, n: int = 1) -> None:
+        """Do nothing."""
+
+    def fail(self, n: int, error: str) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What a run did.
+
+    Attributes
+    ----------
+    total : int
+    computed : int
+        Cells finished by this run.
+    kept : int
+        Cells that were there already.
+    failed : int
+        Cells that failed as often as they were tried.
+    message : str
+    """
+
+    total: int
+    computed: int
+    kept: int
+    failed: int
+    message: str
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: str | os.PathLike[str],
+    *,
+    engine: Engine | None = None,
+    progress: SweepProgress | None = None,
+    retries: int = DEFAULT_RETRIES,
+    stop_after: int = DEFAULT_STOP_AFTER,
+) -> SweepReport:
+    """Compute the cells of a sweep that the folder does not hold yet.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    folder : path
+        Made if it is not there. Only one run at a time may write to it.
+    engine : Engine
+        This process if left out.
+    progress : SweepProgress, optional
+    retries : int
+        How often a cell that failed is tried again, over all runs.
+    stop_after : int
+        Stop when this many cells in a row fail in the same way.
+
+    Raises
+    ------
+    SweepStoppedError
+        If identical failures pile up or the disk is full.
+    StoreBusyError
+        If another run is writing to the folder.
+    """
+    whole_number("retries", retries)
+    whole_number("stop_after", stop_after, at_least=1)
+    with _full_disk_stops():
+        opened = Store.create(folder, sweep)
+    with opened as store, _clean_stop() as guard, engine or InProcess() as workers:
+        run = _Run(sweep, store, guard, progress or Silent(), stop_after)
+        message = "stopped"
+        try:
+            with _full_disk_stops():
+                store.note(started=utc_now(), message="running")
+                run.all_cells(workers, retries)
+            message = "finished" if not run.failed else f"finished, cells failed: {run.failed}"
+        except SweepStoppedError as stopped:
+            message = str(stopped)
+            raise
+        finally:
+            _note_quietly(store, message)
+    return SweepReport(sweep.total, run.computed, run.kept, run.failed, message)
+
+
+@contextmanager
+def _full_disk_stops() -> Iterator[None]:
+    """Turn what SQLite and the system say of a full disk into one sentence."""
+    try:
+        yield
+    except (sqlite3.OperationalError, OSError) as error:
+        if not _means_full(error):
+            raise
+        what = "cannot be written to" if "disk I/O" in str(error) else "is full"
+        raise SweepStoppedError(
+            f"The disk {what} ({error}). What is done is kept; make room and run the same command again."
+        ) from error
+
+
+def _note_quietly(store: Store, message: str) -> None:
+    """Write how the run ended, unless the disk is full."""
+    try:
+        store.note(message=message)
+    except (sqlite3.Error, OSError):
+        return
+
+
+class _Run:
+    """One pass over the missing cells, then one over the failed ones for each retry."""
+
+    def __init__(self, sweep: Sweep, store: Store, guard: _Guard, progress: SweepProgress, stop_after: int) -> None:
+        self.sweep, self.store, self.guard, self.progress = sweep, store, guard, progress
+        self.stop_after = stop_after
+        self.computed = self.kept = 0
+        self._same_error, self._last_error = 0, ""
+        self._out: dict[int, tuple[list[Cell], int]] = {}
+
+    @property
+    def failed(self) -> int:
+        """Cells that are still missing; once all have been tried, those that failed."""
+        return self.sweep.total - self.kept - self.computed
+
+    def all_cells(self, workers: Engine, retries: int) -> None:
+        """Compute what is missing, then what failed, as often as it may be tried again."""
+        self.progress.start(self.sweep.total, self.sweep.experiment.name)
+        self._one_pass(workers, self._tasks(first=True, most_attempts=retries))
+        for _ in range(retries):
+            if not self.failed:
+                return
+            self._one_pass(workers, self._tasks(first=False, most_attempts=retries))
+
+    def _tasks(self, *, first: bool, most_attempts: int) -> Iterator[Task]:
+        """Yield what is to be computed.
+
+        Batches are cut from all cells alike, so they are the same after a restart. Of a batch that holds finished
+        cells, because the sweep was widened, the others alone are computed.
+        """
+        procedure = self.sweep.experiment.load()
+        number = 0
+        for batch in _batches(self.sweep.cells(), procedure.cells_together(self.sweep.settings)):
+            missing = [cell for cell in batch if not self.store.is_done(cell.key)]
+            if first and len(missing) < len(batch):
+                self.kept += len(batch) - len(missing)
+                self.progress.skip(len(batch) - len(missing))
+            attempts = max((self.store.attempts(cell.key) for cell in missing), default=0)
+            if not missing or attempts > most_attempts:
+                continue
+            self._out[number] = missing, attempts
+            number += 1
+            yield Task(
+                self.sweep.experiment.procedure,
+                tuple(cell.settings for cell in missing),
+                tuple(cell.seed for cell in missing),
+                str(self._halfway(missing)),
+            )
+
+    def _halfway(self, cells: list[Cell]) -> Path:
+        """Return the folder for unfinished work on these cells."""
+        return folder_for(self.store.folder, (cell.key for cell in cells))
+
+    def _one_pass(self, workers: Engine, tasks: Iterator[Task]) -> None:
+        for number, outcomes in workers.results(tasks):
+            cells, attempts = self._out.pop(number)
+            with self.guard.undisturbed():
+                self.store.commit(cells, outcomes)
+                forget(self._halfway(cells))
+            error = outcomes[0].error
+            if error is None:
+                self.computed += len(cells)
+                self._same_error = 0
+                self.progress.advance(len(cells))
+            else:
+                self.progress.fail(len(cells), error)
+                self._count_error(error, attempts)
+
+    def _count_error(self, error: str, attempts: int) -> None:
+        """Stop when failures pile up; of cells that failed before, nothing else was to be expected."""
+        if attempts:
+            return
+        self._same_error = self._same_error + 1 if error == self._last_error else 1
+        self._last_error = error
+        if self._same_error >= self.stop_after:
+            raise SweepStoppedError(
+                f"{self._same_error} cells in a row failed with the same error, so the sweep was stopped: {error}"
+            )
+
+
+def _means_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in FULL
+    return "full" in str(error) or "disk I/O" in str(error)
+
+
+def _batches(cells: Iterator[Cell], size: int) -> Iterator[list[Cell]]:
+    batch: list[Cell] = []
+    for cell in cells:
+        batch.append(cell)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class _Guard:
+    """Turns Ctrl-C and SIGTERM into an exception, but never in the middle of a commit."""
+
+    def __init__(self) -> None:
+        self._busy = False
+        self._pending: int | None = None
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        self._pending = number  # kept, for an experiment that catches everything
+        if not self._busy:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Let a signal wait until the block is done."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+        if self._pending is not None:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _clean_stop() -> Iterator[_Guard]:
+    """Listen for Ctrl-C and SIGTERM while a sweep runs in the main thread."""
+    guard = _Guard()
+    if threading.current_thread() is not threading.main_thread():
+        yield guard
+        return
+    before = {number: signal.signal(number, guard.receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield guard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
+    """Yield every cell with its result, computed in this process and kept nowhere; an exception of a cell is raised."""
+    procedure = sweep.experiment.load()
+    for batch in _batches(sweep.cells(), procedure.cells_together(sweep.settings)):
+        results = procedure.compute([cell.settings for cell in batch], [cell.seed for cell in batch])
+        yield from zip(batch, results, strict=True)
+
+
+def compute_sweep(sweep: Sweep, advance: SweepProgress | None = None) -> pd.DataFrame:
+    """Return the table of a sweep computed here and now, without a folder: settings, repeat and numbers.
+
+    Arrays are left out; an exception of a cell is raised.
+    """
+    progress = advance or Silent()
+    progress.start(sweep.total, sweep.experiment.name)
+    rows = []
+    for cell, result in compute_here(sweep):
+        rows.append(row_of(cell.settings.model_dump(), cell.repeat, split_result(result)[0]))
+        progress.advance(1)
+    return table_of(rows)
+
+
+__all__ = ["Silent", "SweepProgress", "SweepReport", "SweepStoppedError", "compute_here", "compute_sweep", "run_sweep"]

@@ -1,0 +1,41 @@
+"""Cells of a sweep as stacks of networks: those that differ only in what a stack allows are trained together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from genlaws.ensembles import Checkpoint
+from genlaws.sweeps.checkpoints import halfway_folder
+from genlaws.sweeps.experiment import Result, Settings
+
+CHECKPOINT_EVERY = 5000  # updates; a stack of the usual size makes them in seconds to minutes
+
+# From settings that can be stacked, their seeds and a checkpoint to the result of each.
+TrainGroup = Callable[[Sequence[Any], Sequence[int], Checkpoint | None], Sequence[Result]]
+
+
+def run_stacks(
+    settings: Sequence[Settings], seeds: Sequence[int], per_network: Collection[str], train_group: TrainGroup
+) -> list[Result]:
+    """Return the results of cells, training together those that can be.
+
+    Parameters
+    ----------
+    settings, seeds : sequences of the same length
+    per_network : collection of str
+        Fields that may differ within a stack, such as a learning rate.
+    train_group : callable
+        ``train_group(settings, seeds, checkpoint)`` returns a result for each. The checkpoint is where an interrupted
+        training of this group goes on; none if the sweep is not kept in a folder.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, one in enumerate(settings):
+        groups.setdefault(one.model_dump_json(exclude=set(per_network)), []).append(place)
+    folder = halfway_folder()
+    results: dict[int, Result] = {}
+    for number, places in enumerate(groups.values()):
+        checkpoint = None if folder is None else Checkpoint(folder / f"stack-{number}.npz", CHECKPOINT_EVERY)
+        found = train_group([settings[place] for place in places], [seeds[place] for place in places], checkpoint)
+        results.update(zip(places, found, strict=True))
+    return [results[place] for place in range(len(settings))]

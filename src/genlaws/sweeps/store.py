@@ -1,0 +1,451 @@
+"""One folder that keeps every finished cell: an SQLite index, and a file for the arrays of each cell.
+
+A cell is committed when it is done, in one transaction; its arrays are moved in before, in one step. The index is in
+write-ahead mode, so others can read while a sweep writes, and a killed driver loses nothing that was committed.
+
+The arrays of one cell in one file, which is either there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+from numpy.lib import format as npy
+
+from genlaws.core.errors import InputError
+from genlaws.core.seeds import NAMES_IN_SEEDS
+from genlaws.sweeps.experiment import canonical
+from genlaws.sweeps.grid import Cell, Sweep
+from genlaws.sweeps.index import INDEX, Transaction, make_index, open_index, unreadable
+from genlaws.sweeps.lock import FolderLock, StoreBusyError
+from genlaws.sweeps.tasks import Outcome, split_result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+ARRAYS = "arrays"
+READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
+__all__ = ["Store", "StoreBusyError", "StoredCell", "SweepCounts"]
+
+
+def write_arrays(folder: Path, key: str, arrays: Mapping[str, np.ndarray]) -> str | None:
+    """Write the arrays of a cell and return the name of the file, or nothing if there are none."""
+    if not arrays:
+        return None
+    name = f"{key[:2]}/{key}.npz"
+    path = folder / ARRAYS / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{key}.part")  # there is one writer; what a killed one left is written over
+    try:
+        part.write_bytes(_packed(arrays))
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return name
+
+
+def read_arrays(folder: Path, file: str | None) -> dict[str, np.ndarray]:
+    """Return the arrays of a file by their names."""
+    if file is None:
+        return {}
+    path = folder / ARRAYS / file
+    try:
+        with ZipFile(path) as archive:
+            return {entry.removesuffix(".npy"): _unpacked(archive, entry) for entry in archive.namelist()}
+    except READ_ERRORS as error:
+        raise InputError(
+            f"The arrays of a finished cell cannot be read from {str(path)!r}: {str(error) or type(error).__name__}. "
+            "Run the same sweep again to recompute the cell."
+        ) from None
+
+
+def are_readable(folder: Path, file: str | None) -> bool:
+    """Return whether the arrays of a cell are there and whole, by their checksums."""
+    if file is None:
+        return True
+    try:
+        with ZipFile(folder / ARRAYS / file) as archive:
+            return archive.testzip() is None
+    except READ_ERRORS:
+        return False
+
+
+def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return the arrays as the bytes of an npz file; numpy's own writer keeps some names for itself."""
+    stream = BytesIO()
+    with ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                npy.write_array(entry, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def _unpacked(archive: ZipFile, entry: str) -> np.ndarray:
+    with archive.open(entry) as stream:
+        array: np.ndarray = npy.read_array(stream, allow_pickle=False)
+        return array
+
+
+@dataclass(frozen=True)
+class SweepCounts:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    total : int
+        Cells of the sweep as it was last started.
+    done, failed : int
+    damaged : int
+        Finished cells whose file of arrays is missing or cannot be read. They do not count as done; the next run
+        computes them again.
+    running : bool
+        Whether a driver is at work.
+    started, latest : str
+        When the sweep was last started, and when the latest cell was committed (UTC).
+    seconds : float
+        Computing time of all cells together.
+    rate : float
+        Cells committed in a second since the start; NaN if none was.
+    message : str
+    """
+
+    total: int
+    done: int
+    failed: int
+    damaged: int
+    running: bool
+    started: str
+    latest: str
+    seconds: float
+    rate: float
+    message: str
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A finished cell."""
+
+    key: str
+    settings: Mapping[str, Any]
+    repeat: int
+    numbers: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+
+class Store:
+    """The folder of one sweep; a context manager.
+
+    Parameters
+    ----------
+    folder : path
+        Must hold a store; :meth:`create` makes one.
+    write : bool
+        Claim the folder for writing. A second writer is refused.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = False) -> None:
+        self.folder = Path(folder).absolute()
+        if not (self.folder / INDEX).is_file():
+            raise InputError(f"There is no sweep in {str(folder)!r}.")
+        self._lock = FolderLock(self.folder) if write else None
+        self._environments: dict[str, int] = {}
+        try:
+            self._index = open_index(self.folder, write=write)
+        except BaseException:
+            self._release()
+            raise
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], sweep: Sweep) -> Store:
+        """Return the store of a sweep, open for writing: a new one, or the one already there if it fits."""
+        path = Path(folder)
+        if path.exists() and not path.is_dir():
+            raise InputError(f"out must be a folder; {str(path)!r} is a file.")
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / INDEX).exists():
+            _begin(path, sweep)
+        store = cls(path, write=True)
+        try:
+            store._adopt(sweep)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if isinstance(error, sqlite3.Error):
+            raise unreadable(self.folder, error) from error
+
+    def close(self) -> None:
+        """Close the index and give the folder free."""
+        self._index.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    # What the sweep is.
+
+    def about(self) -> dict[str, Any]:
+        """Return what the folder says about its sweep: experiment, schema, settings, axes, repeats, seed, total.
+
+        ``axes`` are those of the latest run; ``fields`` are all that ever were on an axis of this folder; ``several``
+        says whether the folder may hold cells that do not belong to the latest run.
+        """
+        facts = {name: json.loads(value) for name, value in self._index.execute("SELECT name, value FROM about")}
+        if "experiment" not in facts:
+            raise InputError(f"The index {str(self.folder / INDEX)!r} does not say which sweep it belongs to.")
+        return facts
+
+    def _adopt(self, sweep: Sweep) -> None:
+        """Check that the sweep fits what is in the folder already, and write it down."""
+        known = self.about()
+        _check_fits(known, sweep, self.folder)
+        now = _facts(sweep)
+        now["fields"] = list(dict.fromkeys([*known["fields"], *now["fields"]]))
+        now["several"] = known["several"] or any(known[name] != now[name] for name in ("axes", "settings", "repeats"))
+        self.note(**now)
+
+    def note(self, **facts: Any) -> None:
+        """Write facts about the sweep, each under its name."""
+        with Transaction(self._index):
+            rows = [(name, canonical(value)) for name, value in facts.items()]
+            self._index.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
+
+    # Writing cells.
+
+    def is_done(self, key: str) -> bool:
+        """Return whether a cell is finished and its arrays can be read."""
+        row = self._index.execute("SELECT arrays FROM cells WHERE key = ? AND status = 'done'", (key,)).fetchone()
+        return row is not None and are_readable(self.folder, row[0])
+
+    def attempts(self, key: str) -> int:
+        """Return how often a cell has failed."""
+        row = self._index.execute("SELECT attempts FROM cells WHERE key = ? AND status = 'failed'", (key,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def commit(self, cells: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
+        """Write the outcomes of one task, all or none; arrays first, so that no row points to a missing file."""
+        prepared = [split_result(outcome.result) for outcome in outcomes]
+        files = [write_arrays(self.folder, cell.key, arrays) for cell, (_, arrays) in zip(cells, prepared, strict=True)]
+        try:
+            with Transaction(self._index):
+                for cell, outcome, (numbers, _), file in zip(cells, outcomes, prepared, files, strict=True):
+                    self._write_row(cell, outcome, numbers, file)
+        except BaseException:
+            self._environments.clear()  # one of them may just have been rolled back
+            raise
+
+    def _write_row(self, cell: Cell, outcome: Outcome, numbers: Mapping[str, Any], file: str | None) -> None:
+        failed = outcome.error is not None
+        attempts = self.attempts(cell.key) + 1 if failed else self.attempts(cell.key)
+        row = (
+            cell.key,
+            canonical(cell.settings.model_dump(mode="json")),
+            cell.repeat,
+            cell.seed,
+            "failed" if failed else "done",
+            None if failed else json.dumps(numbers),
+            file,
+            outcome.error,
+            attempts,
+            outcome.seconds,
+            self._environment(outcome.environment),
+            outcome.finished,
+        )
+        self._index.execute(f"INSERT OR REPLACE INTO cells VALUES ({','.join('?' * len(row))})", row)
+        self._index.execute("DELETE FROM tracebacks WHERE key = ?", (cell.key,))
+        if outcome.trace:
+            self._index.execute("INSERT INTO tracebacks VALUES (?, ?)", (cell.key, outcome.trace))
+
+    def _environment(self, document: Mapping[str, Any]) -> int:
+        text = canonical(dict(document))
+        if text not in self._environments:
+            self._index.execute("INSERT OR IGNORE INTO environments (document) VALUES (?)", (text,))
+            row = self._index.execute("SELECT id FROM environments WHERE document = ?", (text,)).fetchone()
+            self._environments[text] = int(row[0])
+        return self._environments[text]
+
+    # Reading.
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Inside, all that is read is as it was at one moment, whatever a driver writes meanwhile."""
+        self._index.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._index.execute("COMMIT")
+
+    def counts(self) -> SweepCounts:
+        """Return how far the sweep is; also while another process writes."""
+        about = self.about()
+        by_status = self._by_status(about)
+        seconds, latest = self._index.execute("SELECT SUM(seconds), MAX(finished) FROM cells").fetchone()
+        started = about.get("started", "")
+        rate = self._rate(started)
+        return SweepCounts(
+            total=about.get("total", 0),
+            done=by_status.get("done", 0),
+            failed=by_status.get("failed", 0),
+            damaged=by_status.get("damaged", 0),
+            running=FolderLock.is_held(self.folder),
+            started=started,
+            latest=latest or "",
+            seconds=seconds or 0.0,
+            rate=rate,
+            message=about.get("message", ""),
+        )
+
+    def _by_status(self, about: Mapping[str, Any]) -> dict[str, int]:
+        """Return how many cells of the latest sweep have each status; ``damaged`` if their arrays cannot be read."""
+        allowed: dict[str, set[str]] = {}  # by setting; no limits where all cells belong to the latest sweep
+        if about["several"]:
+            allowed |= {name: {canonical(about["settings"][name])} for name in about["fields"]}
+            allowed |= {name: {canonical(value) for value in values} for name, values in about["axes"]}
+        counts: dict[str, int] = {}
+        query = "SELECT status, arrays, settings FROM cells WHERE repeat < ?"
+        for status, file, settings in self._index.execute(query, (about["repeats"],)):
+            document = json.loads(settings) if allowed else {}
+            if all(canonical(document[name]) in values for name, values in allowed.items()):
+                found = status if are_readable(self.folder, file) else "damaged"
+                counts[found] = counts.get(found, 0) + 1
+        return counts
+
+    def _rate(self, started: str) -> float:
+        query = "SELECT COUNT(*), (JULIANDAY(MAX(finished)) - JULIANDAY(?)) * 86400 FROM cells WHERE finished >= ?"
+        count, seconds = self._index.execute(query, (started, started)).fetchone()
+        return count / seconds if count and seconds and seconds > 0 else float("nan")
+
+    def failures(self) -> list[tuple[dict[str, Any], int, str]]:
+        """Return settings, repeat and error of every cell that failed."""
+        query = "SELECT settings, repeat, error FROM cells WHERE status = 'failed' ORDER BY settings, repeat"
+        return [(json.loads(settings), repeat, error) for settings, repeat, error in self._index.execute(query)]
+
+    def tracebacks(self) -> list[str]:
+        """Return the traceback of every cell that failed, in the order of :meth:`failures`.
+
+        It is empty where there is none: the worker process died, or the cell failed before tracebacks were kept.
+        """
+        if not self._index.execute("SELECT 1 FROM sqlite_master WHERE name = 'tracebacks'").fetchone():
+            return [""] * len(self.failures())
+        query = (
+            "SELECT IFNULL(traceback, '') FROM cells LEFT JOIN tracebacks USING (key) WHERE status = 'failed' "
+            "ORDER BY settings, repeat"
+        )
+        return [traceback for (traceback,) in self._index.execute(query)]
+
+    def cells(self) -> Iterator[StoredCell]:
+        """Yield every finished cell with its arrays, one at a time, in the order of settings and repeat."""
+        for cell, file in self._done():
+            yield replace(cell, arrays=read_arrays(self.folder, file))
+
+    def cells_without_arrays(self) -> Iterator[StoredCell]:
+        """Yield every finished cell with its numbers alone, in the same order."""
+        for cell, _ in self._done():
+            yield cell
+
+    def _done(self) -> Iterator[tuple[StoredCell, str | None]]:
+        columns = "key, settings, repeat, numbers, arrays"
+        query = f"SELECT {columns} FROM cells WHERE status = 'done' ORDER BY settings, repeat"
+        for key, settings, repeat, numbers, file in self._index.execute(query):
+            yield StoredCell(key, json.loads(settings), repeat, json.loads(numbers), {}), file
+
+    def to_frame(self, *, provenance: bool = False) -> pd.DataFrame:
+        """Return one row for each finished cell: settings, repeat, and the numbers of its result.
+
+        With ``provenance=True`` also the seed, the duration, and the software and machine it was computed with.
+        """
+        from genlaws.sweeps.tables import frame_of  # noqa: PLC0415
+
+        return frame_of(self, provenance=provenance)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return numbers and arrays over the axes of the sweep and the repeats; what is not done is NaN."""
+        from genlaws.sweeps.tables import dataset_of  # noqa: PLC0415
+
+        return dataset_of(self)
+
+    def provenance(self) -> Iterator[tuple[str, int, float, str, dict[str, Any]]]:
+        """Yield key, seed, seconds, time and environment of every finished cell, in the order of :meth:`cells`."""
+        query = (
+            "SELECT key, seed, seconds, finished, document FROM cells LEFT JOIN environments ON environment = id "
+            "WHERE status = 'done' ORDER BY settings, repeat"
+        )
+        for key, seed, seconds, finished, document in self._index.execute(query):
+            yield key, seed, seconds, finished, json.loads(document)
+
+
+def _begin(folder: Path, sweep: Sweep) -> None:
+    """Make the index of a sweep, unless another driver was quicker."""
+    lock = FolderLock(folder)
+    try:
+        if not (folder / INDEX).exists():
+            make_index(folder, [(name, canonical(value)) for name, value in _facts(sweep).items()])
+    finally:
+        lock.release()
+
+
+def _facts(sweep: Sweep) -> dict[str, Any]:
+    """Return what the index says about a sweep."""
+    return {
+        "experiment": sweep.experiment.name,
+        "schema": sweep.experiment.schema,
+        "seed": sweep.seed,
+        "settings": sweep.settings.model_dump(mode="json"),
+        "axes": sweep.axes_document(),
+        "fields": [axis.field for axis in sweep.axes],
+        "repeats": sweep.repeats,
+        "total": sweep.total,
+        "several": False,
+    }
+
+
+def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
+    """Refuse to mix sweeps that differ in more than the values of their axes and the number of repeats."""
+    for name, now in (
+        ("experiment", sweep.experiment.name),
+        ("schema", sweep.experiment.schema),
+        ("seed", sweep.seed),
+    ):
+        if known.get(name) != now:
+            raise InputError(
+                f"{str(folder)!r} holds a sweep with {name} {known.get(name)!r}, and this one has {now!r}; use another "
+                "folder."
+            )
+    if old := sorted(set(known["settings"]) & set(NAMES_IN_SEEDS.values()) - set(type(sweep.settings).model_fields)):
+        raise InputError(
+            f"{str(folder)!r} was made by genlaws 0.1, where some settings had other names ({', '.join(old)}). "
+            "Its table can still be exported; to go on with the sweep, use another folder."
+        )
+    on_axes = {*known["fields"], *(axis.field for axis in sweep.axes)}
+    before, after = known["settings"], sweep.settings.model_dump(mode="json")
+    differing = [name for name in {**after, **before} if name not in on_axes and _differ(before, after, name)]
+    if differing:
+        changes = ", ".join(f"{name} ({before.get(name)!r} there, {after.get(name)!r} now)" for name in differing)
+        raise InputError(f"{str(folder)!r} holds a sweep with other settings: {changes}; use another folder.")
+
+
+def _differ(before: Mapping[str, Any], after: Mapping[str, Any], name: str) -> bool:
+    """Return whether a setting is another one; NaN is the same as NaN."""
+    return (name in before) != (name in after) or canonical(before.get(name)) != canonical(after.get(name))

@@ -1,0 +1,160 @@
+"""What comes back from a worker, and how a task is computed there."""
+
+from __future__ import annotations
+
+import json
+import platform
+import socket
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from genlaws.core.errors import ConvergenceError
+from genlaws.sweeps.checkpoints import working_in
+from genlaws.sweeps.experiment import Procedure, Result, Settings, load_procedure, writable
+
+RECORDED = ("genlaws", "numpy", "scipy", "torch", "scikit-learn", "transformers")
+
+
+class SweepStoppedError(ConvergenceError):
+    """The sweep ended before all cells were done; what is done is kept."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Cells that are computed in one call.
+
+    Attributes
+    ----------
+    procedure : str or Procedure
+    settings : tuple of Settings
+    seeds : tuple of int
+    halfway : str
+        Folder for unfinished work, or nothing.
+    """
+
+    procedure: str | Procedure
+    settings: tuple[Settings, ...]
+    seeds: tuple[int, ...]
+    halfway: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one cell.
+
+    Attributes
+    ----------
+    result : mapping
+        Empty if it failed.
+    error : str or None
+        Type and message of the exception.
+    seconds : float
+        Time of the call, shared by the cells of a batch.
+    finished : str
+        UTC, with milliseconds.
+    environment : mapping
+        Versions, type of numbers, device and host.
+    trace : str
+        The traceback, if it failed.
+    """
+
+    result: Result
+    error: str | None
+    seconds: float
+    finished: str
+    environment: Mapping[str, Any]
+    trace: str = ""
+
+
+def utc_now() -> str:
+    """Return the time in a form that sorts as text and that SQLite understands."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def compute(task: Task) -> list[Outcome]:
+    """Compute a task and return an outcome for each of its cells; an exception becomes a failed outcome."""
+    start = time.perf_counter()
+    try:
+        procedure = load_procedure(task.procedure)
+        with working_in(task.halfway):
+            results = [_plain_result(result) for result in procedure.compute(task.settings, task.seeds)]
+    except (Exception, SystemExit) as raised:  # whatever the experiment raises is recorded with its cell
+        error = f"{type(raised).__name__}: {raised}"
+        return failed(task, error, time.perf_counter() - start, traceback.format_exc())
+    seconds = (time.perf_counter() - start) / len(task.settings)
+    finished, environment = utc_now(), environment_of(procedure)
+    return [Outcome(result, None, seconds, finished, environment) for result in results]
+
+
+def failed(task: Task, error: str, seconds: float = 0.0, trace: str = "") -> list[Outcome]:
+    """Return a failed outcome for each cell of a task."""
+    try:
+        environment = environment_of(load_procedure(task.procedure))
+    except Exception:  # the experiment cannot be loaded here, which is what the error is about
+        environment = dict(_machine())
+    share = seconds / len(task.settings)
+    return [Outcome({}, writable(error), share, utc_now(), environment, writable(trace)) for _ in task.settings]
+
+
+def environment_of(procedure: Procedure) -> dict[str, Any]:
+    """Return what a cell was computed with."""
+    return {**_machine(), "dtype": procedure.dtype, "device": procedure.device}
+
+
+def _plain_result(result: Result) -> Result:
+    """Return a result as a plain dictionary that can be sent and stored, or say why it cannot."""
+    numbers, arrays = split_result(result)
+    json.dumps(numbers)
+    return {**numbers, **arrays}
+
+
+def _machine() -> dict[str, Any]:
+    if not _MACHINE:
+        versions = {name: found for name in RECORDED if (found := _version(name))}
+        _MACHINE.update(python=platform.python_version(), host=socket.gethostname(), versions=versions)
+    return _MACHINE
+
+
+_MACHINE: dict[str, Any] = {}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def split_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the plain values and the arrays of a result, or say which entry is neither."""
+    numbers: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+    if not isinstance(result, Mapping):
+        raise TypeError(f"A result must be a mapping of names to values; got {type(result).__name__}.")
+    for name, value in result.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"The names in a result must be text; got {name!r}.")
+        if isinstance(value, np.ndarray) and value.ndim:
+            if value.dtype.kind not in "biufcUS":
+                raise TypeError(f"The array {name!r} has entries of type {value.dtype}, which cannot be stored.")
+            if isinstance(value, np.ma.MaskedArray):
+                raise TypeError(f"The array {name!r} is masked, and the mask cannot be stored; fill it with NaN.")
+            arrays[name] = np.asarray(value)
+        else:
+            numbers[name] = _plain(name, value)
+    return numbers, arrays
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"The entry {name!r} is {type(value).__name__}; a result holds numbers, text and arrays.")

@@ -1,0 +1,231 @@
+"""What the page asks: which views there are, what one says for its settings, its tables, and what the papers claim.
+
+A page that a person can read, made from the OpenAPI document; without any script.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from html import escape
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from genlaws import __version__
+from genlaws.claims.ledger import all_claims
+from genlaws.claims.records import NOT_RUN, kept_records, verdict_counts
+from genlaws.web.cache import AnswerCache
+from genlaws.web.http_errors import RefusedError, shown
+from genlaws.web.view import Answer, View, ViewSettings, read_settings
+
+LARGEST_EXAMPLE = 3  # settings in an address shown as an example
+JSON, TABLE = "application/json", "text/csv; charset=utf-8"
+
+
+def api_page(document: Mapping[str, Any]) -> str:
+    """Return the HTML of the page.
+
+    Parameters
+    ----------
+    document : mapping
+        As `genlaws.web.openapi.openapi_document` returns it.
+    """
+    info = document["info"]
+    operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
+    contents = "".join(
+        f'<li><a href="#{_anchor(one)}"><code>{method.upper()} {escape(path)}</code></a> {escape(one["summary"])}</li>'
+        for path, method, one in operations
+    )
+    parts = [
+        f"<h1>{escape(info['title'])}: the API</h1>",
+        f"<p>{escape(info['description'])}</p>",
+        f'<p>Version {escape(info["version"])}. The same for machines: <a href="/openapi.json">openapi.json</a>. '
+        '<a href="/">To the page</a>.</p>',
+        f"<nav aria-label='Addresses'><ul>{contents}</ul></nav>",
+        *(_section(*operation) for operation in operations),
+    ]
+    return (
+        '<!doctype html><html lang="en-GB"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(info['title'])}: the API</title>"
+        '<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/api-docs.css"></head>'
+        f"<body><main>{''.join(parts)}</main></body></html>"
+    )
+
+
+def _section(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    parts = [f"<h2>{escape(operation['summary'])}</h2>", f"<p><code>{method.upper()} {escape(path)}</code></p>"]
+    if operation.get("description"):
+        parts.append(f"<p>{escape(operation['description'])}</p>")
+    parameters = operation.get("parameters", [])
+    if parameters:
+        rows = ((one["name"], _range(one["schema"]), _default(one["schema"]), one["description"]) for one in parameters)
+        parts.append(_table("Settings", ("name", "values", "default", "meaning"), rows))
+    for body in operation.get("requestBody", {}).get("content", {}).values():
+        form = body["schema"]
+        rows = (
+            (name, _range(one), "needed" if name in form["required"] else _default(one), one["description"])
+            for name, one in form["properties"].items()
+        )
+        parts.append(_table("Parts of the form", ("name", "values", "default", "meaning"), rows))
+    answers = (
+        (status, ", ".join(one["content"]), one["description"]) for status, one in operation["responses"].items()
+    )
+    parts.append(_table("Answers", ("status", "kind", "meaning"), answers))
+    example = _example(path, method, parameters)
+    if example:
+        parts.append(f'<p>Try <a href="{escape(example)}"><code>{escape(example)}</code></a></p>')
+    return f'<section id="{_anchor(operation)}">{"".join(parts)}</section>'
+
+
+def _table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="table"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    """Return which values a schema allows, in words."""
+    if "enum" in schema:
+        return ", ".join(str(one) for one in schema["enum"])
+    if schema.get("type") == "boolean":
+        return "true, false"
+    if "minimum" in schema and "maximum" in schema:
+        whole = "whole, " if schema.get("type") == "integer" else ""
+        return f"{whole}{schema['minimum']:g} to {schema['maximum']:g}"
+    return "file" if schema.get("format") == "binary" else str(schema.get("type", "any"))
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    if "default" not in schema:
+        return ""
+    given = schema["default"]
+    return str(given).lower() if isinstance(given, bool) else str(given)
+
+
+def _example(path: str, method: str, parameters: Iterable[Mapping[str, Any]]) -> str:
+    """Return an address that can be tried: the first settings at their defaults."""
+    if method != "get":
+        return ""
+    for one in parameters:
+        if one["in"] == "path":
+            path = path.replace(f"{{{one['name']}}}", one["schema"]["enum"][0])
+    query = [(one["name"], _default(one["schema"])) for one in parameters if one["in"] == "query"][:LARGEST_EXAMPLE]
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _anchor(operation: Mapping[str, Any]) -> str:
+    return escape(operation["operationId"])
+
+
+class Api:
+    """The answers of a set of views.
+
+    Parameters
+    ----------
+    views : sequence of View
+    """
+
+    def __init__(self, views: tuple[View, ...]) -> None:
+        self.views: Mapping[str, View] = {view.name: view for view in views}
+        self.cache = AnswerCache()
+        self._described = json.dumps(describe_views(views), ensure_ascii=False).encode()
+
+    async def list_views(self, request: Request) -> Response:
+        """Answer which views there are, with the schema of their settings."""
+        return Response(self._described, media_type=JSON)
+
+    async def view(self, request: Request) -> Response:
+        """Answer one view at its settings."""
+        view, settings = self._asked(request)
+
+        def compute() -> bytes:
+            """Return the answer as JSON."""
+            answer = view.answer(settings).to_json() | {"settings": settings.model_dump(mode="json")}
+            return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+        return await self._timed(f"json {_key(view, settings)}", compute, JSON)
+
+    async def table(self, request: Request) -> Response:
+        """Answer the numbers behind one picture of a view."""
+        view, settings = self._asked(request)
+        name = request.path_params["panel"]
+
+        def compute() -> bytes:
+            """Return the table as text."""
+            answer: Answer = view.answer(settings)
+            for panel in answer.panels:
+                if panel.name == name:
+                    return panel.to_csv().encode()
+            known = ", ".join(panel.name for panel in answer.panels)
+            raise RefusedError(404, f"There is no picture {shown(name)} of {view.name}; there are {known}.")
+
+        answered = await self._timed(f"table {name} {_key(view, settings)}", compute, TABLE)
+        answered.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+        return answered
+
+    async def claims(self, request: Request) -> Response:
+        """Answer what the papers claim and what the kept runs found."""
+        return JSONResponse(ledger())
+
+    def _asked(self, request: Request) -> tuple[View, ViewSettings]:
+        name = request.path_params["name"]
+        if name not in self.views:
+            raise RefusedError(404, f"There is no view {shown(name)}; there are {', '.join(self.views)}.")
+        view = self.views[name]
+        return view, read_settings(view, request.url.query)
+
+    async def _timed(self, key: str, compute: Callable[[], bytes], kind: str) -> Response:
+        """Return an answer that says how many milliseconds it took to compute; none if it was kept."""
+        spent = [0.0]
+
+        def timed() -> bytes:
+            """Compute, and note the time."""
+            started = time.perf_counter()
+            body = compute()
+            spent[0] = 1000.0 * (time.perf_counter() - started)
+            return body
+
+        body = await self.cache.get(key, timed)
+        return Response(body, media_type=kind, headers={"Server-Timing": f"answer;dur={spent[0]:.3f}"})
+
+
+def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
+    """Return the names, words and schemas of the views."""
+    described = [
+        {
+            "name": view.name,
+            "title": view.title,
+            "question": view.question,
+            "about": view.about,
+            "schema": view.settings.model_json_schema(),
+        }
+        for view in views
+    ]
+    return {"version": __version__, "views": described}
+
+
+@cache
+def ledger() -> dict[str, Any]:
+    """Return every claim with the verdict of its kept run, and how many there are of each; nothing is checked now."""
+    kept = kept_records()
+    rows = []
+    for claim in all_claims():
+        record = kept.get(claim.id)
+        found = (NOT_RUN, "", "") if record is None else (record.verdict, record.sentence, record.date)
+        row = {name: getattr(claim, name) for name in ("id", "paper", "kind", "says", "where")}
+        rows.append(row | dict(zip(("verdict", "sentence", "date"), found, strict=True)))
+    return {"counts": Counter(row["verdict"] for row in rows), "papers": verdict_counts(), "claims": rows}
+
+
+def _key(view: View, settings: ViewSettings) -> str:
+    return f"{view.name} {settings.model_dump_json()}"

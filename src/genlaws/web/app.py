@@ -1,0 +1,76 @@
+"""The explorer as a web application: the page, its API, and the OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from genlaws.web.api import Api, api_page
+from genlaws.web.http_errors import HANDLERS, Unbroken
+from genlaws.web.openapi import openapi_document
+from genlaws.web.registry import all_views
+from genlaws.web.security import LOOPBACK, Guard, Hosts, hosts_of
+from genlaws.web.static_files import index, mistyped, static_file
+from genlaws.web.upload import Uploads
+from genlaws.web.view import View
+
+
+def make_app(
+    hosts: Hosts | Sequence[str] = LOOPBACK,
+    views: Sequence[View] | None = None,
+    uploads: Uploads | None = None,
+) -> Starlette:
+    """Return the application.
+
+    Parameters
+    ----------
+    hosts : Hosts or sequence of str
+        Names under which it may be asked; those of this machine for itself if not given.
+    views : sequence of View, optional
+        All views of the registry if not given.
+    uploads : Uploads, optional
+        The door for sets to be measured.
+    """
+    shown = tuple(all_views() if views is None else views)
+    api, door = Api(shown), Uploads() if uploads is None else uploads
+    described = openapi_document(shown)
+    document, page = json.dumps(described, ensure_ascii=False).encode(), api_page(described)
+
+    async def openapi(request: Request) -> Response:
+        """Answer the OpenAPI document."""
+        return Response(document, media_type="application/json")
+
+    async def docs(request: Request) -> Response:
+        """Answer the page of the API."""
+        return HTMLResponse(page)
+
+    @asynccontextmanager
+    async def living(app: Starlette) -> AsyncIterator[None]:
+        """End what computes together with the server."""
+        try:
+            yield
+        finally:
+            door.close()
+            api.cache.close()
+
+    routes = [
+        Route("/api/views", api.list_views),
+        Route("/api/views/{name}", api.view),
+        Route("/api/views/{name}/panels/{panel}.csv", api.table),
+        Route("/api/claims", api.claims),
+        Route("/api/measure", door.measure, methods=["POST"]),
+        Route("/openapi.json", openapi),
+        Route("/api-docs", docs),
+        Route("/static/{file}", static_file),
+        *(Route(f"/{name}", index) for name in ("", *(view.name for view in shown))),
+        Route("/{page}", mistyped),
+    ]
+    guards = [Middleware(Guard, hosts=hosts if isinstance(hosts, Hosts) else hosts_of(hosts)), Middleware(Unbroken)]
+    return Starlette(routes=routes, middleware=guards, exception_handlers=HANDLERS, lifespan=living)

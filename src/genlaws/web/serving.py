@@ -1,0 +1,95 @@
+"""Serve the explorer on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from genlaws.core.arguments import whole_number
+from genlaws.core.errors import InputError
+from genlaws.web.app import make_app
+from genlaws.web.security import LOOPBACK, Hosts, hosts_of
+
+LOCAL = LOOPBACK[0]
+WAITED = 2  # seconds that an answer under way has after Ctrl-C
+MOST_CONNECTIONS = 1000
+ANYWHERE = ("0.0.0.0", "::", "")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host can be reached from this machine alone."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    host: str = LOCAL,
+    port: int = 0,
+    *,
+    open_to_others: bool = False,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until Ctrl-C, which is raised again as KeyboardInterrupt once all is closed.
+
+    Parameters
+    ----------
+    host : str
+        Name or address to listen on.
+    port : int
+        A free one is taken if it is 0.
+    open_to_others : bool
+        Whether a host that others on the network can reach was meant.
+    ready : callable, optional
+        Called with the address of the page as soon as it answers.
+    """
+    if not (is_loopback(host) or open_to_others):
+        raise InputError(f"host must be one of this machine alone, such as {LOCAL}; got {host!r}.")
+    with listen(host, port) as listening:
+        config = uvicorn.Config(
+            make_app(_hosts(host)),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=WAITED,
+        )
+        if ready is not None:
+            ready(address_of(host, listening.getsockname()[1]))
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say in one sentence why there is none."""
+    number = whole_number("port", port, at_most=65535, hint="0 takes a free one.")
+    name = host.strip("[]")
+    try:
+        family = socket.getaddrinfo(name or None, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        return socket.create_server((name, number), family=family, backlog=256)
+    except socket.gaierror:
+        raise InputError(f"host must be a name or an address of this machine; got {host!r}.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(f"{address_of(host, number)} cannot be opened: {reason}. Try another --port, or 0.") from None
+
+
+def address_of(host: str, port: int) -> str:
+    """Return the address of the page in a browser on this machine."""
+    name = LOCAL if host in ANYWHERE else host.strip("[]")
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
+
+
+def _hosts(host: str) -> Hosts:
+    """Return the names under which the server may be asked; in the network also this machine's own, and its address."""
+    if is_loopback(host):
+        return hosts_of((*LOOPBACK, host))
+    name = socket.gethostname()
+    return hosts_of((*LOOPBACK, host, name, f"{name}.local"), addresses=True)

@@ -1,0 +1,234 @@
+"""What a view of the explorer is: a question, settings with sliders, and an answer in pictures, numbers and words.
+
+How a setting of a view is changed on the page: with a slider, a list or a box; the schema of its kind says so.
+
+The settings of a view out of the query of an address, or a sentence that says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from genlaws.render import Panel
+from genlaws.web.http_errors import WRONG_INPUT, RefusedError, shown
+
+LONGEST = 2000  # characters of a query
+MOST = 100  # settings
+# What an address writes, as what the settings are given; nothing else means yes or no.
+SWITCHED = {"true": True, "false": False}
+
+
+class ViewSettings(BaseModel):
+    """The numbers behind a view. Unknown names are refused; nothing changes after checking."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def slider(
+    default: float,
+    low: float,
+    high: float,
+    label: str,
+    *,
+    step: float | None = None,
+    log: bool = False,
+    about: str = "",
+    when: Mapping[str, str] | None = None,
+) -> Any:
+    """Return a number between two ends, changed with a slider.
+
+    Parameters
+    ----------
+    default, low, high : float
+        The ends belong to it.
+    label : str
+        In words, with the symbol after.
+    step : float, optional
+        In the units of the number, or in decades for a logarithmic slider; a hundredth of the way if left out.
+    log : bool
+        Whether the slider moves in decades.
+    about : str
+        One sentence for a reader who does not know the word.
+    when : mapping, optional
+        Names and values of choices with which alone it matters; the page hides it otherwise.
+    """
+    control: dict[str, Any] = {"kind": "slider", "step": step, "log": log, "when": dict(when or {})}
+    return Field(
+        default=default,
+        ge=low,
+        le=high,
+        allow_inf_nan=False,
+        title=label,
+        description=about or label,
+        json_schema_extra={"control": control},
+    )
+
+
+def choice(default: str, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
+    """Return one of the values that the annotation names, changed with a list."""
+    control: dict[str, Any] = {"kind": "choice", "when": dict(when or {})}
+    return Field(default=default, title=label, description=about or label, json_schema_extra={"control": control})
+
+
+def switch(default: bool, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
+    """Return yes or no, changed with a box to tick."""
+    control: dict[str, Any] = {"kind": "switch", "when": dict(when or {})}
+    return Field(default=default, title=label, description=about or label, json_schema_extra={"control": control})
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of an answer: what it is, its value as text, and what it means."""
+
+    name: str
+    value: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a view shows for one choice of its settings.
+
+    Attributes
+    ----------
+    panels : tuple of Panel
+        The same names in the same order whatever the settings.
+    numbers : tuple of Number
+        At the place the sliders point to.
+    sentence : str
+        What it means, in one or two sentences.
+    python : str
+        Lines that compute the main numbers with the library; they run as they stand.
+    command : str
+        A command line that gives the same.
+    """
+
+    panels: tuple[Panel, ...]
+    numbers: tuple[Number, ...]
+    sentence: str
+    python: str
+    command: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "panels": [one.to_json() for one in self.panels],
+            "numbers": [{"name": one.name, "value": one.value, "meaning": one.meaning} for one in self.numbers],
+            "sentence": self.sentence,
+            "python": self.python,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True)
+class View:
+    """One page of the explorer.
+
+    Attributes
+    ----------
+    name : str
+        In the address of the page, such as ``rules-facts``.
+    title, question : str
+    about : str
+        Two or three sentences: the law, and what the reader can learn from it.
+    settings : type
+        A kind of `ViewSettings`; each field made with `slider`, `choice` or `switch`.
+    answer : callable
+        Takes the settings; some 30 ms for theory, up to 100 ms where the library has to search. Raises `InputError`
+        where settings do not go together.
+    """
+
+    name: str
+    title: str
+    question: str
+    about: str
+    settings: type[ViewSettings]
+    answer: Callable[[Any], Answer]
+
+
+def read_settings(view: View, query: str) -> ViewSettings:
+    """Return the settings that a query names, the others at their default.
+
+    Parameters
+    ----------
+    view : View
+    query : str
+        What stands behind the question mark of an address, as it came.
+    """
+    known = properties_of(view.settings)
+    given: dict[str, Any] = {}
+    for name, text in _pairs(query):
+        if name not in known:
+            raise RefusedError(
+                WRONG_INPUT, f"There is no setting {shown(name)}; there are {', '.join(known)}.", name[:LONGEST]
+            )
+        if name in given:
+            raise RefusedError(WRONG_INPUT, f"{name} must be given once; it came several times.", name)
+        given[name] = _value(name, text, known[name])
+    try:
+        return view.settings.model_validate(given)
+    except ValidationError as error:
+        raise _refused(error, known, given) from None
+
+
+@cache
+def properties_of(settings: type[ViewSettings]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the schema of each setting, in the order of the page."""
+    properties: dict[str, dict[str, Any]] = settings.model_json_schema(mode="validation")["properties"]
+    return properties
+
+
+def allowed(schema: Mapping[str, Any]) -> str:
+    """Return in words which values a setting may have."""
+    if "enum" in schema or "const" in schema:
+        return f"must be one of {', '.join(str(one) for one in schema.get('enum', [schema.get('const')]))}"
+    kind = schema.get("type")
+    if kind == "boolean":
+        return "must be true or false"
+    what = "be a whole number in" if kind == "integer" else "lie in"
+    if "minimum" in schema and "maximum" in schema:
+        return f"must {what} [{schema['minimum']:g}, {schema['maximum']:g}]"
+    return "must be a whole number" if kind == "integer" else "must be a number"
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    if len(query) > LONGEST:
+        raise RefusedError(WRONG_INPUT, f"A query must have at most {LONGEST:,} characters; got {len(query):,}.")
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=MOST, encoding="utf-8", errors="strict")
+    except ValueError:
+        raise RefusedError(
+            WRONG_INPUT, f"A query must be at most {MOST} settings in the form name=value, in UTF-8."
+        ) from None
+
+
+def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the text of a setting as the number, word or switch that its schema asks for."""
+    kind = schema.get("type")
+    if kind == "string" or "enum" in schema or "const" in schema:
+        return text
+    try:
+        value = SWITCHED[text] if kind == "boolean" else json.loads(text)
+    except (KeyError, ValueError, RecursionError):
+        value = None
+    wanted = bool if kind == "boolean" else int | float
+    if not isinstance(value, wanted) or isinstance(value, bool) != (kind == "boolean"):
+        raise RefusedError(WRONG_INPUT, f"{name} {allowed(schema)}; got {shown(text)}.", name)
+    return value
+
+
+def _refused(error: ValidationError, known: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> RefusedError:
+    """Return the first thing wrong in the words of the house."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else None
+    if name is None or name not in known or first["type"] == "value_error":
+        sentence = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
+        return RefusedError(WRONG_INPUT, sentence, name)
+    return RefusedError(WRONG_INPUT, f"{name} {allowed(known[name])}; got {shown(str(given.get(name)))}.", name)

@@ -1,0 +1,300 @@
+"""How much data a relation needs, and when representations merge, while the sliders move."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.views.data_needed import (
+    FRACTIONS,
+    REPEATS,
+    Described,
+    data_panel,
+    described,
+    kept_bound,
+    kept_count,
+    library_name,
+)
+from genlaws.web.views.merging import Pair, critical_ratio, merging_panel, path_panel, probability
+
+DIGITS = 4
+SIMULATED_DRAWS = 500
+DATA, MERGING = "how much data", "when representations merge"
+IN_DATA, IN_MERGING = {"question": DATA}, {"question": MERGING}
+
+
+class Settings(ViewSettings):
+    """A relation and how much of it is seen; the rates and widths of two representations and their decoder."""
+
+    question: Literal["how much data", "when representations merge"] = choice(
+        "how much data", "question", about="Which of the two questions the sliders are for; both are always answered."
+    )
+    relation: Literal["modulo", "less-than", "bipartite", "binary-tree", "divisibility"] = choice(
+        "modulo", "relation", about="Which pairs of elements are related.", when=IN_DATA
+    )
+    class_count: int = slider(
+        3,
+        2,
+        5,
+        "classes k",
+        step=1.0,
+        about="Two elements are related if they are equal modulo k.",
+        when={**IN_DATA, "relation": "modulo"},
+    )
+    element_count: int = slider(
+        30, 10, 30, "elements n", step=5.0, about="A relation of n elements has n² pairs.", when=IN_DATA
+    )
+    train_fraction: float = slider(
+        0.05, *FRACTIONS, "share of pairs seen p", step=0.02, log=True, about="Chosen at random.", when=IN_DATA
+    )
+    target_accuracy: float = slider(
+        0.9, 0.6, 0.999, "target accuracy", step=0.005, about="To be reached on all pairs.", when=IN_DATA
+    )
+    update: Literal["flow", "sign"] = choice(
+        "flow", "optimizer", about="Gradient flow (SGD), or sign updates as of Adam with small steps.", when=IN_MERGING
+    )
+    encoder_rate: float = slider(
+        1e-3,
+        1e-5,
+        1e-1,
+        "encoder rate η_x",
+        step=0.05,
+        log=True,
+        about="Learning rate of the representations.",
+        when=IN_MERGING,
+    )
+    decoder_rate: float = slider(
+        1e-3,
+        1e-5,
+        1e-1,
+        "decoder rate η_A",
+        step=0.05,
+        log=True,
+        about="Learning rate of the decoder.",
+        when=IN_MERGING,
+    )
+    encoder_scale: float = slider(
+        1.0,
+        0.1,
+        10.0,
+        "width of half the separation s_c",
+        step=0.05,
+        log=True,
+        about="At the start; the width of each representation is √2 times this.",
+        when=IN_MERGING,
+    )
+    decoder_scale: float = slider(
+        1.0,
+        0.1,
+        10.0,
+        "width of the decoder's entries s_a",
+        step=0.05,
+        log=True,
+        about="At the start.",
+        when=IN_MERGING,
+    )
+    dimension: int = slider(1, 1, 3, "dimension d", step=1.0, about="Of the representations.", when=IN_MERGING)
+    outputs: int = slider(1, 1, 8, "outputs K", step=1.0, about="Of the decoder.", when=IN_MERGING)
+    cluster: int = slider(
+        1, 1, 16, "cluster N", step=1.0, about="One representation against so many coincident ones.", when=IN_MERGING
+    )
+    start_gain: float = slider(
+        1.0, 0.1, 3.0, "gain at the start a", step=0.05, about="Of the pair whose path is drawn.", when=IN_MERGING
+    )
+    start_separation: float = slider(
+        1.0,
+        0.1,
+        3.0,
+        "half the separation at the start c",
+        step=0.05,
+        about="Of the pair whose path is drawn.",
+        when=IN_MERGING,
+    )
+
+
+def answer(settings: Settings) -> Answer:
+    """Return how much data the relation needs and how likely the representations merge.
+
+    The bound takes seconds, so it is kept for the places of its sliders; a number typed between two is taken as the
+    nearer place, and the answer says which.
+    """
+    count = kept_count(settings.element_count)
+    name = library_name(settings.relation, settings.class_count, count)
+    bound = kept_bound(name, count)
+    share, target = bound.accuracy.nearest(settings.train_fraction), bound.needed.nearest(settings.target_accuracy)
+    pair = Pair(
+        update=settings.update,
+        encoder_rate=_rounded(settings.encoder_rate),
+        decoder_rate=_rounded(settings.decoder_rate),
+        encoder_scale=_rounded(settings.encoder_scale),
+        decoder_scale=_rounded(settings.decoder_scale),
+        dimension=settings.dimension,
+        outputs=settings.outputs,
+        cluster=settings.cluster,
+        gain=_rounded(settings.start_gain),
+        separation=_rounded(settings.start_separation),
+    )
+    data = settings.question == DATA
+    about = described(name, count)
+    return Answer(
+        panels=(data_panel(name, count, share, target), merging_panel(pair), path_panel(pair)),
+        numbers=(*_data_numbers(about, name, share, target), *_pair_numbers(pair)),
+        sentence=_data_sentence(about, name, share, target) if data else _pair_sentence(pair),
+        python=_data_python(about, name, share, target) if data else _pair_python(pair),
+        command=_data_command(about, name, share, target) if data else _pair_command(pair),
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _data_numbers(about: Described, name: str, share: float, target: float) -> tuple[Number, ...]:
+    count = about.relation.element_count
+    bound = kept_bound(name, count)
+    needed = bound.needed.at(target)
+    by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
+    alone = "with the majority answer where the pairs seen leave it open"
+    learner = alone if about.entrywise else "by the best learner"
+    return (
+        Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labeled copies"),
+        Number("description length, paper", f"{about.paper_length:.2f} bits", f"its Table II, class: {about.known}"),
+        Number(
+            "average over its class" if about.entrywise else "best accuracy",
+            str(bound.accuracy.at(share)),
+            f"from {share:g} of the pairs of {count} elements; exact, mean of {REPEATS} training sets; 95 % interval",
+        ),
+        Number(
+            "share needed for the target",
+            str(needed),
+            f"for {target:g}, {learner}: {needed.value * count**2:.0f} of {count**2} pairs; 95 % interval",
+        ),
+        Number(
+            "share needed, the paper's Eq. 4",
+            f"{by_paper:.3f}",
+            f"{by_exact:.3f} with the exact description length; values above 1 cannot be met",
+        ),
+    )
+
+
+def _pair_numbers(pair: Pair) -> tuple[Number, ...]:
+    chance, critical = probability(pair), critical_ratio(pair)
+    law = "no law" if math.isnan(chance) else f"{chance:.4f}"
+    never = "fewer outputs than dimensions" if pair.has_law else "no law for sign updates in several dimensions"
+    return (
+        Number(
+            "collision probability",
+            law,
+            "share of random pairs that merge" if pair.has_law else f"{never}; the points are simulated",
+        ),
+        Number(
+            "critical ratio of the rates",
+            "none" if math.isnan(critical) else f"{critical:.4g}",
+            never if math.isnan(critical) else "encoder over decoder rate at which every second pair merges",
+        ),
+        Number(
+            "this pair",
+            "merges" if pair.merges else "stays apart",
+            f"from this start pairs merge from a ratio of {pair.merging_ratio:.4g} on; it is {pair.ratio:.4g}",
+        ),
+    )
+
+
+def _data_sentence(about: Described, name: str, share: float, target: float) -> str:
+    relation = about.relation
+    bound = kept_bound(name, relation.element_count)
+    value, needed = bound.accuracy.at(share).value, bound.needed.at(target).value
+    chance = f"Always answering {relation.majority_answer} is right on {relation.majority_accuracy:.1%}"
+    if about.entrywise:
+        return (
+            f"{chance} of all pairs of {relation.label}. With that answer wherever the pairs seen leave it open, "
+            f"{target:.1%} is reached from about {needed:.1%} of the pairs; a learner that finds structure may need "
+            f"fewer. The average over all relations of its class, {value:.1%} from {share:.1%} of the pairs, is no "
+            "bound for this one."
+        )
+    return (
+        f"From {share:.1%} of the pairs of {relation.label} the best learner that knows only its class is right on "
+        f"{value:.1%} of all pairs, on average. {chance}. It takes about {needed:.1%} of the pairs to reach "
+        f"{target:.1%}."
+    )
+
+
+def _pair_sentence(pair: Pair) -> str:
+    one = "The pair drawn merges" if pair.merges else "The pair drawn stays apart"
+    if not pair.has_law:
+        return f"Sign updates in {pair.dimension} dimensions have no law; the points are simulated. {one} on its line."
+    return (
+        f"From random starts two representations of one class merge {probability(pair):.1%} of the time, so that what "
+        f"is learned about one holds for the other. {one}."
+    )
+
+
+def _data_python(about: Described, name: str, share: float, target: float) -> str:
+    return (
+        "from genlaws import relations\n\n"
+        f'relation = relations.named_relation("{name}", {about.relation.element_count})\n'
+        "print(relations.description_length_exact(relation))\n"
+        f"print(relations.bound_curve(relation, {share:g}).points[0].accuracy)\n"
+        f"print(relations.data_needed(relation, {target:g}).train_fraction)\n"
+    )
+
+
+def _data_command(about: Described, name: str, share: float, target: float) -> str:
+    asked = name if name.startswith("bipartite") else f"{name} --elements {about.relation.element_count}"
+    return (
+        f"genlaws relations bound {asked} --train-fraction {share:g}\n"
+        f"genlaws relations data-needed {asked} --target-accuracy {target:g}"
+    )
+
+
+def _pair_python(pair: Pair) -> str:
+    rates = f"{pair.encoder_rate:g}, {pair.decoder_rate:g}"
+    scales = f"{pair.encoder_scale:g}, {pair.decoder_scale:g}"
+    start = "from genlaws import relations\n\n"
+    if pair.update == "flow":
+        shape = f"dimension={pair.dimension}, outputs={pair.outputs}, cluster={pair.cluster}"
+        named = f"encoder_rate={pair.encoder_rate:g}, decoder_rate={pair.decoder_rate:g}, cluster={pair.cluster}"
+        critical = f"print(relations.collision_rate_ratio(0.5, {scales}, {shape}))\n"
+        return (
+            f"{start}print(relations.collision_probability({rates}, {scales}, {shape}))\n"
+            f"print(relations.pair_limit({pair.gain:g}, {pair.separation:g}, {named}).merges)\n"
+            f"{'' if math.isnan(critical_ratio(pair)) else critical}"
+        )
+    if pair.has_law:
+        return (
+            f"{start}print(relations.sign_collision_probability({rates}, {scales}, outputs={pair.outputs}))\n"
+            f"print({rates.replace(', ', ' / ')} >= {pair.separation:g} / {pair.gain:g})  # the pair drawn merges\n"
+        )
+    fastest = max(pair.encoder_rate, pair.decoder_rate)
+    units = f"{pair.encoder_rate / fastest:g}, {pair.decoder_rate / fastest:g}"
+    widths = f"encoder_scale={pair.encoder_scale * math.sqrt(2.0):g}, decoder_scale={pair.decoder_scale:g}"
+    return (
+        f"{start}system = relations.ReponSystem(\n"
+        f'    {units}, dimension={pair.dimension}, outputs={pair.outputs}, update="sign"\n'
+        ")\n"
+        f"print(relations.simulate_repons(system, {SIMULATED_DRAWS}, {widths}).collision)\n"
+    )
+
+
+def _pair_command(pair: Pair) -> str:
+    simulate = "" if pair.has_law else f" --simulate {SIMULATED_DRAWS}"
+    cluster = f" --cluster {pair.cluster}" if pair.update == "flow" else ""
+    return (
+        f"genlaws relations repons --encoder-rate {pair.encoder_rate:g} --decoder-rate {pair.decoder_rate:g} "
+        f"--encoder-scale {pair.encoder_scale:g} --decoder-scale {pair.decoder_scale:g} "
+        f"--dimension {pair.dimension} --outputs {pair.outputs}{cluster} --update {pair.update}{simulate}"
+    )
+
+
+VIEW = View(
+    name="relations",
+    title="Relations",
+    question="How much of a relation must be seen, and when do representations merge?",
+    about="A relation such as equal modulo 3 or less-than can be filled in from part of its pairs; the exact bound "
+    "says how well a learner can do on average that knows only its class. A network can do so if the representations "
+    "of elements that behave alike merge, which the ratio of two learning rates decides: that of the representations "
+    "and that of the decoder that reads them.",
+    settings=Settings,
+    answer=answer,
+)

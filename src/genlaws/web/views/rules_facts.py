@@ -1,0 +1,422 @@
+"""What a learner generalizes and what it remembers, while the sliders move.
+
+The three pictures of the rules-and-facts view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from genlaws.render import Curve, Panel
+from genlaws.rules_facts import Kernel, interpolation_threshold, optimal_angle
+from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.views.rules_facts_theory import (
+    ANGLES,
+    DIMENSION,
+    SAMPLE_RATIOS,
+    Curves,
+    Errors,
+    Learner,
+    NearRuns,
+    Run,
+    bayes_curve,
+    bayes_error,
+    curves,
+    runs_by_angle,
+    runs_by_regularization,
+    runs_by_samples,
+    solved_here,
+)
+
+RULE, FACT, BAYES = "green", "purple", "ink"
+LOSS_COLORS = {"square": "blue", "hinge": "vermillion"}
+LEARNERS = {"square": "ridge regression", "hinge": "support vector machine"}
+ERRORS = "error (share of wrong answers)"
+GUESSING = 0.5
+STEP = 0.05
+SEARCHED = (
+    "Marks are exact; the lines take the best λ from a coarser search: rule errors at most 0.001 too high, fact errors "
+    "within 0.01, but where two λ serve the rule equally well the line may show either."
+)
+# Sliders move in steps; what is finer than this many digits is not.
+DIGITS = 4
+
+
+def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+    """Return both errors against the number of samples."""
+    samples, least = bayes_curve(learner.fact_fraction)
+    near = runs_by_samples(learner)
+    return Panel(
+        "errors-by-samples",
+        "How the errors change with the number of samples",
+        "samples per dimension α",
+        ERRORS,
+        (
+            *_pair(found.by_samples.through(here, learner.sample_ratio)),
+            Curve("Bayes-optimal rule error", "theory", samples.tolist(), least.tolist(), BAYES),
+            *_theory_of_runs(near, lambda one: one.by_samples),
+            *_runs(near, lambda run: run.sample_ratio),
+            *_marks(here, learner.sample_ratio),
+        ),
+        x_log=True,
+        x_range=SAMPLE_RATIOS,
+        y_range=(-0.01, 0.51),
+        caption="Rule error: share of new inputs on which the learner breaks the rule. Fact error: share of the facts "
+        f"shown that it gets wrong. No learner has a rule error below the Bayes-optimal one. {_words(near)}"
+        f"{_accuracy(learner)}",
+    )
+
+
+def tradeoff_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+    """Return the fact error against the rule error as the regularization runs from none to infinite."""
+    near, path = runs_by_regularization(learner), found.by_regularization.through(here, float(here.regularization[0]))
+    color = LOSS_COLORS[learner.loss]
+    least = bayes_error(learner.sample_ratio, learner.fact_fraction)
+    strengths = [f"λ = {one:.3g}" for one in path.regularization]
+    rule, fact = path.rule.tolist(), path.fact.tolist()
+    place = f"λ = {here.regularization[0]:.3g}"
+    return Panel(
+        "trade-off",
+        "Rules against facts as the regularization changes",
+        "rule error ε_gen",
+        "fact error ε_mem",
+        (
+            Curve("from no to infinite regularization", "theory", rule, fact, color, notes=strengths),
+            Curve("Bayes-optimal rule error", "chance", [least, least], [0.0, GUESSING], BAYES),
+            *(() if near is None else _runs_of_path(near, color)),
+            Curve("here", "mark", here.rule.tolist(), here.fact.tolist(), color, notes=[place]),
+        ),
+        x_range=_around(least, float(np.nanmax(path.rule))),
+        y_range=(-0.01, 0.51),
+        caption="Each place on the line is one strength of the penalty λ, from none (most facts kept) to infinite. "
+        f"The best corner is lower left; the dotted line is the least rule error possible. {_words(near)}"
+        + (
+            ""
+            if near is None
+            else f" Their rule errors are known to about ±{_half_width(near):.2f}, which is not drawn."
+        ),
+    )
+
+
+def _runs_of_path(near: NearRuns, color: str) -> list[Curve]:
+    """Return the runs along the regularization, and the theory for them where their settings are not the sliders'."""
+    runs = near.runs
+    notes = [f"λ = {run.regularization:g}; rule error {run.rule[1]} to {run.rule[2]}" for run in runs]
+    rule = [run.rule[0] for run in runs]
+    value, low, high = ([run.fact[at] for run in runs] for at in range(3))
+    points = Curve(f"runs at {near.name}", "run", rule, value, color, low, high, notes)
+    if near.exact:
+        return [points]
+    path = curves(near.learner).by_regularization
+    return [Curve(f"theory at {near.name}", "theory", path.rule.tolist(), path.fact.tolist(), "gray"), points]
+
+
+def angle_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+    """Return both errors against the kernel angle."""
+    near, least = runs_by_angle(learner), bayes_error(learner.sample_ratio, learner.fact_fraction)
+    return Panel(
+        "errors-by-angle",
+        "How the errors change with the kernel",
+        "kernel angle θ (rad), from memorizer to linear",
+        ERRORS,
+        (
+            *_pair(found.by_angle.through(here, learner.angle)),
+            Curve("Bayes-optimal rule error", "theory", [0.0, np.pi / 2], [least, least], BAYES),
+            *_theory_of_runs(near, lambda one: one.by_angle),
+            *_runs(near, lambda run: run.kernel_angle),
+            *_marks(here, learner.angle),
+        ),
+        x_range=(0.0, ANGLES[1] + 0.01),
+        y_range=(-0.01, 0.51),
+        caption="The angle says how much of a kernel is linear: at π/2 all of it, which can follow the rule; at 0 "
+        f"nothing, and it can only memorize. {_words(near)}{_accuracy(learner)}",
+    )
+
+
+def _accuracy(learner: Learner) -> str:
+    """Return a sentence about the lines where they are less accurate than the marks."""
+    return f" {SEARCHED}" if learner.searched else ""
+
+
+def _half_width(near: NearRuns) -> float:
+    """Return the mean half width of the intervals of the rule error."""
+    return float(np.mean([0.5 * (run.rule[2] - run.rule[1]) for run in near.runs]))
+
+
+def _around(low: float, high: float) -> tuple[float, float]:
+    """Return ends of an axis around two numbers, in steps, so that the axis stands still while a slider moves."""
+    return STEP * np.floor((low - 0.2 * STEP) / STEP), STEP * np.ceil((high + 0.2 * STEP) / STEP)
+
+
+def _pair(errors: Errors) -> tuple[Curve, Curve]:
+    return (
+        Curve("rule error ε_gen", "theory", errors.axis.tolist(), errors.rule.tolist(), RULE),
+        Curve("fact error ε_mem", "theory", errors.axis.tolist(), errors.fact.tolist(), FACT),
+    )
+
+
+def _marks(here: Errors, place: float) -> tuple[Curve, Curve]:
+    return (
+        Curve("rule error here", "mark", [place], here.rule.tolist(), RULE),
+        Curve("fact error here", "mark", [place], here.fact.tolist(), FACT),
+    )
+
+
+def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> tuple[Curve, ...]:
+    """Return the theory at the settings of the runs, where they are not the sliders'."""
+    if near is None or near.exact:
+        return ()
+    one = part(curves(near.learner))
+    gap = [np.nan]
+    return (
+        Curve(f"theory at {near.name}", "theory", [*one.axis, *gap, *one.axis], [*one.rule, *gap, *one.fact], "gray"),
+    )
+
+
+def _runs(near: NearRuns | None, axis: Callable[[Run], float]) -> tuple[Curve, ...]:
+    if near is None:
+        return ()
+    place = [axis(run) for run in near.runs]
+
+    def points(name: str, color: str, values: list[tuple[float, float, float]]) -> Curve:
+        """Return one error of all runs with its interval."""
+        columns = [[one[at] for one in values] for at in range(3)]
+        return Curve(f"{name}, runs at {near.name}", "run", place, columns[0], color, columns[1], columns[2])
+
+    return (
+        points("rule error", RULE, [run.rule for run in near.runs]),
+        points("fact error", FACT, [run.fact for run in near.runs]),
+    )
+
+
+def _words(near: NearRuns | None) -> str:
+    """Return a sentence about the points."""
+    if near is None:
+        return "No runs were made near these settings."
+    same = "the same settings" if near.exact else f"{near.name}, with the theory for them in gray"
+    learner = LEARNERS[near.learner.loss]
+    draws = sorted({run.draws for run in near.runs})
+    count = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
+    return f"Points: {learner} in {DIMENSION} dimensions, means of {count} draws with 95 % intervals, at {same}."
+
+
+class Settings(ViewSettings):
+    """Every parameter of the theory."""
+
+    loss: Literal["square", "hinge"] = choice(
+        "square", "loss", about="Square: ridge regression. Hinge: a support vector machine."
+    )
+    sample_ratio: float = slider(
+        4.0,
+        *SAMPLE_RATIOS,
+        "samples per dimension α",
+        step=0.02,
+        log=True,
+        about="Training samples per input dimension.",
+    )
+    fact_fraction: float = slider(
+        0.2, 0.0, 1.0, "share of facts ε", step=0.01, about="Share of the labels that are coin flips to be memorized."
+    )
+    kernel: Literal["angle", "linear", "sign", "erf", "relu", "gaussian", "exponential", "geometric", "polynomial"] = (
+        choice("angle", "kernel", about="By its angle, which is all that matters here, or by name.")
+    )
+    kernel_angle: float = slider(
+        1.0,
+        *ANGLES,
+        "kernel angle θ (rad)",
+        step=0.01,
+        about="From a pure memorizer (0) to the linear model (π/2).",
+        when={"kernel": "angle"},
+    )
+    gaussian_rate: float = slider(
+        1.0,
+        0.05,
+        10.0,
+        "inverse squared width γ",
+        step=0.02,
+        log=True,
+        about="Of the Gaussian kernel exp(−γ(1−t)): the larger, the narrower.",
+        when={"kernel": "gaussian"},
+    )
+    exponential_rate: float = slider(
+        1.0, 0.05, 10.0, "rate γ", step=0.02, log=True, about="Of the kernel exp(γt).", when={"kernel": "exponential"}
+    )
+    geometric_ratio: float = slider(
+        0.5, 0.02, 0.98, "ratio γ", step=0.01, about="Of the kernel 1/(1 − γt).", when={"kernel": "geometric"}
+    )
+    polynomial_degree: int = slider(
+        3, 2, 8, "degree r", step=1.0, about="Of the kernel (c + t)^r.", when={"kernel": "polynomial"}
+    )
+    polynomial_offset: float = slider(
+        1.0,
+        0.01,
+        10.0,
+        "constant c",
+        step=0.02,
+        log=True,
+        about="Added to t in the kernel (c + t)^r; the larger, the more linear.",
+        when={"kernel": "polynomial"},
+    )
+    regularization: Literal["optimal", "chosen"] = choice(
+        "optimal", "regularization", about="The one that serves the rule best, or one of your choice."
+    )
+    strength: float = slider(
+        0.1,
+        1e-4,
+        1e3,
+        "regularization λ",
+        step=0.05,
+        log=True,
+        about="Weight of the penalty on the size of the learner.",
+        when={"regularization": "chosen"},
+    )
+    width: Literal["infinite", "finite"] = choice(
+        "infinite", "width", about="A kernel is a layer of infinitely many random features."
+    )
+    width_ratio: float = slider(
+        2.0,
+        0.1,
+        20.0,
+        "random features per dimension κ",
+        step=0.02,
+        log=True,
+        about="Number of random features per input dimension.",
+        when={"width": "finite"},
+    )
+
+
+def answer(settings: Settings) -> Answer:
+    """Return the errors of a learner, with what they depend on."""
+    name, kernel = _kernel(settings)
+    learner = Learner(
+        loss=settings.loss,
+        sample_ratio=_rounded(settings.sample_ratio),
+        fact_fraction=_rounded(settings.fact_fraction),
+        mu_1=float(kernel.mu_1),
+        mu_star=float(kernel.mu_star),
+        regularization=None if settings.regularization == "optimal" else _rounded(settings.strength),
+        width_ratio=None if settings.width == "infinite" else _rounded(settings.width_ratio),
+    )
+    shown = curves(learner), solved_here(learner)
+    return Answer(
+        panels=(samples_panel(learner, *shown), tradeoff_panel(learner, *shown), angle_panel(learner, *shown)),
+        numbers=_numbers(learner, kernel),
+        sentence=_sentence(learner),
+        python=_python(learner, name),
+        command=_command(learner, name),
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _kernel(settings: Settings) -> tuple[str, Kernel]:
+    """Return how the kernel is named, by its angle or as a family with its parameters, and the kernel."""
+    if settings.kernel == "angle":
+        angle = _rounded(settings.kernel_angle)
+        return f"{angle:g}", Kernel.from_angle(angle)
+    parameters = {
+        "gaussian": [settings.gaussian_rate],
+        "exponential": [settings.exponential_rate],
+        "geometric": [settings.geometric_ratio],
+        "polynomial": [float(settings.polynomial_degree), settings.polynomial_offset],
+    }.get(settings.kernel, [])
+    listed = ",".join(f"{_rounded(one):g}" for one in parameters)
+    name = f"{settings.kernel}:{listed}" if listed else settings.kernel
+    return name, Kernel.from_name(name)
+
+
+def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
+    here = solved_here(learner)
+    least = bayes_error(learner.sample_ratio, learner.fact_fraction)
+    limit = float(
+        interpolation_threshold(
+            learner.loss, fact_fraction=learner.fact_fraction, kernel=kernel, width_ratio=learner.width_ratio
+        )
+    )
+    best = [
+        Number(
+            "best angle without regularization",
+            f"{float(optimal_angle(fact_fraction=learner.fact_fraction)):.4f} rad",
+            "of a kernel for ridge regression that keeps every fact; larger angles reach the same with the best λ",
+        )
+    ]
+    how = "the best for the rule" if learner.regularization is None else "as chosen"
+    return (
+        Number("rule error", f"{here.rule[0]:.4f}", "share of new inputs on which the rule is broken"),
+        Number("fact error", f"{here.fact[0]:.3f}", "share of the facts shown that are given wrong"),
+        Number("Bayes-optimal rule error", f"{least:.4f}", "no learner does better from these data"),
+        Number("regularization λ", f"{here.regularization[0]:.3g}", how),
+        Number("kernel angle θ", f"{learner.angle:.4f} rad", f"μ1 = {learner.mu_1:.4g}, μ* = {learner.mu_star:.4g}"),
+        Number(
+            "every label can be fitted up to α",
+            "any number" if math.isinf(limit) else f"{limit:.4g}",
+            "samples per dimension at which the learner runs out of room, unregularized",
+        ),
+        *(best if learner.loss == "square" and learner.width_ratio is None else []),
+    )
+
+
+def _sentence(learner: Learner) -> str:
+    here = solved_here(learner)
+    rule, fact = float(here.rule[0]), float(here.fact[0])
+    least = bayes_error(learner.sample_ratio, learner.fact_fraction)
+    if not math.isfinite(rule + fact):
+        return "The equations have no finite solution here: labels can just not be fitted without regularization."
+    says = (
+        f"On new inputs this {LEARNERS[learner.loss]} breaks the rule {rule:.1%} of the time (the best possible is "
+        f"{least:.1%}), and of the facts it was shown it gets {fact:.1%} wrong."
+    )
+    if learner.fact_fraction == 1.0:
+        return says + " Every label is a coin flip, so there is no rule to find."
+    if fact < 5e-4:
+        return says + " It keeps every fact and follows the rule at once."
+    return says
+
+
+def _python(learner: Learner, name: str) -> str:
+    by_angle = name[0].isdigit()
+    kernel = f"rules_facts.Kernel.from_angle({name})" if by_angle else repr(name)
+    strength = '"optimal"' if learner.regularization is None else f"{learner.regularization:g}"
+    width = "" if learner.width_ratio is None else f"    width_ratio={learner.width_ratio:g},\n"
+    task = f"sample_ratio={learner.sample_ratio:g}, fact_fraction={learner.fact_fraction:g}"
+    return (
+        "from genlaws import rules_facts\n\n"
+        "solution = rules_facts.solve(\n"
+        f'    "{learner.loss}",\n'
+        f"    {task.replace(', ', f',{chr(10)}    ')},\n"
+        f"    kernel={kernel},\n"
+        f"    regularization={strength},\n"
+        f"{width}"
+        ")\n"
+        "print(solution.generalization_error, solution.memorization_error, solution.regularization)\n"
+        f"print(rules_facts.bayes_optimal({task}).generalization_error)\n"
+    )
+
+
+def _command(learner: Learner, name: str) -> str:
+    kernel = f"--kernel-angle {name}" if name[0].isdigit() else f"--kernel {name}"
+    strength = "optimal" if learner.regularization is None else f"{learner.regularization:g}"
+    width = "" if learner.width_ratio is None else f" --width-ratio {learner.width_ratio:g}"
+    return (
+        f"genlaws rules-facts solve --loss {learner.loss} --sample-ratio {learner.sample_ratio:g} "
+        f"--fact-fraction {learner.fact_fraction:g} {kernel} --regularization {strength}{width}"
+    )
+
+
+VIEW = View(
+    name="rules-facts",
+    title="Rules and facts",
+    question="What will a learner generalize, and what will it remember?",
+    about="Part of the labels follow a rule; the rest are facts, coin flips that can only be memorized. In the limit "
+    "of large dimension the theory gives both errors exactly, for kernel methods and wide layers of random features. A "
+    "kernel enters by one angle: its linear part finds the rule, the rest keeps the facts, and the regularization "
+    "trades one for the other.",
+    settings=Settings,
+    answer=answer,
+)

@@ -1,0 +1,400 @@
+"""The theory behind the rules-and-facts view: the library's answer at the sliders, and curves around it.
+
+The numbers and marks of the page are those of `solve`. A call of the solver costs more than the points in it, so all
+points of the curves are put into one: errors against the sample ratio, along the regularization and against the kernel
+angle. Where the best regularization has to be searched for, a search at all these points by `solve` takes 80 to 180 ms;
+the curves take a coarser search of 10 to 40 ms, and their captions say how accurate it is.
+
+Learners of finite size trained beforehand, and which of them lie near the settings of the page.
+
+Ridge regression and support vector machines on Gaussian draws in 200 dimensions, on a coarse grid of settings
+(``studies/explorer_runs_rules_facts.py``). Only the angle of a kernel and the regularization in units of its size
+matter, so that runs with one kernel serve for every other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from genlaws.core.arguments import Array
+from genlaws.rules_facts import Kernel, bayes_optimal, optimal_regularization, solve
+from genlaws.web.bundled import kept_rows
+
+SAMPLE_RATIOS = (0.1, 100.0)
+ANGLES = (0.05, 1.57)
+WEAKEST, STRONGEST = 1e-4, 30.0  # regularizations of a path, in units of the kernel, and of 1 + α at the strong end
+# Points along each axis, sample ratio and angle: fewer where the best regularization is searched for; and along a path.
+CHEAP, SEARCHED, SEARCHED_FEATURES = (49, 41), (15, 13), (11, 9)
+PATH_POINTS = 61
+# Regularizations tried for each point, and again between the neighbors of the best. The hinge loss of a kernel has
+# narrow minima and takes more tries than random features.
+TRIES, TRIES_FEATURES = (32, 33), (16, 9)
+SAME = 1e-9  # errors closer than this are the same; then no regularization is preferred
+DIMENSION = 200
+# Runs further than this from the sliders are not shown.
+FARTHEST = {"sample_ratio": math.log(1.5), "fact_fraction": 0.11, "kernel_angle": 0.16, "regularization": math.log(3.5)}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What is asked about, in numbers rounded to the steps of the sliders.
+
+    Attributes
+    ----------
+    loss : str
+    sample_ratio, fact_fraction : float
+    mu_1, mu_star : float
+        Of the kernel.
+    regularization : float or None
+        None for the one that serves the rule best.
+    width_ratio : float or None
+        None for a kernel.
+    """
+
+    loss: str
+    sample_ratio: float
+    fact_fraction: float
+    mu_1: float
+    mu_star: float
+    regularization: float | None = None
+    width_ratio: float | None = None
+
+    @property
+    def angle(self) -> float:
+        """Kernel angle."""
+        return float(np.arctan2(self.mu_1, self.mu_star))
+
+    @property
+    def size(self) -> float:
+        """Unit of the regularization: the kernel of an input with itself, without its constant."""
+        return self.mu_1**2 + self.mu_star**2
+
+    @property
+    def weakest(self) -> float:
+        """Weakest regularization asked for: none, but for the hinge loss of random features, slow to solve there."""
+        return WEAKEST * self.size if self.loss == "hinge" and self.width_ratio is not None else 0.0
+
+    @property
+    def searched(self) -> bool:
+        """Whether the best regularization is not known in closed form; without a rule it is infinite."""
+        closed = self.fact_fraction == 1.0 or (self.loss == "square" and self.width_ratio is None)
+        return self.regularization is None and not closed
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Both errors along an axis, and the regularization at each point."""
+
+    axis: Array
+    rule: Array
+    fact: Array
+    regularization: Array
+
+    def part(self, first: int, last: int, axis: Array) -> Errors:
+        """Return the points from `first` up to `last`, along an axis of their own."""
+        return Errors(axis, self.rule[first:last], self.fact[first:last], self.regularization[first:last])
+
+    def through(self, here: Errors, place: float) -> Errors:
+        """Return the same with the one point of `here` at its place on the axis, so that a mark lies on its line."""
+        other = self.axis != place
+        at = int(np.searchsorted(self.axis[other], place))
+
+        def joined(values: Array, one: Array | float) -> Array:
+            """Return values with the one of the point among them."""
+            return np.insert(values[other], at, one)
+
+        return Errors(
+            joined(self.axis, place),
+            joined(self.rule, here.rule),
+            joined(self.fact, here.fact),
+            joined(self.regularization, here.regularization),
+        )
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All curves of one answer."""
+
+    by_samples: Errors
+    by_angle: Errors
+    by_regularization: Errors
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Sample ratios and kernels, one of each per point."""
+
+    sample_ratio: Array
+    mu_1: Array
+    mu_star: Array
+
+
+@lru_cache(maxsize=512)
+def solved_here(learner: Learner) -> Errors:
+    """Return the one point of the sliders as `solve` gives it; NaN where the equations were not solved."""
+    found = solve(
+        learner.loss,
+        sample_ratio=[learner.sample_ratio],
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(learner.mu_1, learner.mu_star),
+        regularization="optimal" if learner.regularization is None else learner.regularization,
+        width_ratio=learner.width_ratio,
+    )
+    axis = np.array([learner.sample_ratio])
+    return Errors(axis, found.generalization_error, found.memorization_error, found.regularization)
+
+
+@lru_cache(maxsize=512)
+def curves(learner: Learner) -> Curves:
+    """Return the curves around a learner, each with the other settings held."""
+    searched = SEARCHED if learner.width_ratio is None else SEARCHED_FEATURES
+    many = searched if learner.searched else CHEAP
+    samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*ANGLES, many[1])
+    root = np.sqrt(learner.size)
+    points = _Points(
+        np.concatenate([samples, np.full(many[1], learner.sample_ratio)]),
+        np.concatenate([np.full(many[0], learner.mu_1), root * np.sin(angles)]),
+        np.concatenate([np.full(many[0], learner.mu_star), root * np.cos(angles)]),
+    )
+    found, path = _best(learner, points) if learner.searched else _given(learner, points)
+    return Curves(
+        found.part(0, len(samples), samples), found.part(len(samples), len(samples) + len(angles), angles), path
+    )
+
+
+@lru_cache(maxsize=512)
+def bayes_curve(fact_fraction: float) -> tuple[Array, Array]:
+    """Return sample ratios and the least rule error that any learner can reach."""
+    samples = np.geomspace(*SAMPLE_RATIOS, CHEAP[0])
+    return samples, bayes_optimal(sample_ratio=samples, fact_fraction=fact_fraction).generalization_error
+
+
+@lru_cache(maxsize=2048)
+def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
+    """Return the least rule error that any learner can reach at one place."""
+    return float(bayes_optimal(sample_ratio=sample_ratio, fact_fraction=fact_fraction).generalization_error)
+
+
+def _path(learner: Learner) -> tuple[_Points, Array]:
+    """Return the learner at regularizations from none to infinite."""
+    here = _Points(*(np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star)))
+    strong = STRONGEST * learner.size * (1.0 + learner.sample_ratio)
+    inside = np.geomspace(_weakest_tried(learner, here)[0], strong, PATH_POINTS - 2)
+    return here, np.concatenate([[learner.weakest], inside, [np.inf]])
+
+
+def _solved(learner: Learner, points: _Points, strengths: Array) -> Errors:
+    """Solve points with one regularization each."""
+    found = solve(
+        learner.loss,
+        sample_ratio=points.sample_ratio,
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(points.mu_1, points.mu_star),
+        regularization=strengths,
+        width_ratio=learner.width_ratio,
+    )
+    return Errors(strengths, found.generalization_error, found.memorization_error, strengths)
+
+
+def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tuple[Errors, Errors]:
+    """Solve points and the path along the regularization in one call."""
+    path, along = _path(learner)
+    joined = _Points(*(np.concatenate([getattr(points, name), getattr(path, name)]) for name in vars(path)))
+    both, count = _solved(learner, joined, np.concatenate([strengths, along])), len(strengths)
+    return both.part(0, count, strengths), both.part(count, count + len(along), along)
+
+
+def _given(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+    """Return the errors at a given regularization, or at the best of ridge regression, which is a closed form."""
+    if learner.regularization is not None:
+        return _solved_with_path(learner, points, np.full(len(points.mu_1), learner.regularization))
+    best = optimal_regularization(
+        sample_ratio=points.sample_ratio,
+        fact_fraction=learner.fact_fraction,
+        kernel=Kernel(points.mu_1, points.mu_star),
+    )
+    return _solved_with_path(learner, points, np.asarray(best))
+
+
+def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+    """Return the errors at the regularization that serves the rule best, searched for at every point; and the path.
+
+    A row of tries per point; then tries between the two neighbors of the best; then the vertex of the parabola through
+    the best three. The library's own search (`solve` with ``"optimal"``) is finer and slower.
+    """
+    size, rows = points.mu_1**2 + points.mu_star**2, np.arange(len(points.mu_1))
+    low, high = np.log(_weakest_tried(learner, points)), np.log(STRONGEST * size * (1.0 + points.sample_ratio))
+    first_tries, next_tries = TRIES if learner.width_ratio is None else TRIES_FEATURES
+    grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, first_tries)
+    ends = np.log(learner.weakest) if learner.weakest else -np.inf, np.inf
+    tries = np.column_stack([grid, *(np.full_like(low, end) for end in ends)])
+    flat, path = _solved_with_path(learner, _spread(points, tries.shape[1]), np.exp(tries).ravel())
+    first = _in_rows(flat, tries)
+    best, step = grid[rows, np.nanargmin(first.rule[:, :first_tries], axis=1)], (high - low) / (first_tries - 1)
+    grid = best[:, None] + step[:, None] * np.linspace(-1.0, 1.0, next_tries)
+    second = _in_rows(_solved(learner, _spread(points, next_tries), np.exp(grid).ravel()), grid)
+    return _or_ends(first, _solved(learner, points, np.exp(_vertex(second)))), path
+
+
+def _weakest_tried(learner: Learner, points: _Points) -> Array:
+    """Return where the tries begin: the hinge loss of a nearly linear kernel may be best near λ = cot²θ."""
+    weakest = WEAKEST * (points.mu_1**2 + points.mu_star**2)
+    if learner.loss == "hinge" and learner.width_ratio is None:
+        weakest = weakest * np.clip((points.mu_star / points.mu_1) ** 2, WEAKEST, 1.0)
+    return np.asarray(weakest)
+
+
+def _spread(points: _Points, tries: int) -> _Points:
+    return _Points(*(np.repeat(getattr(points, name), tries) for name in vars(points)))
+
+
+def _in_rows(flat: Errors, tries: Array) -> Errors:
+    return Errors(tries, *(part.reshape(tries.shape) for part in (flat.rule, flat.fact, flat.regularization)))
+
+
+def _vertex(tried: Errors) -> Array:
+    """Return where the parabola through the lowest try and its neighbors has its vertex."""
+    row = np.arange(len(tried.rule))
+    middle = np.clip(np.nanargmin(tried.rule, axis=1), 1, tried.rule.shape[1] - 2)
+    left, center, right = (tried.rule[row, middle + way] for way in (-1, 0, 1))
+    bend = left - 2.0 * center + right
+    way = np.clip(np.where(bend > 0.0, 0.5 * (left - right) / np.where(bend > 0.0, bend, 1.0), 0.0), -1.0, 1.0)
+    step = tried.axis[row, middle + 1] - tried.axis[row, middle]
+    return np.asarray(tried.axis[row, middle] + way * step)
+
+
+def _or_ends(first: Errors, inside: Errors) -> Errors:
+    """Return what was found inside the range, or no or infinite regularization where that is better."""
+    rule, fact, strength = inside.rule, inside.fact, inside.regularization
+    for column, allowed in ((-1, -SAME), (-2, SAME)):
+        better = first.rule[:, column] <= rule + allowed
+        rule = np.where(better, first.rule[:, column], rule)
+        fact = np.where(better, first.fact[:, column], fact)
+        strength = np.where(better, first.regularization[:, column], strength)
+    return Errors(strength, rule, fact, strength)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The mean errors of one learner over its draws, with intervals."""
+
+    loss: str
+    sample_ratio: float
+    fact_fraction: float
+    kernel_angle: float
+    regularization: float | None  # none where it was the best for the rule
+    draws: int
+    rule: tuple[float, float, float]
+    fact: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class NearRuns:
+    """Runs along one setting; the others are `learner`'s, the nearest there are to the sliders'."""
+
+    learner: Learner
+    runs: tuple[Run, ...]
+    exact: bool
+    name: str
+
+
+@cache
+def all_runs() -> tuple[Run, ...]:
+    """Return every kept run."""
+    return tuple(_read(row) for row in kept_rows("rules_facts.csv"))
+
+
+def runs_by_samples(learner: Learner) -> NearRuns | None:
+    """Return the runs along the sample ratio, or nothing where none is near."""
+    return _near(learner, ("fact_fraction", "kernel_angle", "regularization"), lambda run: run.sample_ratio)
+
+
+def runs_by_angle(learner: Learner) -> NearRuns | None:
+    """Return the runs along the kernel angle, or nothing where none is near."""
+    return _near(learner, ("sample_ratio", "fact_fraction", "regularization"), lambda run: run.kernel_angle)
+
+
+def runs_by_regularization(learner: Learner) -> NearRuns | None:
+    """Return the runs along the regularization, or nothing where none is near."""
+    fixed = replace(learner, regularization=1.0)
+    return _near(
+        fixed, ("sample_ratio", "fact_fraction", "kernel_angle"), lambda run: run.regularization or 0.0, free=True
+    )
+
+
+def _read(row: dict[str, str]) -> Run:
+    def triple(name: str) -> tuple[float, float, float]:
+        """Return a value and the ends of its interval."""
+        return float(row[name]), float(row[f"{name}_low"]), float(row[f"{name}_high"])
+
+    return Run(
+        loss=row["loss"],
+        sample_ratio=float(row["sample_ratio"]),
+        fact_fraction=float(row["fact_fraction"]),
+        kernel_angle=float(row["kernel_angle"]),
+        regularization=None if row["choice"] == "optimal" else float(row["regularization"]),
+        draws=int(row["draws"]),
+        rule=triple("rule"),
+        fact=triple("fact"),
+    )
+
+
+def _near(
+    learner: Learner, held: tuple[str, ...], axis: Callable[[Run], float], *, free: bool = False
+) -> NearRuns | None:
+    """Return the runs at the kept values nearest to the sliders' for what is held."""
+    if learner.width_ratio is not None:
+        return None
+    optimal = learner.regularization is None
+    found = [
+        run for run in all_runs() if run.loss == learner.loss and (run.regularization is None) == (optimal and not free)
+    ]
+    exact, words = True, []
+    for name in held:
+        if name == "regularization" and optimal:
+            words.append("λ best")
+            continue
+        wanted = _scaled(name, _setting(learner, name))
+        nearest = min(
+            sorted({_setting_of_run(run, name) for run in found}), key=lambda v: abs(_scaled(name, v) - wanted)
+        )
+        if abs(_scaled(name, nearest) - wanted) > FARTHEST[name]:
+            return None
+        exact &= abs(_scaled(name, nearest) - wanted) < 1e-3
+        found = [run for run in found if _setting_of_run(run, name) == nearest]
+        words.append(f"{_SYMBOLS[name]} = {nearest:g}")
+    found.sort(key=axis)
+    return NearRuns(_learner(found[0]), tuple(found), exact, ", ".join(words))
+
+
+_SYMBOLS = {"sample_ratio": "α", "fact_fraction": "ε", "kernel_angle": "θ", "regularization": "λ"}
+
+
+def _setting(learner: Learner, name: str) -> float:
+    given = {
+        "sample_ratio": learner.sample_ratio,
+        "fact_fraction": learner.fact_fraction,
+        "kernel_angle": learner.angle,
+        "regularization": (learner.regularization or 0.0) / learner.size,
+    }
+    return given[name]
+
+
+def _setting_of_run(run: Run, name: str) -> float:
+    return float(getattr(run, name))
+
+
+def _scaled(name: str, value: float) -> float:
+    """Return a setting on the scale on which nearness is judged."""
+    return math.log(max(value, 1e-300)) if name in {"sample_ratio", "regularization"} else value
+
+
+def _learner(run: Run) -> Learner:
+    """Return the learner of a run; the curve along a setting does not depend on that setting of it."""
+    sine, cosine = float(np.sin(run.kernel_angle)), float(np.cos(run.kernel_angle))
+    return Learner(run.loss, run.sample_ratio, run.fact_fraction, sine, cosine, run.regularization)

@@ -1,0 +1,193 @@
+"""``genlaws relations learn``: right input, wrong input, files."""
+
+import csv
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from genlaws.relations import modulo, posterior
+from genlaws.relations.inference.hypotheses import hypotheses_of
+from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.structure.training_set import training_set_of
+
+QUICK = ("--width", "12", "--depth", "1", "--encoder-rate", "0.02", "--decoder-rate", "0.01", "--steps", "400")
+SMALL = ("relations", "learn", "mod3", "--elements", "9", *QUICK)
+STUDENT = 4.302652729911275  # 97.5 % quantile with two degrees of freedom
+PICTURES = {"curves.png", "curves.pdf", "curves.csv", "embeddings.png", "embeddings.csv", "embeddings.html"}
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """A file of edges with two relations; one of its names would be mathematics to a picture."""
+    path = tmp_path / "family.tsv"
+    people = ["ada", "bob", "cy $x^", "dee", "eve", "flo"]
+    rows = [f"{a}\tparent\t{b}" for a, b in pairwise(people)]
+    rows += [f"{people[0]}\tknows\t{b}" for b in people[1:]]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_numbers_are_the_librarys(genlaws):
+    answer = genlaws(*SMALL, "--seeds", "3", "--seed", "5", "--json")
+    assert answer.code == 0
+    assert answer.err == ""
+    found = answer.json
+    settings = {"width": 12, "depth": 1, "encoder_rate": 0.02, "decoder_rate": 0.01, "steps": 400}
+    runs = learn_relation(modulo(9, 3), seeds=[5, 6, 7], **settings)
+    for name in ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy"):
+        assert found[f"{name}_each"] == pytest.approx(runs.final(name).tolist())
+        assert found[name] == pytest.approx(runs.final(name).mean())
+        error = runs.final(name).std(ddof=1) / np.sqrt(3)
+        low, high = found[f"{name}_interval"]
+        assert (high - low) / 2 == pytest.approx(STUDENT * error)
+        assert (high + low) / 2 == pytest.approx(found[name])
+    assert found["majority_accuracy"] == pytest.approx(2 / 3)
+    assert found["shown_count"] == runs.shown[0].sum() == 61
+    assert sum(found["phase_counts"].values()) == len(found["phase"]) == 3
+    assert found["settings"]["seed"] == 5
+    assert found["invariant_drift"] is None
+
+
+def test_best_accuracy_is_that_of_the_same_entries(genlaws):
+    found = genlaws(*SMALL, "--train-fraction", "0.2", "--seeds", "2", "--json").json
+    relation = modulo(9, 3)
+    runs = learn_relation(relation, seeds=[0, 1], train_fraction=0.2, steps=1, width=2)
+    laws = [
+        posterior(training_set_of(relation, np.flatnonzero(shown)), hypotheses_of(relation), truth=relation)
+        for shown in runs.shown
+    ]
+    assert found["best_accuracy"] == pytest.approx(np.mean([law.accuracy for law in laws]))
+    assert found["best_unseen_accuracy"] == pytest.approx(np.mean([law.unseen_accuracy for law in laws]))
+    assert found["best_class"] == "equivalence with 3 classes"
+    assert found["best_message"] == "It is exact."
+    assert found["best_accuracy"] < 1.0
+
+
+def test_same_seed_gives_the_same_answer_and_another_another(genlaws):
+    first, second = (genlaws(*SMALL, "--json").out for _ in range(2))
+    assert first == second
+    assert genlaws(*SMALL, "--json", "--seed", "1").json["table_accuracy"] != json.loads(first)["table_accuracy"]
+
+
+def test_text_says_first_the_numbers_then_what_they_mean(genlaws):
+    text = genlaws(*SMALL, "--seeds", "2").out
+    assert text.startswith("accuracy on other entries")
+    assert "always the commoner answer   0.6667 of the table" in text
+    assert re.search(r"phase +\w+ [12] of 2", text)
+    assert "2 networks were shown 61 of the 81 entries of modulo 3, for 400 steps of adam." in text
+    assert "No learner that knows only the class 'equivalence with 3 classes'" in " ".join(text.split())
+    assert "drift" not in text
+
+
+def test_gradient_descent_tells_the_drift_of_what_it_conserves(genlaws):
+    drifts = []
+    for rate, steps in (("0.1", "200"), ("0.05", "400")):
+        arguments = ("--optimizer", "sgd", "--encoder-rate", rate, "--decoder-rate", rate, "--steps", steps)
+        drifts.append(genlaws("relations", "learn", "mod3", "--elements", "9", *arguments, "--json").json)
+    drift = [one["invariant_drift"] for one in drifts]
+    assert 0.0 < drift[1] < 0.7 * drift[0] < 0.05
+    assert "drift of the invariant" in genlaws(*SMALL, "--optimizer", "sgd").out
+
+
+def test_folder_holds_curves_embeddings_and_the_page(genlaws, tmp_path):
+    answer = genlaws(*SMALL, "--seeds", "2", "--out", tmp_path / "run")
+    assert answer.code == 0
+    assert {path.name for path in (tmp_path / "run").iterdir()} == PICTURES | {"learn.json"}
+    assert "The embeddings are those of network 0." in answer.out
+    with (tmp_path / "run" / "curves.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    found = json.loads((tmp_path / "run" / "learn.json").read_text(encoding="utf-8"))
+    last = [float(row["test_accuracy"]) for row in rows if row["step"] == "400"]
+    assert last == pytest.approx(found["test_accuracy_each"])
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "run" / "embeddings.png").stat().st_size > 5000
+    assert (tmp_path / "run" / "curves.pdf").read_bytes().startswith(b"%PDF")
+    page = (tmp_path / "run" / "embeddings.html").read_text(encoding="utf-8")
+    assert "modulo 3: embeddings along the training" in page
+    film = json.loads(re.search(r'id="film">(.*?)</script>', page)[1])
+    assert film["steps"][0] == 0
+    assert film["steps"][-1] == 400
+    assert 40 < len(film["steps"]) <= 100
+    with (tmp_path / "run" / "embeddings.csv").open(encoding="utf-8") as stream:
+        assert [row["class"] for row in csv.DictReader(stream)] == list("012012012")
+
+
+def test_relation_of_a_knowledge_graph(genlaws, graph, tmp_path):
+    arguments = ("relations", "learn", graph, "--relation", "parent", *QUICK, "--dimension", "3")
+    answer = genlaws(*arguments, "--out", tmp_path / "run")
+    assert answer.code == 0
+    assert "class 'irreflexive antisymmetric'" in answer.out
+    assert "cy $x^" in (tmp_path / "run" / "embeddings.html").read_text(encoding="utf-8")
+    unnamed = genlaws("relations", "learn", graph, *QUICK)
+    assert unnamed.code == 2
+    assert "parent" in unnamed.err
+
+
+def test_text_never_says_nan(genlaws, tmp_path):
+    everything = genlaws(*SMALL, "--train-fraction", "1", "--out", tmp_path)
+    assert everything.code == 0
+    assert "none: every entry was shown" in everything.out
+    noisy = genlaws(*SMALL, "--label-noise", "0.2", "--batch-size", "7").out
+    assert "0.2 of the labels turned round" in noisy
+    assert "with the right labels" in noisy
+    rates = ("--activation", "relu", "--encoder-rate", "1e30", "--decoder-rate", "1e30", "--steps", "50")
+    broken = genlaws("relations", "learn", "mod3", "--elements", "9", *rates, "--out", tmp_path / "broken")
+    assert "There are no embeddings to show" in broken.out
+    assert "broke off at numbers that are not finite" in broken.out
+    assert re.search(r"\bnan\b", everything.out + noisy + broken.out, re.IGNORECASE) is None
+
+
+def test_a_sparse_relation_is_given_no_bound(genlaws, tmp_path):
+    path = tmp_path / "sparse.tsv"
+    path.write_text("a\tb\nb\ta\nc\td\ne\tf\ng\th\ni\tj\n", encoding="utf-8")
+    arguments = ("relations", "learn", path, "--steps", "5", "--width", "4", "--depth", "1")
+    text = " ".join(genlaws(*arguments).out.split())
+    assert "It is not a bound for this relation" in text
+    assert "No learner" not in text
+    assert genlaws(*arguments, "--json").json["best_meaning"] in text
+
+
+def test_a_large_relation_has_no_best_but_a_reason(genlaws):
+    found = genlaws(
+        "relations", "learn", "mod3", "--elements", "120", "--width", "4", "--depth", "1", "--steps", "3", "--json"
+    ).json
+    assert found["best_accuracy"] is None
+    assert found["best_message"] == "It is not computed beyond 100 elements."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nothing",), "There is no relation 'nothing'"),
+        (("mod3", "--train-fraction", "75"), "train_fraction must lie in [0, 1]; got 75"),
+        (("mod3", "--train-fraction", "0"), "must show at least one entry"),
+        (("mod3", "--seeds", "0"), "seeds must be a whole number"),
+        (("mod3", "--seed", "-1"), "seed must be a whole number"),
+        (("mod3", "--steps", "0"), "steps must be a whole number"),
+        (("mod3", "--width", "0"), "width must be a whole number"),
+        (("mod3", "--mode", "sum"), "mode must be one of"),
+        (("mod3", "--activation", "gelu"), "activation must be one of"),
+        (("mod3", "--optimizer", "newton"), "optimizer must be one of"),
+        (("mod3", "--encoder-rate", "0"), "encoder_rate must"),
+        (("mod3", "--decoder-decay", "-1"), "decoder_decay must"),
+        (("mod3", "--label-noise", "2"), "label_noise must lie in [0, 1]"),
+        (("mod3", "--batch-size", "0"), "batch_size must be a whole number"),
+        (("mod3", "--device", "abacus"), "device must be one that torch can use here"),
+        (("mod3", "--relation", "parent"), "relation chooses from a knowledge-graph file"),
+    ],
+)
+def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):
+    answer = genlaws("relations", "learn", *arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert sentence in answer.err
+
+
+def test_a_file_is_no_folder(genlaws, tmp_path):
+    (tmp_path / "taken").write_text("")
+    answer = genlaws(*SMALL, "--out", tmp_path / "taken")
+    assert answer.code == 2
+    assert "out must be a folder" in answer.err

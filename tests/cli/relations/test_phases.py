@@ -1,0 +1,279 @@
+"""``genlaws relations phases``: shares, boundary and advice; a killed run that goes on; and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genlaws.cli.relations import phases as relations_phases_words
+from genlaws.cli.relations.phases import explain, summarized
+from genlaws.figures.relations.phases import PhaseSettings
+from genlaws.relations import named_relation
+from genlaws.sweeps import Store
+
+TINY = ("--grid", "2", "--seeds", "2", "--steps", "40", "--width", "4", "--depth", "1")
+# Three stacks, the last of them not full; one stack takes about half a second.
+BROKEN = ("--elements", "9", "--grid", "3", "--seeds", "4", "--steps", "700", "--width", "4", "--depth", "1")
+TOTAL = 36
+LIMIT = 120.0  # seconds on a busy machine
+FILES = ("phases.csv", "phases.json", "phases.pdf", "phases.png")
+
+
+def ask(genlaws, *arguments):
+    answer = genlaws("relations", "phases", *arguments, "--json")
+    assert answer.code == 0, answer.err
+    assert answer.err == ""
+    return answer.json
+
+
+def done_in(folder: Path) -> int:
+    place = folder / "cells" / "relations.network"
+    if not (place / "sweep.sqlite").is_file():
+        return 0
+    with Store(place) as store:
+        return store.counts().done
+
+
+def killed(folder: Path) -> int:
+    """Start the command as a process of its own, kill it once a stack is done, and return how many networks are."""
+    command = [sys.executable, "-m", "genlaws", "relations", "phases", "mod3", *BROKEN, "--out", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + LIMIT
+    try:
+        while process.poll() is None and done_in(folder) == 0 and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(LIMIT) == -signal.SIGKILL
+    return done_in(folder)
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_table(genlaws, tmp_path: Path):
+    before = killed(tmp_path / "broken")
+    assert 0 < before < TOTAL
+    assert not (tmp_path / "broken" / "phases.csv").exists()
+    resumed = ask(genlaws, "mod3", *BROKEN, "--out", tmp_path / "broken")
+    assert resumed["estimate"]["networks_done"] >= before
+    assert resumed["estimate"]["networks_done"] + resumed["estimate"]["networks"] == TOTAL
+    unbroken = ask(genlaws, "mod3", *BROKEN, "--out", tmp_path / "unbroken")
+    tables = [(tmp_path / name / "phases.csv").read_bytes() for name in ("broken", "unbroken")]
+    assert tables[0] == tables[1]
+    assert {name: resumed[name] for name in ("shares", "boundaries", "advice")} == {
+        name: unbroken[name] for name in ("shares", "boundaries", "advice")
+    }
+
+
+def test_the_answer_in_words_and_its_files(genlaws, tmp_path: Path):
+    answer = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    assert answer.err.startswith("8 networks to train: at most 320 network-steps, ")
+    assert "networks: 8/8 cells" in answer.err
+    lines = answer.out.splitlines()
+    assert lines[2] == "modulo 3, 6 elements: 8 networks, 2 × 2 rates, 40 steps"
+    assert [line.split("  ")[0] for line in lines[3:8]] == [
+        "generalization",
+        "grokking",
+        "memorization",
+        "confusion",
+        "late",
+    ]
+    assert any(line.startswith("Confused: ") for line in lines)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cells", *FILES]
+    table = pd.read_csv(tmp_path / "phases.csv")
+    assert len(table) == 4
+    phases = ["generalization", "grokking", "memorization", "confusion"]
+    assert (table[phases].sum(axis=1) == table["count"]).all()
+    assert (table["count"] == 2).all()
+    assert set(table["decoder_rate"]) == {1e-4, 1e-1}
+    assert (tmp_path / "phases.pdf").read_bytes().startswith(b"%PDF-")
+    assert (tmp_path / "phases.png").stat().st_size > 5000
+    again = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path)
+    assert again.out == answer.out
+    assert again.err.startswith("Nothing left to train: 8 networks done before.")
+
+
+def test_processes_change_nothing_and_json_says_it_all(genlaws, tmp_path: Path):
+    arguments = ("less-than", "--elements", "6", *TINY, "--decoder-rates", "1e-3:0.1", "--encoder-rates", "1e-3:1e-2")
+    here = ask(genlaws, *arguments, "--out", tmp_path / "one")
+    there = ask(genlaws, *arguments, "--jobs", "2", "--out", tmp_path / "two")
+    assert (tmp_path / "one" / "phases.csv").read_bytes() == (tmp_path / "two" / "phases.csv").read_bytes()
+    assert (here["decoder_rates"], here["encoder_rates"]) == ([1e-3, 0.1], [1e-3, 1e-2])
+    assert here["networks"] == there["networks"] == 8
+    assert here["estimate"]["network_steps"] == 8 * 40
+    assert here["estimate"]["minutes"] > 0
+    assert sum(one["share"] for name, one in here["shares"].items() if name != "late") == pytest.approx(1.0)
+    assert here["files"] == {kind: str(tmp_path / "one" / f"phases.{kind}") for kind in ("csv", "json", "png", "pdf")}
+    written = json.loads((tmp_path / "one" / "phases.json").read_text(encoding="utf-8"))
+    assert written == {name: value for name, value in here.items() if name != "files"}
+
+
+def test_a_matrix_and_a_file_of_edges(genlaws, tmp_path: Path):
+    table = named_relation("bipartite-4-4").matrix
+    np.savetxt(tmp_path / "sides.csv", table.astype(int), fmt="%d", delimiter=",")
+    from_matrix = ask(genlaws, tmp_path / "sides.csv", *TINY, "--optimizer", "sgd", "--batch-size", "5")
+    assert (from_matrix["relation"], from_matrix["element_count"], from_matrix["optimizer"]) == ("sides", 8, "sgd")
+    assert from_matrix["decoder_rates"] == [0.1, 10.0]
+    assert from_matrix["files"] == {}
+    edges = "\n".join(f"a{i}\tknows\tb{j}" for i in range(3) for j in range(2))
+    (tmp_path / "edges.tsv").write_text(edges + "\n", encoding="utf-8")
+    from_edges = ask(genlaws, tmp_path / "edges.tsv", *TINY, "--out", tmp_path / "out")
+    assert from_edges["element_count"] == 5
+    assert (tmp_path / "out" / "phases.png").stat().st_size > 5000
+
+
+def test_a_sparse_relation_has_a_target_beyond_the_commoner_answer(genlaws):
+    answer = genlaws("relations", "phases", "binary-tree", "--elements", "15", *TINY)
+    majority = named_relation("binary-tree", 15).majority_accuracy
+    assert majority > 0.9
+    assert f"an accuracy above {0.5 * (1 + majority):.3f} instead of 0.9" in answer.out
+    assert ask(genlaws, "mod3", "--elements", "6", *TINY)["target"] == 0.9
+
+
+COLUMNS = "decoder_rate,encoder_rate,generalization,grokking,memorization,confusion,late,count"
+RATES = (1e-4, 1e-3, 1e-2, 1e-1)
+
+
+def plane(phase):
+    """Return a table with two networks at each pair of rates, both in the phase given by their ratio."""
+    rows = [f"{COLUMNS},relation,optimizer"]
+    for decoder in RATES:
+        for encoder in RATES:
+            found = phase(decoder / encoder)
+            counts = [2 * (found == name) for name in ("generalization", "grokking", "memorization", "confusion")]
+            late = 2 * (found == "memorization")
+            rows.append(",".join(map(str, (decoder, encoder, *counts, late, 2, "mine", "adam"))))
+    return pd.read_csv(io.StringIO("\n".join(rows)))
+
+
+@pytest.mark.parametrize(
+    ("phase", "advice"),
+    [
+        (lambda ratio: "confusion", "No network fitted what it was shown"),
+        (lambda ratio: "memorization", "No network generalized at these rates"),
+        (lambda ratio: "grokking", "No network that fitted memorized"),
+        (lambda ratio: "memorization" if ratio > 30 else "generalization", "Keep the decoder rate below"),
+    ],
+)
+def test_the_advice_follows_from_the_phases(phase, advice):
+    relation = named_relation("mod3", 9)
+    answer = summarized(relation, plane(phase), PhaseSettings(relations=("mine",), grid=4, repeats=2), 0.9)
+    assert answer["advice"].startswith(advice)
+    assert advice in explain(answer)
+    assert answer["networks"] == 32
+    assert sum(one["share"] for name, one in answer["shares"].items() if name != "late") == 1.0
+
+
+def test_the_boundary_is_that_of_the_phases():
+    settings = PhaseSettings(relations=("mine",), grid=4, repeats=2)
+    table = plane(lambda ratio: "memorization" if ratio > 30 else "generalization")
+    found = summarized(named_relation("mod3", 9), table, settings, 0.9)["boundaries"]["memorization"]
+    assert found["agrees_with_slope_1"]
+    assert found["slope_low"] <= 1.0 <= found["slope_high"]
+    assert 10.0 < found["critical_ratio"] < 100.0
+    assert found["critical_ratio_low"] <= found["critical_ratio"] <= found["critical_ratio_high"]
+    wide = found["slope_high"] - found["slope_low"] > 1.0
+    said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
+    assert said in explain(summarized(named_relation("mod3", 9), table, settings, 0.9))
+
+
+def told(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
+    """Return the answer about networks of which so many fail at each pair of decoder and encoder rate."""
+    rows = []
+    for decoder in rates:
+        for encoder in rates:
+            count = failed(decoder, encoder)
+            phases = {"generalization": networks - count, "grokking": 0, "memorization": count, "confusion": 0}
+            place = {"decoder_rate": decoder, "encoder_rate": encoder, "relation": "mine", "optimizer": "adam"}
+            rows.append({**place, **phases, "late": count, "count": networks})
+    settings = PhaseSettings(relations=("mine",), grid=len(rates), repeats=networks)
+    return summarized(named_relation("mod3", 9), pd.DataFrame(rows), settings, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("failed", "advice"),
+    [
+        (lambda decoder, encoder: 1 + (decoder > 0.09 * encoder), "at 0.01 times the encoder rate, the smallest"),
+        (lambda decoder, encoder: 2 * (decoder > 5e-3), "the fitted boundary is upright"),
+        (lambda decoder, encoder: int(decoder > 50 * encoder), "below 24 times the encoder rate; from about 1e+02"),
+        (lambda decoder, encoder: 1, "Memorizing does not go with the rates tried"),
+    ],
+    ids=["below", "upright", "above", "everywhere alike"],
+)
+def test_no_advice_names_a_ratio_beyond_those_tried(failed, advice):
+    answer = told(failed)
+    assert advice in answer["advice"]
+    assert answer["ratios_tried"] == pytest.approx([0.01, 100.0])
+    text = explain(answer)
+    assert "inf" not in text
+    assert "nan" not in text
+    for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):
+        assert 0.01 <= float(number) <= 100.0
+    for name, found in answer["boundaries"].items():
+        if found is None:
+            assert answer["boundaries_not_seen"][name] == "too few rates, or the share is the same at all of them"
+        else:
+            ends = [found[f"critical_ratio{end}"] for end in ("", "_low", "_high")]
+            assert found["critical_ratio_within_tried"] == all(0.01 <= one <= 100.0 for one in ends)
+            assert bool(found["slope_message"]) == math.isinf(found["slope"])
+
+
+def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
+    at = {"slope": 1.0, "slope_low": 0.5, "slope_high": 2.0, "slope_message": "", "agrees_with_slope_1": True}
+    below = {**at, "critical_ratio": 7.6e-6, "critical_ratio_low": 1e-9, "critical_ratio_high": 0.1}
+    above = {**at, "critical_ratio": 3e4, "critical_ratio_low": 10.0, "critical_ratio_high": 1e9}
+    answer = told(lambda decoder, encoder: 2 * (decoder > 3 * encoder))
+    for found, advice, row in (
+        (below, "also at 0.01 times the encoder rate, the smallest ratio tried", "below 0.01, the smallest"),
+        (above, "up to a decoder rate of 1e+02 times the encoder rate", "above 100, the largest"),
+    ):
+        beyond = {**found, "critical_ratio_within_tried": False}
+        said = relations_phases_words._advice({**answer, "boundaries": {"memorization": beyond, "late": None}})
+        assert advice in said
+        assert row in relations_phases_words._ratio_words(beyond, (0.01, 100.0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("mod",), "There is no relation 'mod'"),
+        (("gone.csv",), "There is no file 'gone.csv'"),
+        (("mod3", "--elements", "501"), "at most 500 elements here; modulo 3 has 501"),
+        (("mod3", "--grid", "1"), "grid is not accepted"),
+        (("mod3", "--seeds", "1"), "seeds must be a whole number, at least 2; got 1"),
+        (("mod3", "--decoder-rates", "1e-2"), "decoder_rates must be the lowest and the highest rate"),
+        (("mod3", "--encoder-rates", "1:0.1"), "encoder_rates must be two positive rates, the lower one first"),
+        (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),
+        (("mod3", "--batch-size", "0"), "batch_size must be a whole number, at least 1; got 0"),
+        (("mod3", "--train-fraction", "1.5"), "train_fraction is not accepted"),
+        (("mod3", "--steps", "0"), "steps is not accepted"),
+        (("mod3", "--jobs", "0"), "jobs must be a whole number, at least 1"),
+        (("mod3", "--seed", "-1"), "seed is not accepted"),
+        (("mod3", "--device", "abacus"), "device must be one that torch can use here, such as cpu; got 'abacus'"),
+    ],
+)
+def test_wrong_input_is_answered_in_one_line(genlaws, tmp_path: Path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    answer = genlaws("relations", "phases", *arguments, "--out", tmp_path / "none")
+    assert answer.code == 2
+    assert complaint in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert answer.out == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_file_in_place_of_the_folder_is_refused(genlaws, tmp_path: Path):
+    (tmp_path / "file").write_text("not a folder")
+    answer = genlaws("relations", "phases", "mod3", *TINY, "--out", tmp_path / "file")
+    assert answer.code == 2
+    assert "out must be a folder" in answer.err

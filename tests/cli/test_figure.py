@@ -1,0 +1,84 @@
+"""``genlaws figure``: lists, draws with settings, refuses wrong names before computing anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from genlaws.figures import FIGURES
+
+
+def test_without_a_name_the_figures_are_listed(genlaws):
+    answer = genlaws("figure")
+    assert answer.code == 0
+    assert [line.split()[0] for line in answer.out.splitlines()] == list(FIGURES)
+    listed = genlaws("figure", "--json").json["figures"]
+    assert [figure["id"] for figure in listed] == list(FIGURES)
+
+
+def test_several_figures_are_drawn_into_the_folder(genlaws, tmp_path: Path):
+    answer = genlaws("figure", "rules-facts.4", "rules-facts.10", "--out", str(tmp_path / "new"), "--json")
+    assert answer.code == 0, answer.err
+    for figure in answer.json["figures"]:
+        for kind in ("csv", "pdf", "png"):
+            assert Path(figure["files"][kind]).stat().st_size > 500
+    assert len(pd.read_csv(tmp_path / "new" / "rules-facts.4.csv")) > 10
+
+
+def test_a_setting_changes_the_figure(genlaws, tmp_path: Path):
+    for name, share in (("a", "0.2"), ("b", "0.4")):
+        answer = genlaws(
+            "figure",
+            "rules-facts.1",
+            "--set",
+            f"fact_fraction={share}",
+            "--set",
+            "repeats=0",
+            "--out",
+            str(tmp_path / name),
+        )
+        assert answer.code == 0, answer.err
+    first, second = (pd.read_csv(tmp_path / name / "rules-facts.1.csv") for name in ("a", "b"))
+    assert set(first.fact_fraction) == {0.2}
+    assert set(second.fact_fraction) == {0.4}
+    assert not first.generalization_error.equals(second.generalization_error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("rules-facts.99",), "figure must be one of rules-facts.1"),
+        (("rules-facts.1", "--set", "fact_fraction=2"), "fact_fraction is not accepted"),
+        (("rules-facts.1", "--set", "fact_fracton=0.2"), "fact_fracton is not accepted"),
+        (("rules-facts.1", "--set", "fact_fraction"), "set must have the form field=value"),
+        (("rules-facts.1", "rules-facts.99"), "figure must be one of"),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Path, arguments, sentence):
+    answer = genlaws("figure", *arguments, "--out", str(tmp_path / "none"))
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert answer.out == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
+    answer = genlaws("figure", "rules-facts.10", "--out", str(tmp_path), "--json")
+    assert json.loads(answer.out)["seed"] == 0
+    assert answer.err == ""
+
+
+def test_kept_cells_are_used_again(genlaws, tmp_path: Path):
+    arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--keep", tmp_path / "cells", "--out", tmp_path)
+    first = genlaws("figure", "rules-facts.16", *arguments)
+    assert first.code == 0, first.err
+    before = (tmp_path / "rules-facts.16.csv").read_bytes()
+    assert (tmp_path / "cells" / "rules-facts.16" / "rules-facts.samples" / "sweep.sqlite").is_file()
+    assert genlaws("figure", "rules-facts.16", *arguments).code == 0
+    assert (tmp_path / "rules-facts.16.csv").read_bytes() == before
+    refused = genlaws("figure", "rules-facts.16", "--jobs", "0", "--out", tmp_path)
+    assert refused.code == 2
+    assert "jobs must be a whole number" in refused.err
