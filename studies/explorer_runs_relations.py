@@ -2,8 +2,8 @@
 
 OMP_NUM_THREADS=1 python studies/explorer_runs_relations.py
 
-Writes into src/genlaws/web/bundled_runs: relations_bound.csv (the exact Bayes bound averaged over training sets, at every
-place of the slider), relations_needed.csv (the data needed for every target of the slider), relations_repons.csv
+Writes into src/genlaws/web/bundled_runs: relations_bound.csv (the exact Bayes bound averaged over training sets, at
+every place of the slider), relations_needed.csv (the data needed for every target of the slider), relations_repons.csv
 (simulated representations), relations_sign.csv (the law of sign updates with several outputs) and
 relations_networks.csv (means of the trained networks of the figures relations.3 and relations.6). Takes about twenty
 minutes on one core.

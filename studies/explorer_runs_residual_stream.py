@@ -2,8 +2,8 @@
 
 Run: python studies/explorer_runs_residual_stream.py [FILE]
 
-Writes src/genlaws/web/bundled_runs/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is read
-as the tests do, from the folder GENLAWS_DATA names, and left out where it is missing. About a minute on one core.
+Writes src/genlaws/web/bundled_runs/residual_stream.csv, or FILE. smollm2 and minilm come as packages; stories260K is
+read as the tests do, from the folder GENLAWS_DATA names, and left out where it is missing. About a minute on one core.
 """
 
 from __future__ import annotations

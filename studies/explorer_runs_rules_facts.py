@@ -2,8 +2,8 @@
 
 OMP_NUM_THREADS=1 python studies/explorer_runs_rules_facts.py
 
-Writes src/genlaws/web/bundled_runs/rules_facts.csv: one row per setting, with the mean errors over the draws. Takes about
-three minutes on one core.
+Writes src/genlaws/web/bundled_runs/rules_facts.csv: one row per setting, with the mean errors over the draws. Takes
+about three minutes on one core.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     PYTHONPATH=src python studies/relations_gpu.py --out FOLDER [--device cuda] [--scale 0.01] relations.5 …
 
 Each figure's table is written with its settings, the seconds it took and what it was computed on; copied to
-``src/genlaws/figures/bundled_tables``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a terminal.
+``src/genlaws/figures/bundled_tables``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a
+terminal.
 """
 
 import argparse
