@@ -23,13 +23,13 @@ from numba import njit
 from scipy.special import erf
 
 TOLERANCE = 1e-8
-MAXIMUM_ROUNDS = 5000
+MAX_ROUNDS = 5000
 # Nodes of one integral: half of them on each side of the kink at 1 - V.
 NODES_PER_INTEGRAL = 200
 # Share of the way to move in one round: the fastest of those tried that solves every point (`hinge_solver.py --scan`).
 DAMPING = 0.9
 DAMPING_TRIED = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-REACH = 10.0
+CUTOFF = 10.0  # standard deviations
 # Points of one block in array form: what fits in the cache.
 BLOCK = 64
 
@@ -59,7 +59,7 @@ def _iterate(alpha, delta, linear, nonlinear, lam, damping, nodes, weights):
     m = D * alpha * delta * math.sqrt(2.0 / math.pi)
     q = m * m + D * D * alpha
     V = D + nonlinear / lam
-    for k in range(1, MAXIMUM_ROUNDS + 1):
+    for k in range(1, MAX_ROUNDS + 1):
         m_hat, q_hat, V_hat = _channel(m, q, V, delta, nodes, weights)
         D = linear / (lam + linear * alpha * V_hat)
         new_m = m + damping * (D * alpha * m_hat - m)
@@ -83,13 +83,13 @@ def _channel(m, q, V, delta, nodes, weights):
     peak_q, peak_tau = 1.0 / math.sqrt(2.0 * math.pi * q), 1.0 / math.sqrt(2.0 * math.pi * (q - m * m))
     half_q, half_tau = -0.5 / q, -0.5 / (q - m * m)
     saturated = linear_square = linear_mass = 0.0
-    start, stop = -REACH * root_q, min(1.0 - V, REACH * root_q)
+    start, stop = -CUTOFF * root_q, min(1.0 - V, CUTOFF * root_q)
     if stop > start:
         for j in range(nodes.size):
             u = start + (stop - start) * nodes[j]
             saturated += weights[j] * math.exp(half_q * u * u) * (1.0 + delta * math.erf(turn * u))
         saturated *= (stop - start) * peak_q
-    start, stop = max(1.0 - V, -REACH * root_q), min(1.0, REACH * root_q)
+    start, stop = max(1.0 - V, -CUTOFF * root_q), min(1.0, CUTOFF * root_q)
     if stop > start:
         for j in range(nodes.size):
             u = start + (stop - start) * nodes[j]
@@ -99,13 +99,13 @@ def _channel(m, q, V, delta, nodes, weights):
         linear_mass *= (stop - start) * peak_q
         linear_square *= (stop - start) * peak_q / (V * V)
     field = field_linear = 0.0
-    start, stop = -REACH * tau, min(1.0 - V, REACH * tau)
+    start, stop = -CUTOFF * tau, min(1.0 - V, CUTOFF * tau)
     if stop > start:
         for j in range(nodes.size):
             u = start + (stop - start) * nodes[j]
             field += weights[j] * math.exp(half_tau * u * u)
         field *= stop - start
-    start, stop = max(1.0 - V, -REACH * tau), min(1.0, REACH * tau)
+    start, stop = max(1.0 - V, -CUTOFF * tau), min(1.0, CUTOFF * tau)
     if stop > start:
         for j in range(nodes.size):
             u = start + (stop - start) * nodes[j]
@@ -133,7 +133,7 @@ def _solve_block(alpha, delta, linear, nonlinear, lam, damping, nodes, weights):
     found, rounds = np.full(state.shape, np.nan), np.full(alpha.size, -1)
     index = np.arange(alpha.size)
     task = np.array([alpha, delta, linear, nonlinear, lam])
-    for k in range(1, MAXIMUM_ROUNDS + 1):
+    for k in range(1, MAX_ROUNDS + 1):
         alpha, delta, linear, nonlinear, lam = task
         m_hat, q_hat, V_hat = alpha * _channel_arrays(*state, delta, nodes, weights)
         D = linear / (lam + linear * V_hat)
@@ -167,14 +167,14 @@ def _channel_arrays(m, q, V, delta, nodes, weights):
     def field_density(u):
         return np.exp(-0.5 * (u / tau) ** 2) / (math.sqrt(2.0 * math.pi) * tau)
 
-    u, w = margins(-REACH * root_q, np.minimum(1.0 - V, REACH * root_q))
+    u, w = margins(-CUTOFF * root_q, np.minimum(1.0 - V, CUTOFF * root_q))
     saturated = np.sum(w * density(u), axis=1)
-    u, w = margins(np.maximum(1.0 - V, -REACH * root_q), np.minimum(1.0, REACH * root_q))
+    u, w = margins(np.maximum(1.0 - V, -CUTOFF * root_q), np.minimum(1.0, CUTOFF * root_q))
     p = w * density(u)
     mass, square = np.sum(p, axis=1), np.sum(p * (1.0 - u) ** 2, axis=1)
-    u, w = margins(-REACH * tau, np.minimum(1.0 - V, REACH * tau))
+    u, w = margins(-CUTOFF * tau, np.minimum(1.0 - V, CUTOFF * tau))
     field = np.sum(w * field_density(u), axis=1)
-    u, w = margins(np.maximum(1.0 - V, -REACH * tau), np.minimum(1.0, REACH * tau))
+    u, w = margins(np.maximum(1.0 - V, -CUTOFF * tau), np.minimum(1.0, CUTOFF * tau))
     V = V[:, 0]
     field += np.sum(w * field_density(u) * (1.0 - u), axis=1) / V
     return np.array([delta[:, 0] * math.sqrt(2.0 / math.pi) * field, saturated + square / V**2, mass / V])

@@ -1,4 +1,4 @@
-"""How long does the command take to say anything, compared with Python itself?
+"""How long does the command take to start, compared with Python itself?
 
 python benchmarks/cold_start.py
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 
 REPEATS = 10
-BOUND = 0.5
-# A virtual environment keeps its commands beside its interpreter.
+MAX_SECONDS = 0.5
+# A virtual environment has its commands next to its interpreter.
 COMMAND = Path(sys.executable).parent / "genlaws"
 
 CASES = {
@@ -37,7 +37,7 @@ def main():
     times = {}
     for name, command in CASES.items():
         if not Path(command[0]).exists():
-            print(f"{name}: {command[0]} is not there; install the package first")
+            print(f"{name}: {command[0]} does not exist; install the package first")
             continue
         _, done = run_once(command, environment)  # the first run compiles to bytecode
         if done.returncode:
@@ -56,7 +56,7 @@ def main():
     if "genlaws --help" in times:
         value = median(times["genlaws --help"])
         ratio = value / bare
-        print(f"cold start: genlaws --help {1e3 * value:.0f} ms, {ratio:.1f}x bare python (bound {1e3 * BOUND:.0f} ms)")
+        print(f"genlaws --help {1e3 * value:.0f} ms, {ratio:.1f}x bare python (bound {1e3 * MAX_SECONDS:.0f} ms)")
 
 
 if __name__ == "__main__":

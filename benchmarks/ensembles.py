@@ -1,10 +1,10 @@
-"""How many steps of small networks in a second, in stacks of several sizes, beside one network in plain torch?
+"""How many steps of small networks in a second, in stacks of several sizes, compared with one network in plain torch?
 
 python benchmarks/ensembles.py
 
 Two networks: the default relation network (30 embeddings in 2 dimensions, decoder 4-50-50-50-1, 675 pairs, full batch)
 and the ReLU network of the semanticity paper (50 stimuli, hidden width 10, 128 fresh triples a step). Everything runs
-on one thread; the plain loop and the stacks take turns, and ratios are medians over the turns.
+on one thread; the plain loop and the stacks alternate, and ratios are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from genlaws.ensembles.stack import Stack  # noqa: E402
 from genlaws.semanticity.networks.relu import SIMILARITY_WEIGHT, ReluNetwork, draw_trials  # noqa: E402
 from genlaws.semanticity.theory.finite_sets import stimulus_distances  # noqa: E402
 
-TURNS = 7
+ROUNDS = 7
 RELATION_SIZES = (1, 2, 4, 8, 16, 32, 64)
 RELU_SIZES = (1, 2, 5, 10, 20, 50, 100, 200)
-WANTED = {"relation network": 1.5, "ReLU network": 20.0}
+TARGET_RATIOS = {"relation network": 1.5, "ReLU network": 20.0}
 
 
 def relu_stack(networks: int) -> Stack:
@@ -58,7 +58,7 @@ def stack_rate(stack: Stack, steps: int) -> float:
 
 
 def compare(name: str, plain, make, sizes: tuple[int, ...], work: int) -> None:
-    """Print the rate of each stack beside the plain loop; every stack makes about `work` network-steps a turn."""
+    """Print the rate of each stack and of the plain loop; every stack makes about `work` network-steps a round."""
     stacks = {size: make(size) for size in sizes}
     for stack in stacks.values():
         Eager().advance(stack, 3)
@@ -66,7 +66,7 @@ def compare(name: str, plain, make, sizes: tuple[int, ...], work: int) -> None:
     ratios: dict[int, list[float]] = {size: [] for size in sizes}
     rates: dict[int, list[float]] = {size: [] for size in sizes}
     base = []
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         base.append(plain(max(20, work // 4)))
         for size, stack in stacks.items():
             rates[size].append(stack_rate(stack, max(2, work // size)))
@@ -80,7 +80,7 @@ def compare(name: str, plain, make, sizes: tuple[int, ...], work: int) -> None:
         )
     best = max(sizes, key=lambda size: median(ratios[size]))
     reached = median(ratios[best])
-    print(f"  best: {best} networks, {reached:.1f} times; wanted at least {WANTED[name]:g}: {reached >= WANTED[name]}")
+    print(f"  best: {best} networks, {reached:.1f}x; target {TARGET_RATIOS[name]:g}: {reached >= TARGET_RATIOS[name]}")
 
 
 def main() -> None:

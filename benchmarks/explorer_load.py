@@ -4,9 +4,9 @@ python benchmarks/explorer_load.py
 python benchmarks/explorer_load.py --users 50 --seconds 60
 python benchmarks/explorer_load.py --defaults     (people who have just opened the page)
 
-The server is the real command in a process of its own. Each simulated user has a view and settings of his own, takes
-one slider and moves it step by step, to and fro; the next request goes out when the last was answered, at most ten in a
-second, as the page does it. After a while he takes another slider. Users and server share the cores of this machine.
+The server is the real command in its own process. Each simulated user has a view and settings, takes one slider and
+moves it step by step in both directions. The next request follows the last answer, at most ten in a second, as the page
+does it. After a while the user takes another slider. Users and server share the cores of this machine.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from dataclasses import dataclass, field
 
 from one_thread import require_one_thread
 
-LEAST_PAUSE = 0.1  # seconds from one request of a user to the next
-MOVES = 40  # of one slider
-STEPS = 100  # of a slider that does not say how long they are
-KEPT = 0.05  # milliseconds; an answer that took less was not computed again
-SHARES = (50, 95, 99)
+MIN_PAUSE = 0.1  # seconds from one request of a user to the next
+MOVES_PER_SLIDER = 40  # of one slider
+DEFAULT_STEPS = 100  # of a slider without a step
+MIN_COMPUTED = 0.05  # milliseconds; a faster answer came from the cache
+PERCENTILES = (50, 95, 99)
 
 
 @dataclass
@@ -62,7 +62,7 @@ def places_of(schema):
     low, high, control = schema["minimum"], schema["maximum"], schema["control"]
     if control["log"]:
         low, high = math.log10(low), math.log10(high)
-    step = control["step"] or (high - low) / STEPS
+    step = control["step"] or (high - low) / DEFAULT_STEPS
     values = [low + number * step for number in range(math.floor((high - low) / step + 1e-9) + 1)]
     values = [10**one if control["log"] else one for one in values]
     if schema["type"] == "integer":
@@ -76,7 +76,7 @@ def any_value(schema, rng):
     return rng.choice(places_of(schema)) if "maximum" in schema else rng.choice(["true", "false"])
 
 
-async def ask(reader, writer, host, path):
+async def send_request(reader, writer, host, path):
     """Send one request and return status, milliseconds of computing, and bytes of the answer."""
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin1").lower()
@@ -97,7 +97,7 @@ async def use(view, host, until, *, seen, rng, at_defaults):
         taken = rng.choice(list(moving))
         places = moving[taken]
         here = rng.randrange(len(places))
-        for _ in range(MOVES):
+        for _ in range(MOVES_PER_SLIDER):
             here = min(max(here + rng.choice((-1, 1, 1)), 0), len(places) - 1)
             settings[taken] = places[here]
             path = f"/api/views/{name}?{urllib.parse.urlencode(settings)}"
@@ -105,7 +105,7 @@ async def use(view, host, until, *, seen, rng, at_defaults):
             if began >= until:
                 break
             try:
-                status, took, size = await ask(reader, writer, host, path)
+                status, took, size = await send_request(reader, writer, host, path)
             except (OSError, asyncio.IncompleteReadError):
                 seen.broken += 1
                 reader, writer = await asyncio.open_connection(*host.split(":"))
@@ -117,7 +117,7 @@ async def use(view, host, until, *, seen, rng, at_defaults):
             if status == 200:
                 seen.computed.append(took)
                 seen.sizes.append(size)
-            await asyncio.sleep(max(0.0, LEAST_PAUSE - waited))
+            await asyncio.sleep(max(0.0, MIN_PAUSE - waited))
     writer.close()
 
 
@@ -135,24 +135,24 @@ async def drag_all(views, host, users, seconds, at_defaults):
     return seen
 
 
-def share(values, percent):
+def percentile(values, percent):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(percent / 100 * len(ordered)) - 1)] if ordered else math.nan
 
 
 def print_row(name, seen, seconds):
-    fresh = [one for one in seen.computed if one > KEPT]
+    fresh = [one for one in seen.computed if one > MIN_COMPUTED]
     mean = sum(fresh) / len(fresh) if fresh else math.nan
-    waits = "".join(f"{share(seen.waited, percent):>9.1f}" for percent in SHARES)
-    kept = 100 * (1 - len(fresh) / len(seen.computed)) if seen.computed else math.nan
+    waits = "".join(f"{percentile(seen.waited, percent):>9.1f}" for percent in PERCENTILES)
+    cached = 100 * (1 - len(fresh) / len(seen.computed)) if seen.computed else math.nan
     size = sum(seen.sizes) / len(seen.sizes) / 1000 if seen.sizes else math.nan
     print(
         f"{name:<16}{len(seen.waited) / seconds:>8.1f}{seen.broken:>8}{seen.refused:>9}{waits}"
-        f"{mean:>9.1f}{share(fresh, 95):>8.1f}{kept:>7.0f} %{size:>8.1f}"
+        f"{mean:>9.1f}{percentile(fresh, 95):>8.1f}{cached:>7.0f} %{size:>8.1f}"
     )
 
 
-def joined(parts):
+def merge(parts):
     both = Seen()
     for one in parts:
         both.waited += one.waited
@@ -167,7 +167,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--users", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--defaults", action="store_true", help="users start at the defaults and share what is kept")
+    parser.add_argument("--defaults", action="store_true", help="users start at the defaults and share cached answers")
     given = parser.parse_args()
     before = os.getloadavg()[0]
     process, address, views, start = start_server()
@@ -181,11 +181,11 @@ def main():
         f"{given.users} users, {given.seconds:g} s, {os.cpu_count()} cores; load before {before:.1f}, after "
         f"{os.getloadavg()[0]:.1f}; first answer {start:.1f} s after the start"
     )
-    print("                 answers  broken  refused    waited in ms, share of    computed in ms   kept    size")
+    print("                 answers  broken  refused    waited in ms, share of    computed in ms cached    size")
     print("view                 /s                       50 %     95 %     99 %     mean    95 %             kB")
     for name, one in sorted(seen.items()):
         print_row(name, one, given.seconds)
-    print_row("all", joined(seen.values()), given.seconds)
+    print_row("all", merge(seen.values()), given.seconds)
 
 
 if __name__ == "__main__":

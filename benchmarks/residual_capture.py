@@ -28,9 +28,9 @@ from genlaws.models.texts import Tokens
 
 TEXTS, LENGTH = 8, 128
 REPEATS = 7
-TARGET = 0.15
+MAX_OVERHEAD = 0.15
 MEMORY_TEXTS, MEMORY_LENGTH = (64, 512), 64
-GROWTH = 0.05  # of the memory of a small run, tolerated in a large one
+MAX_GROWTH = 0.05  # of the memory of a small run, tolerated in a large one
 
 
 class Sums:
@@ -101,7 +101,9 @@ def report_times(model, times):
         print(f"{name:12}{median(seconds):8.3f} s{over:+9.1%}   (median of paired ratios {paired - 1:+.1%})")
     for name in ("last token", "all tokens"):
         over = median(times[name]) / whole - 1
-        print(f"{name}: {over:+.1%} (target {TARGET:.0%}: {'reached' if over <= TARGET else 'NOT reached'})")
+        print(
+            f"{name}: {over:+.1%} (target {MAX_OVERHEAD:.0%}: {'reached' if over <= MAX_OVERHEAD else 'NOT reached'})"
+        )
 
 
 class Watch:
@@ -109,7 +111,7 @@ class Watch:
 
     def __enter__(self):
         self.most, self._stop = 0, threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._sample)
         self._thread.start()
         return self
 
@@ -117,7 +119,7 @@ class Watch:
         self._stop.set()
         self._thread.join()
 
-    def _look(self):
+    def _sample(self):
         while not self._stop.wait(0.002):
             lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
             self.most = max(self.most, next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")))
@@ -153,7 +155,7 @@ def memory():
             found.append(int(done.stdout) / 1024)
         shown = ", ".join(f"{count} texts {size:.0f} MiB" for count, size in zip(MEMORY_TEXTS, found, strict=True))
         more = found[1] / found[0] - 1
-        verdict = "" if way == "memory" else f" ({'does not grow' if more <= GROWTH else 'GROWS'})"
+        verdict = "" if way == "memory" else f" ({'does not grow' if more <= MAX_GROWTH else 'GROWS'})"
         print(f"{way:8}{shown}: {more:+.1%}{verdict}", flush=True)
 
 

@@ -26,11 +26,11 @@ from genlaws.residual_stream.measures.estimators import (
 from genlaws.residual_stream.measures.information import mutual_information
 
 TEXTS, TRANSITIONS, UNITS = 1000, 61, 576  # SmolLM2-135M
-SHUFFLES = 4  # what mutual_information takes unless told
+SHUFFLES = 4  # the default of mutual_information
 PAIRS, SLOW_PAIRS = 96, 12
 REPEATS = 3
 TARGET_MINUTES = 10  # all four estimates with their baselines on two cores
-AGREEMENT = 1e-6
+TOLERANCE = 1e-6
 JOBS = 2
 
 
@@ -99,7 +99,7 @@ def kernels():
     fast, direct, theirs = (value / SLOW_PAIRS * 1e3 for value in seconds.values())
     print(f"kernel: fast {fast:.2f} ms/pair, direct {direct:.1f} ({direct / fast:.0f}x), scipy {theirs:.1f}", end=" ")
     print(f"({theirs / fast:.0f}x); largest difference {apart:.1e} nats")
-    assert apart < AGREEMENT
+    assert apart < TOLERANCE
 
 
 def threads():

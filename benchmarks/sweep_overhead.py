@@ -16,8 +16,8 @@ from one_thread import require_one_thread
 from genlaws.sweeps import Axis, Experiment, InProcess, Procedure, Processes, Settings, make_sweep, run_sweep
 
 CELLS, REPEATS = 10_000, 3
-ARRAY = 100  # numbers
-TARGETS = {"here": 1.0, "two processes": 3.0}  # ms a cell
+ARRAY_SIZE = 100  # numbers
+TARGET_MS = {"here": 1.0, "two processes": 3.0}  # a cell
 
 
 class Trivial(Settings):
@@ -31,10 +31,14 @@ def number(settings, seed):
 
 
 def number_and_array(settings, seed):
-    return {"value": settings.x * settings.scale, "seed": seed, "array": np.full(ARRAY, settings.x * settings.scale)}
+    return {
+        "value": settings.x * settings.scale,
+        "seed": seed,
+        "array": np.full(ARRAY_SIZE, settings.x * settings.scale),
+    }
 
 
-FUNCTIONS = {"a number": number, f"a number and {ARRAY} in an array": number_and_array}
+FUNCTIONS = {"a number": number, f"a number and {ARRAY_SIZE} in an array": number_and_array}
 
 
 def trivial_sweep(function):
@@ -44,7 +48,7 @@ def trivial_sweep(function):
 
 
 def bare_loop(function):
-    """Compute the same cells and keep nothing."""
+    """Compute the same cells and store nothing."""
     cells = [(Trivial(x=x), x) for x in range(CELLS)]
     start = time.perf_counter()
     for settings, seed in cells:
@@ -59,7 +63,7 @@ def whole_sweep(function, engine):
         seconds = time.perf_counter() - start
         assert report.computed == CELLS
         start = time.perf_counter()
-        assert run_sweep(trivial_sweep(function), Path(folder) / "sweep").kept == CELLS
+        assert run_sweep(trivial_sweep(function), Path(folder) / "sweep").reused == CELLS
         return seconds, time.perf_counter() - start
 
 
@@ -79,8 +83,8 @@ def main():
         for name in engines:
             whole, again = (1e3 * median(column) / CELLS for column in zip(*times[name], strict=True))
             print(f"{what:34}{loop:10.4f}{'':4}{name:16}{whole - loop:9.3f}{whole / loop:9.0f}{again:11.3f}")
-            missed += [(what, name)] if whole - loop > TARGETS[name] else []
-    targets = ", ".join(f"{name} {most:g} ms" for name, most in TARGETS.items())
+            missed += [(what, name)] if whole - loop > TARGET_MS[name] else []
+    targets = ", ".join(f"{name} {most:g} ms" for name, most in TARGET_MS.items())
     print(f"targets: {targets}: {'NOT reached by ' + str(missed) if missed else 'reached'}")
 
 

@@ -1,8 +1,8 @@
-"""Check the claims of the papers and keep what was found with the library.
+"""Check the claims of the papers and write the records that are bundled with the library.
 
 python studies/claims.py                    # every claim at full size; an hour or less on one core
 python studies/claims.py semanticity        # one paper
-python studies/claims.py --quick relations  # seconds for each claim; the records say so
+python studies/claims.py --quick relations  # seconds for each claim; the records name the size
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from genlaws.claims.records import write_kept
+from genlaws.claims.records import write_records
 from genlaws.cli.claims import choose_claims, record_claims
 
-FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "kept"
+FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "bundled_records"
 
 
 def main():
@@ -24,10 +24,10 @@ def main():
     given = parser.parse_args()
     chosen, skipped = choose_claims(given.names or ["all"])
     records, broken = record_claims([one.id for one in chosen], quick=given.quick, jobs=1, quiet=False)
-    for file in write_kept(records, FOLDER):
-        print(f"Kept in {file}")
+    for file in write_records(records, FOLDER):
+        print(f"Written to {file}")
     for name, reason in {**skipped, **broken}.items():
-        print(f"Not kept: {name}, {reason}", file=sys.stderr)
+        print(f"Not recorded: {name}, {reason}", file=sys.stderr)
     return 1 if broken else 0
 
 

@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.relations import (
     ReponSystem,
     bound_curve,
@@ -33,7 +33,7 @@ from genlaws.relations import (
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.web.views.relations import Settings
 
-FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs"
+RUNS_FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs"
 RELATIONS = ("mod2", "mod3", "mod4", "mod5", "less-than", "bipartite", "binary-tree", "divisibility")
 ELEMENTS = (10, 15, 20, 25, 30)  # with more, some training sets are out of reach of exact counting
 REPEATS = 20
@@ -47,8 +47,8 @@ SLOPES = np.geomspace(1e-4, 1e4, 65)
 
 
 def write(name: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    """Write one table and say how large it is."""
-    file = FOLDER / name
+    """Write one table and print its size."""
+    file = RUNS_FOLDER / name
     with file.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(columns)
@@ -71,7 +71,7 @@ def named(name: str, count: int) -> Any:
     return named_relation(f"bipartite-{count - count // 2}-{count // 2}" if name == "bipartite" else name, count)
 
 
-def written(one: Estimate) -> tuple[str, ...]:
+def interval_text(one: Estimate) -> tuple[str, ...]:
     """Return a number and its interval as text."""
     return tuple(f"{end:.6g}" for end in (one.value, one.low, one.high))
 
@@ -83,32 +83,34 @@ def bounds() -> list[tuple[object, ...]]:
         for count in ELEMENTS:
             curve = bound_curve(named(name, count), places("train_fraction"), repeats=REPEATS)
             assert all(point.exact_share == 1.0 for point in curve.points)
-            rows += [(name, count, f"{point.train_fraction:g}", *written(point.accuracy)) for point in curve.points]
+            rows += [
+                (name, count, f"{point.train_fraction:g}", *interval_text(point.accuracy)) for point in curve.points
+            ]
     return rows
 
 
 def needed() -> list[tuple[object, ...]]:
     """Return the data needed of each relation and number of elements, one row per target.
 
-    The same training sets come again for every target; what is known of each is computed once.
+    The same training sets occur for every target; the posterior of each is computed once.
     """
     rows: list[tuple[object, ...]] = []
     for name in RELATIONS:
         for count in ELEMENTS:
             relation, known = named(name, count), {}
 
-            def remembered(training_set: Any, *given: Any, known: dict[Any, Any] = known, **named: Any) -> Any:
-                """Return the posterior of a training set, from memory if it came before."""
+            def cached(training_set: Any, *given: Any, known: dict[Any, Any] = known, **named: Any) -> Any:
+                """Return the posterior of a training set, from the cache if it came before."""
                 key = training_set.pairs.tobytes()
                 if key not in known:
                     known[key] = posterior(training_set, *given, **named)
                 return known[key]
 
-            with mock.patch("genlaws.relations.inference.data_needed.posterior", remembered):
+            with mock.patch("genlaws.relations.inference.data_needed.posterior", cached):
                 for target in places("target_accuracy"):
                     found = data_needed(relation, target, repeats=REPEATS)
                     assert found.exact
-                    rows.append((name, count, f"{target:g}", *written(found.train_fraction)))
+                    rows.append((name, count, f"{target:g}", *interval_text(found.train_fraction)))
     return rows
 
 
@@ -147,7 +149,7 @@ def sign_law() -> list[tuple[object, ...]]:
 def networks() -> list[tuple[object, ...]]:
     """Return means over networks: accuracy on the whole table, and the share that generalized."""
     rows: list[tuple[object, ...]] = []
-    learned = kept_table("relations.3").frame
+    learned = bundled_table("relations.3").frame
     learned = learned[learned["mode"] != "bound"]
     names = ["relation", "mode", "depth", "width", "train_fraction"]
     for (relation, mode, depth, width, share), group in learned.groupby(names, sort=False):
@@ -155,7 +157,7 @@ def networks() -> list[tuple[object, ...]]:
         one = from_standard_error(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values))
         numbers = (f"{one.value:.4f}", f"{one.low:.4f}", f"{min(1.0, one.high):.4f}")
         rows.append(("accuracy", relation, f"{mode} {depth}x{width}", share, *numbers, one.count))
-    for one in kept_table("relations.6").frame.itertuples():
+    for one in bundled_table("relations.6").frame.itertuples():
         numbers = (f"{one.success:.4f}", f"{one.success_low:.4f}", f"{one.success_high:.4f}")
         rows.append(("success", one.optimizer, one.embedding_scale, one.ratio, *numbers, one.networks))
     return rows

@@ -1,4 +1,4 @@
-"""Measures small models beside random walks with the same steps, for the page of `genlaws explore`.
+"""Measure small models and random walks with the same steps, for the page of `genlaws explore`.
 
 Run: python studies/explorer_runs_residual_stream.py [FILE]
 
@@ -20,10 +20,10 @@ from genlaws.models.capture import capture_texts
 from genlaws.models.load import load_language_model
 from genlaws.models.texts import example_texts
 from genlaws.probes.encoders.load import load_encoder
-from genlaws.residual_stream.surrogates.walk_comparison import BesideWalk, beside_walk
+from genlaws.residual_stream.surrogates.walk_comparison import WalkComparison, compare_with_walk
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / "src" / "genlaws" / "web" / "bundled_runs" / "residual_stream.csv"
+RUNS_FILE = ROOT / "src" / "genlaws" / "web" / "bundled_runs" / "residual_stream.csv"
 COLUMNS = ("model", "measure", "at", "value", "low", "high")
 TEXTS = 120
 
@@ -40,7 +40,7 @@ def networks() -> Iterator[tuple[str, Any, Any]]:
         yield "stories260K", real_models.stories_network(), real_models.stories_tokenizer()
 
 
-def rows(name: str, found: BesideWalk) -> Iterator[tuple[str, ...]]:
+def rows(name: str, found: WalkComparison) -> Iterator[tuple[str, ...]]:
     walk = found.walk
     alone = {
         "units": found.units,
@@ -62,11 +62,11 @@ def rows(name: str, found: BesideWalk) -> Iterator[tuple[str, ...]]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else RUNS_FILE
     lines = [COLUMNS]
     for name, network, tokenizer in networks():
         read = capture_texts(network, tokenizer, list(example_texts(TEXTS)))
-        found = beside_walk(read.stream)
+        found = compare_with_walk(read.stream)
         lines += rows(name, found)
         print(f"{name}: {found.text_count} texts, {len(read.sites)} sites, {found.units} units")
         for curve, walk in found.curves:

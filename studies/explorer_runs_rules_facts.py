@@ -19,7 +19,7 @@ from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
 from genlaws.rules_facts import Kernel, draw_gaussian, optimal_regularization
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path
 
-FILE = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs" / "rules_facts.csv"
+RUNS_FILE = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs" / "rules_facts.csv"
 DIMENSION = 200
 TEST_COUNT = 2000
 LOSSES = ("square", "hinge")
@@ -28,11 +28,18 @@ DRAWS = {0.5: 24, 1.0: 24, 2.0: 16, 4.0: 10, 8.0: 5}
 FACT_FRACTIONS = (0.05, 0.2, 0.5)
 ANGLES = (0.4, 0.7, 1.0, 1.3)
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
-# A machine has no limit of no regularization; this is as good as none.
-WEAKEST = 1e-4
+# A support vector machine cannot be trained without regularization; this is close to that limit.
+MIN_REGULARIZATION = 1e-4
 COLUMNS = (
     *("loss", "sample_ratio", "fact_fraction", "kernel_angle", "choice", "regularization", "draws"),
-    *("rule", "rule_low", "rule_high", "fact", "fact_low", "fact_high"),
+    *(
+        "generalization_error",
+        "generalization_error_low",
+        "generalization_error_high",
+        "memorization_error",
+        "memorization_error_low",
+        "memorization_error_high",
+    ),
 )
 
 
@@ -43,16 +50,16 @@ def odd_kernel(angle: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def strengths_of(loss: str, ratio: float, share: float, angle: float) -> list[float]:
-    """Return the regularizations of one setting, the best for the rule last."""
+    """Return the regularizations of one setting; the last is best for generalization."""
     best = optimal_regularization(loss, sample_ratio=ratio, fact_fraction=share, kernel=Kernel.from_angle(angle))
-    return [*STRENGTHS, max(float(best), WEAKEST)]
+    return [*STRENGTHS, max(float(best), MIN_REGULARIZATION)]
 
 
 def summarize(rule: np.ndarray, fact: np.ndarray, facts: np.ndarray) -> list[Estimate]:
     """Return both errors at one setting; rows of draws, facts counted in each.
 
-    The interval of the fact error is the wider of Student's over draws and Wilson's over facts: where no fact is lost
-    in any draw the first has no width.
+    The interval of the memorization error is the wider of Student's over draws and Wilson's over facts: where no draw
+    loses a fact the first has no width.
     """
     count = len(rule)
     first = from_standard_error(float(rule.mean()), float(rule.std(ddof=1) / np.sqrt(count)), count)
@@ -98,11 +105,11 @@ def main() -> None:
         for share in FACT_FRACTIONS:
             rows += rows_of(ratio, share)
             print(f"α = {ratio:g}, ε = {share:g}: {time.process_time() - start:.0f} s", flush=True)
-    with FILE.open("w", encoding="utf-8", newline="") as stream:
+    with RUNS_FILE.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(COLUMNS)
         table.writerows(rows)
-    print(f"{len(rows)} rows, {FILE.stat().st_size / 1e3:.0f} kB, {time.process_time() - start:.0f} s")
+    print(f"{len(rows)} rows, {RUNS_FILE.stat().st_size / 1e3:.0f} kB, {time.process_time() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make the runs that the explorer shows beside the theory of semanticity: simulated choices and ReLU networks.
+"""Make the runs that the explorer compares with the theory of semanticity: simulated choices and ReLU networks.
 
 python studies/explorer_runs_semanticity.py
 
@@ -17,7 +17,7 @@ from genlaws import semanticity
 from genlaws.core.estimate import from_standard_error, wilson_interval
 from genlaws.semanticity.networks.relu import train_relu_networks
 
-TABLE = Path(__file__).parents[1] / "src/genlaws/web/bundled_runs/semanticity.csv"
+RUNS_FILE = Path(__file__).parents[1] / "src/genlaws/web/bundled_runs/semanticity.csv"
 COLUMNS = (
     *("source", "space", "similarity", "background", "item_count", "share", "step"),
     *("generalization", "generalization_low", "generalization_high"),
@@ -26,9 +26,9 @@ COLUMNS = (
 SPACES = ("circle", "sphere", "torus", "segment", "hypercube")
 SHAPES = ("constant", "linear", "exponential", "gaussian", "power-law")
 BACKGROUNDS, ITEM_COUNTS, SHARES = (0.0, 0.05), (2, 10), (0.05, 0.15, 0.4, 1.0)
-HYPERCUBE = 10  # its dimension; sphere and torus have two
+HYPERCUBE_DIMENSION = 10  # sphere and torus have two dimensions
 TRIALS = 20_000
-STEPS = (0, 150, 300, 600, 1005, 1995, 4005, 7500)
+TABLE_STEPS = (0, 150, 300, 600, 1005, 1995, 4005, 7500)
 NETWORKS = 10
 SEED = 7
 
@@ -37,7 +37,7 @@ def distances_to_probe(name: str, count: int, rng: np.random.Generator) -> np.nd
     """Draw places of a probe and of items, shape (trials, items), and return their distances."""
     shape = (TRIALS, count)
     if name == "hypercube":
-        return rng.binomial(HYPERCUBE, 0.5, shape).astype(float)
+        return rng.binomial(HYPERCUBE_DIMENSION, 0.5, shape).astype(float)
     if name == "sphere":
         item, probe = rng.standard_normal((*shape, 3)), rng.standard_normal((TRIALS, 1, 3))
         cosine = (item * probe).sum(-1) / np.linalg.norm(item, axis=-1) / np.linalg.norm(probe, axis=-1)
@@ -60,7 +60,7 @@ def count_right(similarities: np.ndarray, right: np.ndarray, rng: np.random.Gene
 def simulated(setting: tuple[str, str, float, int, float], rng: np.random.Generator) -> dict:
     """Return one row of simulated choices."""
     name, shape, background, count, share = setting
-    dimension = {"hypercube": HYPERCUBE, "sphere": 2, "torus": 2}.get(name)
+    dimension = {"hypercube": HYPERCUBE_DIMENSION, "sphere": 2, "torus": 2}.get(name)
     reach = semanticity.space(name, dimension=dimension).reach
     g = semanticity.similarity(shape, share * reach, background=background)
     d = distances_to_probe(name, count, rng)
@@ -94,7 +94,7 @@ def networks(name: str) -> list[dict]:
     reach = float(runs.distances.max())
     resolution = runs.resolution() / reach
     rows = []
-    for step in STEPS:
+    for step in TABLE_STEPS:
         at = int(np.flatnonzero(runs.steps == step)[0])
         means = {
             test: from_standard_error(values[:, at].mean(), values[:, at].std(ddof=1) / NETWORKS**0.5, NETWORKS)
@@ -121,12 +121,12 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     rows = [simulated(one, rng) for one in product(SPACES, SHAPES, BACKGROUNDS, ITEM_COUNTS, SHARES)]
     rows += [row for name in ("circle", "segment") for row in networks(name)]
-    TABLE.parent.mkdir(exist_ok=True)
-    with TABLE.open("w", newline="", encoding="utf-8") as stream:
+    RUNS_FILE.parent.mkdir(exist_ok=True)
+    with RUNS_FILE.open("w", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-    print(f"{len(rows)} rows, {TABLE.stat().st_size / 1024:.0f} KB: {TABLE}")
+    print(f"{len(rows)} rows, {RUNS_FILE.stat().st_size / 1024:.0f} KB: {RUNS_FILE}")
 
 
 if __name__ == "__main__":

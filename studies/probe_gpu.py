@@ -1,4 +1,4 @@
-"""SmolLM2 asked about years at full size on a graphics card: the answers and tables that figures are drawn from.
+"""SmolLM2 probed about years at full size on a graphics card: the answers and tables that figures are drawn from.
 
     PYTHONPATH=src python studies/probe_gpu.py --out FOLDER [--device cuda] [--scale 0.01]
 
@@ -21,17 +21,17 @@ from genlaws.figures.semanticity.years import YearsSettings, load_model
 from genlaws.probes import ReplyStore, ask_and_report
 from genlaws.probes.plan import plan_probe
 
-YEARS = {
+YEARS_SETTINGS = {
     "templates": ("list", "sentences", "chat", "deutsch"),
     "item_counts": (2, 4, 8, 16, 32, 64, 98),
     "trials": 400,
     "replicates": 200,
 }
-LAYERS = {"templates": ("list", "sentences", "chat"), "item_count": 2, "trials": 2000, "replicates": 500}
+LAYERS_SETTINGS = {"templates": ("list", "sentences", "chat"), "item_count": 2, "trials": 2000, "replicates": 500}
 
 
-def ask_all(settings: YearsSettings) -> None:
-    """Ask every prompt of the figure and keep the answers."""
+def store_answers(settings: YearsSettings) -> None:
+    """Send every prompt of the figure to the model and store the answers."""
     model = load_model(settings)
     with ReplyStore(settings.answers) as store:
         for template in settings.templates:
@@ -52,8 +52,8 @@ def main() -> None:
     chosen.out.mkdir(parents=True, exist_ok=True)
     here = {"device": chosen.device, "batch_size": 64}
     start = time.perf_counter()
-    many = max(4, round(chosen.scale * LAYERS["trials"]))
-    settings = LayersSettings(**LAYERS | here | {"trials": many})
+    many = max(4, round(chosen.scale * LAYERS_SETTINGS["trials"]))
+    settings = LayersSettings(**LAYERS_SETTINGS | here | {"trials": many})
     frame = layers_data(settings, NoProgress())
     seconds = time.perf_counter() - start
     frame.to_csv(chosen.out / "semanticity.layers.csv", index=False, float_format="%.5g")
@@ -68,8 +68,10 @@ def main() -> None:
     }
     (chosen.out / "semanticity.layers.json").write_text(json.dumps(about, indent=2) + "\n")
     print(f"layers: {len(frame)} rows in {seconds:.0f} s on {device}", flush=True)
-    many = max(1, round(chosen.scale * YEARS["trials"]))
-    ask_all(YearsSettings(**YEARS | here | {"trials": many, "answers": str(chosen.out / "answers.jsonl")}))
+    many = max(1, round(chosen.scale * YEARS_SETTINGS["trials"]))
+    store_answers(
+        YearsSettings(**YEARS_SETTINGS | here | {"trials": many, "answers": str(chosen.out / "answers.jsonl")})
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Relation networks at full size on a graphics card: the tables that figures are drawn from where there is none.
+"""Relation networks at full size on a graphics card: the tables that figures are drawn from on machines without one.
 
     PYTHONPATH=src python studies/relations_gpu.py --out FOLDER [--device cuda] [--scale 0.01] relations.5 …
 
-Each figure's table is written with its settings, the seconds it took and what it was computed on; copied to
-``src/genlaws/figures/bundled_tables``, ``genlaws figure relations.5 --kept`` draws it. Needs neither matplotlib nor a
-terminal.
+Each figure's table is written with its settings, the seconds it took and the device. Copied to
+``src/genlaws/figures/bundled_tables``, ``genlaws figure relations.5 --bundled`` draws it. Needs neither matplotlib nor
+a terminal.
 """
 
 import argparse
@@ -20,9 +20,9 @@ import torch
 
 from genlaws.figures.figure import NoProgress
 
-FULL = {
+FULL_SETTINGS = {
     "relations.3": (
-        "relations_learning:Curve",
+        "learning:Curve",
         {
             "train_fractions": (0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7),
             "learning_rate": 1e-3,
@@ -41,7 +41,7 @@ FULL = {
         },
     ),
     "relations.5": (
-        "relations_phases:Phase",
+        "phases:Phase",
         {
             "optimizers": ("adam", "sgd"),
             "grid": 10,
@@ -55,7 +55,7 @@ FULL = {
         },
     ),
     "relations.6": (
-        "relations_success:Success",
+        "success:Success",
         {
             "ratios": (30.0, 10.0, 5.0, 1.0, 0.46, 0.22, 0.1, 0.046, 0.022, 0.01, 0.0046, 0.001),
             "scales": (1.0, 0.5, 0.25),
@@ -67,11 +67,11 @@ FULL = {
         },
     ),
     "relations.7": (
-        "relations_depth:Depth",
+        "depth:Depth",
         {"widths": (10, 50), "learning_rate": 1e-3, "repeats": 50, "steps": 10_000},
     ),
     "relations.8": (
-        "relations_phases:Decay",
+        "phases:Decay",
         {
             "decays": (0.0, 0.1, 1.0, 3.0, 10.0),
             "grid": 10,
@@ -83,7 +83,7 @@ FULL = {
         },
     ),
     "relations.sizes": (
-        "relations_learning:Size",
+        "learning:Size",
         {
             "sizes": (30, 60, 120),
             "entries_per_element": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 17.0, 20.0, 24.0),
@@ -94,7 +94,7 @@ FULL = {
         },
     ),
     "relations.controls": (
-        "relations_success:Control",
+        "success:Control",
         {
             "ratios": (10.0, 3.0, 1.0, 0.3, 0.1, 0.05, 0.03, 0.01, 0.003),
             "adam_rate": 1e-3,
@@ -105,7 +105,7 @@ FULL = {
         },
     ),
     "relations.noise": (
-        "relations_learning:Noise",
+        "learning:Noise",
         {
             "noises": (0.0, 0.02, 0.05, 0.1, 0.2, 0.3),
             "train_fractions": (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 0.9),
@@ -116,7 +116,7 @@ FULL = {
         },
     ),
     "relations.graph": (
-        "relations_graph:Graph",
+        "graph:Graph",
         {"train_fractions": (0.05, 0.1, 0.2, 0.3, 0.5, 0.8), "width": 50, "repeats": 5, "steps": 3000},
     ),
 }
@@ -124,9 +124,9 @@ FULL = {
 
 def compute(figure: str, folder: Path, changes: dict[str, object], scale: float) -> None:
     """Compute one table and write it with its settings."""
-    place, full = FULL[figure]
+    place, full = FULL_SETTINGS[figure]
     module_name, kind = place.split(":")
-    module = import_module(f"genlaws.figures.{module_name}")
+    module = import_module(f"genlaws.figures.relations.{module_name}")
     settings_type = getattr(module, f"{kind}Settings")
     wanted = {**full, **{name: one for name, one in changes.items() if name in settings_type.model_fields}}
     settings = settings_type(**wanted | {"steps": max(1, round(scale * full["steps"]))})
@@ -153,7 +153,7 @@ def compute(figure: str, folder: Path, changes: dict[str, object], scale: float)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("figures", nargs="+", choices=list(FULL))
+    parser.add_argument("figures", nargs="+", choices=list(FULL_SETTINGS))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", type=float, default=1.0, help="part of the steps, to try it out")

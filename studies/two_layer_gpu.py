@@ -1,12 +1,12 @@
-"""Can a network with trained features find the rule at the rate 1/α and still remember the facts? The full-size study.
+"""Can a network with trained features find the rule at the rate 1/α and still memorize the facts? The full-size study.
 
 PYTHONPATH=src python studies/two_layer_gpu.py --device cuda --out FOLDER --seconds 470
 PYTHONPATH=src python studies/two_layer_gpu.py --device cuda --out FOLDER --sizes   # in dimensions 50 to 400
 PYTHONPATH=src python studies/two_layer_gpu.py --small        # the same program in a minute on one processor
 
 Needs numpy, scipy, scikit-learn and torch, nothing else. After every stack of networks (one dimension, width, loss and
-sample ratio) the table ``two_layer.csv`` and the histories of that stack are written, so a run that is cut keeps what
-it has; a stack that would not fit into the time left is skipped and named.
+sample ratio) the table ``two_layer.csv`` and the histories of that stack are written, so an interrupted run loses only
+the current stack; a stack that would not fit into the time left is skipped and named.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 import torch
 
 from genlaws.rules_facts import bayes_optimal, fit_decay, solve
-from genlaws.rules_facts.networks.runs import MEASURED, TwoLayerRuns
+from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
 from genlaws.rules_facts.networks.two_layer import train_two_layer
 
-FACTS = 0.2
-ALPHAS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+FACT_FRACTION = 0.2
+RATIOS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 READOUT_SCALE = 0.03
 # Learning rate, factor on it for the first layer, weight decay.
 RECIPES = {
@@ -39,14 +39,14 @@ RECIPES = {
 }
 FAST = ("fast features", "fast features, decay")
 DECAY = FAST[1:]
-# Many samples take longer to remember; shares of the steps asked for.
-STEPS = {2.0: 0.4, 4.0: 0.4, 8.0: 0.4, 16.0: 0.6}
-MOSTLY = 0.1  # fact error from which on the facts count as mostly remembered
+# Many samples take longer to memorize; shares of the requested steps.
+STEP_SHARES = {2.0: 0.4, 4.0: 0.4, 8.0: 0.4, 16.0: 0.6}
+MOSTLY = 0.1  # memorization error from which on the facts count as mostly memorized
 MOMENTS = ("final", "best", "memorized", "mostly")
 COLUMNS = (
     *("dimension", "sample_ratio", "width_ratio", "activation", "loss", "recipe"),
     *("learning_rate", "feature_rate", "weight_decay", "seed", "steps"),
-    *(f"{moment}_{what}" for moment in MOMENTS for what in ("step", "rule_error", "fact_error")),
+    *(f"{moment}_{what}" for moment in MOMENTS for what in ("step", "generalization_error", "memorization_error")),
     *("final_standard_error", "final_training_loss", "final_alignment", "failed", "device", "dtype", "path", "seconds"),
 )
 
@@ -60,32 +60,32 @@ class Stage:
     loss: str = "logistic"
     activation: str = "tanh"
     recipes: tuple[str, ...] = tuple(RECIPES)
-    alphas: tuple[float, ...] = ALPHAS
+    alphas: tuple[float, ...] = RATIOS
     share: float = 1.0
 
 
-# The most telling first: what is skipped for lack of time is at the end.
+# The most informative first: stages skipped for lack of time are at the end.
 STAGES = (
     Stage(100, 4.0),
     Stage(100, 8.0, recipes=FAST),
-    Stage(200, 4.0, recipes=DECAY, alphas=ALPHAS[:-1]),
+    Stage(200, 4.0, recipes=DECAY, alphas=RATIOS[:-1]),
     Stage(100, 2.0, recipes=(*FAST, "equal rates")),
     Stage(100, 16.0, recipes=DECAY),
     Stage(100, 4.0, loss="hinge", recipes=FAST),
     Stage(100, 4.0, activation="relu", recipes=FAST),
     Stage(100, 0.5, recipes=FAST),
-    Stage(200, 4.0, recipes=DECAY, alphas=ALPHAS[-1:]),
+    Stage(200, 4.0, recipes=DECAY, alphas=RATIOS[-1:]),
 )
-# The same at several dimensions: does what is seen at d = 100 stay in larger ones?
+# The same at several dimensions: do the results at d = 100 hold in larger ones?
 SLOW = ("slow readout, decay", "fast features, decay")
-SIZES = (
-    Stage(200, 4.0, recipes=SLOW, alphas=ALPHAS[2:]),
-    Stage(50, 4.0, recipes=SLOW, alphas=ALPHAS[2:]),
-    Stage(50, 4.0, loss="hinge", recipes=FAST[:1], alphas=ALPHAS[2:], share=0.1),
-    Stage(100, 4.0, loss="hinge", recipes=FAST[:1], alphas=ALPHAS[2:], share=0.1),
-    Stage(200, 4.0, loss="hinge", recipes=FAST[:1], alphas=ALPHAS[2:], share=0.1),
-    Stage(400, 4.0, recipes=SLOW[:1], alphas=ALPHAS[2:4]),
-    Stage(400, 4.0, loss="hinge", recipes=FAST[:1], alphas=ALPHAS[2:5], share=0.1),
+SIZE_STAGES = (
+    Stage(200, 4.0, recipes=SLOW, alphas=RATIOS[2:]),
+    Stage(50, 4.0, recipes=SLOW, alphas=RATIOS[2:]),
+    Stage(50, 4.0, loss="hinge", recipes=FAST[:1], alphas=RATIOS[2:], share=0.1),
+    Stage(100, 4.0, loss="hinge", recipes=FAST[:1], alphas=RATIOS[2:], share=0.1),
+    Stage(200, 4.0, loss="hinge", recipes=FAST[:1], alphas=RATIOS[2:], share=0.1),
+    Stage(400, 4.0, recipes=SLOW[:1], alphas=RATIOS[2:4]),
+    Stage(400, 4.0, loss="hinge", recipes=FAST[:1], alphas=RATIOS[2:5], share=0.1),
 )
 SMALL_STAGES = (
     Stage(20, 4.0, recipes=(FAST[0], "random features"), alphas=(2.0, 4.0, 8.0)),
@@ -100,7 +100,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=470.0, help="time for training; stacks beyond are skipped")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--steps", type=int, default=16_000, help="updates at the largest sample ratios")
-    parser.add_argument("--tests", type=int, default=20_000, help="fresh inputs for the rule error")
+    parser.add_argument("--tests", type=int, default=20_000, help="fresh inputs for the generalization error")
     parser.add_argument("--path", default="auto", help="auto, eager or graph")
     parser.add_argument("--sizes", action="store_true", help="the best recipes in several dimensions")
     parser.add_argument("--small", action="store_true", help="a few small stacks, to see that everything works")
@@ -111,7 +111,7 @@ def main():
     if options.small:
         options.steps, options.tests, options.seeds = min(options.steps, 500), min(options.tests, 2000), 3
     options.out.mkdir(parents=True, exist_ok=True)
-    rows = run(SMALL_STAGES if options.small else SIZES if options.sizes else STAGES, options)
+    rows = run(SMALL_STAGES if options.small else SIZE_STAGES if options.sizes else STAGES, options)
     print_tables(rows)
 
 
@@ -133,7 +133,7 @@ def run(stages, options):
         found = list(rows_of(runs, stage, alpha, options, took))
         rows += found
         write(rows, runs, options.out, name.replace(" ", "_").replace("=", ""))
-        done = np.mean([row["final_fact_error"] == 0.0 for row in found])
+        done = np.mean([row["final_memorization_error"] == 0.0 for row in found])
         print(f"{name}: {took:.1f} s, {len(runs)} networks, {done:.0%} remember every fact [{runs.path}]", flush=True)
     return rows
 
@@ -147,7 +147,7 @@ def work_of(stage, alpha, options):
 
 
 def steps_of(stage, alpha, options):
-    return max(1, round(stage.share * STEPS.get(alpha, 1.0) * options.steps))
+    return max(1, round(stage.share * STEP_SHARES.get(alpha, 1.0) * options.steps))
 
 
 def train_stack(stage, alpha, seeds, options):
@@ -157,7 +157,7 @@ def train_stack(stage, alpha, seeds, options):
     return train_two_layer(
         dimension=stage.dimension,
         sample_ratio=alpha,
-        fact_fraction=FACTS,
+        fact_fraction=FACT_FRACTION,
         width=max(1, round(stage.width_ratio * stage.dimension)),
         activation=stage.activation,
         loss=stage.loss,
@@ -177,14 +177,18 @@ def train_stack(stage, alpha, seeds, options):
 def rows_of(runs: TwoLayerRuns, stage: Stage, alpha, options, took) -> Iterator[dict]:
     """Yield one row for each network: its errors in the end, at the best time, and when facts are remembered."""
     recipes = np.repeat(stage.recipes, options.seeds)
-    mostly = np.logical_and.accumulate((runs.fact_error <= MOSTLY)[:, ::-1], axis=1)[:, ::-1]
+    mostly = np.logical_and.accumulate((runs.memorization_error <= MOSTLY)[:, ::-1], axis=1)[:, ::-1]
     logs = {
         "final": np.full(len(runs), len(runs.steps) - 1),
         "best": runs.best_log,
         "memorized": runs.memorized_log,
         "mostly": np.where(mostly.any(axis=1), mostly.argmax(axis=1), -1),
     }
-    errors = {(m, what): runs.at(f"{what}_error", log) for m, log in logs.items() for what in ("rule", "fact")}
+    errors = {
+        (m, what): runs.at(f"{what}_error", log)
+        for m, log in logs.items()
+        for what in ("generalization", "memorization")
+    }
     for network in range(len(runs)):
         yield {
             "dimension": stage.dimension,
@@ -200,7 +204,7 @@ def rows_of(runs: TwoLayerRuns, stage: Stage, alpha, options, took) -> Iterator[
             "steps": steps_of(stage, alpha, options),
             **{f"{m}_step": int(runs.steps[log[network]]) if log[network] >= 0 else -1 for m, log in logs.items()},
             **{f"{m}_{what}_error": round(float(values[network]), 6) for (m, what), values in errors.items()},
-            "final_standard_error": round(float(runs.rule_error_standard_error[network, -1]), 6),
+            "final_standard_error": round(float(runs.generalization_error_standard_error[network, -1]), 6),
             "final_training_loss": float(f"{runs.training_loss[network, -1]:.4g}"),
             "final_alignment": round(float(runs.alignment[network, -1]), 4),
             "failed": bool(runs.failed[network]),
@@ -219,12 +223,12 @@ def write(rows, runs, folder, name):
         writer.writeheader()
         writer.writerows(rows)
     half.replace(folder / "two_layer.csv")
-    histories = {key: getattr(runs, key).astype(np.float32) for key in MEASURED}
+    histories = {key: getattr(runs, key).astype(np.float32) for key in MEASURED_COLUMNS}
     np.savez_compressed(folder / f"{name}.npz", steps=runs.steps, seeds=runs.seeds, **histories)
 
 
 def print_tables(rows):
-    """Print the means over seeds by sample ratio, and the exponents beside those of the theory."""
+    """Print the means over seeds by sample ratio, and the exponents of runs and theory."""
     keys = ("dimension", "width_ratio", "loss", "activation", "recipe")
     for key in dict.fromkeys(tuple(row[name] for name in keys) for row in rows):
         own = [row for row in rows if tuple(row[name] for name in keys) == key]
@@ -239,17 +243,17 @@ def print_tables(rows):
 
 def line_of(rows, alpha):
     bayes, ridge = theory([alpha])
-    means = {name: np.mean([row[f"{name}_rule_error"] for row in rows]) for name in ("final", "best")}
-    facts = {name: np.mean([row[f"{name}_fact_error"] for row in rows]) for name in ("final", "best")}
+    means = {name: np.mean([row[f"{name}_generalization_error"] for row in rows]) for name in ("final", "best")}
+    facts = {name: np.mean([row[f"{name}_memorization_error"] for row in rows]) for name in ("final", "best")}
     shown = [f"{means[name]:.4f} ({facts[name]:.3f})" for name in ("final", "best")]
     for name in ("memorized", "mostly"):
-        known = [row[f"{name}_rule_error"] for row in rows if row[f"{name}_step"] >= 0]
+        known = [row[f"{name}_generalization_error"] for row in rows if row[f"{name}_step"] >= 0]
         shown.append(f"{np.mean(known):.4f} ({len(known)})" if known else "-")
     return f"  {alpha:5g} {bayes[0]:7.4f} {ridge[0]:7.4f} | " + " | ".join(shown)
 
 
 def print_exponents(rows, ratios):
-    """Print the fitted exponents, over the sample ratios at which no run is missing: those that are would be missed."""
+    """Print the fitted exponents, over the sample ratios at which no run is missing."""
     if len(ratios) < 2:
         return
     shown = [
@@ -257,20 +261,22 @@ def print_exponents(rows, ratios):
         for name, curve in zip(("Bayes", "ridge"), theory(ratios), strict=True)
     ]
     for name in MOMENTS:
-        table = [[row[f"{name}_rule_error"] for row in rows if row["sample_ratio"] == alpha] for alpha in ratios]
+        table = [
+            [row[f"{name}_generalization_error"] for row in rows if row["sample_ratio"] == alpha] for alpha in ratios
+        ]
         finite = [alpha for alpha, runs in zip(ratios, table, strict=True) if len(runs) > 1 and np.isfinite(runs).all()]
         if len(finite) < 2:
             continue
-        kept = [runs for alpha, runs in zip(ratios, table, strict=True) if alpha in finite]
-        fit = fit_decay(finite, kept)
+        complete = [runs for alpha, runs in zip(ratios, table, strict=True) if alpha in finite]
+        fit = fit_decay(finite, complete)
         part = "" if finite == ratios else f" over {finite[0]:g}..{finite[-1]:g}"
         shown.append(f"{name} {fit.exponent}{part}, misfit {fit.misfit:.1f}")
     print(f"  exponents, alpha {ratios[0]:g} to {ratios[-1]:g}: " + "; ".join(shown))
 
 
 def theory(ratios):
-    """Return the rule errors of the Bayes-optimal learner and of the best ridge regression."""
-    task = {"sample_ratio": np.asarray(ratios, dtype=float), "fact_fraction": FACTS}
+    """Return the generalization errors of the Bayes-optimal learner and of the best ridge regression."""
+    task = {"sample_ratio": np.asarray(ratios, dtype=float), "fact_fraction": FACT_FRACTION}
     return bayes_optimal(**task).generalization_error, solve("square", **task).generalization_error
 
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers, or fails in the way its script says, and counts what it is asked."""
+"""A real HTTP server on loopback that answers, or fails in the way its script says, and counts the requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Act = Callable[["Handler", dict[str, Any]], None]
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Acts on each prompt as its script says, one act for each time it is asked; answers when the script has ended."""
+    """Acts on each prompt as its script says, one act per request; answers when the script has ended."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -28,7 +28,7 @@ class ScriptedServer(ThreadingHTTPServer):
     def __init__(self, script: dict[str, list[Act]] | None = None, usual: Act | None = None) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.script, self.usual = dict(script or {}), usual or answer
-        self.asked: Counter[str] = Counter()
+        self.requested: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -61,8 +61,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt, server = prompt_in(body), self.server
         with server.lock:
-            place = server.asked[prompt]
-            server.asked[prompt] += 1
+            place = server.requested[prompt]
+            server.requested[prompt] += 1
             server.bodies.append(body)
             server.paths.append(self.path)
             server.headers.append(dict(self.headers))
@@ -131,7 +131,7 @@ def busy(share: float) -> Act:
 
     def act(handler: Handler, body: dict[str, Any]) -> None:
         prompt = prompt_in(body)
-        drawn = hashlib.sha256(f"{prompt} {handler.server.asked[prompt]}".encode()).digest()[0] / 256
+        drawn = hashlib.sha256(f"{prompt} {handler.server.requested[prompt]}".encode()).digest()[0] / 256
         (status(429, "Slow down.") if drawn < share else answer)(handler, body)
 
     return act

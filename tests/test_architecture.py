@@ -19,6 +19,7 @@ from project_paths import ROOT
 PACKAGE = ROOT / "src" / "genlaws"
 MAX_LINES = 700  # of a file; a longer one has more than one subject
 MAX_MODULES = 15  # of a folder
+MAX_INNER_IMPORTS = 30  # of our own modules inside functions, where a heavy library would load too early
 MAX_SAME_PREFIX = 2  # modules of a folder whose names begin with the same word; more of them want a folder
 
 SYSTEMS = {"semanticity", "rules_facts", "relations", "residual_stream"}
@@ -240,6 +241,20 @@ def modules_by_folder() -> dict[str, list[str]]:
 def test_no_file_is_too_long():
     lengths = {path: len(source.splitlines()) for path, source in package_sources().items()}
     assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def inner_imports(source: str) -> int:
+    """Return how many imports of our own modules stand inside functions."""
+    functions = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    inner = {node for function in functions for node in ast.walk(function) if isinstance(node, ast.ImportFrom)}
+    return sum((node.module or "").startswith("genlaws") for node in inner)
+
+
+def test_our_modules_are_imported_at_the_top():
+    assert inner_imports("from genlaws.core import errors\ndef f():\n    from genlaws.core import seeds") == 1
+    assert sum(inner_imports(source) for source in package_sources().values()) <= MAX_INNER_IMPORTS
 
 
 def test_no_folder_is_crowded():

@@ -7,7 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from genlaws.claims import VERDICTS, all_claims
 from genlaws.claims.claim import PAPERS, TITLES
-from genlaws.claims.records import kept_records, verdict_counts
+from genlaws.claims.records import bundled_records, verdict_counts
 
 
 def anchor(claim_id: str) -> str:
@@ -51,11 +51,11 @@ class ClaimTable(Directive):
     required_arguments = 1
 
     def run(self):
-        kept, paper = kept_records(), self.arguments[0]
+        records, paper = bundled_records(), self.arguments[0]
         claims = [claim for claim in all_claims() if claim.paper == paper]
         if not claims:
             raise self.error(f"There are no claims of {paper!r}; papers are {', '.join(PAPERS)}.")
-        rows = [self.row(claim, kept[claim.id]) for claim in claims if claim.id in kept]
+        rows = [self.row(claim, records[claim.id]) for claim in claims if claim.id in records]
         headings = ["claim", "the paper says", "verdict", "what was found", "numbers"]
         return [table(headings, rows, [20, 25, 10, 27, 18], "claims")]
 
@@ -65,7 +65,7 @@ class ClaimTable(Directive):
         place += nodes.strong("", claim.id.partition(".")[2])
         return [
             [place, paragraph(f"{claim.kind}, {claim.where}")],
-            claim.says,
+            claim.statement,
             paragraph(nodes.inline("", record.verdict, classes=["verdict", record.verdict.replace(" ", "-")])),
             record.sentence,
             numbers_of(record),
@@ -82,15 +82,15 @@ class ClaimDifferences(SphinxDirective):
         paper, _, verdict = self.arguments[0].partition(" ")
         if paper not in PAPERS or verdict not in VERDICTS:
             raise self.error(f"Give a paper and a verdict; got {self.arguments[0]!r}.")
-        kept = kept_records()
-        chosen = [one for one in all_claims() if one.paper == paper and kept[one.id].verdict == verdict]
+        records = bundled_records()
+        chosen = [one for one in all_claims() if one.paper == paper and records[one.id].verdict == verdict]
         if not chosen:
             return [paragraph("None.")]
         rows = [
             [
                 claim.where,
-                claim.says,
-                [paragraph(kept[claim.id].sentence), paragraph(self.link(claim.id))],
+                claim.statement,
+                [paragraph(records[claim.id].sentence), paragraph(self.link(claim.id))],
             ]
             for claim in chosen
         ]

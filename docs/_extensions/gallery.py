@@ -1,4 +1,4 @@
-"""The gallery: every figure of the library with its caption. Pictures are drawn once and kept in ``_build/gallery``.
+"""The gallery: every figure of the library with its caption. Pictures are drawn once and stored in ``_build/gallery``.
 
 With the tag ``nopictures`` (``sphinx-build -t nopictures``) nothing is drawn, and the page has captions alone.
 """
@@ -16,11 +16,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 SOURCES = {
-    "kept": "Drawn from the table that comes with the library, computed at full size; draw it with ",
+    "bundled": "Drawn from the table that comes with the library, computed at full size; draw it with ",
     "full": "Drawn as the library draws it, with ",
     "reduced": "Drawn here with few runs and points, so that the pages are built in minutes; at full size with ",
 }
-NARROW = 1500  # pixels; a picture of one column has fewer
+MAX_COLUMN_PIXELS = 1500  # a picture of one column is narrower
 log = logging.getLogger(__name__)
 
 
@@ -41,7 +41,7 @@ def draw_pictures(app) -> None:
 def size_class(picture: Path) -> str:
     """Return how wide a PNG is to be shown: one column or two."""
     (width,) = struct.unpack(">I", picture.read_bytes()[16:20])
-    return "one-column" if width < NARROW else "two-columns"
+    return "one-column" if width < MAX_COLUMN_PIXELS else "two-columns"
 
 
 class FigureGallery(SphinxDirective):
@@ -52,12 +52,12 @@ class FigureGallery(SphinxDirective):
     def run(self):
         from genlaws.figures.registry import get_figure  # noqa: PLC0415
 
-        told = pictures.captions()
+        captions = pictures.captions()
         self.env.note_dependency(str(pictures.DOCS / "captions.toml"))
         chosen = [plan for plan in pictures.plans() if plan.id.startswith(f"{self.arguments[0]}.")]
         if not chosen:
             raise self.error(f"No figure begins with {self.arguments[0]!r}.")
-        return [self.section(get_figure(plan.id), plan, told[plan.id]["text"]) for plan in chosen]
+        return [self.section(get_figure(plan.id), plan, captions[plan.id]["text"]) for plan in chosen]
 
     def section(self, figure, plan, text: str) -> nodes.section:
         made = nodes.section(ids=[f"figure-{figure.id.replace('.', '-')}"], names=[figure.id])
@@ -67,7 +67,7 @@ class FigureGallery(SphinxDirective):
             shown = ["gallery", size_class(picture)]
             made += nodes.image(uri=f"/_build/gallery/{picture.name}", alt=figure.caption, classes=shown)
         made += paragraph(text)
-        command = f"genlaws figure {figure.id}{' --kept' if plan.kept else ''}"
+        command = f"genlaws figure {figure.id}{' --bundled' if plan.bundled else ''}"
         note = paragraph(SOURCES[plan.size], code(command), f". After {figure.citation}.")
         note["classes"].append("small")
         made += note

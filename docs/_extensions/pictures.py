@@ -1,7 +1,7 @@
-"""Draw every figure of the library into a folder: ``python pictures.py FOLDER``. What is there and fresh is kept.
+"""Draw every figure of the library into a folder: ``python pictures.py FOLDER``. Fresh pictures are not drawn again.
 
-A figure is drawn from its kept table; else at full size, where ``captions.toml`` says that this is quick; else with the
-changed settings given there, or with the reduced settings of the tests.
+A figure is drawn from its bundled table; else at full size, where ``captions.toml`` marks this as quick; else with the
+settings given there, or with the reduced settings of the tests.
 """
 
 import hashlib
@@ -19,22 +19,22 @@ DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "genlaws"
 FOLDER = DOCS / "_build" / "gallery"
-SHARED = ("figures", "experiments", "numerics", "ensembles")
+SHARED = ("figures", "sweeps", "core", "ensembles")
 PROCESSES = 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the gallery draws a figure: from its kept table, or with settings (None: those of the printed figure)."""
+    """How the gallery draws a figure: from its bundled table, or with settings (None: those of the printed figure)."""
 
     id: str
-    kept: bool
+    bundled: bool
     settings: dict | None
     fingerprint: str
 
     @property
     def size(self) -> str:
-        return "kept" if self.kept else "full" if self.settings is None else "reduced"
+        return "bundled" if self.bundled else "full" if self.settings is None else "reduced"
 
 
 def captions() -> dict[str, dict]:
@@ -52,19 +52,19 @@ def reduced_settings() -> dict[str, dict]:
 
 def plans() -> list[Plan]:
     """Return a plan for every figure of the registry."""
-    from genlaws.figures.bundled import kept_ids  # noqa: PLC0415
+    from genlaws.figures.bundled import bundled_ids  # noqa: PLC0415
     from genlaws.figures.registry import figure_ids  # noqa: PLC0415
 
-    told, reduced, kept = captions(), reduced_settings(), set(kept_ids())
+    entries, reduced, bundled = captions(), reduced_settings(), set(bundled_ids())
     shared = [_hash_of(SOURCE / name) for name in SHARED]
     made = []
     for one in figure_ids():
-        entry = told.get(one, {})
-        settings = None if one in kept or entry.get("full") else entry.get("settings", reduced[one])
+        entry = entries.get(one, {})
+        settings = None if one in bundled or entry.get("full") else entry.get("settings", reduced[one])
         system = _hash_of(SOURCE / one.partition(".")[0].replace("-", "_"))
         given = json.dumps(settings, sort_keys=True, default=str)
         text = "\n".join([*shared, system, given])
-        made.append(Plan(one, one in kept, settings, hashlib.sha256(text.encode()).hexdigest()))
+        made.append(Plan(one, one in bundled, settings, hashlib.sha256(text.encode()).hexdigest()))
     return made
 
 
@@ -84,7 +84,7 @@ def is_fresh(plan: Plan, folder: Path = FOLDER) -> bool:
 
 
 def draw(plan: Plan, folder: Path) -> str:
-    """Draw one figure and say how long it took."""
+    """Draw one figure and return a line with the seconds it took."""
     import torch  # noqa: PLC0415
 
     from genlaws.figures import draw_figure  # noqa: PLC0415
@@ -92,7 +92,7 @@ def draw(plan: Plan, folder: Path) -> str:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     started = perf_counter()
-    draw_figure(plan.id, folder, plan.settings, formats=("png",), kept=plan.kept)
+    draw_figure(plan.id, folder, plan.settings, formats=("png",), bundled=plan.bundled)
     (folder / f"{plan.id}.made").write_text(plan.fingerprint)
     return f"{plan.id} ({plan.size}): {perf_counter() - started:.1f} s"
 
@@ -100,11 +100,11 @@ def draw(plan: Plan, folder: Path) -> str:
 def draw_all(folder: Path = FOLDER) -> None:
     """Draw what is missing or stale, in two processes; the slow ones first."""
     folder.mkdir(parents=True, exist_ok=True)
-    stale = sorted((plan for plan in plans() if not is_fresh(plan, folder)), key=lambda plan: plan.kept)
+    stale = sorted((plan for plan in plans() if not is_fresh(plan, folder)), key=lambda plan: plan.bundled)
     if stale:
         with ProcessPoolExecutor(min(PROCESSES, len(stale)), mp_context=get_context("spawn")) as pool:
-            for told in pool.map(draw, stale, [folder] * len(stale)):
-                print(told, flush=True)
+            for line in pool.map(draw, stale, [folder] * len(stale)):
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Somebody who looks at the page: a window, what it asked for, and what went wrong in it."""
+"""Somebody who looks at the page: a window, what it requested, and what went wrong in it."""
 
 import json
 from urllib.parse import urlsplit
@@ -44,8 +44,8 @@ class Reader:
 
     def _console(self, message):
         if message.type in {"error", "warning"}:
-            kept = self.refused if message.text.startswith(REFUSED) else self.problems
-            kept.append(message.text)
+            stored = self.refused if message.text.startswith(REFUSED) else self.problems
+            stored.append(message.text)
 
     def _request(self, request):
         parts = urlsplit(request.url)

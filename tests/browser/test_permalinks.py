@@ -1,4 +1,4 @@
-"""An address holds the settings that differ from the default: kept, restored, gone back to, and refused."""
+"""An address holds the settings that differ from the default: stored, restored, gone back to, and refused."""
 
 import json
 

@@ -61,7 +61,7 @@ def test_wide_window_has_the_controls_at_the_left(open_reader):
     assert second["x"] > first["x"]
 
 
-def test_numbers_behind_a_picture_stay_beside_those_of_the_next(open_reader):
+def test_numbers_behind_a_picture_stay_next_to_those_of_the_next(open_reader):
     reader = open_reader("/relations")
     for numbers in reader.page.locator("figure.panel details").all():
         numbers.locator("summary").click()
@@ -112,15 +112,15 @@ def test_keyboard_reaches_every_control_in_order(open_reader):
     assert page.url.endswith("/rules-facts")
 
 
-def test_sentence_is_told_once_the_slider_rests(open_reader):
+def test_sentence_is_reported_once_the_slider_rests(open_reader):
     reader = open_reader("/rules-facts")
     page = reader.page
-    told = "() => document.getElementById('status').textContent === document.querySelector('.sentence').textContent"
-    page.wait_for_function(told)
+    reported = "() => document.getElementById('status').textContent === document.querySelector('.sentence').textContent"
+    page.wait_for_function(reported)
     before = page.locator("#status").text_content()
     reader.slider().focus()
     page.keyboard.press("End")
-    changed = f"(before) => document.getElementById('status').textContent !== before && ({told})()"
+    changed = f"(before) => document.getElementById('status').textContent !== before && ({reported})()"
     page.wait_for_function(changed, arg=before)
     assert page.locator("#status").text_content() == page.locator(".sentence").first.text_content() != before
 
@@ -168,7 +168,7 @@ def test_first_page_counts_and_searches_the_claims(open_reader):
     assert page.locator(".ledger [role=status]").inner_text() == "0 claims"
 
 
-def test_server_that_is_gone_is_told(open_reader):
+def test_server_that_is_gone_is_reported(open_reader):
     reader = open_reader("/rules-facts")
     page = reader.page
     page.route("**/api/**", lambda route: route.abort())

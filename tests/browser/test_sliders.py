@@ -59,9 +59,9 @@ def test_one_question_at_a_time_and_the_newest_wins(open_reader):
         page.wait_for_timeout(10)
     spent = time.monotonic() - started
     reader.settle()
-    asked = len(reader.questions)
+    requested = len(reader.questions)
     assert reader.most_at_once == 1
-    assert 2 <= asked <= min(STEPS, LONGEST_PACE * (spent + 0.5))
+    assert 2 <= requested <= min(STEPS, LONGEST_PACE * (spent + 0.5))
     # What is shown belongs to the last step.
     name = slider.get_attribute("data-setting")
     value = page.locator(f"[data-number='{name}']").input_value()

@@ -49,11 +49,11 @@ def test_pointing_at_a_point_shows_its_numbers(open_reader):
     figure = reader.page.locator("figure.panel").first
     place = figure.locator(".scatterlayer path.point").last.bounding_box()
     reader.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
-    told = figure.locator(".hovertext").first
-    told.wait_for()
+    reported = figure.locator(".hovertext").first
+    reported.wait_for()
     names = [name.replace(" ", "") for name in figure.locator(".panel-legend li").all_inner_texts()]
-    assert told.text_content().replace(" ", "").startswith(tuple(names))
-    assert re.search(r": -?\d", told.text_content())
+    assert reported.text_content().replace(" ", "").startswith(tuple(names))
+    assert re.search(r": -?\d", reported.text_content())
 
 
 def test_copies(open_reader):

@@ -1,4 +1,4 @@
-"""Every claim of the four papers has a check that can be loaded, and a kept record that belongs to it."""
+"""Every claim of the four papers has a check that can be loaded, and a bundled record that belongs to it."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
 from genlaws.claims.claim import PAPERS
-from genlaws.claims.records import Record, kept_records, read_records, write_kept
+from genlaws.claims.records import Record, bundled_records, read_records, write_records
 from genlaws.core.errors import InputError
 
 THEOREM = "semanticity.theorem-1"
@@ -48,7 +48,7 @@ def test_ids_differ_and_belong_to_a_paper():
 
 
 def test_claims_say_something_and_where():
-    assert [claim.id for claim in all_claims() if not (claim.says.endswith(".") and claim.where)] == []
+    assert [claim.id for claim in all_claims() if not (claim.statement.endswith(".") and claim.where)] == []
 
 
 def test_commands_begin_with_genlaws():
@@ -56,20 +56,20 @@ def test_commands_begin_with_genlaws():
     assert wrong == []
 
 
-def test_kept_records_belong_to_claims():
-    assert set(kept_records()) <= {claim.id for claim in all_claims()}
+def test_bundled_records_belong_to_claims():
+    assert set(bundled_records()) <= {claim.id for claim in all_claims()}
 
 
-def test_every_claim_of_a_kept_paper_has_a_record():
-    kept = kept_records()
-    papers = {one.partition(".")[0] for one in kept}
-    assert [claim.id for claim in all_claims() if claim.paper in papers and claim.id not in kept] == []
+def test_every_claim_of_a_recorded_paper_has_a_record():
+    recorded = bundled_records()
+    papers = {one.partition(".")[0] for one in recorded}
+    assert [claim.id for claim in all_claims() if claim.paper in papers and claim.id not in recorded] == []
 
 
 def test_only_untestable_claims_have_no_route():
-    kept = kept_records()
-    untested = {one for one, record in kept.items() if record.verdict == "not testable here"}
-    assert untested == {claim.id for claim in all_claims() if claim.route == "none" and claim.id in kept}
+    recorded = bundled_records()
+    untested = {one for one, record in recorded.items() if record.verdict == "not testable here"}
+    assert untested == {claim.id for claim in all_claims() if claim.route == "none" and claim.id in recorded}
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def example(name="semanticity.theorem-1", verdict="holds"):
     return Record(name, verdict, {"z": 1.5}, "It agrees.", "quick", 0.1, "2026-01-01", {"python": "3"})
 
 
-def test_kept_files_are_one_for_each_paper_and_keep_what_they_hold(tmp_path):
-    write_kept([example(), example("relations.bound")], tmp_path)
-    files = write_kept([example("semanticity.theorem-2"), example(verdict="corrected")], tmp_path)
+def test_files_are_one_for_each_paper_and_retain_what_they_hold(tmp_path):
+    write_records([example(), example("relations.bound")], tmp_path)
+    files = write_records([example("semanticity.theorem-2"), example(verdict="corrected")], tmp_path)
     assert [file.name for file in files] == ["semanticity.json"]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["relations.json", "semanticity.json"]
     found = read_records(json.loads((tmp_path / "semanticity.json").read_text()))
@@ -123,12 +123,12 @@ def test_a_wrong_file_of_records_is_refused(document, complaint):
 
 
 def test_records_hold_verdicts_and_sentences():
-    for record in kept_records().values():
+    for record in bundled_records().values():
         assert record.verdict in VERDICTS
         assert record.sentence
         assert record.size in {"quick", "full"}
 
 
-def test_kept_files_lie_where_they_are_looked_for():
+def test_bundled_files_lie_where_they_are_looked_for():
     folder = Path(inspect.getfile(get_claim)).parent / "bundled_records"
-    assert {file.stem for file in folder.glob("*.json")} == {one.partition(".")[0] for one in kept_records()}
+    assert {file.stem for file in folder.glob("*.json")} == {one.partition(".")[0] for one in bundled_records()}

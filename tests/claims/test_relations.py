@@ -1,4 +1,4 @@
-"""Claims of the relations paper: quick checks give the kept verdicts, and other ones for planted numbers."""
+"""Claims of the relations paper: quick checks give the recorded verdicts, and other ones for planted numbers."""
 
 import sys
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 from genlaws import relations as rel
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS
-from genlaws.claims.records import kept_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.relations import bound, learning
 from genlaws.claims.relations import bound as procedure
 from genlaws.claims.relations import collisions as collision
@@ -20,20 +20,20 @@ from genlaws.claims.relations import phases as network
 from genlaws.claims.relations import repons as gradient
 from genlaws.claims.relations import repons as repon
 from genlaws.claims.relations.entries import CLAIMS
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 
 TRUE_BOUNDARIES, TRUE_LOSS = network.fitted_boundaries, gradient.loss
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_the_quick_verdict_is_the_kept_one(claim):
+def test_the_quick_verdict_is_the_recorded_one(claim):
     if missing := missing_libraries(claim):
         pytest.skip(f"needs {missing[0]}")
     finding = run_claim(claim, quick=True)
     assert isinstance(finding, Finding)
     assert finding.sentence.endswith(".")
     assert all(isinstance(one, str) or np.isfinite(one) for one in finding.numbers.values())
-    assert finding.verdict == kept_records()[claim.id].verdict
+    assert finding.verdict == bundled_records()[claim.id].verdict
 
 
 def scaled(function, factor):
@@ -47,11 +47,11 @@ def shifted(function, amount):
 
 
 def table_with(**changes):
-    """Return a way to read kept tables in which some columns are given by functions of the table."""
+    """Return a way to read bundled tables in which some columns are given by functions of the table."""
 
     def read(figure):
-        kept = kept_table(figure)
-        return replace(kept, frame=kept.frame.assign(**changes))
+        table = bundled_table(figure)
+        return replace(table, frame=table.frame.assign(**changes))
 
     return read
 
@@ -108,14 +108,14 @@ def with_encoder():
     return SimpleNamespace(is_encoder_decoder=True)
 
 
-GREATER = symmetry.STATED | {"greater-than": (rel.less_than(30), ("symmetric",))}
+GREATER = symmetry.STATED_LAWS | {"greater-than": (rel.less_than(30), ("symmetric",))}
 AT_ONE = {"slope": 1.0, "slope_low": 0.9, "slope_high": 1.1}
 PLANTED = [
-    ("table-1", symmetry, "STATED", GREATER, FAILS),
+    ("table-1", symmetry, "STATED_LAWS", GREATER, FAILS),
     ("orbit-formula", symmetry, "description_length_exact", shifted(rel.description_length_exact, 1.0), FAILS),
-    ("order-in-text", bits, "IN_TEXT", np.e, HOLDS),
+    ("order-in-text", bits, "TEXT_DIVISOR", np.e, HOLDS),
     ("bipartite-automorphisms", symmetry, "complete_bipartite", lambda a, c: rel.less_than(a + c), FAILS),
-    ("large-graphs", symmetry, "LONGEST", 0.0, FAILS),
+    ("large-graphs", symmetry, "MAX_SECONDS", 0.0, FAILS),
     ("table-2-plain", bits, "description_length_table", shifted(rel.description_length_table, 1.0), FAILS),
     ("table-2-antisymmetric", bits, "description_length_table", counted_antisymmetric, HOLDS),
     ("table-2-transitive", bits, "description_length_table", enough_for_chains, HOLDS),
@@ -137,48 +137,48 @@ PLANTED = [
     ("fig-2", bound, "paper_accuracy", lambda n, known, shares: np.zeros(len(shares)), FAILS),
     ("fig-2-caption", bound, "inferable_fraction", lambda m, b: rel.accuracy_formula(m / 900, 30, b, 1 / 3), HOLDS),
     ("appendix-d-classes", procedure, "paper_bound", lambda one, seen: procedure._two_class_bound(seen), HOLDS),
-    ("appendix-d-orders", procedure, "_gain", lambda draws: 0.0, HOLDS),
-    ("appendix-d-orders", procedure, "_gain", lambda draws: 0.1, FAILS),
-    ("theorem-1", repon, "CLASSES", 1, HOLDS),
+    ("appendix-d-orders", procedure, "_gain_of_guess", lambda draws: 0.0, HOLDS),
+    ("appendix-d-orders", procedure, "_gain_of_guess", lambda draws: 0.1, FAILS),
+    ("theorem-1", repon, "CLASS_COUNT", 1, HOLDS),
     ("eq-8", gradient, "loss", lambda pair: TRUE_LOSS(pair) ** 2, FAILS),
     ("appendix-c-bias", gradient, "loss", lambda p: TRUE_LOSS(p) - 0.5 * ((p.bias - p.target) ** 2).sum(), HOLDS),
     ("appendix-c-center", gradient, "ETA_X", 0.0, HOLDS),
-    ("repulsion", repon, "_integrated", straight((1.0, 1.0), (0.0, 2.0)), HOLDS),
-    ("two-limits", repon, "_flow", lambda a, r, *rest: (0.0 * a, 0.0 * r), HOLDS),
-    ("two-limits", repon, "_flow", lambda a, r, *rest: (a, r), FAILS),
+    ("repulsion", repon, "_integrate_path", straight((1.0, 1.0), (0.0, 2.0)), HOLDS),
+    ("two-limits", repon, "_integrate_flow", lambda a, r, *rest: (0.0 * a, 0.0 * r), HOLDS),
+    ("two-limits", repon, "_integrate_flow", lambda a, r, *rest: (a, r), FAILS),
     ("theorem-2", repon, "separation_limit", shifted(rel.separation_limit, 0.1), FAILS),
-    ("eq-9", repon, "_flow", lambda a, r, *rest: (a, 0.5 * r), HOLDS),
+    ("eq-9", repon, "_integrate_flow", lambda a, r, *rest: (a, 0.5 * r), HOLDS),
     ("eq-11", repon, "pair_invariant", scaled(rel.pair_invariant, 1.1), FAILS),
-    ("oscillator", repon, "_integrated", turning, HOLDS),
+    ("oscillator", repon, "_integrate_path", turning, HOLDS),
     ("fig-4", repon, "pair_limit", wrong_limit, FAILS),
     ("eq-12", collision, "collision_probability", scaled(rel.collision_probability, 1.01), FAILS),
-    ("eq-12-region", collision, "_arctan", lambda *args, **kwargs: 0.578, HOLDS),
-    ("eq-12-width", collision, "_arctan", lambda *args, **kwargs: 0.5, HOLDS),
-    ("theorem-3-ratio", collision, "_merges", lambda a, r, ratio: np.arange(len(a)) % 1000 < 392, HOLDS),
+    ("eq-12-region", collision, "_eq_12_probability", lambda *args, **kwargs: 0.578, HOLDS),
+    ("eq-12-width", collision, "_eq_12_probability", lambda *args, **kwargs: 0.5, HOLDS),
+    ("theorem-3-ratio", collision, "_pairs_that_merge", lambda a, r, ratio: np.arange(len(a)) % 1000 < 392, HOLDS),
     ("theorem-3-two-repons", collision, "simulate_two_repons", lambda *a, **k: SimpleNamespace(merged=[0.0]), HOLDS),
     ("eq-13", collision, "decoder_pull", lambda count: 2.0, FAILS),
     ("fig-5-sign", collision, "collision_probability", lambda encoder, decoder: encoder * decoder, HOLDS),
-    ("fig-3-delay", learning, "kept_table", table_with(table_accuracy=always_right), FAILS),
+    ("fig-3-delay", learning, "bundled_table", table_with(table_accuracy=always_right), FAILS),
     ("fig-3-scale", learning, "description_length_table", scaled(rel.description_length_table, 10.0), FAILS),
-    ("fig-3-classes", learning, "kept_table", table_with(table_accuracy=without_squares), FAILS),
-    ("fig-3-orders", learning, "kept_table", table_with(table_accuracy=without_squares), FAILS),
-    ("inductive-bias", learning, "kept_table", table_with(table_accuracy=without_squares), FAILS),
-    ("statics-conclusion", learning, "kept_table", table_with(description_length=lambda f: -f["pairs"]), HOLDS),
-    ("table-3", learning, "DEFAULTS", {"width": 10}, FAILS),
+    ("fig-3-classes", learning, "bundled_table", table_with(table_accuracy=without_squares), FAILS),
+    ("fig-3-orders", learning, "bundled_table", table_with(table_accuracy=without_squares), FAILS),
+    ("inductive-bias", learning, "bundled_table", table_with(table_accuracy=without_squares), FAILS),
+    ("statics-conclusion", learning, "bundled_table", table_with(description_length=lambda f: -f["pairs"]), HOLDS),
+    ("table-3", learning, "DEFAULT_SETTINGS", {"width": 10}, FAILS),
     ("table-4", network, "classify", lambda train, test: 0, FAILS),
     ("fig-5-slope", network, "fitted_boundaries", boundaries_with(**AT_ONE), HOLDS),
     ("fig-5-slope", network, "fitted_boundaries", boundaries_with(slope=-1.0, slope_low=-1.1, slope_high=-0.9), FAILS),
     ("fig-5-intercept", network, "fitted_boundaries", boundaries_with(critical_ratio=10.0), HOLDS),
     ("rule-of-thumb", network, "fitted_boundaries", boundaries_with(critical_ratio=10.0), HOLDS),
     ("rule-of-thumb", network, "fitted_boundaries", boundaries_with(critical_ratio=1000.0), FAILS),
-    ("fig-6-bound", network, "kept_table", table_with(success_low=0.0), HOLDS),
-    ("fig-6-scale", network, "kept_table", table_with(embedding_scale=lambda f: 0.25 / f["embedding_scale"]), FAILS),
-    ("fig-7-band", network, "kept_table", table_with(success=1.0), FAILS),
-    ("fig-7-band", network, "kept_table", table_with(success=lambda f: f["depth"].between(3, 10) * 1.0), HOLDS),
-    ("fig-7-sweet-spot", network, "kept_table", table_with(success=1.0), FAILS),
-    ("fig-7-too-deep", network, "kept_table", table_with(fitted=1.0), HOLDS),
-    ("fig-7-too-deep", network, "kept_table", table_with(fitted=0.0), FAILS),
-    ("fig-8", network, "kept_table", table_with(generalization=0, grokking=0), HOLDS),
+    ("fig-6-bound", network, "bundled_table", table_with(success_low=0.0), HOLDS),
+    ("fig-6-scale", network, "bundled_table", table_with(embedding_scale=lambda f: 0.25 / f["embedding_scale"]), FAILS),
+    ("fig-7-band", network, "bundled_table", table_with(success=1.0), FAILS),
+    ("fig-7-band", network, "bundled_table", table_with(success=lambda f: f["depth"].between(3, 10) * 1.0), HOLDS),
+    ("fig-7-sweet-spot", network, "bundled_table", table_with(success=1.0), FAILS),
+    ("fig-7-too-deep", network, "bundled_table", table_with(fitted=1.0), HOLDS),
+    ("fig-7-too-deep", network, "bundled_table", table_with(fitted=0.0), FAILS),
+    ("fig-8", network, "bundled_table", table_with(generalization=0, grokking=0), HOLDS),
 ]
 APART = {"relations.encoder-decoder-models", "relations.collision-necessary"}
 
@@ -193,8 +193,8 @@ def test_planted_numbers_decide_the_verdict(name, module, part, wrong, verdict, 
 
 
 def test_every_claim_is_planted_with_another_verdict():
-    kept = kept_records()
-    other = {f"relations.{one[0]}" for one in PLANTED if one[4] != kept[f"relations.{one[0]}"].verdict}
+    recorded = bundled_records()
+    other = {f"relations.{one[0]}" for one in PLANTED if one[4] != recorded[f"relations.{one[0]}"].verdict}
     assert other | APART == {claim.id for claim in CLAIMS}
 
 

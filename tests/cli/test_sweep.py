@@ -66,7 +66,7 @@ def test_a_sweep_runs_and_says_what_it_did(genlaws, tmp_path: Path):
     again = genlaws(*run, "--json")
     assert again.err == ""
     assert again.json == {
-        "total": 6, "computed": 0, "kept": 6, "failed": 0, "message": "finished", "folder": str(tmp_path / "a b"),
+        "total": 6, "computed": 0, "reused": 6, "failed": 0, "message": "finished", "folder": str(tmp_path / "a b"),
     }  # fmt: skip
     with Store(tmp_path / "a b") as store:
         assert set(store.to_frame().tries) == {3}
@@ -185,7 +185,7 @@ def test_resume_takes_everything_from_the_folder(genlaws, tmp_path: Path, monkey
         patch.setattr("genlaws.cli.sweep.InProcess", Stops)
         stopped = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "s", *whole)
     assert stopped.code == 130
-    assert stopped.err.endswith("genlaws: Stopped. What is done is kept; the same command goes on.\n")
+    assert stopped.err.endswith("genlaws: Stopped. Finished cells are stored; run the same command to continue.\n")
     status = genlaws("sweep", "status", tmp_path / "s")
     assert re.search(r"cells done +5 of 12", status.out)
     assert re.search(r"state +stopped", status.out)
@@ -198,7 +198,7 @@ def test_resume_takes_everything_from_the_folder(genlaws, tmp_path: Path, monkey
     assert tables[0] == tables[1]
 
 
-def test_failures_are_told_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
+def test_failures_are_reported_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
     answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "some", *AXIS, "--set", "kind=glass")
     assert answer.code == 0
     assert re.search(r"failed +1$", answer.out, re.MULTILINE)
@@ -210,8 +210,8 @@ def test_failures_are_told_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
     document = genlaws("sweep", "status", tmp_path / "some", "--json").json
     assert (document["done"], document["failed"], document["total"], document["running"]) == (2, 1, 3, False)
     assert document["errors"][0]["error"] == "ValueError: it broke"
-    told = genlaws("sweep", "status", tmp_path / "some", "--traceback").out
-    for lines in (document["errors"][0]["traceback"], told):
+    reported = genlaws("sweep", "status", tmp_path / "some", "--traceback").out
+    for lines in (document["errors"][0]["traceback"], reported):
         assert "in throw" in lines
         assert 'raise ValueError("it broke")' in lines
     assert "Traceback" not in status.out
@@ -228,7 +228,7 @@ def test_failures_are_told_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
     assert re.search(r"state +4 cells in a row failed", status.out)
 
 
-def test_cells_whose_arrays_are_gone_are_told_and_computed_again(genlaws, tmp_path: Path):
+def test_cells_whose_arrays_are_gone_are_reported_and_computed_again(genlaws, tmp_path: Path):
     run = ("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS)
     assert genlaws(*run).code == 0
     assert "arrays lost" not in genlaws("sweep", "status", tmp_path).out
@@ -245,8 +245,8 @@ def test_cells_whose_arrays_are_gone_are_told_and_computed_again(genlaws, tmp_pa
     assert genlaws("sweep", "export", tmp_path, "--to", "netcdf").code == 0
 
 
-def test_a_scheduler_nobody_runs_is_told_in_good_time(genlaws, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(engines, "CONNECT", 1)
+def test_a_scheduler_nobody_runs_is_reported_in_good_time(genlaws, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(engines, "CONNECT_TIMEOUT_SECONDS", 1)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -174,10 +174,10 @@ CALLS = {
     ),
     "fit_decay": Call(
         rules_facts.fit_decay,
-        {"sample_ratio": [2.0, 4.0], "rule_error": [0.2, 0.1], "replicates": 20, "seed": 0},
+        {"sample_ratio": [2.0, 4.0], "generalization_error": [0.2, 0.1], "replicates": 20, "seed": 0},
         {
             "sample_ratio": not_positive | not_none | st.sampled_from([[2.0], [2.0, 2.0], [[2.0], [4.0]]]),
-            "rule_error": not_numbers
+            "generalization_error": not_numbers
             | not_none
             | st.sampled_from([[0.2], [0.0, 0.0], [[math.nan], [0.1]], [math.inf, 1.0]]),
             "standard_error": not_positive | st.sampled_from([0.1, [0.1], [[0.1], [0.1]]]),
@@ -329,7 +329,7 @@ CALLS = {
     ),
 }
 CASES = [(name, one) for name, call in CALLS.items() for one, wrong in call.wrong.items() if wrong is not FLAG]
-# These hold results; nobody calls them. (A draw checks what it holds; that is tested beside it.)
+# These hold results; nobody calls them. (A draw checks what it holds; that is tested separately.)
 RESULTS = {"Advice", "DecayFit", "Draw", "Solution", "BayesSolution", "Errors", "LOSSES"}
 
 

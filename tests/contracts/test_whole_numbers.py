@@ -1,4 +1,4 @@
-"""A number with a fractional part is refused where a whole one is asked for: in settings, on the page, in Python."""
+"""A number with a fractional part is an error where a whole one is required: in settings, on the page, in Python."""
 
 from typing import get_args
 
@@ -12,7 +12,7 @@ from genlaws.figures import FIGURES, get_figure
 from genlaws.probes import fit_collapse, plan_probe
 from genlaws.sweeps import EXPERIMENTS, Processes, get_experiment, make_sweep
 from genlaws.sweeps.experiment import checked
-from genlaws.web.http_errors import RefusedError
+from genlaws.web.http_errors import HttpError
 from genlaws.web.registry import all_views
 from genlaws.web.view import read_settings
 
@@ -52,7 +52,7 @@ def test_sliders_refuse_fractions():
         for name, field in view.settings.model_fields.items():
             if field.annotation is int:
                 found += 1
-                with pytest.raises(RefusedError, match=name):
+                with pytest.raises(HttpError, match=name):
                     read_settings(view, f"{name}=2.6")
     assert found > 5
 

@@ -130,7 +130,7 @@ def test_bootstrap_of_a_mean_agrees_with_the_normal_law():
 
 
 def test_bootstrap_in_blocks_is_the_same_mean(monkeypatch):
-    monkeypatch.setattr("genlaws.core.estimate.BLOCK", 50)
+    monkeypatch.setattr("genlaws.core.estimate.MAX_DRAWS_AT_ONCE", 50)
     values = np.random.default_rng(1).standard_normal(30)
     found = bootstrap_mean(values, replicates=101)
     assert found.low < values.mean() < found.high

@@ -112,7 +112,7 @@ def test_a_sweep_is_read_where_there_are_no_locks(tmp_path: Path, monkeypatch):
 def test_processes_are_started_where_signals_cannot_be_blocked(monkeypatch):
     monkeypatch.setattr(processes, "CAN_BLOCK_SIGNALS", False)
     monkeypatch.delattr(signal, "pthread_sigmask")
-    with processes.deaf_to_ctrl_c():
+    with processes.block_sigint():
         assert not processes.CAN_BLOCK_SIGNALS
 
 

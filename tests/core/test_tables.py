@@ -1,4 +1,4 @@
-"""Tables as they are written by people and by pandas: names are told from numbers, and a wrong cell is named."""
+"""Tables written by hand and by pandas: names are distinguished from numbers, and errors name the wrong cell."""
 
 import io
 
@@ -29,7 +29,7 @@ def frame(table=TABLE, names=None):
 def test_what_pandas_writes_is_read_without_its_names(columns, names, options, tmp_path):
     table = TABLE[:, :columns]
     lines = written(frame(table, None if names is None else names[:columns]), **options)
-    # One column under the name 0 could hold the number 0 in its first row; the number of rows tells.
+    # One column under the name 0 could hold the number 0 in its first row; the number of rows decides.
     rows = len(table) if columns == 1 else None
     found = read_csv("embeddings", lines, rows=rows)
     np.testing.assert_array_equal(found.values, table)
@@ -83,14 +83,16 @@ def test_a_table_of_words_is_told_by_its_rows_and_its_first_cell():
 
 
 def test_names_are_said():
-    assert read_csv("x", ["1,2", "3,4"]).said("a.csv") == ""
-    assert read_csv("x", ["a,b", "3,4"]).said("a.csv") == "The first line of a.csv was read as names of columns."
-    both = read_csv("x", [",b", "0,4"]).said("a.csv")
+    assert read_csv("x", ["1,2", "3,4"]).names_message("a.csv") == ""
+    assert (
+        read_csv("x", ["a,b", "3,4"]).names_message("a.csv") == "The first line of a.csv was read as names of columns."
+    )
+    both = read_csv("x", [",b", "0,4"]).names_message("a.csv")
     assert both == "The first line and the first column of a.csv were read as names."
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (["0.1,0.2", "0.3,O.4"], "the cell in row 2, column 2 is 'O.4'"),
         (["0.1,x,0.3", "1,2,3"], "the cell in row 1, column 2 is 'x'"),
@@ -103,10 +105,10 @@ def test_names_are_said():
         (["", " "], "the table is empty"),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(lines, said):
+def test_what_is_wrong_with_a_table_is_reported(lines, message):
     with pytest.raises(InputError) as caught:
         read_csv("embeddings", lines)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("embeddings must")
 
 

@@ -1,4 +1,4 @@
-"""The programs beside the tests can be imported by name."""
+"""The programs next to the tests can be imported by name."""
 
 import sys
 from pathlib import Path

@@ -21,8 +21,8 @@ from genlaws.ensembles import (
     Perceptron,
     WholeSet,
 )
-from genlaws.semanticity.networks.relu import FLOOR, ReluNetwork, draw_trials
-from genlaws.semanticity.networks.slots import FLOOR as SLOT_FLOOR
+from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_trials
+from genlaws.semanticity.networks.slots import SIMILARITY_FLOOR as SLOT_FLOOR
 from genlaws.semanticity.networks.slots import SharedNetwork, SlotNetwork, draw_triples
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 
@@ -102,7 +102,7 @@ def relu_alone(network, values, place):
 
     def loss(batch):
         products = weights.T @ weights
-        g = torch.relu(products) + FLOOR
+        g = torch.relu(products) + SIMILARITY_FLOOR
         seen = g[batch["items"], batch["probe"][:, None]]
         right = seen.gather(1, batch["right"][:, None]).squeeze(1)
         share = batch["weight"] / batch["weight"].sum()

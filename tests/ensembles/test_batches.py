@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from genlaws.ensembles import FreshDraws, Minibatches, WholeSet, streams
-from genlaws.ensembles.batches import BLOCK, FOREVER
+from genlaws.ensembles.batches import MAX_STEP, STEPS_PER_BLOCK
 
 NETWORKS, ROWS = 5, 17
 SEEDS = [3, 1, 4, 15, 9]
@@ -33,7 +33,7 @@ def batch_at(batches, step):
 
 
 def all_batches(batches, steps):
-    """Return the batches of the first steps as training asks for them."""
+    """Return the batches of the first steps as training requests them."""
     found, ready = [], 0
     for step in range(steps):
         if step == ready:
@@ -83,7 +83,7 @@ def test_weights_count_as_they_are():
 
 @pytest.mark.parametrize("weight", [None, uneven()[2:3], uneven()], ids=["none", "shared", "own"])
 def test_random_rows_are_allowed_rows_drawn_evenly(weight):
-    steps = 2 * BLOCK + 10
+    steps = 2 * STEPS_PER_BLOCK + 10
     found = all_batches(Minibatches(examples(weight=weight), 6, SEEDS, "random"), steps)
     allowed = torch.ones(NETWORKS, ROWS, dtype=bool) if weight is None else (weight > 0).expand(NETWORKS, ROWS)
     rows = torch.stack([batch["row"] for batch in found])
@@ -102,10 +102,10 @@ def fresh(keys, steps):
 
 
 KINDS = {
-    "epochs": lambda seeds, kept: Minibatches({k: v[kept] for k, v in own_examples().items()}, 4, seeds),
-    "random": lambda seeds, kept: Minibatches({k: v[kept] for k, v in own_examples().items()}, 4, seeds, "random"),
-    "fresh": lambda seeds, kept: FreshDraws(fresh, seeds),
-    "whole": lambda seeds, kept: WholeSet({k: v[kept] for k, v in own_examples().items()}),
+    "epochs": lambda seeds, places: Minibatches({k: v[places] for k, v in own_examples().items()}, 4, seeds),
+    "random": lambda seeds, places: Minibatches({k: v[places] for k, v in own_examples().items()}, 4, seeds, "random"),
+    "fresh": lambda seeds, places: FreshDraws(fresh, seeds),
+    "whole": lambda seeds, places: WholeSet({k: v[places] for k, v in own_examples().items()}),
 }
 every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
@@ -119,7 +119,7 @@ def equal(first, second):
 
 
 @every_kind
-@pytest.mark.parametrize("step", [0, 1, 5, BLOCK - 1, BLOCK, 3 * BLOCK + 7, 1000])
+@pytest.mark.parametrize("step", [0, 1, 5, STEPS_PER_BLOCK - 1, STEPS_PER_BLOCK, 3 * STEPS_PER_BLOCK + 7, 1000])
 def test_prepared_from_any_step(make, step):
     everything = list(range(NETWORKS))
     from_start = all_batches(make(SEEDS, everything), step + 3)
@@ -132,12 +132,12 @@ def test_prepared_from_any_step(make, step):
 @every_kind
 def test_what_a_network_sees_does_not_depend_on_the_others(make):
     everything = make(SEEDS, list(range(NETWORKS)))
-    kept = torch.tensor([0, 2, 3])
-    chosen, alone = everything.select(kept), make([SEEDS[3]], [3])
+    places = torch.tensor([0, 2, 3])
+    chosen, alone = everything.select(places), make([SEEDS[3]], [3])
     twice = chosen.select(torch.tensor([2]))
     for step in (0, 7, 70, 200):
         whole = batch_at(everything, step)
-        assert equal(batch_at(chosen, step), {name: one[kept] for name, one in whole.items()})
+        assert equal(batch_at(chosen, step), {name: one[places] for name, one in whole.items()})
         for one in (alone, twice):
             assert equal(batch_at(one, step), {name: values[3:4] for name, values in whole.items()})
 
@@ -167,7 +167,7 @@ def test_weights_of_any_type_become_fractions(kind):
 
 def test_whole_sets_are_always_ready():
     batches = WholeSet(examples())
-    assert batches.prepare(12345) == FOREVER
+    assert batches.prepare(12345) == MAX_STEP
     assert batches.networks == NETWORKS
     assert WholeSet(examples(shared=True)).networks is None
     assert batches.at(torch.tensor(3))["input"] is batches.at(torch.tensor(9))["input"]
@@ -184,7 +184,7 @@ def test_shared_examples_are_chosen_by_each_network_s_seed():
 
 def test_fresh_draws_change_with_step_and_seed():
     batches = FreshDraws(fresh, [1, 2, 1])
-    numbers = torch.stack([batch["input"] for batch in all_batches(batches, 3 * BLOCK)])
+    numbers = torch.stack([batch["input"] for batch in all_batches(batches, 3 * STEPS_PER_BLOCK)])
     assert torch.equal(numbers[:, 0], numbers[:, 2])
     assert numbers[:, :2].unique().numel() == numbers[:, :2].numel()
 

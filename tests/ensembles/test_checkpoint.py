@@ -267,7 +267,7 @@ def test_a_file_that_cannot_be_read(tmp_path, damage):
 def test_a_file_that_is_no_checkpoint(tmp_path, name):
     file = tmp_path / name
     (np.savez if name.endswith("z") else np.save)(file, np.arange(3))
-    with pytest.raises(ValueError, match="is no checkpoint; name another file|cannot be read; delete it"):
+    with pytest.raises(ValueError, match="is not a checkpoint; name another file|cannot be read; delete it"):
         run(checkpoint=Checkpoint(file, EVERY))
     assert file.exists()
 

@@ -1,4 +1,4 @@
-"""Ways to compute: what is chosen, what is refused, and that they agree where there is a CUDA device."""
+"""Execution paths: which is chosen, which raise errors, and that they agree on a CUDA device."""
 
 import sys
 from types import ModuleType, SimpleNamespace

@@ -12,7 +12,7 @@ UNLIKELY = 1e-4  # p-value; the seeds are fixed
 
 
 def mixed():
-    """Return parameters of two parts that come in turns."""
+    """Return parameters of two parts that alternate."""
     return Layout(
         [
             Parameter("a", (2, 3), "one", "uniform", -0.5, 2.0),

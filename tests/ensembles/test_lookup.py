@@ -36,7 +36,7 @@ def test_look_up(device, indices):
 
 @on_every_device
 @shared_or_own
-@pytest.mark.parametrize("space", [None, Workspace()], ids=["anew", "kept"])
+@pytest.mark.parametrize("space", [None, Workspace()], ids=["new", "cached"])
 def test_sum_by_entry(device, indices, space):
     values, index = numbers(4, 50, 3).to(device), indices_below(7, indices, 50).to(device)
     index[:, 0] = 6
@@ -96,12 +96,12 @@ def test_what_is_kept_belongs_to_one_tensor():
         return source + 1
 
     first, second = torch.zeros(2), torch.zeros(2)
-    assert space.kept("a", first, make) is space.kept("a", first, make)
-    space.kept("a", second, make)
-    space.kept("b", second, make)
+    assert space.cached("a", first, make) is space.cached("a", first, make)
+    space.cached("a", second, make)
+    space.cached("b", second, make)
     assert len(made) == 3
     space.clear()
-    space.kept("a", second, make)
+    space.cached("a", second, make)
     assert len(made) == 4
 
 

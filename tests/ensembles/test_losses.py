@@ -6,10 +6,10 @@ import pytest
 import torch
 from plain import plain_loss
 
-from genlaws.ensembles.losses import LOSSES, loss_and_derivative, row_shares
+from genlaws.ensembles.losses import STACK_LOSSES, loss_and_derivative, row_shares
 
 SAME = {"rtol": 1e-12, "atol": 1e-14}
-every_loss = pytest.mark.parametrize("name", LOSSES)
+every_loss = pytest.mark.parametrize("name", STACK_LOSSES)
 
 
 def numbers(seed, *shape):

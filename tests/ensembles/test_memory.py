@@ -11,10 +11,10 @@ from genlaws.ensembles import FreshDraws, Minibatches, Perceptron, Sgd, WholeSet
 
 STATM = Path("/proc/self/statm")
 NETWORKS, ROWS, WIDTH = 40, 30, 3
-SETTLED = 1000  # steps after which everything that is kept has been made
-GROWTH = 3e6  # bytes; the inputs kept at each of 2,000 steps would be 29 MB
+WARM_UP_STEPS = 1000  # after which all stored tensors have been allocated
+MAX_GROWTH_BYTES = 3e6  # bytes; storing the inputs of 2,000 steps would take 29 MB
 
-pytestmark = pytest.mark.skipif(not STATM.exists(), reason="The memory of a process is read where Linux keeps it.")
+pytestmark = pytest.mark.skipif(not STATM.exists(), reason="The memory of a process is read from the files of Linux.")
 
 
 def resident():
@@ -46,11 +46,11 @@ def growth(batches, steps, every):
     seen = []
 
     def measure(live):
-        if live.step in {SETTLED, steps}:
+        if live.step in {WARM_UP_STEPS, steps}:
             seen.append(resident())
         return {"loss": live.loss}
 
-    logs = [0, *range(SETTLED, steps + 1, every)]  # at the start room is made for all logs
+    logs = [0, *range(WARM_UP_STEPS, steps + 1, every)]  # at the start room is made for all logs
     settings = {"seeds": range(NETWORKS), "steps": steps, "log_at": logs, "measure": measure, "optimizer": Sgd(0.5)}
     train(Perceptron((WIDTH, 1), loss="squared"), batches(), **settings)
     first, last = seen
@@ -60,12 +60,12 @@ def growth(batches, steps, every):
 @pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
 @pytest.mark.parametrize("every", [2000, 10], ids=["no log", "a log every 10 steps"])
 def test_no_growth(batches, every):
-    assert growth(batches, 3000, every) <= GROWTH
+    assert growth(batches, 3000, every) <= MAX_GROWTH_BYTES
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
 @pytest.mark.parametrize("every", [99_000, 10], ids=["no log", "a log every 10 steps"])
 def test_no_growth_over_many_steps(batches, every):
-    """Also not by holes between small tensors that are kept, which take some thousand logs to be seen."""
-    assert growth(batches, 100_000, every) <= GROWTH
+    """Nor by fragmentation from small stored tensors, which takes some thousand logs to show."""
+    assert growth(batches, 100_000, every) <= MAX_GROWTH_BYTES

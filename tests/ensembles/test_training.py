@@ -1,4 +1,4 @@
-"""One call from seeds to measurements: logs, criteria, failures, and what is refused."""
+"""One call from seeds to measurements: logs, criteria, failures and invalid arguments."""
 
 import numpy as np
 import pytest

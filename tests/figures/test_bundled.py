@@ -1,4 +1,4 @@
-"""Tables that come with the library: those of a folder made here, and every one that is kept."""
+"""Tables that come with the library: those of a temporary folder, and every bundled one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from genlaws.cli import run
 from genlaws.core.errors import InputError
 from genlaws.figures import bundled, draw_figure, get_figure
-from genlaws.figures.bundled import kept_ids, kept_table
+from genlaws.figures.bundled import bundled_ids, bundled_table
 
 SMALL = {"relations": ["mod3"], "grid": 2, "repeats": 2, "width": 5, "steps": 40, "device": "cuda"}
 ABOUT = {"seconds": 12.5, "device": "Abacus 3000", "date": "2026-01-02", "torch": "9.9"}
@@ -39,12 +39,12 @@ def small_table():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a folder of kept tables with one in it."""
-    place = tmp_path / "kept"
+    """Return a folder of bundled tables with one in it."""
+    place = tmp_path / "bundled"
     place.mkdir()
     small_table().to_csv(place / "relations.5.csv", index=False)
     (place / "relations.5.json").write_text(json.dumps({"settings": SMALL, **ABOUT}), encoding="utf-8")
-    monkeypatch.setattr(bundled, "FOLDER", place)
+    monkeypatch.setattr(bundled, "TABLE_FOLDER", place)
     return place
 
 
@@ -53,58 +53,58 @@ def never_computed(monkeypatch):
     """Let a figure fail that computes its table."""
 
     def fail(*_):
-        raise AssertionError("A kept table was computed again.")
+        raise AssertionError("A bundled table was computed again.")
 
     monkeypatch.setattr("genlaws.figures.figure.Figure.data", fail)
 
 
-def test_a_kept_table_is_read_as_it_was_written(folder):
-    found = kept_table("relations.5")
+def test_a_bundled_table_is_read_as_it_was_written(folder):
+    found = bundled_table("relations.5")
     pd.testing.assert_frame_equal(found.frame, small_table(), check_exact=True)
     assert found.settings == SMALL
     assert found.about == ABOUT
-    assert kept_ids() == ["relations.5", "relations.delays"]  # drawn from the same table
-    pd.testing.assert_frame_equal(kept_table("relations.delays").frame, found.frame)
+    assert bundled_ids() == ["relations.5", "relations.delays"]  # drawn from the same table
+    pd.testing.assert_frame_equal(bundled_table("relations.delays").frame, found.frame)
 
 
 def test_exactly_that_table_is_drawn(folder, tmp_path, never_computed):
-    drawn = draw_figure("relations.5", tmp_path / "out", kept=True, formats=("png",))
+    drawn = draw_figure("relations.5", tmp_path / "out", bundled=True, formats=("png",))
     assert drawn.paths["csv"].read_bytes() == (folder / "relations.5.csv").read_bytes()
     assert drawn.paths["png"].stat().st_size > 5000
     summary = pd.read_csv(drawn.paths["summary"])
     assert set(summary["relation"]) == {"mod3"}
-    told = drawn.paths["txt"].read_text(encoding="utf-8").splitlines()
-    assert "Computed on Abacus 3000 in 12.5 s, 2026-01-02 (torch 9.9)." in told
-    assert "device = cuda" in told
-    assert "steps = 40" in told
-    assert "relations = mod3" in told
+    text = drawn.paths["txt"].read_text(encoding="utf-8").splitlines()
+    assert "Computed on Abacus 3000 in 12.5 s, 2026-01-02 (torch 9.9)." in text
+    assert "device = cuda" in text
+    assert "steps = 40" in text
+    assert "relations = mod3" in text
 
 
 def test_the_command_draws_it(folder, tmp_path, capsys, never_computed):
-    assert run(["figure", "relations.5", "--kept", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert run(["figure", "relations.5", "--bundled", "--out", str(tmp_path / "out"), "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["figures"][0]["files"]
     assert Path(files["csv"]).read_bytes() == (folder / "relations.5.csv").read_bytes()
     assert {"csv", "summary", "txt", "pdf", "png"} == set(files)
 
 
 @pytest.mark.parametrize("settings", [{"steps": 10}, {}])
-def test_settings_and_a_kept_table_exclude_each_other(folder, tmp_path, settings):
+def test_settings_and_a_bundled_table_exclude_each_other(folder, tmp_path, settings):
     with pytest.raises(InputError, match="leave settings out"):
-        draw_figure("relations.5", tmp_path / "out", settings=settings, kept=True)
+        draw_figure("relations.5", tmp_path / "out", settings=settings, bundled=True)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("figure_id", "complaint"),
     [
-        ("relations.8", "No table of relations.8 is kept; there is one of relations.5"),
+        ("relations.8", "relations.8 has no bundled table; figures with one: relations.5"),
         ("relations.99", "figure must be one of"),
-        ("../kept/relations.5", "figure must be one of"),
+        ("../bundled/relations.5", "figure must be one of"),
     ],
 )
-def test_figures_without_a_kept_table_are_refused(folder, tmp_path, figure_id, complaint):
+def test_figures_without_a_bundled_table_are_rejected(folder, tmp_path, figure_id, complaint):
     with pytest.raises(InputError, match=complaint):
-        draw_figure(figure_id, tmp_path / "out", kept=True)
+        draw_figure(figure_id, tmp_path / "out", bundled=True)
     assert not (tmp_path / "out").exists()
 
 
@@ -112,13 +112,13 @@ def test_figures_without_a_kept_table_are_refused(folder, tmp_path, figure_id, c
     ("arguments", "complaint"),
     [
         (("relations.5", "--set", "steps=10"), "leave out --set"),
-        (("relations.8",), "No table of relations.8 is kept"),
-        (("relations.5", "relations.8"), "No table of relations.8 is kept"),
+        (("relations.8",), "relations.8 has no bundled table"),
+        (("relations.5", "relations.8"), "relations.8 has no bundled table"),
         (("relations.99",), "figure must be one of"),
     ],
 )
 def test_the_command_refuses_before_it_draws(folder, tmp_path, capsys, arguments, complaint):
-    assert run(["figure", *arguments, "--kept", "--out", str(tmp_path / "out")]) == 2
+    assert run(["figure", *arguments, "--bundled", "--out", str(tmp_path / "out")]) == 2
     assert complaint in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "out").exists()
 
@@ -126,18 +126,18 @@ def test_the_command_refuses_before_it_draws(folder, tmp_path, capsys, arguments
 @pytest.mark.parametrize("missing", ["relations.5.csv", "relations.5.json", None])
 def test_half_a_table_or_no_folder_is_no_table(folder, tmp_path, monkeypatch, missing):
     if missing is None:
-        monkeypatch.setattr(bundled, "FOLDER", tmp_path / "nowhere")
+        monkeypatch.setattr(bundled, "TABLE_FOLDER", tmp_path / "nowhere")
     else:
         os.remove(folder / missing)
-    assert kept_ids() == []
-    with pytest.raises(InputError, match="there is one of no figure"):
-        kept_table("relations.5")
+    assert bundled_ids() == []
+    with pytest.raises(InputError, match="figures with one: none"):
+        bundled_table("relations.5")
 
 
 def test_settings_that_the_figure_no_longer_takes_are_refused(folder, tmp_path):
     (folder / "relations.5.json").write_text(json.dumps({"settings": {"grids": 3}, **ABOUT}), encoding="utf-8")
     with pytest.raises(InputError, match="grids is not accepted"):
-        draw_figure("relations.5", tmp_path / "out", kept=True)
+        draw_figure("relations.5", tmp_path / "out", bundled=True)
 
 
 def drawing_tests():
@@ -149,9 +149,9 @@ def drawing_tests():
     return module
 
 
-@pytest.mark.parametrize("figure_id", kept_ids())
+@pytest.mark.parametrize("figure_id", bundled_ids())
 def test_every_table_that_comes_with_the_library_has_the_columns_of_its_figure(figure_id, tmp_path_factory):
-    others, figure, table = drawing_tests(), get_figure(figure_id), kept_table(figure_id)
+    others, figure, table = drawing_tests(), get_figure(figure_id), bundled_table(figure_id)
     assert figure.settings(table.settings).model_dump(mode="json").items() >= table.settings.items()
     assert {"device", "date", "seconds"} <= set(table.about)
     now = figure.data(others.REDUCED[figure_id] | others.given_file(figure_id, tmp_path_factory))
@@ -161,12 +161,12 @@ def test_every_table_that_comes_with_the_library_has_the_columns_of_its_figure(f
     assert len(table.frame) > len(now)
 
 
-@pytest.mark.parametrize("figure_id", kept_ids())
+@pytest.mark.parametrize("figure_id", bundled_ids())
 def test_every_table_that_comes_with_the_library_is_drawn(figure_id, tmp_path, never_computed):
-    drawn = draw_figure(figure_id, tmp_path, kept=True, formats=())
-    pd.testing.assert_frame_equal(pd.read_csv(drawn.paths["csv"]), kept_table(figure_id).frame)
-    told = drawn.paths["txt"].read_text(encoding="utf-8")
-    about = kept_table(figure_id).about
-    assert f"Computed on {about['device']} in {about['seconds']} s, {about['date']} (torch " in told
+    drawn = draw_figure(figure_id, tmp_path, bundled=True, formats=())
+    pd.testing.assert_frame_equal(pd.read_csv(drawn.paths["csv"]), bundled_table(figure_id).frame)
+    text = drawn.paths["txt"].read_text(encoding="utf-8")
+    about = bundled_table(figure_id).about
+    assert f"Computed on {about['device']} in {about['seconds']} s, {about['date']} (torch " in text
     if get_figure(figure_id).load().summary:
         assert len(pd.read_csv(drawn.paths["summary"]))

@@ -7,12 +7,12 @@ import pytest
 from reduced_settings import REDUCED
 
 from genlaws.figures import figure_ids, get_figure
-from genlaws.figures.bundled import kept_ids
+from genlaws.figures.bundled import bundled_ids
 from project_paths import ROOT
 
-FILE = ROOT / "docs" / "captions.toml"
-CAPTIONS = tomllib.loads(FILE.read_text(encoding="utf-8"))
-MOST_SENTENCES, SHORTEST = 3, 80
+CAPTION_FILE = ROOT / "docs" / "captions.toml"
+CAPTIONS = tomllib.loads(CAPTION_FILE.read_text(encoding="utf-8"))
+MAX_SENTENCES, MIN_CHARACTERS = 3, 80
 
 
 def sentences(text):
@@ -28,8 +28,8 @@ def test_every_figure_has_a_caption():
 def test_a_caption_is_one_to_three_sentences_of_its_own(figure_id):
     text = CAPTIONS[figure_id]["text"]
     assert text.endswith(".")
-    assert 1 <= sentences(text) <= MOST_SENTENCES
-    assert len(text) >= SHORTEST
+    assert 1 <= sentences(text) <= MAX_SENTENCES
+    assert len(text) >= MIN_CHARACTERS
     assert text != get_figure(figure_id).caption
 
 
@@ -37,10 +37,10 @@ def test_a_sentence_too_many_is_found():
     assert sentences("One. Two? By Eq. 5 three.") == 3
 
 
-def test_kept_tables_need_no_settings_and_full_size_none():
-    both = [one for one, told in CAPTIONS.items() if told.get("full") and "settings" in told]
-    kept = [one for one in kept_ids() if {"full", "settings"} & CAPTIONS[one].keys()]
-    assert both == kept == []
+def test_bundled_tables_need_no_settings_and_full_size_none():
+    both = [one for one, entry in CAPTIONS.items() if entry.get("full") and "settings" in entry]
+    bundled = [one for one in bundled_ids() if {"full", "settings"} & CAPTIONS[one].keys()]
+    assert both == bundled == []
 
 
 @pytest.mark.parametrize("figure_id", [one for one in CAPTIONS if "settings" in CAPTIONS[one]])
@@ -50,5 +50,5 @@ def test_changed_settings_are_those_of_the_figure(figure_id):
 
 
 def test_every_other_figure_can_be_drawn_reduced():
-    left = set(figure_ids()) - set(kept_ids()) - {one for one, told in CAPTIONS.items() if len(told) > 1}
+    left = set(figure_ids()) - set(bundled_ids()) - {one for one, entry in CAPTIONS.items() if len(entry) > 1}
     assert left <= set(REDUCED)

@@ -15,18 +15,18 @@ from reduced_settings import REDUCED
 from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
-from genlaws.figures.drawing import RESOLUTION
+from genlaws.figures.drawing import PNG_DPI
 from genlaws.figures.relations.success import LAWS
-from genlaws.figures.rules_facts.agreement import FITTED
+from genlaws.figures.rules_facts.agreement import FIT_COLUMNS as FITTED
 from genlaws.figures.rules_facts.tables import PARTS, RUN_COLUMNS
-from genlaws.figures.semanticity.relu import COURSE as RELU_COURSE
-from genlaws.figures.semanticity.relu import ENDS as RELU_ENDS
-from genlaws.figures.semanticity.relu_profiles import MANY as RELU_MANY
-from genlaws.figures.semanticity.relu_profiles import OTHERS as RELU_OTHERS
-from genlaws.figures.semanticity.relu_profiles import REACHED as RELU_REACHED
-from genlaws.figures.semanticity.slots import COURSE as SLOT_COURSE
-from genlaws.figures.semanticity.slots import ENDS as SLOT_ENDS
-from genlaws.figures.semanticity.slots import EXCESSES as SLOT_EXCESSES
+from genlaws.figures.semanticity.relu import COURSE_COLUMNS as RELU_COURSE
+from genlaws.figures.semanticity.relu import END_COLUMNS as RELU_ENDS
+from genlaws.figures.semanticity.relu_profiles import MANY_COLUMNS as RELU_MANY
+from genlaws.figures.semanticity.relu_profiles import OTHER_COLUMNS as RELU_OTHERS
+from genlaws.figures.semanticity.relu_profiles import REACHED_COLUMNS as RELU_REACHED
+from genlaws.figures.semanticity.slots import COURSE_COLUMNS as SLOT_COURSE
+from genlaws.figures.semanticity.slots import END_COLUMNS as SLOT_ENDS
+from genlaws.figures.semanticity.slots import EXCESS_COLUMNS as SLOT_EXCESSES
 from genlaws.relations.networks.phases import PHASES
 
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
@@ -53,8 +53,23 @@ COLUMNS = {
     "rules-facts.15": BANDWIDTH,
     "rules-facts.16": ERRORS | {"loss", "regularization"},
     "rules-facts.finite-size": {"loss", "kernel", "width_ratio", "quantity", "theory", "mean_20", "compared", *FITTED},
-    "rules-facts.message-passing": {"series", "sample_ratio", "iteration", "teacher_overlap", "rule_error", "learner"},
-    "rules-facts.two-layer": {"learner", "moment", "sample_ratio", "rule_error", "fact_error", "exponent", "misfit"},
+    "rules-facts.message-passing": {
+        "series",
+        "sample_ratio",
+        "iteration",
+        "teacher_overlap",
+        "generalization_error",
+        "learner",
+    },
+    "rules-facts.two-layer": {
+        "learner",
+        "moment",
+        "sample_ratio",
+        "generalization_error",
+        "memorization_error",
+        "exponent",
+        "misfit",
+    },
     "semanticity.front": {"series", "similarity", "background", "resolution", "generalization", "identification"},
     "semanticity.items": {"ball_mass", "item_count", "generalization", "identification", "collapse_law"},
     "semanticity.resolution": {"background", "item_count", "best_ball_mass", "items_in_ball", "best_generalization"},
@@ -70,7 +85,7 @@ COLUMNS = {
     "relations.table2": {"class"},
     "relations.4": {"series", "decoder_gain", "half_separation"},
     "relations.collisions": {"series", "panel", "curve", "low", "high", "draws"},
-    "relations.asking": {"relation", "strategy", "questions", "accuracy", "bits_left"},
+    "relations.asking": {"relation", "strategy", "queries", "accuracy", "bits_left"},
     "relations.3": {"relation", "mode", "depth", "width", "dimension", "train_fraction", "table_accuracy", "run"},
     "relations.5": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
     "relations.delays": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
@@ -111,12 +126,20 @@ MAY_BE_EMPTY = {
     "rules-facts.15": ["regularization", "memorization_error", *MEASURED, *ONLY_AT_THE_BEST[1:], "at_edge"],
     "rules-facts.finite-size": list(FITTED),
     "rules-facts.message-passing": [
-        *("iteration", "teacher_overlap", "learner", "rule_error", "settled_share"),
-        *(f"run_{name}{part}" for name in ("teacher_overlap", "rule_error") for part in PARTS),
+        *("iteration", "teacher_overlap", "learner", "generalization_error", "settled_share"),
+        *(f"run_{name}{part}" for name in ("teacher_overlap", "generalization_error") for part in PARTS),
     ],
     "rules-facts.two-layer": [
-        *("moment", "learning_rate", "feature_rate", "weight_decay", "run_count", "remembering_share", "fact_error"),
-        *(f"{name}{part}" for name in ("rule_error", "fact_error") for part in PARTS[1:]),
+        *(
+            "moment",
+            "learning_rate",
+            "feature_rate",
+            "weight_decay",
+            "run_count",
+            "remembering_share",
+            "memorization_error",
+        ),
+        *(f"{name}{part}" for name in ("generalization_error", "memorization_error") for part in PARTS[1:]),
         *("exponent_low", "exponent_high", "misfit"),
     ],
     "semanticity.relu-network": [
@@ -253,8 +276,8 @@ def test_picture_has_column_width_and_is_not_blank(drawn):
     header = drawn.paths["png"].read_bytes()[:24]
     assert header.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", header[16:24])
-    assert width / RESOLUTION in (pytest.approx(3.4), pytest.approx(7.0))
-    assert 2.0 < height / RESOLUTION < 5.0
+    assert width / PNG_DPI in (pytest.approx(3.4), pytest.approx(7.0))
+    assert 2.0 < height / PNG_DPI < 5.0
     pixels = image.imread(drawn.paths["png"])[..., :3]
     ink = (pixels < 0.99).any(axis=2)
     assert 0.01 < ink.mean() < 0.9

@@ -229,7 +229,7 @@ LINES = {
     "relations next-pair/known": Line("relations next-pair --train known.csv --class equivalence-3"),
     "relations next-pair/share": Line("relations next-pair less-than --elements 6 --train-fraction 0.2 --seed 3"),
     "relations next-pair/curve": Line(
-        "relations next-pair mod3 --elements 6 --curve --questions 4 --repeats 2 --out out"
+        "relations next-pair mod3 --elements 6 --curve --queries 4 --repeats 2 --out out"
     ),
     "relations next-pair/wrong": Line("relations next-pair --train known.csv"),
     "relations repons/flow": Line("relations repons --encoder-rate 1e-3,1e-2 --decoder-rate 1e-3 --dimension 2"),
@@ -339,12 +339,12 @@ LINES = {
     "claims run/wrong": Line("claims run relations.nothing"),
     # figure
     "figure/list": Line("figure"),
-    "figure/list-kept": Line("figure --kept"),
-    "figure/kept": Line("figure relations.6 --kept --out out"),
+    "figure/list-kept": Line("figure --bundled"),
+    "figure/kept": Line("figure relations.6 --bundled --out out"),
     "figure/drawn": Line("figure rules-facts.3 --set angle_points=12 --out out", quick=False),
     "figure/wrong-name": Line("figure rules-facts.300"),
     "figure/wrong-setting": Line("figure rules-facts.3 --set color=red"),
-    "figure/kept-and-set": Line("figure relations.6 --kept --set seed=1"),
+    "figure/kept-and-set": Line("figure relations.6 --bundled --set seed=1"),
     # report
     "report/quick": Line("report --quick --out out", "trained", quick=False),
     "report/own": Line(

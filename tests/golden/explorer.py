@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.render import Curve, Panel
-from genlaws.web.http_errors import RefusedError
+from genlaws.web.http_errors import HttpError
 from genlaws.web.registry import all_views
 from genlaws.web.view import View, properties_of, read_settings
 from golden.compact import compact_numbers, numbers_in
@@ -99,8 +99,8 @@ def answer(view: View, query: Mapping[str, object]) -> dict[str, object]:
     try:
         settings = read_settings(view, urlencode(query))
         answered = view.answer(settings)
-    except RefusedError as error:
-        return {"query": dict(query), "refused": "RefusedError", "status": error.status, "setting": error.setting}
+    except HttpError as error:
+        return {"query": dict(query), "refused": "HttpError", "status": error.status, "setting": error.setting}
     except (InputError, ConvergenceError) as error:
         return {"query": dict(query), "refused": type(error).__name__}
     return {

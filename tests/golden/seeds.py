@@ -105,10 +105,10 @@ def _permuted_points() -> dict[str, object]:
 
 def _turned_axes() -> dict[str, object]:
     """Return correlations on random axes: the word "axes" is part of their seed."""
-    from genlaws.residual_stream.surrogates.walk_comparison import beside_walk
+    from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk
 
-    found = beside_walk(_stream(), seed=3)
-    return {"correlation_turned": _numbers(found.correlation_turned.value)}
+    found = compare_with_walk(_stream(), seed=3)
+    return {"correlation_random_axes": _numbers(found.correlation_random_axes.value)}
 
 
 def _compression() -> dict[str, object]:

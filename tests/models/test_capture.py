@@ -65,18 +65,18 @@ def test_batches_by_length_change_nothing(tokenizer, name, position):
 
 
 def test_reducers_get_every_row_once(llama, tokenizer):
-    kept = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all")
-    first, second, told = Batches(), Batches(), []
-    read = stream_texts(llama, tokenizer, TEXTS, [first, second], batch_size=2, position="all", advance=told.append)
-    assert told == [2, 2, 1]
+    selected = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all")
+    first, second, reported = Batches(), Batches(), []
+    read = stream_texts(llama, tokenizer, TEXTS, [first, second], batch_size=2, position="all", advance=reported.append)
+    assert reported == [2, 2, 1]
     assert [len(one) for one in first.states] == [11, 7, 2]
     assert all(np.array_equal(one, two) for one, two in zip(first.states, second.states, strict=True))
     order = np.lexsort((read.positions, read.text_numbers))
-    assert np.array_equal(np.concatenate(first.states)[order], kept.stream.states)
-    assert np.array_equal(read.text_numbers[order], kept.text_numbers)
-    assert kept.token_ids.tolist() == list(range(3, 23))
-    assert kept.positions.tolist() == [1, 2, 3, 1, 2, 3, 4, 5, 6, 1, 2, 1, 2, 3, 4, 1, 2, 3, 4, 5]
-    frame = kept.to_frame()
+    assert np.array_equal(np.concatenate(first.states)[order], selected.stream.states)
+    assert np.array_equal(read.text_numbers[order], selected.text_numbers)
+    assert selected.token_ids.tolist() == list(range(3, 23))
+    assert selected.positions.tolist() == [1, 2, 3, 1, 2, 3, 4, 5, 6, 1, 2, 1, 2, 3, 4, 1, 2, 3, 4, 5]
+    frame = selected.to_frame()
     assert frame.columns.tolist() == ["text", "position", "token"]
     assert len(frame) == 20
     assert np.array_equal(first.texts, read.text_numbers)
@@ -88,22 +88,22 @@ def test_reducers_get_every_row_once(llama, tokenizer):
 def test_intervals_rest_on_texts_and_not_on_their_tokens(llama, tokenizer):
     reducer = PathReducer()
     stream_texts(llama, tokenizer, TEXTS, reducer, batch_size=2, position="all", layers=[1, 2])
-    kept = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all", layers=[1, 2])
-    streamed, whole = reducer.result(), path_measures(kept.stream, texts=kept.text_numbers)
-    assert streamed.sites == kept.sites
+    selected = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all", layers=[1, 2])
+    streamed, whole = reducer.result(), path_measures(selected.stream, texts=selected.text_numbers)
+    assert streamed.sites == selected.sites
     found = path_measures(streamed)
     assert found.speed.count == 5
     np.testing.assert_allclose(found.speed.value, whole.speed.value)
     np.testing.assert_allclose(found.speed.low, whole.speed.low)
-    assert (found.speed.high > path_measures(kept.stream).speed.high).any()
+    assert (found.speed.high > path_measures(selected.stream).speed.high).any()
 
 
 def test_a_file_holds_the_same_states(llama, tokenizer, tmp_path):
     file = tmp_path / "states.npy"
-    kept = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all")
+    selected = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all")
     filed = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all", to=file)
-    assert np.array_equal(filed.stream.states, kept.stream.states)
-    assert np.array_equal(np.load(file), kept.stream.states)
+    assert np.array_equal(filed.stream.states, selected.stream.states)
+    assert np.array_equal(np.load(file), selected.stream.states)
     assert isinstance(filed.stream.states, np.memmap)
     for wrong, complaint in (
         (file, "does not exist yet"),

@@ -72,15 +72,15 @@ def model(network):
     return TransformersModel(network, made_up_tokenizer(), "made-up", batch_size=3, max_new_tokens=6)
 
 
-def separate_passes(network, asked):
+def separate_passes(network, requested):
     """Score every ending with a full pass of its own."""
     found = []
-    for ending in asked.endings:
-        tokens = torch.tensor([[*asked.shared, *ending]])
+    for ending in requested.endings:
+        tokens = torch.tensor([[*requested.shared, *ending]])
         with torch.inference_mode():
-            told = network(input_ids=tokens).logits[0].double().log_softmax(-1)
-        places = range(len(asked.shared) - 1, tokens.shape[1] - 1)
-        found.append(sum(float(told[place, tokens[0, place + 1]]) for place in places))
+            reported = network(input_ids=tokens).logits[0].double().log_softmax(-1)
+        places = range(len(requested.shared) - 1, tokens.shape[1] - 1)
+        found.append(sum(float(reported[place, tokens[0, place + 1]]) for place in places))
     return np.array(found)
 
 
@@ -194,8 +194,8 @@ def test_a_merge_across_the_boundary_is_scored_from_the_last_common_token(model)
     words = model.tokenizer.convert_ids_to_tokens
     assert words(list(merged.shared)) == ["<s>", "e"]
     assert [words(list(ending)) for ending in merged.endings] == [["ab", "e", "d"], ["a", "c", "ab"], ["a", "a"]]
-    kept = model.continuations(Prompt("ea", ("cab", "a"), answer_prefix=""))
-    assert words(list(kept.shared)) == ["<s>", "e", "a"]
+    selected = model.continuations(Prompt("ea", ("cab", "a"), answer_prefix=""))
+    assert words(list(selected.shared)) == ["<s>", "e", "a"]
 
 
 def test_split_keeps_one_beginning_for_all_endings():
@@ -274,12 +274,12 @@ def test_draws_have_the_probabilities_of_the_model():
     trials, letters = 300, ("d", "e", "f")
     options = {"max_new_tokens": 1, "temperature": 1.0}
     first = TransformersModel(network, made_up_tokenizer(), "x", **options)
-    told = np.exp(first.score([Prompt("ef:", letters, answer_prefix="")])[0].log_probabilities)
+    reported = np.exp(first.score([Prompt("ef:", letters, answer_prefix="")])[0].log_probabilities)
     drawn = [
         TransformersModel(network, first.tokenizer, "x", seed=seed, **options).reply([Prompt("ef:", letters)])[0].text
         for seed in range(trials)
     ]
-    for letter, probability in zip(letters, told, strict=True):
+    for letter, probability in zip(letters, reported, strict=True):
         assert 0.02 < probability < 0.2
         spread = np.sqrt(trials * probability * (1 - probability))
         assert abs(drawn.count(letter) - trials * probability) < 4 * spread  # one in 16,000 by chance

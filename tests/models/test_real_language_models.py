@@ -24,15 +24,15 @@ def years(template, kind="identification", item_count=4, trial_count=3, seed=0):
     return trials, [prompt_of(trial, domain, template_of(domain, template)) for trial in trials]
 
 
-def separate_passes(network, asked):
+def separate_passes(network, requested):
     """Score every ending with a full pass of its own."""
     found = []
-    for ending in asked.endings:
-        tokens = torch.tensor([[*asked.shared, *ending]])
+    for ending in requested.endings:
+        tokens = torch.tensor([[*requested.shared, *ending]])
         with torch.inference_mode():
-            told = network(input_ids=tokens).logits[0].double().log_softmax(-1)
-        places = range(len(asked.shared) - 1, tokens.shape[1] - 1)
-        found.append(sum(float(told[place, tokens[0, place + 1]]) for place in places))
+            reported = network(input_ids=tokens).logits[0].double().log_softmax(-1)
+        places = range(len(requested.shared) - 1, tokens.shape[1] - 1)
+        found.append(sum(float(reported[place, tokens[0, place + 1]]) for place in places))
     return np.array(found)
 
 
@@ -59,8 +59,8 @@ def test_smollm_scores_do_not_depend_on_what_is_asked_beside(smollm):
 
 def test_smollm_says_the_option_whose_first_token_is_likeliest(smollm):
     _, prompts = years("list", item_count=2, trial_count=6)
-    asked = [smollm.continuations(prompt) for prompt in prompts]
-    first = [Continuations(one.shared, tuple(ending[:1] for ending in one.endings)) for one in asked]
+    requested = [smollm.continuations(prompt) for prompt in prompts]
+    first = [Continuations(one.shared, tuple(ending[:1] for ending in one.endings)) for one in requested]
     scores = score_continuations(smollm.network, first)
     named = 0
     for prompt, score, reply in zip(prompts, scores, smollm.reply(prompts), strict=True):

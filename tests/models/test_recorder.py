@@ -65,12 +65,12 @@ def test_states_equal_an_independent_route(models, name):
 
 
 def test_parallel_and_post_norm_blocks_say_what_they_are(models):
-    told = {name: run(models[name])[0].architecture for name in ("llama", "neox", "bert")}
-    assert told["llama"].messages == ()
-    assert told["llama"].identity == "next = this + write"
-    assert "no point before the MLP" in told["neox"].messages[0]
-    assert told["bert"].identity == "next = LayerNorm(this + write)"
-    assert "next = LayerNorm(this + write)" in told["bert"].messages[0]
+    reported = {name: run(models[name])[0].architecture for name in ("llama", "neox", "bert")}
+    assert reported["llama"].messages == ()
+    assert reported["llama"].identity == "next = this + write"
+    assert "no point before the MLP" in reported["neox"].messages[0]
+    assert reported["bert"].identity == "next = LayerNorm(this + write)"
+    assert "next = LayerNorm(this + write)" in reported["bert"].messages[0]
 
 
 def padded(rows, left):

@@ -1,4 +1,4 @@
-"""What is asked of a real server on loopback, and how its answers and log-probabilities are read."""
+"""Requests to a real server on loopback, and how its answers and log-probabilities are read."""
 
 import base64
 import json
@@ -19,13 +19,13 @@ def test_plain_prompts_and_chats_are_sent_as_the_protocol_says():
     picture = b"\x89PNG"
     with ScriptedServer() as server:
         model = model_at(server, max_tokens=5, seed=7, concurrency=1)
-        asked = [
+        requested = [
             Prompt("plain", OPTIONS),
             Prompt("chat", OPTIONS, chat=True),
             Prompt("seen", OPTIONS, system="Look.", chat=True, images=(picture,)),
         ]
-        replies = model.reply(asked)
-    assert [reply.text for reply in replies] == [words_for(prompt.text) for prompt in asked]
+        replies = model.reply(requested)
+    assert [reply.text for reply in replies] == [words_for(prompt.text) for prompt in requested]
     assert server.paths == ["/v1/completions", "/v1/chat/completions", "/v1/chat/completions"]
     common = {"model": "small", "temperature": 0.0, "seed": 7, "max_tokens": 5}
     plain, chat, seen = server.bodies
@@ -66,19 +66,19 @@ def test_an_answer_without_words_is_an_answer_and_none_at_all_is_not():
     assert empty.text == ""
     assert not empty.error
     assert none.text is None
-    assert none.error == "The server's reply holds no words."
+    assert none.error == "The server's reply holds no text."
 
 
 def scoring(tokens_of, *, many=True, first=(), added=(" end",)):
     """Return an act that echoes prompts with log-probabilities, token k of a prompt having -k/8."""
 
     def act(handler, body):
-        asked = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
-        if len(asked) > 1 and not many:
+        requested = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
+        if len(requested) > 1 and not many:
             handler.send(b'{"detail": "prompt must be a string."}', 400)
             return
         choices = []
-        for place, prompt in enumerate(asked):
+        for place, prompt in enumerate(requested):
             tokens = [*first, *tokens_of(prompt), *added]
             numbers = [None, *(-k / 8 for k in range(1, len(tokens)))]
             record = {"tokens": tokens, "token_logprobs": numbers}
@@ -183,7 +183,7 @@ def test_what_cannot_be_asked_is_said_without_asking():
     with ScriptedServer() as server:
         model = model_at(server)
         assert model.score(prompts_of("a", chat=True))[0].error == NO_CHAT_SCORES
-        assert model.reply(prompts_of("a", images=(b"1",)))[0].error.startswith("Pictures can be shown in a chat")
+        assert model.reply(prompts_of("a", images=(b"1",)))[0].error.startswith("Pictures need a chat")
         assert not server.bodies
         with pytest.raises(InputError, match="mode must be"):
             model.stream(prompts_of("a"), "words", lambda *_: None)

@@ -1,4 +1,4 @@
-"""A real server on loopback that fails in every way a server can, and what is kept when a run is stopped."""
+"""A real server on loopback that fails in every way a server can, and what is stored when a run is stopped."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_what_may_pass_is_tried_again(way):
         assert once.text == words_for("once")
         assert ever.error == sentence
         assert fine.text == words_for("fine")
-        assert server.asked == {"once": 2, "ever": 3, "fine": 1}
+        assert server.requested == {"once": 2, "ever": 3, "fine": 1}
 
 
 @pytest.mark.parametrize("way", LASTING)
@@ -87,7 +87,7 @@ def test_what_would_fail_again_is_not_tried_again(way):
         bad, fine = model_at(server).reply(prompts_of("bad", "fine"))
         assert bad.error == sentence
         assert fine.text == words_for("fine")
-        assert server.asked == {"bad": 1, "fine": 1}
+        assert server.requested == {"bad": 1, "fine": 1}
 
 
 def test_every_failure_at_once_loses_nothing_and_counts_nothing_twice(tmp_path):
@@ -103,17 +103,17 @@ def test_every_failure_at_once_loses_nothing_and_counts_nothing_twice(tmp_path):
             assert (reply.text, reply.error) == ((None, acts[way][1]) if fails else (words_for(prompt.text), ""))
         assert report.failed == len(PASSING) + 2 * len(LASTING)
         assert report.answered == len(store) == len(PASSING) + 20
-        assert report.asked == report.different == len(prompts) - 2
-        assert report.attempts == sum(server.asked.values())
+        assert report.sent == report.different == len(prompts) - 2
+        assert report.attempts == sum(server.requested.values())
         assert sum(number for why, number in report.failures if why == WRONG_SCHEMA) == 12
         assert all(count == 1 for count in server.answered.values())
 
-        before = server.asked.copy()
+        before = server.requested.copy()
         server.script.clear()
         again, report = ask_and_report(model, prompts, "text", store=store)
         assert [reply.text for reply in again] == [words_for(prompt.text) for prompt in prompts]
         failed = {prompt.text for prompt, reply in zip(prompts, replies, strict=True) if reply.error}
-        assert {text for text, count in (server.asked - before).items() if count} == failed
+        assert {text for text, count in (server.requested - before).items() if count} == failed
         assert (report.found, report.answered, report.failed) == (len(PASSING) + 20, len(failed), 0)
 
 
@@ -130,8 +130,8 @@ def test_the_wait_a_server_asks_for_is_kept_up_to_a_cap():
         assert reply.text
     with ScriptedServer({"a": [status(503, Retry_After=formatdate(time.time() + 3, usegmt=True))]}) as server:
         assert seconds(model_at(server, longest_wait=10))[0] >= 1.5
-    for asked in ("3600", formatdate(time.time() + 3600, usegmt=True), "soon", "-5", "1e999"):
-        with ScriptedServer({"a": [status(429, Retry_After=asked)]}) as server:
+    for requested in ("3600", formatdate(time.time() + 3600, usegmt=True), "soon", "-5", "1e999"):
+        with ScriptedServer({"a": [status(429, Retry_After=requested)]}) as server:
             took, reply = seconds(model_at(server, longest_wait=0.05))
             assert took < 5
             assert reply.text
@@ -153,7 +153,7 @@ def test_each_request_has_its_own_repeats():
     with ScriptedServer(usual=status(500)) as server:
         replies = model_at(server, retries=2).reply(prompts_of(*"abcd"))
         assert all(reply.error for reply in replies)
-        assert server.asked == dict.fromkeys("abcd", 3)
+        assert server.requested == dict.fromkeys("abcd", 3)
 
 
 def test_a_server_that_turns_two_in_five_away_loses_nothing_however_many_are_asked():
@@ -161,7 +161,7 @@ def test_a_server_that_turns_two_in_five_away_loses_nothing_however_many_are_ask
         model = model_at(server, retries=10, concurrency=8, longest_wait=0.001)
         replies, report = ask_and_report(model, prompts_of(*map(str, range(500))), "text")
         assert not any(reply.error for reply in replies)
-        assert report.attempts == sum(server.asked.values()) > 750  # a third of them repeats
+        assert report.attempts == sum(server.requested.values()) > 750  # a third of them repeats
 
 
 @pytest.mark.parametrize("act", [status(401, "bad key"), status(500), scripted.close_at_once])
@@ -169,8 +169,8 @@ def test_a_server_that_only_fails_is_given_up(act, tmp_path):
     with ScriptedServer(usual=act) as server, ReplyStore(tmp_path / "answers") as store:
         model = model_at(server, retries=0, give_up_after=5, concurrency=1)
         replies, report = ask_and_report(model, prompts_of(*map(str, range(30))), "text", store=store)
-        assert sum(server.asked.values()) == 5
-        assert replies[-1].error == f"Not asked, since 5 prompts in a row had failed. {replies[0].error}"
+        assert sum(server.requested.values()) == 5
+        assert replies[-1].error == f"Not sent, since 5 prompts in a row had failed. {replies[0].error}"
         assert [number for _, number in report.failures] == [25, 5]
         server.usual = scripted.answer
         assert not any(reply.error for reply in ask(model, prompts_of(*map(str, range(30))), "text", store=store))
@@ -211,10 +211,10 @@ def test_an_interrupt_keeps_what_was_answered_and_what_is_under_way(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             ask(model, prompts_of(*texts), "text", store=store, advance=interrupt)
         assert 5 <= len(store) < 40
-        assert len(store) == sum(server.asked.values())
+        assert len(store) == sum(server.requested.values())
         ask(model, prompts_of(*texts), "text", store=store)
-        assert set(server.asked.values()) == {1}
-        assert len(server.asked) == 40
+        assert set(server.requested.values()) == {1}
+        assert len(server.requested) == 40
 
 
 PROGRAM = """
@@ -247,17 +247,17 @@ def test_a_killed_run_goes_on_and_asks_no_kept_prompt_again(tmp_path, cut):
         time.sleep(0.2)  # answers to the dead
         if cut:
             file.write_bytes(file.read_bytes()[:-30])
-        kept = {json.loads(line)["prompt"]["text"] for line in file.read_bytes().split(b"\n")[:-1]}
-        assert KILLED_AFTER - 1 <= len(kept) < count
-        before = server.asked.copy()
+        selected = {json.loads(line)["prompt"]["text"] for line in file.read_bytes().split(b"\n")[:-1]}
+        assert KILLED_AFTER - 1 <= len(selected) < count
+        before = server.requested.copy()
         assert set(before.values()) == {1}
-        assert kept <= set(before)
-        assert len(before) - len(kept) <= 2 * 4 + cut  # under way, or answered while it died
+        assert selected <= set(before)
+        assert len(before) - len(selected) <= 2 * 4 + cut  # under way, or answered while it died
         assert subprocess.run([*command, *arguments], check=False, timeout=LIMIT).returncode == 0
-        asked_again = server.asked - before
-        assert not kept & set(asked_again)
+        asked_again = server.requested - before
+        assert not selected & set(asked_again)
         assert set(asked_again.values()) == {1}
-        assert kept | set(asked_again) == {str(number) for number in range(count)}
+        assert selected | set(asked_again) == {str(number) for number in range(count)}
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert {line["prompt"]["text"]: line["text"] for line in lines} == {
         str(number): words_for(str(number)) for number in range(count)

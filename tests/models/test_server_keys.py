@@ -26,7 +26,7 @@ def test_a_redirect_is_not_followed_and_gets_no_key(key):
     with ScriptedServer() as elsewhere, ScriptedServer(usual=status(302, Location=elsewhere.url)) as server:
         (reply,) = model_at(server).reply(prompts_of("a"))
         assert "redirects to 127.0.0.1" in reply.error
-        assert not elsewhere.asked
+        assert not elsewhere.requested
         assert server.headers[0]["Authorization"] == f"Bearer {key}"
 
 

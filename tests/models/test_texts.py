@@ -55,7 +55,7 @@ def test_long_texts_are_cut_where_it_is_said_and_counted(both):
     assert tokenize(both, TEXTS, max_tokens=7).messages == ()
     with pytest.raises(InputError, match="Text 1 has 7 tokens and at most 5 can be read"):
         tokenize(both, TEXTS, max_tokens=5, too_long="refuse")
-    with pytest.raises(InputError, match="room for a token beside 2 marks; got 2"):
+    with pytest.raises(InputError, match="room for a token and 2 marks; got 2"):
         tokenize(both, TEXTS, max_tokens=2)
 
 

@@ -20,7 +20,7 @@ from genlaws.probes.asking import ask_and_report
 from genlaws.probes.outcomes import recorded
 from genlaws.probes.rates import summary
 from genlaws.probes.store import ReplyStore
-from genlaws.probes.trials import KINDS
+from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.pictures import picture_of, vision_prompt
 from genlaws.probes.vision.scenes import TASKS, draw_vision_trials
 
@@ -42,9 +42,9 @@ def pictured(task, seed=1):
 
 
 def prompts():
-    """Five questions about pictures: two of the same length beside each other, and one with other tokens before it."""
-    asked = [pictured("shapes"), pictured("shapes", 2), pictured("colors"), pictured("numbers")]
-    return [*asked, replace(pictured("colors"), system="Be brief.", answer_prefix=" ")]
+    """Five questions about pictures: two of the same length next to each other, and one with other tokens before it."""
+    requested = [pictured("shapes"), pictured("shapes", 2), pictured("colors"), pictured("numbers")]
+    return [*requested, replace(pictured("colors"), system="Be brief.", answer_prefix=" ")]
 
 
 @cache
@@ -60,10 +60,10 @@ def opened(prompt):
 
 def processed(model, prompt, answer=""):
     """Return what the processor makes of a chat and the beginning of its answer, in the library's own way."""
-    asked = [*({"type": "image"} for _ in prompt.images), {"type": "text", "text": prompt.text}]
-    told = [{"role": "system", "content": [{"type": "text", "text": prompt.system}]}] if prompt.system else []
+    requested = [*({"type": "image"} for _ in prompt.images), {"type": "text", "text": prompt.text}]
+    reported = [{"role": "system", "content": [{"type": "text", "text": prompt.system}]}] if prompt.system else []
     chat = model.processor.apply_chat_template(
-        [*told, {"role": "user", "content": asked}], tokenize=False, add_generation_prompt=True
+        [*reported, {"role": "user", "content": requested}], tokenize=False, add_generation_prompt=True
     )
     return model.processor(
         text=[chat + answer], images=[opened(prompt)] if prompt.images else None, return_tensors="pt"
@@ -79,8 +79,8 @@ def whole_passes(model, prompt):
     found = []
     for given, row in zip(made_up, rows, strict=True):
         with torch.inference_mode():
-            told = model.network(**given).logits[0].double().log_softmax(-1)
-        found.append(sum(float(told[place, row[place + 1]]) for place in range(common - 1, len(row) - 1)))
+            reported = model.network(**given).logits[0].double().log_softmax(-1)
+        found.append(sum(float(reported[place, row[place + 1]]) for place in range(common - 1, len(row) - 1)))
     return np.array(found)
 
 
@@ -177,7 +177,7 @@ def test_prompts_without_pictures_are_read_as_by_a_language_model():
         assert mixed[0].log_probabilities == pytest.approx(words.score([plain])[0].log_probabilities, abs=EXACT)
         given = [model.processor.apply_chat_template(model._conversation(chat)[1], add_generation_prompt=True)]
         with torch.inference_mode():
-            told = [
+            reported = [
                 model.network(**model.processor(text=[given[0] + option], return_tensors="pt"))
                 .logits[0]
                 .log_softmax(-1)
@@ -186,7 +186,7 @@ def test_prompts_without_pictures_are_read_as_by_a_language_model():
         tokens = [model.tokenizer.encode(option, add_special_tokens=False) for option in chat.options]
         naive = [
             sum(float(row[len(row) - len(new) - 1 + at, token]) for at, token in enumerate(new))
-            for row, new in zip(told, tokens, strict=True)
+            for row, new in zip(reported, tokens, strict=True)
         ]
         assert mixed[2].log_probabilities == pytest.approx(naive, abs=EXACT)
         assert mixed[1].log_probabilities == pytest.approx(whole_passes(model, prompts()[0]), abs=EXACT)
@@ -247,7 +247,7 @@ def test_a_language_model_is_told_from_a_vision_model(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"chat": False}, "Pictures can be shown in a chat alone"),
+        ({"chat": False}, "Pictures need a chat"),
         ({"images": (b"no picture",)}, "images must be PNG files as bytes"),
         ({"options": ()}, "options must be at least one word"),
         ({"text": "What is this <image>?"}, "The processor of llava refused the picture"),
@@ -307,19 +307,19 @@ def test_a_row_is_cut_and_continued_with_all_that_runs_along_it():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_whole_way_from_trials_to_rates(task, tmp_path):
-    trials = [trial for kind in KINDS for trial in draw_vision_trials(task, kind, COUNTS[task], 3, 3)]
-    asked = [vision_prompt(trial) for trial in trials]
+    trials = [trial for kind in TRIAL_KINDS for trial in draw_vision_trials(task, kind, COUNTS[task], 3, 3)]
+    requested = [vision_prompt(trial) for trial in trials]
     model = model_of("llava")
     for mode in ("probability", "text"):
         with ReplyStore(tmp_path / mode) as store:
-            replies, report = ask_and_report(model, asked, mode, store=store, batch_size=4)
+            replies, report = ask_and_report(model, requested, mode, store=store, batch_size=4)
             assert (report.answered, report.failed, len(store)) == (6, 0, 6)
-            again, report = ask_and_report(model, asked, mode, store=store)
-            assert report.asked == 0
+            again, report = ask_and_report(model, requested, mode, store=store)
+            assert report.sent == 0
         given = recorded(trials, again, mode)
         found = summary(given)
-        assert [(one.kind, one.item_count, one.asked) for one in found.rates] == [
-            (kind, COUNTS[task], 3) for kind in sorted(KINDS)
+        assert [(one.kind, one.item_count, one.sent) for one in found.rates] == [
+            (kind, COUNTS[task], 3) for kind in sorted(TRIAL_KINDS)
         ]
         if mode == "probability":
             likeliest = [int(np.argmax(reply.log_probabilities)) for reply in replies]

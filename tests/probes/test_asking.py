@@ -1,4 +1,4 @@
-"""Only open prompts are asked, every answer is kept at once, and the report adds up."""
+"""Only open prompts are sent, every answer is stored at once, and the report adds up."""
 
 import signal
 from collections import Counter
@@ -17,11 +17,11 @@ def prompts_of(*texts):
 
 
 class Model:
-    """Answers with the prompt in capitals, fails where it is told to, and counts."""
+    """Answers with the prompt in capitals, fails where its script fails, and counts."""
 
     def __init__(self, name="loud", failing=()):
         self.name, self.failing = name, set(failing)
-        self.asked, self.batches = Counter(), []
+        self.requested, self.batches = Counter(), []
 
     def reply(self, prompts):
         return self._all(prompts, lambda prompt: Reply(text=prompt.text.upper()))
@@ -31,7 +31,7 @@ class Model:
 
     def _all(self, prompts, answer):
         self.batches.append(len(prompts))
-        self.asked.update(prompt.text for prompt in prompts)
+        self.requested.update(prompt.text for prompt in prompts)
         return [
             Reply(error=f"{prompt.text} is too hard.") if prompt.text in self.failing else answer(prompt)
             for prompt in prompts
@@ -49,7 +49,7 @@ def test_replies_come_in_order_in_batches_and_equal_prompts_are_asked_once():
     replies = ask(model, prompts_of("a", "b", "a", "c", "d", "e", "a"), "text", batch_size=2, advance=steps.append)
     assert [reply.text for reply in replies] == list("ABACDEA")
     assert model.batches == [2, 2, 1]
-    assert set(model.asked.values()) == {1}
+    assert set(model.requested.values()) == {1}
     assert sum(steps) == 7
 
 
@@ -61,7 +61,7 @@ def test_a_second_call_asks_only_what_is_open(store):
         model, prompts_of("d", "c", "b", "a", "a"), "text", store=store, advance=steps.append
     )
     assert [reply.text for reply in replies] == ["D", "C", "B", "A", "A"]
-    assert model.asked == {"a": 1, "b": 1, "c": 2, "d": 1}
+    assert model.requested == {"a": 1, "b": 1, "c": 2, "d": 1}
     assert sum(steps) == 5
     assert report == AskingReport(5, 4, 2, 2, 2, 2, ())
     assert str(report) == "4 different prompts: 2 found in the store, 2 answered now, none failed."
@@ -82,7 +82,7 @@ def test_modes_and_models_are_kept_apart(store):
     (scored,) = ask(model, prompts_of("a"), "probability", store=store)
     assert scored.log_probabilities.tolist() == [-1.0, -1.0]
     ask(Model("other"), prompts_of("a"), "text", store=store)
-    assert model.asked["a"] == 2
+    assert model.requested["a"] == 2
     assert len(store) == 3
 
 
@@ -91,7 +91,7 @@ def test_failures_are_reported_and_not_kept(store):
     replies, report = ask_and_report(model, prompts_of("a", "b", "b", "c"), "text", store=store)
     assert [reply.error for reply in replies] == ["", "b is too hard.", "b is too hard.", "c is too hard."]
     assert len(store) == 1
-    assert (report.asked, report.answered, report.failed) == (3, 1, 2)
+    assert (report.sent, report.answered, report.failed) == (3, 1, 2)
     assert dict(report.failures) == {"b is too hard.": 1, "c is too hard.": 1}
     assert str(report).splitlines() == [
         "3 different prompts: 0 found in the store, 1 answered now, 2 failed:",
@@ -103,7 +103,7 @@ def test_failures_are_reported_and_not_kept(store):
 @pytest.mark.parametrize(
     ("mode", "given", "why"),
     [
-        ("text", Reply(), "The model gave no words."),
+        ("text", Reply(), "The model gave no text."),
         ("probability", Reply(text="Anna"), "The model gave no log-probabilities."),
         ("probability", Reply(log_probabilities=np.array([np.nan, 0])), "log-probabilities that are not numbers"),
         ("probability", Reply(log_probabilities=np.zeros(1)), "shape (1,) for 2 options"),
@@ -143,7 +143,7 @@ def test_an_interrupt_while_a_batch_is_taken_over_keeps_all_of_it(store):
     assert len(store) == 4
     resumed = Model()
     ask(resumed, prompts_of(*"abcdef"), "text", store=store)
-    assert set(resumed.asked) == {"e", "f"}
+    assert set(resumed.requested) == {"e", "f"}
 
 
 def test_a_model_with_too_few_replies_is_refused():

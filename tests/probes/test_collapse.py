@@ -1,4 +1,4 @@
-"""The 1/n law: its constant comes back, its intervals hold what they promise, and other laws are told from it."""
+"""The 1/n law: its constant comes back, its intervals cover it, and other laws are distinguished from it."""
 
 from __future__ import annotations
 

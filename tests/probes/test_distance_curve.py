@@ -60,8 +60,8 @@ def test_the_numbers_are_those_of_the_trials_in_each_range():
     given = recorded(trials, replies, "probability")
     found = distance_curve(given, bins=4)
     assert found.failed == 1
-    kept = [row for row in range(41) if row != 7]
-    order = sorted(kept, key=lambda row: trials[row].distances[trials[row].right])
+    selected = [row for row in range(41) if row != 7]
+    order = sorted(selected, key=lambda row: trials[row].distances[trials[row].right])
     for point, start in zip(found.points, range(0, 40, 10), strict=True):
         rows = order[start : start + 10]
         away = [trials[row].distances[trials[row].right] for row in rows]

@@ -38,7 +38,7 @@ def test_words_are_read_and_counted():
     assert np.isnan(given.probability).all()
     found = summary(given)
     (rates,) = found.rates
-    assert (rates.asked, rates.failed, rates.chance) == (8, 2, 0.25)
+    assert (rates.sent, rates.failed, rates.chance) == (8, 2, 0.25)
     assert rates.accuracy == wilson_interval(2, 6)  # unparsed replies are errors
     assert rates.accuracy_if_parsed == wilson_interval(2, 3)
     assert rates.unparsed == found.unparsed == wilson_interval(3, 6)  # and a rate of their own
@@ -76,7 +76,7 @@ def test_scores_that_cannot_be_read_are_errors():
 def test_every_kind_and_number_of_items_has_its_rates():
     trials = [trial(kind, 1, count) for kind in ("similarity", "identification") for count in (2, 4) for _ in range(3)]
     found = summary(recorded(trials, words(*["Zoë"] * 12), "text"))
-    assert [(one.kind, one.item_count, one.asked) for one in found.rates] == [
+    assert [(one.kind, one.item_count, one.sent) for one in found.rates] == [
         *(("identification", 2, 3), ("identification", 4, 3)),
         *(("similarity", 2, 3), ("similarity", 4, 3)),
     ]
@@ -109,12 +109,12 @@ def test_trials_for_a_fit():
     trials = [trial(), trial("identification"), trial(right=2), trial("resolution", 0, 2), trial()]
     replies = [*words("Zoë", "Zoë", "mumble", "C++"), Reply(error="lost")]
     given = recorded(trials, replies, "text")
-    kept = given.to_trials()
-    assert kept.chosen.tolist() == [1, -1, 0]  # the identification and the failed trial are left out
-    assert kept.unparsed_count == 1
-    assert kept.distances[0].tolist() == [11.0, 1.0, 9.0, 19.0]
-    assert kept.option_names == ()
-    assert kept.places[0].tolist() == [1, 2, 3, 4]
+    selected = given.to_trials()
+    assert selected.chosen.tolist() == [1, -1, 0]  # the identification and the failed trial are left out
+    assert selected.unparsed_count == 1
+    assert selected.distances[0].tolist() == [11.0, 1.0, 9.0, 19.0]
+    assert selected.option_names == ()
+    assert selected.places[0].tolist() == [1, 2, 3, 4]
     named = given.to_trials(("identification",), named=True)
     assert named.option_names == tuple(sorted(NAMES))
     assert named.trial_count == 1
@@ -124,9 +124,9 @@ def test_scores_are_handed_on_to_a_fit():
     domain = domain_of("years")
     trials = draw_trials(domain, "similarity", 3, 60, seed=1)
     rows = [-np.array(one.distances) / 50.0 for one in trials]
-    kept = recorded(trials, [Reply(log_probabilities=row) for row in rows], "probability").to_trials()
-    assert kept.scores.sum(axis=1) == pytest.approx(1.0)
-    assert fit_choices(kept, background=0.0, lapse=0.0).resolution == pytest.approx(50.0, rel=1e-6)
+    selected = recorded(trials, [Reply(log_probabilities=row) for row in rows], "probability").to_trials()
+    assert selected.scores.sum(axis=1) == pytest.approx(1.0)
+    assert fit_choices(selected, background=0.0, lapse=0.0).resolution == pytest.approx(50.0, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_scores_are_handed_on_to_a_fit():
         (words("Zoë"), "probability", "trial 1 must hold one log-probability for each of its 4 options"),
         ([Reply(log_probabilities=np.zeros(3))], "probability", "each of its 4 options"),
         ([Reply(log_probabilities=np.zeros(4))], "text", "trial 1 holds no text"),
-        (words("Zoë"), "sound", "mode must be one of text, probability"),
+        (words("Zoë"), "sound", "mode must be one of probability, text"),
     ],
 )
 def test_replies_that_do_not_fit(replies, mode, sentence):

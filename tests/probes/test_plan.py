@@ -1,25 +1,25 @@
-"""What a probe will ask depends on its seed, and on nothing else that is asked."""
+"""The trials of a plan depend on its seed alone."""
 
 import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.probes.domains import DOMAINS
-from genlaws.probes.plan import PICTURES, plan_probe
+from genlaws.probes.plan import PICTURE_TASKS, plan_probe
 from genlaws.probes.templates import TEMPLATES
 from genlaws.probes.vision.templates import VISION_TEMPLATES
 
 
-@pytest.mark.parametrize("task", [*DOMAINS, *PICTURES])
+@pytest.mark.parametrize("task", [*DOMAINS, *PICTURE_TASKS])
 def test_every_task_has_trials_of_each_kind_and_number_and_a_prompt_for_each(task):
     plan = plan_probe(task, trial_count=4)
-    asked = {(trial.kind, len(trial.items)) for trial in plan.trials}
+    requested = {(trial.kind, len(trial.items)) for trial in plan.trials}
     for kind in ("similarity", "identification"):
-        assert {(kind, count) for count in plan.item_counts} <= asked
-    assert any(kind == "resolution" for kind, _ in asked) == (task != "latitudes")  # cities stay where they are
+        assert {(kind, count) for count in plan.item_counts} <= requested
+    assert any(kind == "resolution" for kind, _ in requested) == (task != "latitudes")  # cities stay where they are
     shown = plan.prompts([0, len(plan.trials) - 1])
     assert [prompt.options for prompt in shown] == [plan.trials[0].items, plan.trials[-1].items]
-    assert plan.pictures == bool(shown[0].images) == (task in PICTURES)
+    assert plan.pictures == bool(shown[0].images) == (task in PICTURE_TASKS)
 
 
 @pytest.mark.parametrize("task", ["years", "colors"])
@@ -67,13 +67,13 @@ def test_a_table_is_asked_without_anchors(tmp_path):
         ({"task": "years", "trial_count": 0}, "trial_count"),
         ({"task": "years", "template": "options"}, "template must be one of chat, sentences, list, deutsch"),
         ({"task": "shapes", "template": "list"}, "template must be one of chat, options"),
-        ({"task": "shapes", "template": TEMPLATES["years"]["list"]}, "one of pictures for pictures"),
-        ({"task": "years", "template": VISION_TEMPLATES["shapes"]["chat"]}, "one of words for a task in words"),
+        ({"task": "shapes", "template": TEMPLATES["years"]["list"]}, "one for pictures otherwise"),
+        ({"task": "years", "template": VISION_TEMPLATES["shapes"]["chat"]}, "one for text if the task is in text"),
         ({"task": "latitudes", "shifts": [1]}, "belong to the two-anchor test"),
         ({"task": "years", "kinds": ["resolution"]}, "kinds must be one of"),
         ({"task": "years", "half_separations": [500]}, "must lead from a place of years to others"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_one_sentence(arguments, words):
+def test_an_impossible_plan_is_an_error_of_one_sentence(arguments, words):
     with pytest.raises(InputError, match=words):
         plan_probe(**arguments)

@@ -27,7 +27,7 @@ def plan():
 
 
 @pytest.fixture(scope="module")
-def told(plan):
+def reported(plan):
     return run_probe(chooser(plan), plan, "text", shapes=["exponential"])
 
 
@@ -35,8 +35,8 @@ def holds(estimate, truth):
     return estimate.low <= truth <= estimate.high
 
 
-def test_planted_numbers_lie_in_their_intervals(told):
-    fit = told.resolution
+def test_planted_numbers_lie_in_their_intervals(reported):
+    fit = reported.resolution
     assert fit.determined
     assert holds(fit.resolution, RESOLUTION)
     assert holds(fit.background, BACKGROUND)
@@ -77,16 +77,16 @@ def test_kept_answers_give_the_same_result_without_asking(plan, tmp_path):
     silent = SimulatedModel(few.domain, RESOLUTION, background=BACKGROUND, lapse=LAPSE)  # knows no prompt
     with ReplyStore(tmp_path / "answers.jsonl") as store:
         again = run_probe(silent, few, "text", store=store, shapes=["exponential"])
-    assert again.asking.asked == 0
+    assert again.asking.sent == 0
     assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
 
 
-def test_the_dictionary_says_what_was_asked_and_found(told):
-    told_all = told.to_dict()
+def test_the_dictionary_says_what_was_asked_and_found(reported):
+    told_all = reported.to_dict()
     assert told_all["task"] == "years"
     assert told_all["template"] == "list"
     assert told_all["resolution"]["unit"] == "years"
-    assert told_all["resolution"]["resolution"]["value"] == told.resolution.resolution.value
+    assert told_all["resolution"]["resolution"]["value"] == reported.resolution.resolution.value
     assert {row["kind"] for row in told_all["rates"]} == {"similarity", "identification", "resolution"}
     assert {row["law"] for row in told_all["collapse"]["laws"]} >= {"c/n", "constant"}
 

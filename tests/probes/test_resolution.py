@@ -31,7 +31,9 @@ UNLIKELY = 2.5e-4
 PLANTED = {"resolution": 75.0, "background": 0.05, "lapse": 0.08}
 
 
-def asked(seed: int, sizes: tuple[int, ...] = (2, 4, 8), each: int = 150, kind: str = "similarity") -> list[ProbeTrial]:
+def requested(
+    seed: int, sizes: tuple[int, ...] = (2, 4, 8), each: int = 150, kind: str = "similarity"
+) -> list[ProbeTrial]:
     rng = np.random.default_rng(seed)
     trials = [trial for size in sizes for trial in draw_trials(YEARS, kind, size, each, seed=rng)]
     if kind == "similarity":
@@ -50,7 +52,7 @@ def covered(fits: int) -> dict[str, int]:
     """How many intervals hold the planted values, after the whole way through words."""
     hits = dict.fromkeys(PLANTED, 0)
     for seed in range(fits):
-        given = answered(asked(seed), seed=seed, unparsed_rate=0.05)
+        given = answered(requested(seed), seed=seed, unparsed_rate=0.05)
         found = fit_resolution(given, ("exponential",), position_effects=False)
         assert found.determined, found.message
         for name, value in PLANTED.items():
@@ -78,7 +80,7 @@ def test_planted_likings_for_places_are_found_and_would_mislead():
     effects = (0.0, 0.0, 0.0, 2.0)
     fits, hits = 15, 0
     for seed in range(fits):
-        given = answered(asked(seed, (2, 4), 200), seed=seed, position_effects=effects, lapse=0.0)
+        given = answered(requested(seed, (2, 4), 200), seed=seed, position_effects=effects, lapse=0.0)
         found = fit_resolution(given, ("exponential",), lapse=0.0)
         assert len(found.position_effects) == 3
         hits += sum(one.low <= true <= one.high for one, true in zip(found.position_effects, effects[1:], strict=True))
@@ -97,7 +99,7 @@ def test_a_planted_constant_of_the_collapse_is_found():
     planted = float((YEARS.places.size / seen.sum(axis=1)).mean())
     fits, hits = 30, 0
     for seed in range(fits):
-        trials = asked(seed, (16, 32, 64), 60, "identification")
+        trials = requested(seed, (16, 32, 64), 60, "identification")
         given = answered(trials, seed=seed, resolution=200.0, shape="constant", background=0.0, lapse=0.0)
         found = collapse_of(given)
         assert found.from_items == 16
@@ -110,7 +112,7 @@ def test_a_planted_constant_of_the_collapse_is_found():
 @pytest.mark.parametrize("template", ["chat", "sentences", "list", "deutsch"])
 def test_exact_probabilities_give_the_planted_values_back(template):
     effects = (0.0, 0.4, -0.3, 0.2)
-    given = answered(asked(1, (2, 4)), "probability", template, position_effects=effects, unparsed_rate=0.5)
+    given = answered(requested(1, (2, 4)), "probability", template, position_effects=effects, unparsed_rate=0.5)
     found = fit_resolution(given, ("exponential",), unit="years", replicates=20)
     for name, value in PLANTED.items():
         one = getattr(found, name)
@@ -122,7 +124,7 @@ def test_exact_probabilities_give_the_planted_values_back(template):
 
 
 def test_noisy_probabilities_have_intervals_from_trials_drawn_anew():
-    trials, rng = asked(2, (2, 4), 100), np.random.default_rng(3)
+    trials, rng = requested(2, (2, 4), 100), np.random.default_rng(3)
     model = SimulatedModel(YEARS, **PLANTED)
     exact = model.score(model.prompts_of(trials, template_of(YEARS, "list")))
     noisy = [
@@ -162,7 +164,7 @@ def test_offsets_of_fixed_answers():
 
 
 def test_the_shape_is_chosen_by_answers_not_seen():
-    given = answered(asked(6, (2, 4, 8), 400), "probability", shape="gaussian", lapse=0.0)
+    given = answered(requested(6, (2, 4, 8), 400), "probability", shape="gaussian", lapse=0.0)
     found = fit_resolution(
         given, ("exponential", "gaussian", "power-law"), lapse=0.0, position_effects=False, replicates=20
     )
@@ -172,11 +174,11 @@ def test_the_shape_is_chosen_by_answers_not_seen():
 
 
 def test_identification_is_predicted_from_the_other_test():
-    trials = [*asked(7, (2, 4), 200), *asked(8, (2, 4, 8), 100, "identification")]
+    trials = [*requested(7, (2, 4), 200), *requested(8, (2, 4, 8), 100, "identification")]
     given = answered(trials, "probability")
     found = fit_resolution(given, ("exponential",), replicates=20)
-    told = [one.probability.value for one in summary(given).of("identification")]
-    assert found.identification(given, [2, 4, 8]) == pytest.approx(told, rel=1e-3)
+    reported = [one.probability.value for one in summary(given).of("identification")]
+    assert found.identification(given, [2, 4, 8]) == pytest.approx(reported, rel=1e-3)
     assert math.isnan(found.identification(given, [16])[0])
     law = collapse_of(given, predicted=found.identification(given, [2, 4, 8])).laws["similarity"]
     assert law.p_value > 0.99
@@ -184,14 +186,14 @@ def test_identification_is_predicted_from_the_other_test():
 
 @pytest.mark.parametrize("settings", [{"lapse": 1.0}, {"resolution": 1e7, "background": 0.0, "lapse": 0.0}])
 def test_guessing_determines_no_resolution(settings):
-    found = fit_resolution(answered(asked(9), **settings), ("exponential",), position_effects=False)
+    found = fit_resolution(answered(requested(9), **settings), ("exponential",), position_effects=False)
     assert not found.determined
     assert "do not follow the distances beyond chance" in found.message
     assert str(found).startswith("no resolution: ")
 
 
 def test_a_perfect_model_has_a_resolution_without_lower_limit():
-    given = answered(asked(10), resolution=0.05, background=0.0, lapse=0.0)
+    given = answered(requested(10), resolution=0.05, background=0.0, lapse=0.0)
     found = fit_resolution(given, ("exponential",), background=0.0, lapse=0.0, position_effects=False)
     assert not found.determined
     assert "no lower limit" in found.message
@@ -202,7 +204,7 @@ def test_a_perfect_model_has_a_resolution_without_lower_limit():
 @pytest.mark.parametrize("mode", ["text", "probability"])
 @pytest.mark.parametrize("lost", ["failed", "unparsed"])
 def test_nothing_to_fit(mode, lost):
-    trials = asked(11, (2,), 20)
+    trials = requested(11, (2,), 20)
     nothing = Reply(text="?", log_probabilities=np.full(2, -np.inf))
     found = fit_resolution(
         recorded(trials, [Reply(error="refused") if lost == "failed" else nothing] * len(trials), mode)
@@ -217,7 +219,7 @@ def test_nothing_to_fit(mode, lost):
 
 
 def test_places_are_left_out_where_lists_are_long():
-    long_lists = fit_resolution(answered(asked(12, (2, 12))), ("exponential",))
+    long_lists = fit_resolution(answered(requested(12, (2, 12))), ("exponential",))
     assert long_lists.position_effects == ()
     few_trials = fit_resolution(answered(draw_trials(YEARS, "similarity", 8, 60)), ("exponential",))
     assert few_trials.fit is not None

@@ -91,7 +91,7 @@ def test_what_it_does_not_know():
     model = SimulatedModel(YEARS, 60.0)
     trials = some(2)
     prompts = [prompt_of(trial, YEARS, LIST) for trial in trials]
-    with pytest.raises(InputError, match="must be told the trial behind a prompt first"):
+    with pytest.raises(InputError, match="needs the trial behind a prompt first"):
         model.reply(prompts)
     with pytest.raises(InputError, match="one for each trial"):
         model.register(trials, prompts[:1])

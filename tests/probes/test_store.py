@@ -1,4 +1,4 @@
-"""Answers are kept, found again, and never lost to a crash or to a second writer."""
+"""Answers are stored, found again, and never lost to a crash or to a second writer."""
 
 import json
 import os
@@ -32,9 +32,9 @@ def test_an_answer_is_found_again_as_it_was(file):
         with ReplyStore(file, read_only=read_only) as store:
             assert len(store) == 2
             assert store.find("m", "text", PROMPT) == WORDS
-            kept = store.find("m", "probability", PROMPT)
-            assert kept.log_probabilities.tolist() == numbers.log_probabilities.tolist()
-            assert kept.text is None
+            selected = store.find("m", "probability", PROMPT)
+            assert selected.log_probabilities.tolist() == numbers.log_probabilities.tolist()
+            assert selected.text is None
 
 
 def test_answers_are_counted_by_what_they_are_kept_under(file):
@@ -131,7 +131,7 @@ def test_blocks_that_were_never_written_are_dropped(file):
 def test_a_file_of_something_else_is_left_alone(file, content):
     file.parent.mkdir()
     file.write_bytes(content)
-    with pytest.raises(InputError, match="not a kept answer|something other than answers"):
+    with pytest.raises(InputError, match="not a stored answer|something other than answers"):
         ReplyStore(file)
     assert file.read_bytes() == content
 
@@ -141,7 +141,7 @@ def test_a_bad_line_between_good_ones_is_named(file):
     lines = file.read_bytes().split(b"\n")
     lines[1] = lines[1][:-5]
     file.write_bytes(b"\n".join(lines))
-    with pytest.raises(InputError, match="Line 2 of .* is not a kept answer"):
+    with pytest.raises(InputError, match="Line 2 of .* is not a stored answer"):
         ReplyStore(file)
 
 
@@ -188,7 +188,7 @@ class _Full:
     ("mode", "reply", "why"),
     [
         ("text", Reply(error="The server slept."), "The server slept."),
-        ("text", Reply(), "no words"),
+        ("text", Reply(), "no text"),
         ("probability", Reply(text="Anna"), "no log-probabilities"),
         ("probability", Reply(log_probabilities=np.zeros(3)), r"shape \(3,\) for 2 options"),
         ("probability", Reply(log_probabilities=np.array([0.0, np.nan])), "not numbers"),

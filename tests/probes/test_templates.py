@@ -1,4 +1,4 @@
-"""Templates: every trial in words holds what it must, and a bad template is refused with one sentence."""
+"""Templates: every prompt holds what it must, and a bad template is an error of one sentence."""
 
 from __future__ import annotations
 

@@ -1,28 +1,28 @@
-"""What is left to ask is counted before anything is asked, and what was timed is not asked again."""
+"""The work left is counted before any prompt is sent, and timed prompts are not sent again."""
 
 import math
 
 import pytest
 
 from genlaws.probes.domains import domain_of
-from genlaws.probes.plan import TIMED, plan_probe, timed_workload, workload_of
+from genlaws.probes.plan import TIMED_PROMPTS, plan_probe, timed_workload, workload_of
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.store import ReplyStore
 
 
 class Counting(SimulatedModel):
-    """A simulated model that knows its tokens and remembers what it was asked."""
+    """A simulated model that knows its tokens and remembers its prompts."""
 
     def __init__(self, plan):
         super().__init__(domain_of("years"), 80.0)
         self.register(plan.trials, plan.prompts())
-        self.asked = []
+        self.requested = []
 
     def prompt_tokens(self, prompt):
         return [0] * 10
 
     def score(self, prompts):
-        self.asked += prompts
+        self.requested += prompts
         return super().score(prompts)
 
 
@@ -34,7 +34,7 @@ def plan():
 def test_nothing_is_asked_and_equal_prompts_count_once(plan):
     model = Counting(plan)
     load = workload_of(model, [*plan.prompts(), *plan.prompts()], "probability")
-    assert not model.asked
+    assert not model.requested
     assert (load.different, load.found, load.left) == (40, 0, 40)
     assert load.counted
     assert load.tokens_read == 400
@@ -60,13 +60,13 @@ def test_the_prompts_that_are_timed_are_kept(plan, tmp_path):
     model = Counting(plan)
     with ReplyStore(tmp_path / "answers.jsonl") as store:
         load = timed_workload(model, plan.prompts(), "probability", store=store)
-        assert len(model.asked) == TIMED == len(store)
-    assert (load.different, load.found, load.tokens_read) == (40, TIMED, 360)
+        assert len(model.requested) == TIMED_PROMPTS == len(store)
+    assert (load.different, load.found, load.tokens_read) == (40, TIMED_PROMPTS, 360)
     assert load.seconds > 0
     with ReplyStore(tmp_path / "answers.jsonl") as store:
         again = timed_workload(model, plan.prompts()[:4], "probability", store=store)
         assert math.isnan(again.seconds)  # too few to learn from
-    assert len(model.asked) == TIMED
+    assert len(model.requested) == TIMED_PROMPTS
 
 
 def test_pictures_are_counted_apart():

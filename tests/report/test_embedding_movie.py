@@ -11,7 +11,7 @@ from genlaws.core.errors import InputError
 from genlaws.relations import less_than, modulo
 from genlaws.relations.networks.embeddings import ElementGroups, element_groups
 from genlaws.report import embedding_movie
-from genlaws.report.movie import HEIGHT, WIDTH
+from genlaws.report.movie import PICTURE_HEIGHT, PICTURE_WIDTH
 
 HOSTILE = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too'"
 VOID = {"meta", "input", "img", "br"}
@@ -78,7 +78,7 @@ def test_every_frame_is_there_on_one_scale(course):
     film = Page(page_of(course)).film
     places = np.array(film["places"]).reshape(100, 30, 2)
     assert film["steps"] == list(range(0, 1000, 10))
-    assert ((places >= 0.0) & (places <= [WIDTH, HEIGHT])).all()
+    assert ((places >= 0.0) & (places <= [PICTURE_WIDTH, PICTURE_HEIGHT])).all()
     # One scale and no turn: differences in the picture are differences of embeddings, upwards being up.
     across = (places[..., 0] - places[0, 0, 0]) / (places[-1, 0, 0] - places[0, 0, 0])
     truth = (course[..., 0] - course[0, 0, 0]) / (course[-1, 0, 0] - course[0, 0, 0])

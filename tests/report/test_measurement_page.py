@@ -44,7 +44,7 @@ def test_one_meaning_of_plus_and_minus(measured, read_page):
         assert said.count(str(with_two).partition(" (")[0]) == 2
 
 
-def test_a_set_without_intervals_is_drawn_and_told_too(read_page):
+def test_a_set_without_intervals_is_drawn_and_reported_too(read_page):
     places = np.arange(12) / 12
     embeddings = np.stack([np.cos(2 * np.pi * places), np.sin(2 * np.pi * places)], axis=1)
     plain = semanticity.measure(embeddings, positions=places, metric="circle", items=(2, 3), intervals=False)
@@ -52,7 +52,7 @@ def test_a_set_without_intervals_is_drawn_and_told_too(read_page):
 
 
 def test_pictures_show_the_measured_numbers(measured):
-    front = pictures.draw_own_front(measured).axes[0]
+    front = pictures.draw_empirical_front(measured).axes[0]
     points = [line.get_xydata() for line in front.get_lines()]
     here = [measured.identification.value, measured.generalization.value]
     assert any(len(one) == 1 and np.allclose(one[0], here) for one in points)
@@ -64,14 +64,14 @@ def test_pictures_show_the_measured_numbers(measured):
     assert any(np.array_equal(line.get_ydata(), measured.profile.similarity) for line in profile.get_lines())
 
 
-def test_the_fitted_front_is_told_from_the_constant_one_by_its_amplitude():
+def test_the_fitted_front_differs_from_the_constant_one_by_its_amplitude():
     # Both have the constant shape and no background, but neighbors are half as similar as copies.
     places = np.arange(20.0)
     g = 0.5 * (np.abs(np.subtract.outer(places, places)) < 5) + 0.5 * np.eye(20)
     found = semanticity.measure(g, similarity="precomputed", positions=places, metric="euclidean", intervals=False)
     assert (found.fit.shape, found.fit.background.value) == ("constant", 0.0)
     assert abs(found.distance_to_front) < 1e-6
-    assert len(pictures.draw_own_front(found).axes[0].get_lines()) == 4  # diagonal, two fronts, the point
+    assert len(pictures.draw_empirical_front(found).axes[0].get_lines()) == 4  # diagonal, two fronts, the point
     curves = answer_of(found, Sent("embeddings", "e.npy", "p.npy", "euclidean", "precomputed")).panels[0].curves
     assert [one.name for one in curves] == ["chance", "constant front", "constant front, A = 0.5", "your set"]
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from genlaws.core.estimate import Estimate
 from genlaws.report.sections.rules_facts import DigitPair, _digit_finding, _digits_panel
-from genlaws.report.user_data.data import OwnData
+from genlaws.report.user_data.data import UserData
 from genlaws.report.user_data.labeled import labeled_section
 from genlaws.rules_facts import advise, draw_gaussian
 from genlaws.rules_facts.labels.data import LabeledData
@@ -15,7 +15,7 @@ from genlaws.rules_facts.labels.data import LabeledData
 
 def section_on(inputs, labels):
     content = LabeledData(inputs, labels)
-    return labeled_section(OwnData("own.npz", "labeled", "Said.", content), content, "own", 0)
+    return labeled_section(UserData("own.npz", "labeled", "Said.", content), content, "own", 0)
 
 
 def theory_curves(panel):
@@ -28,11 +28,14 @@ def test_what_to_take_is_what_cross_validation_found_and_a_theory_that_fails_is_
     section = section_on(data.data, labels)
     assert theory_curves(section.panels[0]) == []
     assert "The theory is not drawn: it does not describe these data." in section.panels[0].caption
-    assert "Cross-validation chose them." in section.yours[0]
-    assert "does not describe your data: at its choice for memory it predicts a rule error of" in section.yours[1]
+    assert "Cross-validation chose them." in section.implications[0]
+    assert (
+        "does not describe your data: at its choice for memory it predicts a generalization error of"
+        in section.implications[1]
+    )
     numbers = {name: (value, meaning) for name, value, meaning in section.numbers}
-    assert "labels that left-out predictions contradict" in numbers["error on memory, chosen for memory"][1]
-    found, theory = (numbers[f"error on the rule, {one}"][0] for one in ("chosen for the rule", "theory's kernel"))
+    assert "labels that left-out predictions contradict" in numbers["memorization error, chosen for memory"][1]
+    found, theory = (numbers[f"generalization error, {one}"][0] for one in ("chosen for the rule", "theory's kernel"))
     assert float(found.split()[0]) < float(theory.split()[0]) - 0.1
 
 
@@ -40,10 +43,10 @@ def test_a_theory_that_agrees_is_drawn():
     draw = draw_gaussian(100, 3.0, 0.0, test_count=1, seed=0)
     section = section_on(draw.inputs, np.where(draw.labels > 0, "yes", "no"))
     assert theory_curves(section.panels[0]) == ["theory, best λ", "theory, λ → 0"]
-    assert "agrees with your data" in section.yours[1]
+    assert "agrees with your data" in section.implications[1]
 
 
-def test_digits_are_drawn_beside_the_theory_only_where_it_agrees():
+def test_digits_are_drawn_with_the_theory_only_where_it_agrees():
     draw = draw_gaussian(100, 3.0, 0.2, test_count=1, seed=0)
     agrees = advise(draw.inputs, draw.labels, is_fact=draw.is_fact, parameters=[0.5])
     contradicted = replace(agrees, price_of_theory=Estimate(0.07, 0.03, 0.11))

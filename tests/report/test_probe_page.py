@@ -15,7 +15,7 @@ from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.vision import pictures
 from genlaws.report import probe_page
 from genlaws.report.page import escaped, quoted
-from genlaws.report.probe import percent, said
+from genlaws.report.probe import format_estimate, percent
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -98,13 +98,13 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
     assert fit.determined
     assert "Probe of a <b> & c: years" in page.said
     assert "One run & no more." in page.said
-    assert f"{said(fit.resolution)} years" in page.said
+    assert f"{format_estimate(fit.resolution)} years" in page.said
     assert "exponential similarity" in page.said
     for value in (fit.background, fit.lapse, fit.excess, fall.constant, fall.limit, fall.exponent):
-        assert said(value) in page.said
+        assert format_estimate(value) in page.said
     for one in planted.rates.rates:
         if one.kind != "resolution":
-            assert said(one.best) in page.said
+            assert format_estimate(one.best) in page.said
         assert percent(one.first) in page.said
     assert f"p = {fall.tests[0].p_value:.2g}" in page.said
     assert fall.message in page.said
@@ -144,14 +144,14 @@ def test_what_a_model_says_is_shown_and_does_nothing(hostile, read_page):
 
 def test_templates_are_compared_and_the_best_comes_with_a_caveat(planted, hostile, read_page):
     named = replace(planted.plan.template, name=f"$x^ {ATTACK}")
-    example = replace(planted.examples[0], asked=ATTACK, right=ATTACK)
+    example = replace(planted.examples[0], prompt=ATTACK, right=ATTACK)
     other = replace(planted, plan=replace(planted.plan, template=named), examples=(example,), model=ATTACK)
     html = probe_page([hostile, other], "two")
     page = read_page(html)
     best, *rest = compare_templates([hostile, other])
     assert rest
     assert f"{best} is the furthest above chance of 2 templates" in page.said
-    assert "It was chosen with these very answers" in page.said
+    assert "It was chosen with these answers" in page.said
     assert page.said.index(f"Template {best}") < page.said.index(f"Template {rest[0]}")
     assert {"template-1", "template-2"} <= set(page.ids)
     assert {"template-1", "template-2"} <= set(page.links)
@@ -176,7 +176,7 @@ def test_pictures_are_shown_with_the_likings_for_answers(read_page):
 
 def test_layers_are_drawn_under_their_template(planted, page):
     assert "Layer by layer" in page.said
-    assert f"block 1 {said(IN_LAYERS)}" in page.said
+    assert f"block 1 {format_estimate(IN_LAYERS)}" in page.said
     with pytest.raises(InputError, match="layers must be of the templates of results, list; got chat"):
         probe_page([planted], "layers", layers=[layers_of("chat")])
 
@@ -214,7 +214,7 @@ def test_nothing_and_two_of_one_name_are_refused(planted):
     ],
 )
 def test_estimates_are_said_with_their_interval(given, words):
-    assert said(given) == words
+    assert format_estimate(given) == words
 
 
 def test_a_share_is_said_in_per_cent():

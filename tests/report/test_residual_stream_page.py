@@ -39,7 +39,7 @@ def test_page_is_whole_and_needs_nothing(html, page):
 
 def test_verdicts_come_first_and_whole(analysis, page):
     for claim in analysis.claims:
-        for text in (claim.says, claim.observed, claim.surrogate, claim.why):
+        for text in (claim.statement, claim.observed, claim.surrogate, claim.why):
             assert " ".join(text.split()) in page.said
         assert f"{claim.name} {claim.verdict}" in page.said
     assert len(analysis.claims) == 6

@@ -15,9 +15,9 @@ import pytest
 
 from copied_lines import printed_by, printed_by_command
 from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import kept_records
+from genlaws.claims.records import bundled_records
 from genlaws.cli import run
-from genlaws.cli.report_data import read_own_data
+from genlaws.cli.report_data import read_user_data
 from genlaws.figures.figure import NoProgress
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.ledger import agreement
@@ -28,7 +28,7 @@ from genlaws.report.sections.semanticity import LAW as SEMANTICITY_LAW
 from genlaws.report.sections.semanticity import draw_choices, semanticity_section
 from genlaws.report.user_data import embeddings
 from genlaws.report.user_data.relation import relation_section
-from genlaws.report.user_data.section import own_data_section
+from genlaws.report.user_data.section import user_data_section
 
 WITHOUT_END = {"meta", "link", "br", "input", "img", "hr", "rect"}
 SECTIONS = ["own-1", "own-2", "own-3", "semanticity", "rules-facts", "relations", "residual-stream"]
@@ -167,9 +167,12 @@ def test_sections_say_what_the_command_says(read, made):
             assert sentence in shown
 
 
-def copied(html, told):
+def copied(html, reported):
     """Return the lines that the sections show to be copied, in the order of the page."""
-    return [unescape(one) for one in re.findall(rf'<p class="soft told">{told}</p><pre>(.*?)</pre>', html, re.S)]
+    return [
+        unescape(one)
+        for one in re.findall(rf'<p class="soft table-caption">{reported}</p><pre>(.*?)</pre>', html, re.S)
+    ]
 
 
 def shown_in(section, printed):
@@ -195,7 +198,7 @@ SHOWN_BY_PYTHON = {
         *("bits, equal modulo 3", "share needed, equal modulo 3, best learner"),
         *("bits, less than", "share needed, less than, best learner"),
     },
-    "residual-stream": {"walk: turns in 8 sites, φ = 0", "walk: share along 2 components, 32 sites"},
+    "residual-stream": {"walk: rotations in 8 sites, φ = 0", "walk: share along 2 components, 32 sites"},
 }
 SHOWN_BY_COMMAND = {
     "own-1": {"generalization p_S", "identification p_I", "resolution ε", "ball mass ⟨b⟩", "distance to the front"},
@@ -224,8 +227,8 @@ def test_lines_to_copy_give_the_numbers_of_their_section(html, made, own_files, 
     [("distances.csv", None), ("circle.npy", None), ("circle.npy", "distances.csv"), ("zeros_ones.csv", None)],
 )
 def test_lines_about_other_files_run_as_they_stand(own_files, tmp_path, file, positions):
-    data = read_own_data(str(own_files / file), None if positions is None else own_files / positions)
-    section = own_data_section(data, NoProgress(), 3)
+    data = read_user_data(str(own_files / file), None if positions is None else own_files / positions)
+    section = user_data_section(data, NoProgress(), 3)
     printed = printed_by(section.python, own_files), printed_by_command(section.command, own_files, tmp_path)
     shown = {"numbers": [{"name": name, "value": value} for name, value, _ in section.numbers]}
     wanted = "share needed" if file == "zeros_ones.csv" else "generalization p_S"
@@ -238,14 +241,14 @@ def test_what_a_user_wrote_cannot_leave_its_place(html, read):
     assert any(HOSTILE in one["title"] for one in _panels(read))
 
 
-def test_ledger_counts_are_those_of_the_kept_records(made, html):
-    kept, counts = kept_records(), Counter()
+def test_ledger_counts_are_those_of_the_bundled_records(made, html):
+    stored, counts = bundled_records(), Counter()
     for paper, verdicts in made[1]["ledger"].items():
-        expected = Counter(kept[one.id].verdict for one in all_claims() if one.paper == paper and one.id in kept)
+        expected = Counter(stored[one.id].verdict for one in all_claims() if one.paper == paper and one.id in stored)
         assert {name: count for name, count in verdicts.items() if name != "not run"} == dict(expected)
         counts += Counter(verdicts)
     assert sum(counts.values()) == len(all_claims())
-    changed = [one for one in kept.values() if one.verdict in {"corrected", "not reproduced"}]
+    changed = [one for one in stored.values() if one.verdict in {"corrected", "not reproduced"}]
     assert len(changed) == counts["corrected"] + counts["not reproduced"]
     assert all(f"<code>{one.id}</code>" in html for one in changed)
 
@@ -264,10 +267,10 @@ def test_numbers_of_the_runs_are_near_the_theory(read):
 def test_page_draws_without_network(made, browser):
     drawn = "[...document.querySelectorAll('[data-panel]')].filter((one) => one.querySelector('.main-svg')).length"
     context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True, accept_downloads=True)
-    page, complaints, asked = context.new_page(), [], []
+    page, complaints, requested = context.new_page(), [], []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(made[0].as_uri())
     wanted = page.evaluate("document.querySelectorAll('[data-panel]').length")
     for _ in range(150):
@@ -283,7 +286,7 @@ def test_page_draws_without_network(made, browser):
     assert page.evaluate("document.querySelectorAll('.main-svg[viewBox]').length") >= wanted
     context.close()
     assert not complaints
-    assert [one for one in asked if not one.startswith(("file:", "data:", "blob:"))] == []
+    assert [one for one in requested if not one.startswith(("file:", "data:", "blob:"))] == []
 
 
 def test_without_torch_sections_say_what_is_missing(monkeypatch):
@@ -312,15 +315,15 @@ def test_without_torch_sections_say_what_is_missing(monkeypatch):
 def test_files_are_recognized(own_files, given, kind):
     prefix, colon, name = given.rpartition(":")
     argument = f"{prefix}{colon}{own_files / name}"
-    found = read_own_data(argument, None)
+    found = read_user_data(argument, None)
     assert found.kind == kind
-    assert found.said.startswith(f"{name} was taken for")
+    assert found.message.startswith(f"{name} was read as")
 
 
 def test_a_sparse_relation_is_given_no_bound(tmp_path):
     path = tmp_path / "sparse.csv"
     path.write_text("from,to\na,b\nb,a\nc,d\ne,f\ng,h\ni,j\n", encoding="utf-8")
-    data = read_own_data(str(path), None)
+    data = read_user_data(str(path), None)
     section = relation_section(data, data.content, "own", 0)
     numbers = {name: value for name, value, _ in section.numbers}
     assert numbers["share needed"].startswith("0.000000")
@@ -335,10 +338,10 @@ def test_names_of_columns_and_rows_are_no_stimuli(tmp_path, options):
     table, places = rng.random((12, 3)), rng.random(12)
     pd.DataFrame(table).to_csv(tmp_path / "e.csv", **options)
     pd.DataFrame(places).to_csv(tmp_path / "p.csv", **options)
-    found = read_own_data(f"embeddings:{tmp_path / 'e.csv'}", tmp_path / "p.csv")
+    found = read_user_data(f"embeddings:{tmp_path / 'e.csv'}", tmp_path / "p.csv")
     np.testing.assert_allclose(found.content, table)
     np.testing.assert_allclose(found.positions[:, 0], places)
-    assert ("of e.csv" in found.said) == ("of p.csv" in found.said) == options.get("header", True)
+    assert ("of e.csv" in found.message) == ("of p.csv" in found.message) == options.get("header", True)
     scope = {"np": np}
     for line in embeddings._python(found, seed=0).splitlines():
         if line.startswith(("table =", "positions =")):
@@ -349,7 +352,7 @@ def test_names_of_columns_and_rows_are_no_stimuli(tmp_path, options):
 
 def test_a_relation_of_two_elements_has_no_names_of_columns(tmp_path):
     (tmp_path / "less.csv").write_text("0,1\n0,0\n")
-    found = read_own_data(str(tmp_path / "less.csv"), None)
+    found = read_user_data(str(tmp_path / "less.csv"), None)
     assert (found.kind, found.content.matrix.tolist()) == ("relation", [[False, True], [False, False]])
 
 

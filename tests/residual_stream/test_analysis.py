@@ -14,7 +14,14 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Stream
 from genlaws.residual_stream import MEASURES, analyze, analyze_stream
-from genlaws.residual_stream.results import DOES_NOT_HOLD, HOLDS, NOT_TESTED, SO_DOES_THE_SURROGATE, UNDECIDED, VERDICTS
+from genlaws.residual_stream.results import (
+    ALSO_HOLDS_FOR_SURROGATE,
+    DOES_NOT_HOLD,
+    HOLDS,
+    NOT_TESTED,
+    UNDECIDED,
+    VERDICTS,
+)
 from genlaws.residual_stream.surrogates.kinds import random_walk
 from genlaws.residual_stream.verdicts import verdict_of
 from small_families import FAMILIES
@@ -43,11 +50,11 @@ def verdicts(found):
 def test_what_a_random_walk_does_is_not_held_for_a_finding(walk):
     other = random_walk(walk, np.random.default_rng(9))
     found = analyze_stream(walk, supplied={"random weights": other}, **WALK)
-    told = verdicts(found)
+    judged = verdicts(found)
     for name in ("continuity", "acceleration", "rotations", "low-dimensional path"):
-        assert told[name].verdict == SO_DOES_THE_SURROGATE, told[name]
-    assert "random walk" in told["rotations"].surrogate
-    assert told["self-correction"].verdict == NOT_TESTED
+        assert judged[name].verdict == ALSO_HOLDS_FOR_SURROGATE, judged[name]
+    assert "random walk" in judged["rotations"].surrogate
+    assert judged["self-correction"].verdict == NOT_TESTED
     assert found.references["random weights"].paths is not None
     assert found.references["random weights"].claims == ()
     (message,) = found.messages
@@ -61,12 +68,12 @@ def test_a_planted_rotation_is_found(walk):
     circle = 100 * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ plane.T
     noise = 0.1 * generator.standard_normal((TEXTS, SITES, UNITS))
     measures = ("rotations", "dynamics", "dimensions")
-    told = verdicts(analyze_stream(Stream.from_states(circle + noise), measures=measures, **WALK))
-    assert told["rotations"].verdict == HOLDS, told["rotations"]
-    assert "explains 1.00 of the mean steps" in told["rotations"].why
-    assert told["low-dimensional path"].verdict == HOLDS
-    assert told["continuity"].verdict == NOT_TESTED
-    # Without the fit, four turns in 65 sites are fewer than a walk's eleven.
+    judged = verdicts(analyze_stream(Stream.from_states(circle + noise), measures=measures, **WALK))
+    assert judged["rotations"].verdict == HOLDS, judged["rotations"]
+    assert "explains 1.00 of the mean steps" in judged["rotations"].why
+    assert judged["low-dimensional path"].verdict == HOLDS
+    assert judged["continuity"].verdict == NOT_TESTED
+    # Without the fit, four rotations in 65 sites are fewer than a walk's eleven.
     alone = verdicts(analyze_stream(Stream.from_states(circle + 0 * noise), measures=("rotations",), **WALK))
     assert alone["rotations"].verdict == DOES_NOT_HOLD
     assert float(alone["rotations"].observed.split()[0]) == pytest.approx(65 / 16, abs=0.25)
@@ -90,40 +97,40 @@ def test_information_that_falls_while_correlation_rises():
         """Half of the units nearly stay as they are, the others are drawn anew."""
         return np.where(half, x + 0.01 * noise, noise)
 
-    told = verdicts(analyze_stream(pairs_stream(copies, 0.9), measures=measures, surrogates=()))["information"]
-    assert told.verdict == SO_DOES_THE_SURROGATE, told
-    assert "no paradox" in told.why
+    judged = verdicts(analyze_stream(pairs_stream(copies, 0.9), measures=measures, surrogates=()))["information"]
+    assert judged.verdict == ALSO_HOLDS_FOR_SURROGATE, judged
+    assert "no paradox" in judged.why
 
     def folded(x, noise):
-        """The size alone is kept, with a random sign: no correlation, much information."""
+        """The size alone is preserved, with a random sign: no correlation, much information."""
         return np.abs(x) * np.sign(noise)
 
     stream = pairs_stream(folded, 0.8)
-    told = verdicts(analyze_stream(stream, measures=measures, surrogates=(), estimators=("neighbors",)))
-    assert told["information"].verdict == HOLDS, told["information"]
-    told = verdicts(analyze_stream(pairs_stream(lambda x, noise: noise, 0.8), measures=measures, surrogates=()))
-    assert told["information"].verdict == DOES_NOT_HOLD
-    assert "Information rises in the first layers, and r rises" in told["information"].why
+    judged = verdicts(analyze_stream(stream, measures=measures, surrogates=(), estimators=("neighbors",)))
+    assert judged["information"].verdict == HOLDS, judged["information"]
+    judged = verdicts(analyze_stream(pairs_stream(lambda x, noise: noise, 0.8), measures=measures, surrogates=()))
+    assert judged["information"].verdict == DOES_NOT_HOLD
+    assert "Information rises in the first layers, and r rises" in judged["information"].why
 
 
 def test_a_constant_first_state_is_named(walk):
     states = walk.states.copy()
     states[:, 0] = states[0, 0]
     found = analyze_stream(Stream.from_states(states), measures=("correlations", "information", "dimensions"), **WALK)
-    told = verdicts(found)
+    judged = verdicts(found)
     assert np.isnan(found.correlations.mean.value[0])
-    assert "the state at 0.attention is the same in all texts" in told["information"].why
+    assert "the state at 0.attention is the same in all texts" in judged["information"].why
     assert any("do not vary over the texts at 0.attention" in one for one in found.messages)
-    assert told["continuity"].verdict == SO_DOES_THE_SURROGATE
+    assert judged["continuity"].verdict == ALSO_HOLDS_FOR_SURROGATE
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_one_text_and_few_texts_have_what_can_be_said_of_them(walk):
     one = analyze_stream(walk.take([0]), measures=MEASURES, **WALK)
-    told = verdicts(one)
-    assert told["continuity"].verdict == told["acceleration"].verdict == told["information"].verdict == NOT_TESTED
-    assert told["rotations"].verdict == SO_DOES_THE_SURROGATE
-    assert "at least 10 texts; there are 1" in told["information"].why
+    judged = verdicts(one)
+    assert judged["continuity"].verdict == judged["acceleration"].verdict == judged["information"].verdict == NOT_TESTED
+    assert judged["rotations"].verdict == ALSO_HOLDS_FOR_SURROGATE
+    assert "at least 10 texts; there are 1" in judged["information"].why
     assert any("Compression needs at least 4 texts" in message for message in one.messages)
     assert one.compression is None
     json.dumps(one.to_dict(), allow_nan=False)
@@ -143,7 +150,7 @@ def test_the_rule_of_verdicts():
     assert verdict_of(sure, {}, 1.0) == (HOLDS, "")
     assert verdict_of(sure, {"a": Estimate(0.9, 0.8, 1.1)}, 1.0) == (HOLDS, "")
     assert verdict_of(sure, {"a": Estimate(1.2, 1.1, 1.3)}, 1.0) == (HOLDS, "")
-    assert verdict_of(sure, {"a": below, "b": Estimate(1.7)}, 1.0) == (SO_DOES_THE_SURROGATE, "b")
+    assert verdict_of(sure, {"a": below, "b": Estimate(1.7)}, 1.0) == (ALSO_HOLDS_FOR_SURROGATE, "b")
     assert verdict_of(unsure, {}, 1.0) == (UNDECIDED, "")
     assert verdict_of(Estimate(2.0), {}, 1.0) == (NOT_TESTED, "")
     assert verdict_of(below, {"b": Estimate(1.7)}, 1.0) == (DOES_NOT_HOLD, "")
@@ -166,19 +173,19 @@ def test_wrong_names_are_refused(walk, options, complaint):
 
 def test_every_measure_of_a_real_model(stories, wikitext):
     network, tokenizer = stories
-    told = []
+    reported = []
 
     class Bar:
         def start(self, total, label):
-            told.append([label, total, 0])
+            reported.append([label, total, 0])
 
         def advance(self, n=1):
-            told[-1][2] += n
+            reported[-1][2] += n
 
     found = analyze(
         network, tokenizer, wikitext[:12], name="stories", measures=MEASURES, surrogate_draws=8, progress=Bar()
     )
-    assert all(done == total for _, total, done in told), told
+    assert all(done == total for _, total, done in reported), reported
     assert found.text_count == 12
     assert found.identity == "next = this + write"
     assert found.identity_error < 1e-6
@@ -225,12 +232,12 @@ def test_smollm2_on_wikitext(smollm2_folder):
     model = hf.AutoModelForCausalLM.from_pretrained(smollm2_folder, dtype=torch.float32).eval()
     tokenizer = hf.AutoTokenizer.from_pretrained(smollm2_folder)
     found = analyze(model, tokenizer, wikitext_lines(60), name="SmolLM2")
-    told = verdicts(found)
+    judged = verdicts(found)
     assert len(found.sites) == 61
-    assert told["continuity"].verdict == SO_DOES_THE_SURROGATE
-    assert told["acceleration"].verdict == HOLDS
+    assert judged["continuity"].verdict == ALSO_HOLDS_FOR_SURROGATE
+    assert judged["acceleration"].verdict == HOLDS
     assert found.acceleration.relative_speed.high < 1
-    assert told["rotations"].verdict == SO_DOES_THE_SURROGATE
+    assert judged["rotations"].verdict == ALSO_HOLDS_FOR_SURROGATE
     assert found.rotations.as_printed.mean() == pytest.approx(10.4, abs=0.5)
-    assert told["self-correction"].verdict == SO_DOES_THE_SURROGATE
+    assert judged["self-correction"].verdict == ALSO_HOLDS_FOR_SURROGATE
     json.dumps(found.to_dict(), allow_nan=False)

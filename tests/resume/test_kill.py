@@ -56,10 +56,10 @@ def done_in(folder: Path) -> int:
 def kill_and_resume(drive, folder: Path, kills: int, name: str, *engine: str) -> None:
     """Kill drivers at random moments: while they start, between cells, within a commit; then let one finish."""
     rng = random.Random(f"{name} {engine[0]} {kills}")
-    asked = command(name, folder, *engine, cells=CELLS[kills])
+    arguments = command(name, folder, *engine, cells=CELLS[kills])
     for number in range(kills):
         before = done_in(folder)
-        driver = drive(*asked)
+        driver = drive(*arguments)
         if number == 0:
             time.sleep(rng.uniform(0, 1))  # perhaps before there is a folder
         else:
@@ -69,7 +69,7 @@ def kill_and_resume(drive, folder: Path, kills: int, name: str, *engine: str) ->
         driver.process.send_signal(signal.SIGKILL)
         assert driver.wait() == -signal.SIGKILL, driver.said
         assert done_in(folder) >= max(driver.reported, before)
-    driver = drive(*asked)
+    driver = drive(*arguments)
     assert driver.wait() == 0, driver.said
     assert driver.reported == CELLS[kills]
 

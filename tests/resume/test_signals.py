@@ -124,7 +124,7 @@ def test_a_file_that_may_not_grow_stops_the_sweep_cleanly(tmp_path: Path, drive,
     driver = drive(*run, before=no_file_above_200_kb)
     assert driver.wait() == 1, driver.said
     assert re.search(r"genlaws: The disk (is full|cannot be written to) \(", driver.said)
-    assert "make room and run the same command again" in driver.said
+    assert "free space and run the same command again" in driver.said
     assert "Traceback" not in driver.said
     done = len(contents(tmp_path / "s"))
     assert 0 < driver.reported <= done < 500

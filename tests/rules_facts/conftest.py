@@ -15,23 +15,24 @@ from scipy.optimize import brentq
 
 # Beyond 12 standard deviations the density is below 1e-31.
 REACH, PANEL_WIDTH, PANEL_NODES = 12.0, 0.5, 30
-# The density of a rule's margin turns over within a few 1/a; it is cut there in steps of one.
-TURNS = np.arange(-12.0, 13.0)
+# The density of a rule's margin changes within a few 1/a; panels are cut there in steps of one.
+SKEW_EDGES = np.arange(-12.0, 13.0)
 # Each bisection halves an interval of at most 1e9; 90 of them reach the spacing of numbers.
 BISECTIONS = 90
-# The published finite-width formulas cancel, and divide by V̂, which underflows where no margin bends the loss. With
-# this many digits and so small a V̂ nothing is lost.
+# The published finite-width formulas cancel, and divide by V̂, which underflows where no margin lies in the curved
+# part of the loss.
+# With this many digits and so small a V̂ nothing is lost.
 DIGITS = 200
 SMALLEST_STIFFNESS = 1e-30
 
 
 @dataclass(frozen=True)
 class PaperLoss:
-    """Pull f(u, V), minus its slope by u, and the margins where it bends."""
+    """Pull f(u, V), minus its slope by u, and the margins where it has kinks."""
 
     pull: Callable
     stiffness: Callable
-    bends: Callable
+    kinks: Callable
 
 
 def _inside(u, low, high):
@@ -111,11 +112,11 @@ def channel_averages(loss, epsilon, m, tau, V):
         # 1 + (1-ε) erf(x) without the cancellation at large negative x.
         return normal(z) * (epsilon + (1 - epsilon) * special.erfc(-(m / tau) * z / np.sqrt(2)))
 
-    bends = list(loss.bends(V))
-    cuts = [*bends, *(TURNS * tau / max(m, 1e-300) * root_q)]
+    kinks = list(loss.kinks(V))
+    cuts = [*kinks, *(SKEW_EDGES * tau / max(m, 1e-300) * root_q)]
     rule = (1 - epsilon) * np.sqrt(2 / np.pi)
     return (
-        rule * _average(lambda u: loss.pull(u, V), tau, normal, bends),
+        rule * _average(lambda u: loss.pull(u, V), tau, normal, kinks),
         _average(lambda u: loss.pull(u, V) ** 2, root_q, margin, cuts),
         _average(lambda u: loss.stiffness(u, V), root_q, margin, cuts),
     )

@@ -17,7 +17,7 @@ from genlaws.rules_facts import solve
 DEVIATIONS = 4.0
 # The finite-size terms of ε_gen and ε_mem, in units of 1/d.
 FINITE_SIZE = np.array([1.5, 2.5])
-# The widest a bound may become; the errors to be told apart are between 0.05 and 0.3.
+# Largest allowed bound; the errors to distinguish lie between 0.05 and 0.3.
 COARSEST = 0.035
 TEST_SAMPLES = 4000
 FACTS = 0.3

@@ -1,4 +1,4 @@
-"""A sweep in a process of its own that is killed beside the second checkpoint of its first stack."""
+"""A sweep in its own process that is killed near the second checkpoint of its first stack."""
 
 import signal
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sweep_trials import wait_until
 
-from genlaws.sweeps.checkpoints import UNFINISHED
+from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER
 
 EVERY = 15  # updates between two checkpoints here
 DRIVER = f"""
@@ -31,14 +31,14 @@ sys.exit(run(sys.argv[1:]))
 def kill_sweep(name: str, folder: Path, settings: dict[str, object], repeats: int) -> None:
     """Start ``genlaws sweep run`` and kill it when its first stack has been saved twice."""
     options = [f"--set={field}={str(value).lower()}" for field, value in settings.items()]
-    asked = ["sweep", "run", name, "--out", str(folder), "--repeats", str(repeats), *options]
+    arguments = ["sweep", "run", name, "--out", str(folder), "--repeats", str(repeats), *options]
     driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, *asked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", DRIVER, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 
     def saved_twice() -> bool:
         """Return whether the driver waits at the second checkpoint, or has ended before it."""
-        half = list((folder / UNFINISHED).glob("*/stack-0.npz"))
+        half = list((folder / CHECKPOINTS_FOLDER).glob("*/stack-0.npz"))
         return driver.poll() is not None or (bool(half) and _made_in(half[0]) == 2 * EVERY)
 
     try:

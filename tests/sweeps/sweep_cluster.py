@@ -42,8 +42,8 @@ class Cluster:
         self.address = wait_until(lambda: known.exists() and address_in(known), "the scheduler")
 
     def start_worker(self, *, nanny: bool = False) -> subprocess.Popen[bytes]:
-        kept = ["--nanny" if nanny else "--no-nanny", "--local-directory", str(self.folder)]
-        worker = self.start("worker", self.address, "--nthreads", "1", "--host", "127.0.0.1", *kept)
+        options = ["--nanny" if nanny else "--no-nanny", "--local-directory", str(self.folder)]
+        worker = self.start("worker", self.address, "--nthreads", "1", "--host", "127.0.0.1", *options)
         self.workers.append(worker)
         return worker
 

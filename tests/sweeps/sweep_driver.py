@@ -10,7 +10,7 @@ from genlaws.sweeps import EXPERIMENTS
 
 for experiment in (sweep_trials.TRIAL, sweep_trials.BATCH, sweep_trials.ODDITY):
     EXPERIMENTS[experiment.name] = experiment
-sweep_progress.EVERY = 0.0
+sweep_progress.LINE_INTERVAL_SECONDS = 0.0
 
 if __name__ == "__main__":
     sys.exit(run(sys.argv[1:]))

@@ -1,10 +1,10 @@
-"""An experiment that tells how many threads its process was given."""
+"""An experiment that returns how many threads its process may use."""
 
 import os
 
 from sweep_trials import Trial
 
 from genlaws.sweeps import Procedure
-from genlaws.sweeps.processes import THREADS as NAMES
+from genlaws.sweeps.processes import THREAD_VARIABLES
 
-THREADS = Procedure(Trial, lambda settings, seed: {name: os.environ.get(name, "") for name in NAMES})
+THREADS = Procedure(Trial, lambda settings, seed: {name: os.environ.get(name, "") for name in THREAD_VARIABLES})

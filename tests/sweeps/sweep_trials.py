@@ -53,7 +53,7 @@ def calls(folder: Path) -> Counter[str]:
 
 
 def first_time(what: str) -> bool:
-    """Return whether nobody asked this before."""
+    """Return whether this is the first call."""
     try:
         (Path(os.environ[FOLDER]) / what).touch(exist_ok=False)
     except FileExistsError:

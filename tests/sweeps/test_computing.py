@@ -33,9 +33,9 @@ def test_a_figure_is_the_same_wherever_it_is_computed(figure, tmp_path):
     data = get_figure(figure).data
     here = data(SMALL[figure], NoProgress())
     with computing(folder=tmp_path):
-        kept = data(SMALL[figure], NoProgress())
+        stored = data(SMALL[figure], NoProgress())
         again = data(SMALL[figure], steps := Counting())
-    pd.testing.assert_frame_equal(kept, here, check_exact=True)
+    pd.testing.assert_frame_equal(stored, here, check_exact=True)
     pd.testing.assert_frame_equal(again, here, check_exact=True)
     assert steps.done == steps.total > 0
     (folder,) = tmp_path.iterdir()

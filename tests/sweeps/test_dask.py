@@ -36,7 +36,7 @@ def test_a_cluster_gives_the_same_table_bit_for_bit(tmp_path: Path, cluster, ref
     sweep = trial_sweep(8, 3, experiment, pause=0.01)
     assert run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address)).computed == 24
     assert contents(tmp_path / "s") == reference[experiment.name]
-    assert run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address)).kept == 24
+    assert run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address)).reused == 24
 
 
 def test_failures_on_a_cluster_are_recorded_with_their_cells(tmp_path: Path, cluster):
@@ -131,8 +131,8 @@ def free_port() -> int:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:{free}", "nonsense://here", "127.0.0.1:port"])
 def test_nobody_at_the_address_is_said_in_good_time(tmp_path: Path, monkeypatch, address):
-    assert engines.CONNECT <= 10
-    monkeypatch.setattr(engines, "CONNECT", 2)
+    assert engines.CONNECT_TIMEOUT_SECONDS <= 10
+    monkeypatch.setattr(engines, "CONNECT_TIMEOUT_SECONDS", 2)
     address = address.format(free=free_port())
     start = time.monotonic()
     with pytest.raises(InputError, match=f"There is no dask scheduler at '{address}'"):

@@ -12,7 +12,7 @@ from sweep_trials import BATCH, HERE, LARGE, TRIAL, Trial, calls, contents, deed
 
 from genlaws.core.errors import InputError
 from genlaws.sweeps import Axis, Experiment, InProcess, Procedure, Processes, Store, make_sweep, run_sweep
-from genlaws.sweeps.processes import AHEAD
+from genlaws.sweeps.processes import TASKS_PER_WORKER
 
 PAUSE = 0.01  # seconds at most, drawn anew in every call, so that cells finish in another order each time
 
@@ -50,7 +50,7 @@ def test_an_engine_serves_one_sweep_after_the_other(tmp_path: Path):
 
 def test_a_sweep_with_nothing_to_do_ends_at_once(tmp_path: Path):
     run_sweep(trial_sweep(2, 1), tmp_path / "s")
-    assert run_sweep(trial_sweep(2, 1), tmp_path / "s", engine=Processes(2)).kept == 2
+    assert run_sweep(trial_sweep(2, 1), tmp_path / "s", engine=Processes(2)).reused == 2
 
 
 @pytest.mark.parametrize("deed", ["die-once", "kill-once"])
@@ -63,7 +63,7 @@ def test_a_worker_that_dies_once_does_not_fail_its_cell(tmp_path: Path, notes: P
 
 @pytest.mark.parametrize(("deed", "how"), [("die", "exited with 7"), ("kill", "was ended by signal 9")])
 def test_a_cell_that_always_kills_its_worker_fails_alone(tmp_path: Path, notes: Path, deed, how):
-    others = tuple(f"other {number}" for number in range(2 * AHEAD * 2))
+    others = tuple(f"other {number}" for number in range(2 * TASKS_PER_WORKER * 2))
     sweep = deeds(*others[:6], deed, *others[6:])
     report = run_sweep(sweep, tmp_path / "s", engine=Processes(2), retries=0)
     assert (report.computed, report.failed) == (len(others), 1)

@@ -25,38 +25,38 @@ from genlaws.sweeps import (
 )
 
 
-class Hears:
-    """Progress that remembers what it was told."""
+class RecordedProgress:
+    """Progress that records its calls."""
 
     def __init__(self) -> None:
-        self.told: list[tuple] = []
+        self.calls_made: list[tuple] = []
 
     def start(self, total: int, label: str) -> None:
-        self.told.append(("start", total, label))
+        self.calls_made.append(("start", total, label))
 
     def skip(self, n: int) -> None:
-        self.told.append(("skip", n))
+        self.calls_made.append(("skip", n))
 
     def advance(self, n: int = 1) -> None:
-        self.told.append(("advance", n))
+        self.calls_made.append(("advance", n))
 
     def fail(self, n: int, error: str) -> None:
-        self.told.append(("fail", n, error))
+        self.calls_made.append(("fail", n, error))
 
     def count(self, kind: str) -> int:
-        return sum(one[1] for one in self.told if one[0] == kind)
+        return sum(one[1] for one in self.calls_made if one[0] == kind)
 
 
 def test_a_finished_sweep_computes_nothing_again(tmp_path: Path, notes: Path):
     first = run_sweep(trial_sweep(), tmp_path / "s")
-    assert (first.total, first.computed, first.kept, first.failed, first.message) == (12, 12, 0, 0, "finished")
+    assert (first.total, first.computed, first.reused, first.failed, first.message) == (12, 12, 0, 0, "finished")
     before = contents(tmp_path / "s")
-    hears = Hears()
-    again = run_sweep(trial_sweep(), tmp_path / "s", progress=hears)
-    assert (again.computed, again.kept) == (0, 12)
+    recorded = RecordedProgress()
+    again = run_sweep(trial_sweep(), tmp_path / "s", progress=recorded)
+    assert (again.computed, again.reused) == (0, 12)
     assert set(calls(notes).values()) == {1}
     assert contents(tmp_path / "s") == before
-    assert (hears.count("start"), hears.count("skip"), hears.count("advance")) == (12, 12, 0)
+    assert (recorded.count("start"), recorded.count("skip"), recorded.count("advance")) == (12, 12, 0)
 
 
 def test_a_wider_sweep_computes_the_new_cells_alone_and_leaves_the_old_as_they_are(tmp_path: Path, notes: Path):
@@ -65,7 +65,7 @@ def test_a_wider_sweep_computes_the_new_cells_alone_and_leaves_the_old_as_they_a
     with Store(tmp_path / "s") as store:
         times = {key: finished for key, _, _, finished, _ in store.provenance()}
     wider = run_sweep(trial_sweep(5, repeats=2), tmp_path / "s")
-    assert (wider.computed, wider.kept) == (7, 3)
+    assert (wider.computed, wider.reused) == (7, 3)
     assert set(calls(notes).values()) == {1}
     new = contents(tmp_path / "s")
     assert [cell for cell in new if cell in old] == old
@@ -79,7 +79,7 @@ def test_a_wider_sweep_computes_the_new_cells_alone_and_leaves_the_old_as_they_a
 def test_a_narrower_sweep_needs_nothing_and_the_status_counts_its_cells_alone(tmp_path: Path, notes: Path):
     run_sweep(trial_sweep(6, repeats=3), tmp_path / "s")
     report = run_sweep(trial_sweep(2, repeats=2), tmp_path / "s")
-    assert (report.total, report.computed, report.kept) == (4, 0, 4)
+    assert (report.total, report.computed, report.reused) == (4, 0, 4)
     assert set(calls(notes).values()) == {1}
     with Store(tmp_path / "s") as store:
         counts = store.counts()
@@ -93,11 +93,11 @@ def test_a_narrower_sweep_needs_nothing_and_the_status_counts_its_cells_alone(tm
 def test_an_axis_may_become_a_fixed_value_and_a_fixed_value_an_axis(tmp_path: Path, notes: Path):
     run_sweep(make_sweep(TRIAL, {"n": 2}, [Axis("x", (1, 2))]), tmp_path / "s")
     fixed = run_sweep(make_sweep(TRIAL, {"n": 2, "x": 2}), tmp_path / "s")
-    assert (fixed.computed, fixed.kept) == (0, 1)
+    assert (fixed.computed, fixed.reused) == (0, 1)
     other = run_sweep(make_sweep(TRIAL, {"n": 2, "x": 3}), tmp_path / "s")
-    assert (other.computed, other.kept) == (1, 0)
+    assert (other.computed, other.reused) == (1, 0)
     axis = run_sweep(make_sweep(TRIAL, {"x": 1}, [Axis("n", (2, 3))]), tmp_path / "s")
-    assert (axis.computed, axis.kept) == (1, 1)
+    assert (axis.computed, axis.reused) == (1, 1)
     with Store(tmp_path / "s") as store:
         assert store.about()["fields"] == ["x", "n"]
         assert (store.counts().total, store.counts().done) == (2, 2)
@@ -117,13 +117,13 @@ def test_another_sweep_in_the_same_folder_is_refused_by_what_differs(tmp_path: P
         with pytest.raises(InputError, match=sentence):
             run_sweep(sweep, tmp_path / "s")
     assert contents(tmp_path / "s") == before
-    assert run_sweep(trial_sweep(2, n=2), tmp_path / "s").kept == 4
+    assert run_sweep(trial_sweep(2, n=2), tmp_path / "s").reused == 4
 
 
 def test_a_fixed_setting_that_is_nan_does_not_differ_from_itself(tmp_path: Path):
     sweep = make_sweep(TRIAL, {"x": float("nan")}, [Axis("n", (1, 2))])
     run_sweep(sweep, tmp_path / "s")
-    assert run_sweep(sweep, tmp_path / "s").kept == 2
+    assert run_sweep(sweep, tmp_path / "s").reused == 2
 
 
 def test_settings_that_lost_a_field_are_refused(tmp_path: Path):
@@ -147,21 +147,21 @@ def test_a_batch_that_was_partly_done_keeps_what_is_there(tmp_path: Path, notes:
     run_sweep(trial_sweep(5, 1, BATCH), tmp_path / "s")
     old = contents(tmp_path / "s")
     report = run_sweep(trial_sweep(10, 1, BATCH), tmp_path / "s")
-    assert (report.computed, report.kept) == (5, 5)
+    assert (report.computed, report.reused) == (5, 5)
     assert set(calls(notes).values()) == {1}
     assert [cell for cell in contents(tmp_path / "s") if cell in old] == old
 
 
 def test_a_cell_that_fails_is_recorded_and_the_others_are_done(tmp_path: Path, notes: Path):
-    hears = Hears()
-    report = run_sweep(deeds("compute", "raise", "leave"), tmp_path / "s", retries=0, progress=hears)
+    recorded = RecordedProgress()
+    report = run_sweep(deeds("compute", "raise", "leave"), tmp_path / "s", retries=0, progress=recorded)
     assert (report.computed, report.failed, report.message) == (1, 2, "finished, cells failed: 2")
     with Store(tmp_path / "s") as store:
         failures = {settings["deed"]: error for settings, _, error in store.failures()}
         assert (store.counts().done, store.counts().failed) == (1, 2)
         assert store.counts().message == "finished, cells failed: 2"
     assert failures == {"raise": "ValueError: this cell cannot be computed", "leave": "SystemExit: 3"}
-    assert ("fail", 1, "ValueError: this cell cannot be computed") in hears.told
+    assert ("fail", 1, "ValueError: this cell cannot be computed") in recorded.calls_made
 
 
 def test_a_cell_that_fails_once_is_done_in_the_end(tmp_path: Path, notes: Path):
@@ -185,13 +185,13 @@ def test_retries_count_over_all_runs(tmp_path: Path, notes: Path):
 def test_identical_failures_in_a_row_stop_the_sweep_and_keep_what_is_done(tmp_path: Path, notes: Path):
     good = make_sweep(TRIAL, {"deed": "compute"}, [Axis("x", (1, 2, 3)), Axis("deed", ("compute",))])
     run_sweep(good, tmp_path / "s")
-    kept = contents(tmp_path / "s")
+    before = contents(tmp_path / "s")
     bad = make_sweep(TRIAL, {}, [Axis("x", tuple(range(1, 40))), Axis("deed", ("compute", "raise"))][::-1])
     with pytest.raises(SweepStoppedError, match="5 cells in a row failed with the same error.*cannot be computed"):
         run_sweep(bad, tmp_path / "s", stop_after=5)
     after = contents(tmp_path / "s")
     assert len(after) == 39
-    assert [cell for cell in after if cell in kept] == kept
+    assert [cell for cell in after if cell in before] == before
     with Store(tmp_path / "s") as store:
         assert store.counts().failed == 5
         assert store.counts().message.startswith("5 cells in a row failed")

@@ -19,7 +19,7 @@ from sweep_trials import BATCH, ODD, ODDITY, TRIAL, Trial, alike, calls, content
 
 from genlaws.core.errors import InputError
 from genlaws.sweeps import Axis, Experiment, Procedure, Store, StoreBusyError, make_sweep, run_sweep
-from genlaws.sweeps.index import VERSION
+from genlaws.sweeps.index import LAYOUT_VERSION
 from genlaws.sweeps.lock import FolderLock
 
 VALUES = {
@@ -131,7 +131,7 @@ def test_a_folder_made_without_tracebacks_is_read_and_continued(tmp_path: Path, 
         assert len(store.failures()) == 1
         assert store.tracebacks() == [""]
         assert store.counts().done == 1
-    assert run_sweep(sweep, tmp_path / "s", retries=1).kept == 1
+    assert run_sweep(sweep, tmp_path / "s", retries=1).reused == 1
     with Store(tmp_path / "s") as store:
         assert "this cell cannot be computed" in store.tracebacks()[0]
 
@@ -166,9 +166,9 @@ def test_a_folder_without_a_sweep_and_a_file_are_refused(tmp_path: Path):
 def test_a_folder_of_a_newer_layout_is_refused_and_left_alone(tmp_path: Path):
     run_sweep(trial_sweep(), tmp_path / "s")
     index = sqlite3.connect(tmp_path / "s" / "sweep.sqlite")
-    index.execute(f"PRAGMA user_version = {VERSION + 1}")
+    index.execute(f"PRAGMA user_version = {LAYOUT_VERSION + 1}")
     index.close()
-    sentence = rf"newer version of genlaws \(layout {VERSION + 1}; this one knows up to {VERSION}\)"
+    sentence = rf"newer version of genlaws \(layout {LAYOUT_VERSION + 1}; this one knows up to {LAYOUT_VERSION}\)"
     with pytest.raises(InputError, match=sentence):
         Store(tmp_path / "s")
     with pytest.raises(InputError, match=sentence):
@@ -212,7 +212,7 @@ def test_an_index_that_does_not_say_what_it_is_for_is_refused(tmp_path: Path):
     index.execute("DELETE FROM about")
     index.commit()
     index.close()
-    with Store(tmp_path / "s") as store, pytest.raises(InputError, match="does not say which sweep"):
+    with Store(tmp_path / "s") as store, pytest.raises(InputError, match="does not state which sweep"):
         store.counts()
 
 
@@ -259,7 +259,7 @@ def test_a_cell_without_its_arrays_is_not_done_and_is_computed_again(tmp_path: P
         assert (counts.total, counts.done, counts.damaged, counts.failed) == (4, 3, 1, 0)
         assert not store.is_done(cell.key)
     report = run_sweep(trial_sweep(2, 2), folder)
-    assert (report.computed, report.kept) == (1, 3)
+    assert (report.computed, report.reused) == (1, 3)
     assert (calls(notes) - computed).total() == 1
     assert contents(folder) == before
     with Store(folder) as store:
@@ -280,7 +280,7 @@ def test_what_a_killed_driver_left_of_an_array_is_no_cell_and_does_not_stay(tmp_
 def test_the_folder_may_have_any_name(tmp_path: Path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     assert run_sweep(trial_sweep(2, 1), name).computed == 2
-    assert run_sweep(trial_sweep(3, 1), tmp_path / name).kept == 2
+    assert run_sweep(trial_sweep(3, 1), tmp_path / name).reused == 2
     assert len(contents(Path(name))) == 3
     assert os.listdir(tmp_path) == [name]
 
@@ -299,10 +299,10 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path: Path):
 
 
 def test_asking_whether_a_folder_is_held_does_not_keep_a_driver_out(tmp_path: Path):
-    asking = "import sys, time; from pathlib import Path; from genlaws.sweeps.lock import FolderLock\n"
-    asking += "print('asking', flush=True)\nwhile True: FolderLock.is_held(Path(sys.argv[1]))"
+    testing = "import sys, time; from pathlib import Path; from genlaws.sweeps.lock import FolderLock\n"
+    testing += "print('testing', flush=True)\nwhile True: FolderLock.is_held(Path(sys.argv[1]))"
     (tmp_path / "driver.lock").touch()
-    command = [sys.executable, "-c", asking, str(tmp_path)]
+    command = [sys.executable, "-c", testing, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -65,7 +65,7 @@ def test_what_nobody_foresaw_is_logged_and_says_nothing_of_the_inside(client, ca
     with caplog.at_level(logging.ERROR):
         reply = client.get("/api/views/a-line?slope=1.7431")
     assert reply.status_code == 500
-    assert reply.json() == {"error": "The server made a mistake; its log says which."}
+    assert reply.json() == {"error": "The server made a mistake; see its log."}
     assert "secret inside" in caplog.text
     assert "default-src 'none'" in reply.headers["content-security-policy"]
 
@@ -77,8 +77,8 @@ def test_what_nobody_foresaw_is_logged_and_says_nothing_of_the_inside(client, ca
         ("GET", "/api/views/a-line/panels/none.csv", 404, "There is no picture 'none' of a-line; there are the-line."),
         ("GET", "/api/nothing", 404, "/api-docs"),
         ("GET", "/api/views/a-line/panels/..%2f..%2fapp.csv", 404, "."),
-        ("POST", "/api/views", 405, "This address answers GET, HEAD alone; got POST."),
-        ("GET", "/api/measure", 405, "This address answers POST alone; got GET."),
+        ("POST", "/api/views", 405, "This address supports only GET, HEAD; got POST."),
+        ("GET", "/api/measure", 405, "This address supports only POST; got GET."),
         ("DELETE", "/api/views/a-line", 405, "got DELETE"),
     ],
 )
@@ -101,7 +101,7 @@ def test_cache_forgets_what_was_unused_longest():
 
     async def ask():
         """Ask for four letters with room for two."""
-        cache = AnswerCache(most_bytes=10)
+        cache = AnswerCache(max_bytes=10)
         for name in ("a", "b", "a", "c", "a", "b"):
             assert await cache.get(name, lambda name=name: compute(name)) == name.encode() * 4
         assert cache.held_bytes == 8
@@ -141,7 +141,7 @@ def test_those_who_ask_the_same_at_once_wait_for_one_computation():
     asyncio.run(ask())
 
 
-def test_claims_are_counted_as_they_are_kept(client):
+def test_claims_are_counted_as_they_are_bundled(client):
     answer = client.get("/api/claims").json()
     ClaimsBody.model_validate(answer)
     assert sum(answer["counts"].values()) == len(answer["claims"]) > 100

@@ -28,13 +28,13 @@ def test_rules_facts_shows_the_numbers_of_solve(tmp_path):
         found = rules_facts.answer(settings)
         rule, fact, strength, least = (float(one) for one in printed_by(found.python, tmp_path).split())
         shown = numbers_of(found)
-        assert shown["rule error"] == f"{rule:.4f}", settings
-        assert shown["fact error"] == f"{fact:.3f}", settings
+        assert shown["generalization error"] == f"{rule:.4f}", settings
+        assert shown["memorization error"] == f"{fact:.3f}", settings
         assert shown["regularization λ"] == f"{strength:.3g}", settings
-        assert shown["Bayes-optimal rule error"] == f"{least:.4f}", settings
+        assert shown["Bayes-optimal generalization error"] == f"{least:.4f}", settings
         marks = {curve.name: curve for panel in found.panels for curve in panel.curves if curve.kind == "mark"}
-        assert marks["rule error here"].y == [rule]
-        assert marks["fact error here"].y == [fact]
+        assert marks["generalization error here"].y == [rule]
+        assert marks["memorization error here"].y == [fact]
         assert (marks["here"].x, marks["here"].y) == ([rule], [fact])
 
 
@@ -42,10 +42,10 @@ def test_rules_facts_shows_the_numbers_of_solve(tmp_path):
 def test_rules_facts_command_gives_the_same(settings, capsys):
     found = rules_facts.answer(Settings(**settings))
     assert run([*shlex.split(found.command)[1:], "--json"]) == 0
-    told, shown = json.loads(capsys.readouterr().out), numbers_of(found)
-    assert shown["rule error"] == f"{told['generalization_error']:.4f}"
-    assert shown["fact error"] == f"{told['memorization_error']:.3f}"
-    assert shown["regularization λ"] == f"{told['regularization']:.3g}"
+    reported, shown = json.loads(capsys.readouterr().out), numbers_of(found)
+    assert shown["generalization error"] == f"{reported['generalization_error']:.4f}"
+    assert shown["memorization error"] == f"{reported['memorization_error']:.3f}"
+    assert shown["regularization λ"] == f"{reported['regularization']:.3g}"
 
 
 def test_semanticity_shows_the_numbers_of_its_lines(tmp_path):
@@ -54,7 +54,7 @@ def test_semanticity_shows_the_numbers_of_its_lines(tmp_path):
         chosen = ("circle", "sphere", "torus", "hypercube", "tree", "circle", "segment")[place % 7]
         settings = random_settings(semanticity.VIEW, rng, space=chosen, item_count=rng.choice((2, 5, 40)))
         found = semanticity.answer(settings)
-        shown, told = numbers_of(found), {one.name: one.meaning for one in found.numbers}
+        shown, reported = numbers_of(found), {one.name: one.meaning for one in found.numbers}
         *points, best = (
             dict(re.findall(r"(\w+)=([^,)]+)", line)) for line in printed_by(found.python, tmp_path).split("\n")[:-1]
         )
@@ -64,13 +64,13 @@ def test_semanticity_shows_the_numbers_of_its_lines(tmp_path):
             assert shown["Identification p_I"] == f"{float(one['identification']):.4f}"
             assert shown["Ball mass b"] == f"{float(one['ball_mass']):.4g}"
             assert shown["Collapse constant c"] == f"{float(one['collapse_constant']):.4g}"
-            assert told["Resolution ε"].endswith(f"as a distance it is {float(one['resolution']):.4g}")
+            assert reported["Resolution ε"].endswith(f"as a distance it is {float(one['resolution']):.4g}")
         if not best:
             assert shown["Best resolution"] == shown["Best generalization"] == "none"
             continue
         radius = float(best["resolution"])
-        assert shown["Best resolution"] == f"{radius / semanticity.asked_of(settings).where().reach:.4g}", settings
-        assert told["Best resolution"].endswith(f"as a distance it is {radius:.4g}"), settings
+        assert shown["Best resolution"] == f"{radius / semanticity.query_of(settings).where().reach:.4g}", settings
+        assert reported["Best resolution"].endswith(f"as a distance it is {radius:.4g}"), settings
         assert shown["Best generalization"] == f"{float(best['generalization']):.4f}"
 
 
@@ -84,7 +84,7 @@ def test_residual_stream_shows_the_numbers_of_its_lines(fit, tmp_path, tmp_path_
         printed = printed_by(found.python, tmp_path)
         first = found.command.splitlines()[0]
         assert printed_by_command(first, tmp_path, tmp_path_factory.mktemp("new")) == printed
-        names = ("correlation r in the middle", "cosine in the middle", "turns R", "share in a plane")
+        names = ("correlation r in the middle", "cosine in the middle", "rotations R", "share in a plane")
         digits = dict(zip((*names, "dimensions of the path"), (3, 3, 2, None, 2), strict=True))
         shown = {name: value.partition(";")[0].removeprefix("walk ") for name, value in numbers_of(found).items()}
         walk = [(shown[name], some) for name, some in digits.items() if name in shown]
@@ -110,9 +110,9 @@ def test_relations_shows_the_numbers_of_its_lines_about_data(relation, tmp_path,
     assert shown["share needed for the target"] == needed
     if relation == "less-than":  # takes seconds, and its command is written as that of modulo
         return
-    told = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
-    assert accuracy in told
-    assert needed in told
+    reported = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
+    assert accuracy in reported
+    assert needed in reported
 
 
 @pytest.mark.parametrize("update", ["flow", "sign"])
@@ -127,5 +127,5 @@ def test_relations_shows_the_numbers_of_its_lines_about_merging(update, tmp_path
         assert shown["this pair"] == ("merges" if merges == "True" else "stays apart")
         if update == "flow":
             assert [shown["critical ratio of the rates"]] == ([f"{float(one):.4g}" for one in critical] or ["none"])
-        told = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
-        assert f"{float(chance):.6f}" in told
+        reported = printed_by_command(found.command, tmp_path, tmp_path_factory.mktemp("new"))
+        assert f"{float(chance):.6f}" in reported

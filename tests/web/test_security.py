@@ -1,4 +1,4 @@
-"""Headers of every answer, names under which the server is asked, requests of other sites, and the list of files."""
+"""Headers of every answer, host names of the server, requests of other sites, and the list of files."""
 
 import gzip
 
@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, panel_script, plotly_script
 from genlaws.web.app import make_app
-from genlaws.web.security import HEADERS, hosts_of
+from genlaws.web.security import SECURITY_HEADERS, hosts_of
 from toy_explorer import ADDRESS
 
 
@@ -28,18 +28,18 @@ from toy_explorer import ADDRESS
 def test_every_answer_carries_the_headers(client, address, status):
     reply = client.get(address)
     assert reply.status_code == status
-    for name, value in HEADERS.items():
+    for name, value in SECURITY_HEADERS.items():
         assert reply.headers[name] == value
     assert "server" not in reply.headers
 
 
 def test_policy_allows_nothing_from_elsewhere_and_nothing_inline():
-    parts = dict(part.split(" ", 1) for part in HEADERS["Content-Security-Policy"].split("; "))
+    parts = dict(part.split(" ", 1) for part in SECURITY_HEADERS["Content-Security-Policy"].split("; "))
     assert parts["default-src"] == "'none'"
     assert parts["script-src"] == parts["connect-src"] == "'self'"
     assert parts["style-src"] == f"'self' '{PLOTLY_STYLE_HASH}'"
     assert parts["frame-ancestors"] == "'none'"
-    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in SECURITY_HEADERS["Content-Security-Policy"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_no_other_file_is_served(client, name):
     assert client.get(f"/static/{name}").status_code == 404
 
 
-def test_plotly_is_compressed_and_kept(client):
+def test_plotly_is_compressed_and_cached(client):
     reply = client.get("/static/plotly.min.js")
     assert reply.headers["content-encoding"] == "gzip"
     assert int(reply.headers["content-length"]) < 0.35 * len(reply.content)

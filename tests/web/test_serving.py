@@ -1,4 +1,4 @@
-"""The command itself: a process that answers over HTTP, and stops when it is told to."""
+"""The command itself: a process that answers over HTTP, and stops on a signal."""
 
 import json
 import os
@@ -79,11 +79,11 @@ def test_others_are_let_in_only_if_that_was_meant():
 
 
 def test_command_warns_that_others_may_use_it(monkeypatch, capsys):
-    asked = []
+    requested = []
 
     def only_ready(host, port, *, open_to_others, ready):
         """Say that the server is there without starting it."""
-        asked.append((host, port, open_to_others))
+        requested.append((host, port, open_to_others))
         ready(address_of(host, port))
 
     monkeypatch.setattr(serving, "serve", only_ready)
@@ -93,10 +93,10 @@ def test_command_warns_that_others_may_use_it(monkeypatch, capsys):
     assert said.out.startswith("The page is at http://127.0.0.1:9/\n")
     assert run(["explore", "--no-browser"]) == 0
     assert capsys.readouterr().err == ""
-    assert asked == [("0.0.0.0", 9, True), ("127.0.0.1", 8765, False)]
+    assert requested == [("0.0.0.0", 9, True), ("127.0.0.1", 8765, False)]
 
 
-def test_browser_is_opened_unless_told_not_to(monkeypatch):
+def test_browser_is_opened_unless_disabled(monkeypatch):
     import threading
     import webbrowser
 

@@ -14,7 +14,7 @@ import pytest
 from copied_lines import printed_by, printed_by_command
 from genlaws import semanticity
 from genlaws.core.errors import InputError
-from genlaws.core.tables import MOST_ITEMS, read_uploaded_table
+from genlaws.core.tables import MAX_ROWS, read_uploaded_table
 from genlaws.web import upload as door
 from genlaws.web.openapi import MeasuredBody
 from genlaws.web.upload import Measurer, StoppedError, Upload, measure_upload
@@ -81,9 +81,9 @@ def test_embeddings_are_measured_as_by_the_library(client, circle):
 
 
 def test_names_do_not_count_among_the_most_items():
-    lines = [f"{row % 7},{row % 11}.5" for row in range(MOST_ITEMS)]
+    lines = [f"{row % 7},{row % 11}.5" for row in range(MAX_ROWS)]
     assert read_uploaded_table("embeddings", "\n".join(["a,b", *lines]).encode(), ".csv").values.shape == (
-        MOST_ITEMS,
+        MAX_ROWS,
         2,
     )
     with pytest.raises(InputError, match=r"at most 2,000 rows, one per item; the file has 2,001"):
@@ -97,7 +97,7 @@ def test_radians_on_a_circle_of_length_one_are_refused(client, circle):
     assert "divide the positions by it" in reply.text
 
 
-def test_a_large_mean_is_told_as_by_the_library(circle):
+def test_a_large_mean_is_reported_as_by_the_library(circle):
     z, places = circle
     raised = np.concatenate([z, np.full((len(z), 1), 4.0)], axis=1)
     sent = Upload("embeddings", npy(raised), ".npy", npy(places), ".npy", metric="circle")
@@ -147,8 +147,8 @@ def test_lines_of_an_answer_give_its_numbers(circle, tmp_path, tmp_path_factory,
     assert f"generalization {number(answer, 'generalization p_S')}" in printed
     resolution = number(answer, "resolution ε")
     assert ("no resolution: " if resolution == "none" else f"resolution {resolution}") in printed
-    told = printed_by_command(answer["command"], tmp_path, tmp_path_factory.mktemp("new"))
-    assert number(answer, "identification p_I") in told
+    reported = printed_by_command(answer["command"], tmp_path, tmp_path_factory.mktemp("new"))
+    assert number(answer, "identification p_I") in reported
 
 
 WRONG = {
@@ -162,21 +162,25 @@ WRONG = {
     "huge claim": (
         header("{'descr': '<f8', 'fortran_order': False, 'shape': (1999, 99999)}"),
         {},
-        "speaks of 1,599,184,008 bytes, there are 0",
+        "announces 1,599,184,008 bytes, and the file has 0",
     ),
     "impossible claim": (
         header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000000000000, 2)}"),
         {},
         "must have at most 2,000 rows",
     ),
-    "negative claim": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (-5, -2)}"), {}, "bytes, there are 0"),
+    "negative claim": (
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (-5, -2)}"),
+        {},
+        "bytes, and the file has 0",
+    ),
     "code in the header": (header("__import__('os').abort()"), {}, "its header cannot be read"),
     "deep header": (header("(" * 5000), {}, "its header cannot be read"),
     "endless header": (header("{" + " " * 60_000), {}, "its header cannot be read"),
     "unknown version": (header("{}", 9), {}, "its header cannot be read"),
     "cut in the header": (npy(np.ones((5, 2)))[:30], {}, "its header cannot be read"),
-    "cut in the numbers": (npy(np.ones((5, 2)))[:-8], {}, "speaks of 80 bytes, there are 72"),
-    "more than it says": (npy(np.ones((5, 2))) + b"more", {}, "speaks of 80 bytes, there are 84"),
+    "cut in the numbers": (npy(np.ones((5, 2)))[:-8], {}, "announces 80 bytes, and the file has 72"),
+    "more than it says": (npy(np.ones((5, 2))) + b"more", {}, "announces 80 bytes, and the file has 84"),
     "NaN": (npy(np.full((5, 2), np.nan)), {}, "must be finite"),
     "infinity": (npy(np.full((5, 2), np.inf)), {}, "must be finite"),
     "one row": (npy(np.ones((1, 2))), {}, "a row for each of at least 4 items; got shape (1, 2)"),
@@ -276,8 +280,8 @@ def test_a_body_that_is_no_form_is_refused(client, headers, status):
 
 
 def test_too_many_bytes_are_refused_announced_or_not(client, monkeypatch):
-    monkeypatch.setattr(door, "MOST_BYTES", 2**20)
-    monkeypatch.setattr(door, "READ_ON", 4 * 2**20)
+    monkeypatch.setattr(door, "MAX_UPLOAD_BYTES", 2**20)
+    monkeypatch.setattr(door, "MAX_DISCARDED_BYTES", 4 * 2**20)
     assert send(client, bytes(2 * 2**20)).status_code == 413
     assert send(client, bytes(6 * 2**20)).status_code == 413
     seen = []
@@ -296,7 +300,7 @@ def test_too_many_bytes_are_refused_announced_or_not(client, monkeypatch):
 
 
 def test_no_more_sets_at_once_than_there_is_room_for(client, monkeypatch):
-    monkeypatch.setattr(door, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(door, "MAX_CONCURRENT_UPLOADS", 0)
     reply = send(client, npy(SQUARE))
     assert reply.status_code == 503
     assert reply.headers["retry-after"] == "10"

@@ -8,7 +8,7 @@ import sys
 import pytest
 from starlette.testclient import TestClient
 
-from genlaws.core.panel import COLUMNS
+from genlaws.core.panel import CSV_COLUMNS
 from genlaws.web.app import make_app
 from genlaws.web.openapi import AnswerBody
 from toy_explorer import ADDRESS
@@ -38,7 +38,7 @@ def test_every_view_answers_at_its_defaults(real, name):
     for panel in reply.json()["panels"]:
         table = real.get(f"/api/views/{name}/panels/{panel['name']}.csv")
         rows = list(csv.reader(io.StringIO(table.text)))
-        assert rows[0] == list(COLUMNS)
+        assert rows[0] == list(CSV_COLUMNS)
         assert len(rows) - 1 == sum(len(curve["x"]) for curve in panel["curves"])
 
 

@@ -1,9 +1,4 @@
-"""What a claim of a paper is, and what a check of it finds.
-
-A claim from a row of a list.
-
-How numbers become a verdict: three rules that most checks share.
-"""
+"""Claims of the papers, findings of their checks, and three rules that turn numbers into a verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ TITLES = {
 }
 PAPERS = tuple(TITLES)
 KINDS = ("theorem", "equation", "table", "figure", "finding")
-ROUTES = ("exact", "simulation", "real model", "kept table", "none")
+ROUTES = ("exact", "simulation", "real model", "bundled table", "none")
 HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED = (
     "holds",
     "holds within limits",
@@ -32,9 +27,9 @@ HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED = (
     "not testable here",
 )
 VERDICTS = (HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED)
-ID = re.compile(r"[a-z-]+\.[a-z0-9-]+")
+ID_PATTERN = re.compile(r"[a-z-]+\.[a-z0-9-]+")
 Numbers = Mapping[str, Any]  # of numbers and texts
-UNLIKE = "The numbers do not bear the claim out."
+NOT_BORNE_OUT = "The numbers do not support the claim."
 
 
 @dataclass(frozen=True)
@@ -69,23 +64,23 @@ class Claim:
     id : str
         Paper and name, such as ``semanticity.theorem-1``.
     kind : {"theorem", "equation", "table", "figure", "finding"}
-    says : str
-        What the paper says, in our words.
+    statement : str
+        What the paper claims, in our words.
     where : str
         In the paper.
-    route : {"exact", "simulation", "real model", "kept table", "none"}
+    route : {"exact", "simulation", "real model", "bundled table", "none"}
         How it is checked here; none where it cannot be.
     check : str
         ``module:function`` of a function of one argument ``quick`` that returns a `Finding`; loaded when it is run.
     command : str
-        A command of ``genlaws`` that shows the evidence; empty if there is none beside ``genlaws claims run``.
+        A command of ``genlaws`` that shows the evidence; empty if there is none other than ``genlaws claims run``.
     needs : tuple of str
         Libraries of extras that the check loads, such as torch.
     """
 
     id: str
     kind: str
-    says: str
+    statement: str
     where: str
     route: str
     check: str
@@ -93,7 +88,7 @@ class Claim:
     needs: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        if not ID.fullmatch(self.id) or self.paper not in PAPERS:
+        if not ID_PATTERN.fullmatch(self.id) or self.paper not in PAPERS:
             raise InputError(f"id of a claim must be PAPER.NAME with one of {', '.join(PAPERS)}; got {self.id!r}.")
         if self.kind not in KINDS or self.route not in ROUTES:
             raise InputError(f"{self.id}: kind must be one of {KINDS} and route one of {ROUTES}.")
@@ -105,37 +100,37 @@ class Claim:
 
 
 def make_claim(paper: str, name: str, *row: str, needs: tuple[str, ...] = ()) -> Claim:
-    """Return a claim from its paper and name, and its kind, what it says and where, route, check and command."""
-    kind, says, where, route, check, command = row
-    return Claim(f"{paper}.{name}", kind, says, where, route, check, command, needs)
+    """Return a claim from its paper and name, and its kind, statement, place, route, check and command."""
+    kind, statement, where, route, check, command = row
+    return Claim(f"{paper}.{name}", kind, statement, where, route, check, command, needs)
 
 
-def plain(numbers: Numbers) -> dict[str, float | str]:
-    """Return numbers as Python's own, and in words where there is none, so that they can be written anywhere."""
-    return {name: value if isinstance(value, str) else _written(float(value)) for name, value in numbers.items()}
+def to_plain_numbers(numbers: Numbers) -> dict[str, float | str]:
+    """Return numbers as Python floats, and as text where they are not finite, so that any format can hold them."""
+    return {name: value if isinstance(value, str) else _finite_or_text(float(value)) for name, value in numbers.items()}
 
 
-def _written(value: float) -> float | str:
+def _finite_or_text(value: float) -> float | str:
     if math.isnan(value):
         return "none"
     return value if math.isfinite(value) else "infinite" if value > 0 else "minus infinite"
 
 
-def holds_if(true: bool, numbers: Numbers, sentence: str, otherwise: str = UNLIKE) -> Finding:
+def holds_if(true: bool, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
     """Return that a claim holds, or is not reproduced.
 
     Parameters
     ----------
     true : bool
-        Whether the numbers bear it out.
+        Whether the numbers support it.
     numbers : mapping
     sentence, otherwise : str
         What is found in either case.
     """
-    return Finding(HOLDS if true else FAILS, plain(numbers), sentence if true else otherwise)
+    return Finding(HOLDS if true else FAILS, to_plain_numbers(numbers), sentence if true else otherwise)
 
 
-def corrected_if(paper: bool, right: bool, numbers: Numbers, sentence: str, otherwise: str = UNLIKE) -> Finding:
+def corrected_if(paper: bool, right: bool, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
     """Return that a printed form is wrong and another one right.
 
     Parameters
@@ -149,23 +144,23 @@ def corrected_if(paper: bool, right: bool, numbers: Numbers, sentence: str, othe
         What is found if neither agrees.
     """
     if paper:
-        return Finding(HOLDS, plain(numbers), "The paper's form agrees with the numbers.")
-    return Finding(CORRECTED if right else FAILS, plain(numbers), sentence if right else otherwise)
+        return Finding(HOLDS, to_plain_numbers(numbers), "The paper's form agrees with the numbers.")
+    return Finding(CORRECTED if right else FAILS, to_plain_numbers(numbers), sentence if right else otherwise)
 
 
 def graded(
-    everywhere: bool, within: bool, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = UNLIKE
+    everywhere: bool, within: bool, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = NOT_BORNE_OUT
 ) -> Finding:
     """Return that a claim holds, holds within limits, or is not reproduced.
 
     Parameters
     ----------
     everywhere, within : bool
-        Whether the numbers bear it out in all cases, and in those that the limits name.
+        Whether the numbers support it in all cases, and in those that the limits name.
     numbers : mapping
     sentence, limits, otherwise : str
         What is found in each case.
     """
     if everywhere:
-        return Finding(HOLDS, plain(numbers), sentence)
-    return Finding(LIMITED if within else FAILS, plain(numbers), limits if within else otherwise)
+        return Finding(HOLDS, to_plain_numbers(numbers), sentence)
+    return Finding(LIMITED if within else FAILS, to_plain_numbers(numbers), limits if within else otherwise)

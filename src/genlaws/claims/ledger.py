@@ -9,7 +9,7 @@ from genlaws.claims.claim import Claim, Finding
 from genlaws.core.errors import InputError
 
 # Each module holds CLAIMS, a tuple of Claim in the order of its paper.
-LISTS = (
+ENTRY_MODULES = (
     "genlaws.claims.semanticity.entries",
     "genlaws.claims.rules_facts.entries",
     "genlaws.claims.relations.entries",
@@ -20,7 +20,7 @@ LISTS = (
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Return every claim, paper by paper."""
-    return tuple(claim for name in LISTS for claim in import_module(name).CLAIMS)
+    return tuple(claim for name in ENTRY_MODULES for claim in import_module(name).CLAIMS)
 
 
 def get_claim(claim_id: str) -> Claim:

@@ -1,7 +1,4 @@
-"""What a check found, with when, with what and how long: records that are kept with the library or written by a run.
-
-How many claims of each paper have which verdict in the kept run.
-"""
+"""Records of checks: what was found, when, with which versions and in what time; bundled with the library or new."""
 
 from __future__ import annotations
 
@@ -23,9 +20,9 @@ from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
 from genlaws.claims.ledger import all_claims, get_claim, run_claim
 from genlaws.core.errors import InputError
 
-KEPT = files("genlaws.claims") / "bundled_records"
+RECORDS_FOLDER = files("genlaws.claims") / "bundled_records"
 LIBRARIES = ("genlaws", "numpy", "scipy", "torch", "transformers")
-DIGITS = 6  # of a number in a record; more would differ from machine to machine
+SIGNIFICANT_DIGITS = 6  # of a number in a record; more would differ from machine to machine
 NOT_RUN = "not run"
 
 
@@ -70,16 +67,16 @@ def record_claim(claim_id: str, *, quick: bool = True) -> Record:
 
 def make_record(claim: Claim, finding: Finding, *, quick: bool, seconds: float) -> Record:
     """Return the record of a finding made today."""
-    numbers = {name: _plain(value) for name, value in finding.numbers.items()}
+    numbers = {name: _rounded(value) for name, value in finding.numbers.items()}
     size, today = "quick" if quick else "full", datetime.now(UTC).date().isoformat()
     return Record(
         claim.id, finding.verdict, numbers, finding.sentence, size, round(seconds, 2), today, dict(_versions())
     )
 
 
-def _plain(value: float | str) -> float | str:
+def _rounded(value: float | str) -> float | str:
     """Return a number rounded to its first digits, or the text as it is."""
-    return value if isinstance(value, str) else float(f"{float(value):.{DIGITS}g}")
+    return value if isinstance(value, str) else float(f"{float(value):.{SIGNIFICANT_DIGITS}g}")
 
 
 @cache
@@ -94,18 +91,18 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def kept_records() -> Mapping[str, Record]:
-    """Return the records kept with the library, by the id of their claim."""
+def bundled_records() -> Mapping[str, Record]:
+    """Return the records bundled with the library, by the id of their claim."""
     found: dict[str, Record] = {}
     for paper in PAPERS:
-        file = KEPT / f"{paper}.json"
+        file = RECORDS_FOLDER / f"{paper}.json"
         if file.is_file():
             found |= {one.id: one for one in read_records(json.loads(file.read_text(encoding="utf-8")))}
     return MappingProxyType(found)
 
 
 def read_records(document: Mapping[str, object]) -> tuple[Record, ...]:
-    """Return the records of a document, or say what is wrong with it."""
+    """Return the records of a document; raise if it is malformed."""
     rows = document.get("claims")
     if not isinstance(rows, list):
         raise InputError("A file of records must hold a list under 'claims'.")
@@ -120,12 +117,12 @@ def read_records(document: Mapping[str, object]) -> tuple[Record, ...]:
 
 
 def as_document(records: Iterable[Record]) -> dict[str, object]:
-    """Return records as what a JSON file of them holds."""
+    """Return records as the document of a JSON file."""
     return {"claims": [asdict(one) for one in records]}
 
 
-def write_kept(records: Iterable[Record], folder: Path) -> list[Path]:
-    """Write one file per paper, keeping the records of other claims that a file already holds; return the files."""
+def write_records(records: Iterable[Record], folder: Path) -> list[Path]:
+    """Write one file per paper, leaving the records of other claims in it; return the files."""
     fresh = {one.id: one for one in records}
     written = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,13 +136,13 @@ def write_kept(records: Iterable[Record], folder: Path) -> list[Path]:
     return written
 
 
-def kept_verdict(claim: Claim) -> str:
-    """Return the verdict of the kept run of a claim, or that there is none."""
-    record = kept_records().get(claim.id)
+def bundled_verdict(claim: Claim) -> str:
+    """Return the verdict of the bundled run of a claim, or `NOT_RUN`."""
+    record = bundled_records().get(claim.id)
     return NOT_RUN if record is None else record.verdict
 
 
 def verdict_counts() -> dict[str, dict[str, int]]:
     """Return the numbers of claims by paper and verdict."""
-    found = Counter((claim.paper, kept_verdict(claim)) for claim in all_claims())
+    found = Counter((claim.paper, bundled_verdict(claim)) for claim in all_claims())
     return {paper: {verdict: count for (one, verdict), count in found.items() if one == paper} for paper in PAPERS}

@@ -1,9 +1,8 @@
-"""The ``genlaws`` command: one group per system, and ``genlaws figure``.
+"""The ``genlaws`` command: one group per system, and commands for sweeps, figures, claims, the report and the explorer.
 
-Exit code 0 when the answer was given, 1 when the computation failed or a claim was found to have another verdict than
-the kept one, 2 when the input was wrong. With ``--json`` there
-is exactly one JSON object on standard output; everything else goes to standard error. The parts that need numpy are
-imported when their command runs, so that ``genlaws --help`` answers at once.
+Exit code 0 on success, 1 when the computation failed or a claim has another verdict than in the bundled record, 2 when
+the input was wrong. With ``--json`` standard output holds exactly one JSON object; everything else goes to standard
+error. Modules that need numpy are imported when their command runs, so that ``genlaws --help`` is fast.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from cyclopts import App, CycloptsError
 from genlaws.cli.numbers import refuse_fractions
 from genlaws.core.errors import ConvergenceError, InputError
 
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-# Libraries that are not always there, and the extra that brings each.
+EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+# Optional libraries, and the extra that installs each.
 EXTRAS = {
     "torch": "networks",
     "transformers": "models",
@@ -37,8 +36,8 @@ EXTRAS = {
     "uvicorn": "page",
     "python_multipart": "page",
 }
-# Parts that load a trained model: they need torch and transformers both.
-LOAD_MODELS = ("genlaws.models", "genlaws.probes", "genlaws.cli.semanticity.probe", "genlaws.cli.residual_stream")
+# Packages that load a trained model: they need both torch and transformers.
+MODEL_PACKAGES = ("genlaws.models", "genlaws.probes", "genlaws.cli.semanticity.probe", "genlaws.cli.residual_stream")
 
 
 def _version() -> str:
@@ -52,14 +51,14 @@ app = App(
     help="Exact laws of generalizing versus remembering: theory, simulation, measurement of your own model.",
     version=_version,
     help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # run() says that it stopped
+    suppress_keyboard_interrupt=False,  # run() reports that it stopped
     config=refuse_fractions,
 )
 app.command("genlaws.cli.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
 app.command(
     "genlaws.cli.semanticity:app",
     name="semanticity",
-    help="How finely a representation tells things apart, and what that costs.",
+    help="How finely a representation distinguishes things, and what that costs.",
 )
 app.command(
     "genlaws.cli.relations:app",
@@ -69,13 +68,15 @@ app.command(
 app.command(
     "genlaws.cli.residual_stream:app",
     name="residual-stream",
-    help="A transformer's layers as time: how its states move, beside surrogates.",
+    help="A transformer's layers as time: how its states move, compared with surrogates.",
 )
-app.command("genlaws.cli.sweep:app", name="sweep", help="Run an experiment over many settings; what is done is kept.")
+app.command(
+    "genlaws.cli.sweep:app", name="sweep", help="Run an experiment over many settings; finished cells are stored."
+)
 app.command("genlaws.cli.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
 app.command("genlaws.cli.claims:app", name="claims", help="What the papers claim, and what was found here.")
 app.command(
-    "genlaws.cli.report:report", name="report", help="One page: the laws beside runs made now, and your own data."
+    "genlaws.cli.report:report", name="report", help="One page: the laws compared with new runs, and your own data."
 )
 app.command("genlaws.cli.explore:explore", name="explore", help="Serve a page with sliders for every law.")
 
@@ -92,41 +93,41 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except (CycloptsError, InputError) as error:
-        code = _complain(str(error), WRONG_INPUT)
+        code = _print_error(str(error), EXIT_WRONG_INPUT)
     except ConvergenceError as error:
-        code = _complain(str(error), FAILED)
+        code = _print_error(str(error), EXIT_FAILED)
     except ImportError as error:
-        missing = error.__cause__ or error  # a command is imported by its path, and what was missing is the cause
-        code = _complain(how_to_install(missing if isinstance(missing, ModuleNotFoundError) else error), FAILED)
+        missing = error.__cause__ or error  # a command is imported by its path; the cause names the missing library
+        code = _print_error(install_hint(missing if isinstance(missing, ModuleNotFoundError) else error), EXIT_FAILED)
     except BrokenPipeError:
-        # Whoever read standard output has gone; keep Python from complaining about it at exit.
+        # The reader of standard output has closed it; prevent another error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = FAILED
+        code = EXIT_FAILED
     except OSError as error:
-        code = _complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), FAILED)
+        code = _print_error(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
     except KeyboardInterrupt as stopped:
-        code = _complain(str(stopped) or "Stopped.", INTERRUPTED)
+        code = _print_error(str(stopped) or "Stopped.", EXIT_INTERRUPTED)
     return code
 
 
 def require_installed(*libraries: str) -> None:
-    """Stop if an optional library is missing; nothing is imported, so that a command can say it before any work."""
+    """Raise if an optional library is missing; nothing is imported, so a command can check before any work."""
     for library in libraries:
         if find_spec(library) is None:
             raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
 
-def how_to_install(error: ImportError) -> str:
-    """Return the sentence for an optional library that is missing; anything else missing is a bug and is raised."""
+def install_hint(error: ImportError) -> str:
+    """Return how to install a missing optional library; any other missing module is a bug and is raised."""
     library = (error.name or "").partition(".")[0]
     if library not in EXTRAS:
         raise error
     importing = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    loads = library == "torch" and any(name.startswith(LOAD_MODELS) for name in importing)
+    loads = library == "torch" and any(name.startswith(MODEL_PACKAGES) for name in importing)
     extra = "models" if loads else EXTRAS[library]
     return f"This needs {library}, which is not installed. Install it with: pip install 'genlaws[{extra}]'"
 
 
-def _complain(sentence: str, code: int) -> int:
+def _print_error(sentence: str, code: int) -> int:
     print(f"genlaws: {sentence}", file=sys.stderr)
     return code

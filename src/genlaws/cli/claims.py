@@ -1,7 +1,4 @@
-"""``genlaws claims``: what the papers claim, what was found, and the checks themselves.
-
-Check several claims, here or in processes side by side, with a bar.
-"""
+"""``genlaws claims``: list and show what the papers claim and what was found, and check claims again."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from cyclopts import App, Parameter
 
 from genlaws.claims import VERDICTS, all_claims, get_claim
 from genlaws.claims.claim import PAPERS, UNTESTED
-from genlaws.claims.records import NOT_RUN, as_document, kept_records, missing_libraries, record_claim
+from genlaws.claims.records import NOT_RUN, as_document, bundled_records, missing_libraries, record_claim
 from genlaws.cli import EXTRAS
 from genlaws.cli.output import ProgressBar, aligned, as_json
 from genlaws.core.arguments import one_of, whole_number
@@ -25,15 +22,15 @@ if TYPE_CHECKING:
     from genlaws.claims import Claim
     from genlaws.claims.records import Record
 
-ALL = "all"
-MOST_JOBS = 256
+ALL_CLAIMS = "all"
+MAX_JOBS = 256
 app = App(
     name="claims",
-    help="What the papers claim, what was found, and the checks themselves.",
+    help="What the papers claim, what was found, and the checks.",
     help_format="plaintext",
 )
 
-FILE = "claims.json"
+RECORDS_FILE = "claims.json"
 Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 Paper = Annotated[str | None, Parameter(help="semanticity, rules-facts, relations or residual-stream.")]
 Verdict = Annotated[
@@ -45,20 +42,20 @@ Ids = Annotated[str, Parameter(help="Claims, papers, or all.")]
 Size = Annotated[
     bool, Parameter(name="--quick", negative="--full", help="Take seconds for each, or up to two minutes.")
 ]
-Jobs = Annotated[int, Parameter(help="Processes that check claims side by side.")]
+Jobs = Annotated[int, Parameter(help="Processes that check claims in parallel.")]
 Out = Annotated[Path | None, Parameter(help="Folder to write the records to, as claims.json.")]
 
 
 def choose_claims(names: Sequence[str]) -> tuple[list[Claim], dict[str, str]]:
-    """Return the claims that claims, papers or all name, each once, and those left out with the library they need.
+    """Return the claims that the names select, each once, and those skipped with the library they need.
 
-    A claim that was named itself is never left out: if its library is missing, that is an error.
+    A claim that was named itself is never skipped: if its library is missing, that is an error.
     """
     chosen: dict[str, Claim] = {}
     skipped: dict[str, str] = {}
     for name in names:
-        group = [one for one in all_claims() if name in {ALL, one.paper}]
-        if name not in {ALL, *PAPERS}:
+        group = [one for one in all_claims() if name in {ALL_CLAIMS, one.paper}]
+        if name not in {ALL_CLAIMS, *PAPERS}:
             one = get_claim(name)
             _require(one, missing_libraries(one))
             group = [one]
@@ -72,7 +69,6 @@ def choose_claims(names: Sequence[str]) -> tuple[list[Claim], dict[str, str]]:
 
 
 def _require(claim: Claim, missing: tuple[str, ...]) -> None:
-
     if not missing:
         return
     if missing[0] in EXTRAS:
@@ -81,13 +77,13 @@ def _require(claim: Claim, missing: tuple[str, ...]) -> None:
 
 
 def record_claims(ids: Sequence[str], *, quick: bool, jobs: int, quiet: bool) -> tuple[list[Record], dict[str, str]]:
-    """Check claims and return their records in the order given, and what stopped those that stopped."""
-    whole_number("jobs", jobs, at_least=1, at_most=MOST_JOBS)
+    """Check claims and return their records in the order given, and the errors of those that failed."""
+    whole_number("jobs", jobs, at_least=1, at_most=MAX_JOBS)
     records: dict[str, Record] = {}
     broken: dict[str, str] = {}
     with ProgressBar(quiet=quiet) as bar:
         bar.start(len(ids), "claims")
-        answers = _here(ids, quick) if jobs == 1 else _in_processes(ids, quick, jobs)
+        answers = _checked_here(ids, quick) if jobs == 1 else _checked_in_processes(ids, quick, jobs)
         for name, answer in answers:
             if isinstance(answer, str):
                 broken[name] = answer
@@ -104,39 +100,39 @@ def checked(name: str, quick: bool) -> Record | str:
     except (
         Exception,
         SystemExit,
-    ) as error:  # one broken check must not take the others with it; it is named in the end
+    ) as error:  # one failing check must not stop the others; it is reported at the end
         return f"{type(error).__name__}: {error}"
 
 
-def _here(ids: Sequence[str], quick: bool) -> Iterator[tuple[str, Record | str]]:
+def _checked_here(ids: Sequence[str], quick: bool) -> Iterator[tuple[str, Record | str]]:
     for name in ids:
         yield name, checked(name, quick)
 
 
-def _in_processes(ids: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Record | str]]:
+def _checked_in_processes(ids: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Record | str]]:
     """Yield answers as they come from fresh processes, which share no state with this one."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(min(jobs, max(1, len(ids))), mp_context=get_context("spawn")) as pool:
-        asked = {pool.submit(checked, name, quick): name for name in ids}
-        for one in as_completed(asked):
+        submitted = {pool.submit(checked, name, quick): name for name in ids}
+        for one in as_completed(submitted):
             try:
-                yield asked[one], one.result()
-            except BrokenProcessPool:  # killed, as when memory runs out; it takes all that were not done with it
-                yield asked[one], "WorkerDied: a process that checks claims was killed; use fewer --jobs."
+                yield submitted[one], one.result()
+            except BrokenProcessPool:  # killed, for example when memory runs out; all unfinished checks fail
+                yield submitted[one], "WorkerDied: a process that checks claims was killed; use fewer --jobs."
 
 
 @app.command(name="list")
 def list_claims(*, paper: Paper = None, verdict: Verdict = None, json: Json = False) -> None:
-    """List the claims with the verdict and the date of the kept run."""
+    """List the claims with the verdict and the date of the bundled run."""
     if paper is not None:
         one_of("paper", paper, PAPERS)
     if verdict is not None:
         one_of("verdict", verdict, VERDICTS)
-    kept = kept_records()
-    rows = [_row(one, kept.get(one.id)) for one in all_claims() if paper in {None, one.paper}]
+    bundled = bundled_records()
+    rows = [_row(one, bundled.get(one.id)) for one in all_claims() if paper in {None, one.paper}]
     rows = [row for row in rows if verdict in {None, row["verdict"]}]
     if json:
         _print_json({"claims": rows})
@@ -146,33 +142,32 @@ def list_claims(*, paper: Paper = None, verdict: Verdict = None, json: Json = Fa
         return
     width, wide = (max(len(row[name]) for row in rows) for name in ("id", "verdict"))
     for row in rows:
-        print(f"{row['id']:<{width}}  {row['verdict']:<{wide}}  {row['date']:<10}  {row['says']}")
-    print(_counts([row["verdict"] for row in rows]))
+        print(f"{row['id']:<{width}}  {row['verdict']:<{wide}}  {row['date']:<10}  {row['statement']}")
+    print(_format_counts([row["verdict"] for row in rows]))
 
 
 def _row(claim: Claim, record: Record | None) -> dict[str, str]:
-
     found = (NOT_RUN, "", "") if record is None else (record.verdict, record.date, record.size)
-    return {"id": claim.id, **dict(zip(("verdict", "date", "size"), found, strict=True)), "says": claim.says}
+    return {"id": claim.id, **dict(zip(("verdict", "date", "size"), found, strict=True)), "statement": claim.statement}
 
 
-def _counts(verdicts: list[str]) -> str:
+def _format_counts(verdicts: list[str]) -> str:
     shares = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
     return f"{len(verdicts)} claims: {shares}."
 
 
 @app.command
 def show(claim: Id, /, *, json: Json = False) -> None:
-    """Show a claim: what the paper says and where, how it is checked, and what the kept run found."""
+    """Show a claim: what the paper says and where, how it is checked, and what the bundled run found."""
     from dataclasses import asdict
 
     one = get_claim(claim)
-    record = kept_records().get(claim)
+    record = bundled_records().get(claim)
     if json:
         _print_json({**asdict(one), "paper": one.paper, "record": None if record is None else asdict(record)})
         return
     about = {
-        "says": one.says,
+        "statement": one.statement,
         "where": one.where,
         "kind": one.kind,
         "checked by": one.route,
@@ -182,10 +177,10 @@ def show(claim: Id, /, *, json: Json = False) -> None:
     }
     print(one.id if record is None else f"{one.id}: {record.verdict}")
     print(aligned({name: text for name, text in about.items() if text}))
-    print("No run of it is kept." if record is None else _details(record))
+    print("There is no bundled run of it." if record is None else _format_record(record))
 
 
-def _details(record: Record) -> str:
+def _format_record(record: Record) -> str:
     numbers = {
         f"  {name}": value if isinstance(value, str) else f"{value:.6g}" for name, value in record.numbers.items()
     }
@@ -195,63 +190,67 @@ def _details(record: Record) -> str:
 
 @app.command
 def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: Out = None) -> None:
-    """Check claims now; exit with code 1 if a verdict differs from the kept one, or a check could not be finished."""
+    """Check claims now; exit with code 1 if a verdict differs from the bundled one or a check did not finish."""
     if not ids:
         raise InputError("Name a claim, a paper or all; genlaws claims list names the claims.")
     chosen, skipped = choose_claims(ids)
     records, broken = record_claims([one.id for one in chosen], quick=quick, jobs=jobs, quiet=json)
-    kept = kept_records()
-    other = {one.id: (one, kept[one.id]) for one in records if one.id in kept and kept[one.id].verdict != one.verdict}
+    bundled = bundled_records()
+    other = {
+        one.id: (one, bundled[one.id])
+        for one in records
+        if one.id in bundled and bundled[one.id].verdict != one.verdict
+    }
     changed = {name: both for name, both in other.items() if both[0].verdict != UNTESTED}
     missing = {name: before for name, (_, before) in other.items() if name not in changed}
     document = as_document(records) | {"skipped": skipped, "failed": broken, "changed": list(changed)}
     document["not_checked"] = list(missing)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / FILE).write_text(json_module.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
+        (out / RECORDS_FILE).write_text(json_module.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
     if json:
         _print_json(document)
     else:
         _print_records(records, skipped)
         for name, (_, before) in changed.items():
-            print(f"{name} was kept as: {before.verdict}.")
+            print(f"{name} was recorded as: {before.verdict}.")
         for name, before in missing.items():
-            print(f"{name} could not be checked here; it was kept as: {before.verdict}.")
+            print(f"{name} could not be checked here; it was recorded as: {before.verdict}.")
         if out is not None:
-            print(f"Written to {out / FILE}")
-    _complain(len(records) - len(missing), broken, [*skipped, *missing], changed)
+            print(f"Written to {out / RECORDS_FILE}")
+    _raise_problems(len(records) - len(missing), broken, [*skipped, *missing], changed)
 
 
-def _complain(
+def _raise_problems(
     done: int, broken: dict[str, str], left_out: list[str], changed: dict[str, tuple[Record, Record]]
 ) -> None:
-    """Raise what did not come out as it should: checks that stopped, other verdicts, or nothing checked at all."""
-    said = []
+    """Raise an error for checks that failed, verdicts that differ, or if nothing was checked."""
+    problems = []
     if broken:
         name, reason = next(iter(broken.items()))
-        said.append(f"{len(broken)} of {done + len(broken)} checks stopped with an error; {name}: {reason}")
+        problems.append(f"{len(broken)} of {done + len(broken)} checks stopped with an error; {name}: {reason}")
     if changed:
         named = ", ".join(
-            f"{name} ({now.verdict} in this {now.size} run, {before.verdict} in the {before.size} run that is kept)"
+            f"{name} ({now.verdict} in this {now.size} run, {before.verdict} in the bundled {before.size} run)"
             for name, (now, before) in changed.items()
         )
-        said.append(f"{len(changed)} of {done} verdicts differ from the kept ones: {named}")
+        problems.append(f"{len(changed)} of {done} verdicts differ from the bundled ones: {named}")
     if left_out and not done and not broken:
-        said.append(f"Nothing was checked, because a library or data is missing here: {', '.join(left_out)}")
-    if said:
-        raise ConvergenceError(". ".join(said), broken)
+        problems.append(f"Nothing was checked, because a library or data is missing here: {', '.join(left_out)}")
+    if problems:
+        raise ConvergenceError(". ".join(problems), broken)
 
 
 def _print_records(records: list[Record], skipped: dict[str, str]) -> None:
     """Print one claim in full, or several as a table."""
     if len(records) == 1:
         print(f"{records[0].id}: {records[0].verdict}")
-        print(_details(records[0]))
+        print(_format_record(records[0]))
     elif records:
         width, wide = (max(len(getattr(one, name)) for one in records) for name in ("id", "verdict"))
         for one in records:
             print(f"{one.id:<{width}}  {one.verdict:<{wide}}  {one.seconds:6.1f} s  {one.sentence}")
-        print(_counts([one.verdict for one in records]))
+        print(_format_counts([one.verdict for one in records]))
     for name, library in skipped.items():
         print(f"{name} was not run: it needs {library}, which is not installed.")
 

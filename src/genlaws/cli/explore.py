@@ -1,4 +1,4 @@
-"""``genlaws explore``: the laws as a page with sliders, served on this machine."""
+"""``genlaws explore``: serve the explorer, a page with sliders for every law, on this machine."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from cyclopts import Parameter
 
 from genlaws.cli import require_installed
 
-Host = Annotated[
-    str | None, Parameter(help="Name or address to listen on; 127.0.0.1, this machine alone, if left out.")
-]
+Host = Annotated[str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")]
 Port = Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")]
 Browser = Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")]
 Json = Annotated[bool, Parameter(negative="", help="Print the address as one JSON object and nothing else.")]
-PORT = 8765
+DEFAULT_PORT = 8765
 
 
-def explore(*, host: Host = None, port: Port = PORT, browser: Browser = True, json: Json = False) -> None:
+def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = True, json: Json = False) -> None:
     """Serve the page until Ctrl-C."""
     require_installed("plotly", "starlette", "uvicorn", "python_multipart")
-    from genlaws.web.serving import LOCAL, is_loopback, serve
+    from genlaws.web.serving import LOCAL_HOST, is_loopback, serve
 
-    name = LOCAL if host is None else host
+    name = LOCAL_HOST if host is None else host
     if not is_loopback(name):
         warning = (
             f"Anyone who can reach {name or 'this machine'} over the network may now use this page, also to measure."
@@ -31,15 +29,15 @@ def explore(*, host: Host = None, port: Port = PORT, browser: Browser = True, js
         print(f"genlaws: {warning}", file=sys.stderr)
 
     def ready(address: str) -> None:
-        """Say where the page is, and open it."""
-        _say(address, json)
+        """Print the address of the page, and open it."""
+        _print_address(address, json)
         if browser:
-            _open(address)
+            _open_browser(address)
 
     serve(name, port, open_to_others=host is not None, ready=ready)
 
 
-def _say(address: str, as_json: bool) -> None:
+def _print_address(address: str, as_json: bool) -> None:
     import json
 
     if as_json:
@@ -48,8 +46,8 @@ def _say(address: str, as_json: bool) -> None:
         print(f"The page is at {address}\nCtrl-C stops it.", flush=True)
 
 
-def _open(address: str) -> None:
-    """Open the page in a thread of its own: the browser asks for it when the server has begun to answer."""
+def _open_browser(address: str) -> None:
+    """Open the page in a separate thread: the browser requests it once the server has started."""
     import threading
     import webbrowser
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar
 from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, draw_figure, get_figure
-from genlaws.figures.bundled import kept_ids, kept_table
+from genlaws.figures.bundled import bundled_ids, bundled_table
 from genlaws.sweeps import Processes
 from genlaws.sweeps.computing import computing
 
@@ -27,29 +27,29 @@ def figure(
     set: Annotated[tuple[str, ...], Parameter(name="--set", help="Change a setting: --set fact_fraction=0.1")] = (),
     jobs: Annotated[int, Parameter(help="Processes for the figures that are computed cell by cell.")] = 1,
     keep: Annotated[
-        Path | None, Parameter(help="Folder that keeps every cell, so that a stopped figure goes on where it was.")
+        Path | None, Parameter(help="Folder that stores every cell, so that a stopped figure resumes where it was.")
     ] = None,
-    kept: Annotated[
-        bool, Parameter(negative="", help="Draw the full-size table that comes with the library instead of computing.")
+    bundled: Annotated[
+        bool, Parameter(negative="", help="Draw the full-size table that comes with the package instead of computing.")
     ] = False,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Draw figures: a CSV table, a PDF and a PNG each, in the folder of --out (out/figures)."""
     if not ids:
-        _list_figures({one: FIGURES[one] for one in FIGURES if not kept or one in kept_ids()}, output)
+        _list_figures({one: FIGURES[one] for one in FIGURES if not bundled or one in bundled_ids()}, output)
         return
     changes = dict(_read_change(text) for text in set)
     # Every name and setting is checked before the first figure is computed.
-    if kept and changes:
-        raise InputError("--kept draws a table with the settings it was computed with; leave out --set.")
-    prepared = [(one, get_figure(one).settings(kept_table(one).settings if kept else changes)) for one in ids]
+    if bundled and changes:
+        raise InputError("--bundled draws a table with the settings it was computed with; leave out --set.")
+    prepared = [(one, get_figure(one).settings(bundled_table(one).settings if bundled else changes)) for one in ids]
     folder = output.out or DEFAULT_FOLDER
     drawn = []
     with ProgressBar(quiet=output.json) as progress:
         for figure_id, settings in prepared:
             with computing(None if jobs == 1 else Processes(jobs), None if keep is None else keep / figure_id):
-                given = None if kept else settings
-                drawn.append(draw_figure(figure_id, folder, settings=given, progress=progress, kept=kept))
+                given = None if bundled else settings
+                drawn.append(draw_figure(figure_id, folder, settings=given, progress=progress, bundled=bundled))
     if output.json:
         answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
         print(json.dumps({"figures": answer, "seed": output.seed}, indent=2))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from genlaws.core.arguments import Array
 
-HOW = "Write a number, several as 2,4,10, or a range as start:stop:count or start:stop:count:log."
-MOST_POINTS = 1_000_000
+NUMBER_FORMATS = "Write a number, several as 2,4,10, or a range as start:stop:count or start:stop:count:log."
+MAX_RANGE_POINTS = 1_000_000
 
 
 def read_numbers(name: str, text: str) -> float | Array:
@@ -33,7 +33,7 @@ def _read_one(name: str, part: str, text: str) -> float:
     try:
         return float(part)
     except ValueError:
-        raise InputError(f"{name} must be a number; got {text!r}. {HOW}") from None
+        raise InputError(f"{name} must be a number; got {text!r}. {NUMBER_FORMATS}") from None
 
 
 def _read_range(name: str, text: str) -> Array:
@@ -42,11 +42,11 @@ def _read_range(name: str, text: str) -> Array:
     parts = text.split(":")
     logarithmic = len(parts) == 4 and parts[3] == "log"
     if len(parts) != 3 and not logarithmic:
-        raise InputError(f"{name} must be a number or a range; got {text!r}. {HOW}")
+        raise InputError(f"{name} must be a number or a range; got {text!r}. {NUMBER_FORMATS}")
     start, stop = _read_one(name, parts[0], text), _read_one(name, parts[1], text)
-    if not (parts[2].isdigit() and 1 <= int(parts[2]) <= MOST_POINTS):
+    if not (parts[2].isdigit() and 1 <= int(parts[2]) <= MAX_RANGE_POINTS):
         raise InputError(
-            f"The count of the range {name} must be a whole number from 1 to {MOST_POINTS:,}; got {text!r}."
+            f"The count of the range {name} must be a whole number from 1 to {MAX_RANGE_POINTS:,}; got {text!r}."
         )
     if not (math.isfinite(start) and math.isfinite(stop)):
         raise InputError(f"The ends of the range {name} must be finite; got {text!r}.")
@@ -58,8 +58,8 @@ def _read_range(name: str, text: str) -> Array:
 def refuse_fractions(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Refuse a number with a fractional part for any option of any command that takes a whole number.
 
-    Cyclopts would round it, 2.6 to 3 and 6.5 to 6. It calls this, as the configuration of the whole app, with what was
-    typed, before it makes numbers of it. 6.0 stays allowed; what is no number at all is left to cyclopts.
+    Cyclopts would round it, 2.6 to 3 and 6.5 to 6. It calls this function, the configuration of the app, with the typed
+    text before conversion. 6.0 is allowed; text that is not a number is left to cyclopts.
     """
     for argument in arguments:
         if takes_whole_number(argument.hint):
@@ -70,7 +70,7 @@ def refuse_fractions(app: App, commands: tuple[str, ...], arguments: ArgumentCol
 
 
 def takes_whole_number(hint: Any) -> bool:
-    """Return whether an option of this type takes whole numbers and no other: int, int or none, several of them."""
+    """Return whether an option of this type takes only whole numbers: int, optional int, or several."""
     kinds = {hint, *get_args(hint), *(one for part in get_args(hint) for one in get_args(part))}
     return int in kinds and not kinds & {float, str}
 

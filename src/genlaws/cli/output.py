@@ -1,7 +1,4 @@
-"""What every command has in common: ``--json``, ``--seed``, ``--out``, and how an answer is shown.
-
-A progress bar on standard error for whatever follows the library's two-method progress protocol.
-"""
+"""Output of every command: the options ``--json``, ``--seed`` and ``--out``, a progress bar, and printed answers."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 
 class ProgressBar:
-    """Shows ``start(total, label)`` and ``advance(n)`` as a bar; a context manager.
+    """A progress bar on standard error with ``start(total, label)`` and ``advance(n)``; a context manager.
 
     Parameters
     ----------
@@ -68,11 +65,11 @@ class Output:
 
 
 DEFAULT_OUTPUT = Output()
-LINE_WIDTH = 115  # characters of a line of sentences
+LINE_CHARACTERS = 115  # of a printed line
 
 
 def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
-    """Print the answer as text or as JSON, and write it to the folder asked for.
+    """Print the answer as text or as JSON, and write it to the requested folder.
 
     Parameters
     ----------
@@ -133,4 +130,4 @@ def aligned(rows: Mapping[str, str]) -> str:
 
 def paragraph(*sentences: str) -> str:
     """Return sentences in lines that fit a terminal."""
-    return textwrap.fill(" ".join(sentences), LINE_WIDTH)
+    return textwrap.fill(" ".join(sentences), LINE_CHARACTERS)

@@ -1,4 +1,4 @@
-"""``genlaws report``: one page with the laws beside runs made for it, and what they say about your own data."""
+"""``genlaws report``: one page with the laws compared with new runs, and the results for your own data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from genlaws.report.document import Report
 
 DEFAULT_OUT = Path("out/report.html")
-PAGE = (".html", ".htm")
+HTML_SUFFIXES = (".html", ".htm")
 
 Out = Annotated[Path, Parameter(help="The page to write, or a folder for report.html.")]
 Model = Annotated[
@@ -27,7 +27,7 @@ Data = Annotated[
     tuple[str, ...],
     Parameter(
         help="Files of yours: embeddings or distances (.npy, .csv), labeled data (.npz), a relation (matrix or "
-        "edges), texts for --model (.txt). A prefix such as relation:FILE says what a file holds.",
+        "edges), texts for --model (.txt). A prefix such as relation:FILE names what a file holds.",
         consume_multiple=True,
         negative="",
         show_default=False,
@@ -35,10 +35,10 @@ Data = Annotated[
 ]
 Positions = Annotated[
     Path | None,
-    Parameter(help="True places of the stimuli of --data, one row each, or their matrix of distances (.npy, .csv)."),
+    Parameter(help="True positions of the stimuli of --data, one row each, or their matrix of distances (.npy, .csv)."),
 ]
 Texts = Annotated[Path | None, Parameter(help="Texts for --model, one per line.")]
-Quick = Annotated[bool, Parameter(negative="", help="Much smaller runs, to see that everything works.")]
+Quick = Annotated[bool, Parameter(negative="", help="Much smaller runs, for a quick check.")]
 Seed = Annotated[int, Parameter(help="Of all runs.")]
 Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 
@@ -54,16 +54,16 @@ def report(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Write one page that needs no network: what the papers claim and what holds, the laws beside runs made now.
+    """Write one page that needs no network: the claims of the papers, and the laws compared with new runs.
 
-    Takes a minute or two. Own files and an own model get sections of their own.
+    Takes a minute or two. Your files and your model get their own sections.
     """
     require_installed("plotly", *(() if model is None else ("torch", "transformers")))
     from genlaws.cli.report_data import read_files
     from genlaws.report.document import whole_report
 
     whole_number("seed", seed)
-    page = _page(out)
+    page = _page_path(out)
     own, lines = read_files(data, positions, texts, model)
     with ProgressBar(quiet=json) as progress:
         made = whole_report(progress=progress, seed=seed, quick=quick, data=own, model=model, texts=lines)
@@ -95,9 +95,9 @@ def summary(made: Report) -> dict[str, Any]:
     return {"ledger": made.ledger, "sections": sections}
 
 
-def _page(out: Path) -> Path:
-    """Return the file to write, or say why it cannot be."""
-    page = out if out.suffix.lower() in PAGE else out / "report.html"
+def _page_path(out: Path) -> Path:
+    """Return the file to write, or raise if it cannot be written."""
+    page = out if out.suffix.lower() in HTML_SUFFIXES else out / "report.html"
     if page.is_dir() or (page.parent.exists() and not page.parent.is_dir()):
         raise InputError(f"out must be a page ending in .html or a folder; {str(out)!r} is in the way.")
     return page

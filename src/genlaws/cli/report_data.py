@@ -1,4 +1,4 @@
-"""What a file given to ``genlaws report --data`` holds: recognized by its name and content, or as its prefix says."""
+"""Files given to ``genlaws report --data``: their kind is named by a prefix or recognized from name and content."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from genlaws.cli.residual_stream.analyze import read_texts
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 from genlaws.core.tables import open_table, read_table
-from genlaws.report.user_data.data import OwnData
+from genlaws.report.user_data.data import UserData
 from genlaws.report.user_data.embeddings import is_distance_matrix
 from genlaws.rules_facts import load_labeled
 
 PREFIXES = ("embeddings", "distances", "labeled", "relation", "texts")
 SUFFIXES = (".npy", ".csv", ".npz", ".tsv", ".txt", ".gz")
 # What a file of each suffix can hold.
-HELD = {
+KINDS_BY_SUFFIX = {
     ".npy": ("embeddings", "distances", "relation"),
     ".csv": ("embeddings", "distances", "labeled", "relation"),
     ".txt": ("relation", "texts"),
 }
-WORDS = {
+KIND_LABELS = {
     "embeddings": "embeddings, one row for each stimulus",
     "distances": "a matrix of distances",
     "labeled": "labeled data",
     "relation": "a relation",
 }
-MOST_TEXTS = 64  # of a file, for the model
+MAX_TEXTS = 64  # lines of a file for the model
 
 
 def kind_and_path(given: str) -> tuple[str | None, Path]:
@@ -40,35 +40,35 @@ def kind_and_path(given: str) -> tuple[str | None, Path]:
 
 
 def is_texts(given: str) -> bool:
-    """Return whether a file is taken for texts."""
+    """Return whether a file is read as texts."""
     kind, path = kind_and_path(given)
     return kind == "texts" or (kind is None and path.suffix.lower() == ".txt")
 
 
-def read_own_data(given: str, positions: Path | None) -> OwnData:
-    """Return what a file holds, with the sentence that says what it was taken for."""
+def read_user_data(given: str, positions: Path | None) -> UserData:
+    """Return the content of a file, with a sentence about the kind it was recognized as."""
     named, path = kind_and_path(given)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "not there"
         raise InputError(f"data must be a file; {str(path)!r} is {what}.")
-    kind, why = (named, "as its prefix says") if named is not None else _recognized(path)
-    others = " or ".join(f"{one}:{path.name}" for one in HELD.get(path.suffix.lower(), ()) if one != kind)
-    otherwise = f" To say otherwise: --data {others}." if others else ""
-    said = f"{path.name} was taken for {WORDS[kind]}, {why}.{otherwise}"
+    kind, why = (named, "as its prefix states") if named is not None else _kind_of_file(path)
+    others = " or ".join(f"{one}:{path.name}" for one in KINDS_BY_SUFFIX.get(path.suffix.lower(), ()) if one != kind)
+    otherwise = f" To read it as another kind: --data {others}." if others else ""
+    message = f"{path.name} was read as {KIND_LABELS[kind]}, {why}.{otherwise}"
     if kind == "labeled":
-        return OwnData(path.name, kind, said, load_labeled(path))
+        return UserData(path.name, kind, message, load_labeled(path))
     if kind == "relation":
-        return OwnData(path.name, kind, said, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
+        return UserData(path.name, kind, message, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
     table = read_table(kind, path)
     values = _checked(path, kind, table.values)
-    said = " ".join(filter(None, [said, table.said(path.name)]))
+    message = " ".join(filter(None, [message, table.names_message(path.name)]))
     if positions is None:
-        return OwnData(path.name, kind, said, values, options=table.options)
+        return UserData(path.name, kind, message, values, options=table.options)
     truth = read_table("positions", positions, rows=len(values))
-    return OwnData(
+    return UserData(
         path.name,
         kind,
-        " ".join(filter(None, [said, truth.said(positions.name)])),
+        " ".join(filter(None, [message, truth.names_message(positions.name)])),
         values,
         _positions(truth.values),
         positions.name,
@@ -95,13 +95,12 @@ def _checked(path: Path, kind: str, table: Any) -> Array:
 
 
 def _positions(table: Any) -> Array:
-
     values = real("positions", table)
     return values[:, None] if values.ndim == 1 else values
 
 
-def _recognized(path: Path) -> tuple[str, str]:
-    """Return what a file is taken for, and why."""
+def _kind_of_file(path: Path) -> tuple[str, str]:
+    """Return the kind of a file, and why."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"data must be a file ending in {', '.join(SUFFIXES)}; got {path.name!r}.")
@@ -110,9 +109,13 @@ def _recognized(path: Path) -> tuple[str, str]:
     if suffix in {".tsv", ".gz", ".txt"}:
         return "relation", f"because a {suffix} file holds edges"
     if suffix == ".csv" and not _all_numbers(path):
-        return _of_words(path)
-    as_it_is = _of_numbers(open_table("data", path, names="none"))  # 0 and 1 are a row of a relation
-    return as_it_is if as_it_is[0] == "relation" else _of_numbers(open_table("data", path, names="numbers"))
+        return _kind_of_text_table(path)
+    without_names = _kind_of_number_table(open_table("data", path, names="none"))  # 0 and 1 are a row of a relation
+    return (
+        without_names
+        if without_names[0] == "relation"
+        else _kind_of_number_table(open_table("data", path, names="numbers"))
+    )
 
 
 def _all_numbers(path: Path) -> bool:
@@ -124,8 +127,8 @@ def _all_numbers(path: Path) -> bool:
     return True
 
 
-def _of_words(path: Path) -> tuple[str, str]:
-    """Return what a table with words in it is taken for: two or three columns are edges."""
+def _kind_of_text_table(path: Path) -> tuple[str, str]:
+    """Return the kind of a table with words: two or three columns are edges."""
     with path.open(encoding="utf-8", errors="replace") as stream:
         first = next((line for line in stream if line.strip()), "")
     columns = first.count(",") + 1
@@ -133,11 +136,11 @@ def _of_words(path: Path) -> tuple[str, str]:
         raise InputError(f"{path.name} must hold numbers, samples or edges; it is empty.")
     if columns in {2, 3}:
         return "relation", f"because its {columns} columns hold words, as edges do"
-    return "labeled", "because it has words beside its numbers"
+    return "labeled", "because it has words next to its numbers"
 
 
-def _of_numbers(values: Any) -> tuple[str, str]:
-    """Return what a table of numbers is taken for."""
+def _kind_of_number_table(values: Any) -> tuple[str, str]:
+    """Return the kind of a table of numbers."""
     import numpy as np
 
     table = np.asarray(values)
@@ -154,17 +157,17 @@ def _of_numbers(values: Any) -> tuple[str, str]:
 
 def read_files(
     given: tuple[str, ...], positions: Path | None, texts: Path | None, model: str | None
-) -> tuple[list[OwnData], tuple[str, ...] | None]:
-    """Return the reader's files, and the texts for the model among them."""
+) -> tuple[list[UserData], tuple[str, ...] | None]:
+    """Return the user's files, and the texts for the model among them."""
     found = [kind_and_path(one)[1] for one in given if is_texts(one)]
     lines = [*([] if texts is None else [texts]), *found]
     if len(lines) > 1:
         raise InputError(f"texts must be one file; got {', '.join(str(one) for one in lines)}.")
     if lines and model is None:
         raise InputError(
-            f"{lines[0].name} was taken for texts, which need --model; for edges say --data relation:{lines[0]}."
+            f"{lines[0].name} was read as texts, which need --model; for edges use --data relation:{lines[0]}."
         )
-    own = [read_own_data(one, positions) for one in given if not is_texts(one)]
+    own = [read_user_data(one, positions) for one in given if not is_texts(one)]
     if positions is not None and sum(one.positions is not None for one in own) != 1:
         raise InputError("positions must come with exactly one file of embeddings or distances in --data.")
-    return own, tuple(line.strip() for line in read_texts(lines[0], 0, None, MOST_TEXTS).texts) if lines else None
+    return own, tuple(line.strip() for line in read_texts(lines[0], 0, None, MAX_TEXTS).texts) if lines else None

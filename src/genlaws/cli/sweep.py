@@ -1,6 +1,6 @@
-"""``genlaws sweep``: run an experiment over many settings, watch it, and take its results away.
+"""``genlaws sweep``: run an experiment over many settings, show its progress and status, and export its results.
 
-How a sweep shows itself: a bar in a terminal, a line now and then anywhere else.
+Progress is a bar in a terminal and an occasional line elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from genlaws.cli import how_to_install
+from genlaws.cli import install_hint
 from genlaws.cli.output import aligned, as_json
 from genlaws.core.errors import InputError
 from genlaws.sweeps import (
@@ -37,10 +37,10 @@ from genlaws.sweeps.tables import export as write
 if TYPE_CHECKING:
     from genlaws.sweeps import Engine, Experiment, Sweep, SweepCounts, SweepReport
 
-EVERY = 5.0  # seconds between two lines where there is no terminal
+LINE_INTERVAL_SECONDS = 5.0  # between two lines where there is no terminal
 app = App(
     name="sweep",
-    help="Run an experiment over many settings; what is done is kept, whatever happens.",
+    help="Run an experiment over many settings; finished cells are stored even if it is stopped.",
     help_format="plaintext",
 )
 
@@ -58,25 +58,25 @@ Scheduler = Annotated[
     str | None,
     Parameter(help="A dask scheduler such as tcp://10.0.0.1:8786, or local for one started here."),
 ]
-Resume = Annotated[bool, Parameter(negative="", help="Go on with the sweep the folder holds, as it was started.")]
+Resume = Annotated[bool, Parameter(negative="", help="Continue the sweep in the folder, as it was started.")]
 Retries = Annotated[int, Parameter(help="How often a cell that failed is tried again.")]
 StopAfter = Annotated[int, Parameter(help="Stop when this many cells in a row fail in the same way.")]
 Seed = Annotated[int, Parameter(help="Seed of the whole sweep.")]
 Kind = Annotated[str, Parameter(name="--to", help="csv, parquet or netcdf.")]
 Traceback = Annotated[bool, Parameter(negative="", help="Print the traceback of each cell that failed, too.")]
-OutFile = Annotated[Path | None, Parameter(help="File to write; beside the store if left out.")]
-MOST_FAILURES_SHOWN = 5  # that are printed; --json has all
+OutFile = Annotated[Path | None, Parameter(help="File to write; in the folder of the sweep if left out.")]
+MAX_FAILURES_PRINTED = 5  # --json has all
 
 
 def watch(*, quiet: bool) -> SweepBar | SweepLines:
-    """Return progress on standard error that suits where it goes."""
+    """Return a progress display on standard error: a bar in a terminal, else lines."""
     if sys.stderr.isatty() and not quiet:
         return SweepBar()
     return SweepLines(quiet=quiet)
 
 
 class _Counting:
-    """Counts cells; what is shown is up to the subclass."""
+    """Counts cells; subclasses display them."""
 
     def __init__(self) -> None:
         self.total = self.done = self.failed = self.computed = 0
@@ -116,7 +116,7 @@ class SweepBar(_Counting):
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[status]}"),
         )
         self._bar = Progress(*columns, console=Console(stderr=True))
         self._task: TaskID | None = None
@@ -134,7 +134,7 @@ class SweepBar(_Counting):
     def start(self, total: int, label: str) -> None:
         """Draw the bar."""
         super().start(total, label)
-        self._task = self._bar.add_task(label, total=total, told="")
+        self._task = self._bar.add_task(label, total=total, status="")
 
     def skip(self, n: int) -> None:
         """Move the bar over cells that were done before."""
@@ -153,8 +153,8 @@ class SweepBar(_Counting):
 
     def _show(self) -> None:
         if self._task is not None:
-            told = f"{self.rate:.3g} cells/s" + (f", failures: {self.failed}" if self.failed else "")
-            self._bar.update(self._task, completed=self.done, told=told)
+            status = f"{self.rate:.3g} cells/s" + (f", failures: {self.failed}" if self.failed else "")
+            self._bar.update(self._task, completed=self.done, status=status)
 
 
 class SweepLines(_Counting):
@@ -171,23 +171,23 @@ class SweepLines(_Counting):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._line()
+        self._print_line()
 
     def advance(self, n: int = 1) -> None:
-        """Write a line if the last one is some time ago."""
+        """Write a line if one is due."""
         super().advance(n)
-        self._now_and_then()
+        self._print_when_due()
 
     def fail(self, n: int, error: str) -> None:
-        """Count, and write a line if the last one is some time ago."""
+        """Count, and write a line if one is due."""
         super().fail(n, error)
-        self._now_and_then()
+        self._print_when_due()
 
-    def _now_and_then(self) -> None:
-        if time.monotonic() - self._latest >= EVERY:
-            self._line()
+    def _print_when_due(self) -> None:
+        if time.monotonic() - self._latest >= LINE_INTERVAL_SECONDS:
+            self._print_line()
 
-    def _line(self) -> None:
+    def _print_line(self) -> None:
         self._latest = time.monotonic()
         if self._quiet or not self.total:
             return
@@ -205,7 +205,7 @@ class SweepLines(_Counting):
 @app.command(name="list")
 def list_experiments(*, json: Json = False) -> None:
     """List the experiments, with the paper they belong to, what a cell costs, and their settings."""
-    rows = [_listed(experiment) for experiment in EXPERIMENTS.values()]
+    rows = [_experiment_row(experiment) for experiment in EXPERIMENTS.values()]
     if json:
         _print_json({"experiments": rows})
         return
@@ -217,14 +217,14 @@ def list_experiments(*, json: Json = False) -> None:
         print(aligned({f"  {name}": value for name, value in {**lines, "settings": settings}.items()}))
 
 
-def _listed(experiment: Experiment) -> dict[str, Any]:
-    """Return what the list shows of an experiment; no settings where a library that it needs is missing."""
+def _experiment_row(experiment: Experiment) -> dict[str, Any]:
+    """Return the row of an experiment; without settings if a library that it needs is missing."""
     settings, needs = None, None
     try:
         fields = experiment.load().settings.model_fields
         settings = {name: _default(field.default) for name, field in fields.items()}
     except ModuleNotFoundError as error:
-        needs = how_to_install(error)
+        needs = install_hint(error)
     return {
         "name": experiment.name,
         "title": experiment.title,
@@ -257,27 +257,28 @@ def run(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Compute every cell that the folder does not hold yet. Killed or stopped, the same command goes on.
+    """Compute every cell that the folder does not hold yet. After a stop, the same command continues.
 
     Results do not depend on --jobs or --scheduler.
     """
-    sweep = _resumed(name, out, axis, set_) if resume else _asked_for(name, axis, set_, repeats, seed)
+    sweep = _resumed_sweep(name, out, axis, set_) if resume else _new_sweep(name, axis, set_, repeats, seed)
     engine = _engine(jobs, scheduler)
     try:
         with watch(quiet=json) as progress:
             report = run_sweep(sweep, out, engine=engine, progress=progress, retries=retries, stop_after=stop_after)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("Stopped. What is done is kept; the same command goes on.") from None
+        raise KeyboardInterrupt("Stopped. Finished cells are stored; run the same command to continue.") from None
     if json:
         _print_json({**vars(report), "folder": str(out)})
     else:
-        print(_told(report, out))
+        print(_format_report(report, out))
 
 
-def _asked_for(name: str | None, axis: list[str], settings: list[str], repeats: int, seed: int) -> Sweep:
-
+def _new_sweep(name: str | None, axis: list[str], settings: list[str], repeats: int, seed: int) -> Sweep:
     if name is None:
-        raise InputError("Name an experiment (genlaws sweep list), or add --resume to go on with the folder.")
+        raise InputError(
+            "Name an experiment (genlaws sweep list), or add --resume to continue the sweep in the folder."
+        )
     chosen: dict[str, Any] = {}
     for text in settings:
         one = read_axis(text)
@@ -287,8 +288,7 @@ def _asked_for(name: str | None, axis: list[str], settings: list[str], repeats: 
     return make_sweep(get_experiment(name), chosen, [read_axis(text) for text in axis], repeats, seed)
 
 
-def _resumed(name: str | None, folder: Path, axis: list[str], settings: list[str]) -> Sweep:
-
+def _resumed_sweep(name: str | None, folder: Path, axis: list[str], settings: list[str]) -> Sweep:
     if axis or settings:
         raise InputError("--resume takes the axes and settings from the folder; leave --axis and --set out.")
     with Store(folder) as store:
@@ -300,16 +300,15 @@ def _resumed(name: str | None, folder: Path, axis: list[str], settings: list[str
 
 
 def _engine(jobs: int, scheduler: str | None) -> Engine:
-
     if scheduler is not None:
         return DaskCluster(None if scheduler == "local" else scheduler, jobs)
     return InProcess() if jobs == 1 else Processes(jobs)
 
 
-def _told(report: SweepReport, folder: Path) -> str:
-    done = report.computed + report.kept
+def _format_report(report: SweepReport, folder: Path) -> str:
+    done = report.computed + report.reused
     lines = {
-        "cells done": f"{done} of {report.total} ({report.computed} now, {report.kept} before)",
+        "cells done": f"{done} of {report.total} ({report.computed} now, {report.reused} before)",
         "failed": str(report.failed),
         "folder": str(folder),
     }
@@ -320,7 +319,7 @@ def _told(report: SweepReport, folder: Path) -> str:
 
 @app.command
 def status(folder: Folder, /, *, traceback: Traceback = False, json: Json = False) -> None:
-    """Say how far a sweep is; also while it runs, from another shell."""
+    """Show the progress of a sweep, also while it runs in another shell."""
     with Store(folder) as store:
         about, counts = store.about(), store.counts()
         with store.snapshot():
@@ -330,17 +329,17 @@ def status(folder: Folder, /, *, traceback: Traceback = False, json: Json = Fals
         errors = [dict(zip(names, failure, strict=True)) for failure in failures]
         _print_json({"experiment": about["experiment"], **vars(counts), "errors": errors})
         return
-    print(_status_text(about, counts))
-    for settings, repeat, error, trace in failures[:MOST_FAILURES_SHOWN]:
+    print(_format_status(about, counts))
+    for settings, repeat, error, trace in failures[:MAX_FAILURES_PRINTED]:
         varying = {field: settings[field] for field in about["fields"]}
         print(f"  failed: {varying}, repeat {repeat}: {error}")
         if traceback:
-            print(indent(trace or "no traceback was kept\n", "    "), end="")
+            print(indent(trace or "no traceback was stored\n", "    "), end="")
     if not traceback and any(trace for *_, trace in failures):
         print(f"With tracebacks: genlaws sweep status {shlex.quote(str(folder))} --traceback")
 
 
-def _state(counts: SweepCounts) -> str:
+def _format_state(counts: SweepCounts) -> str:
     if counts.running:
         return "running"
     if counts.message == "running":
@@ -348,12 +347,12 @@ def _state(counts: SweepCounts) -> str:
     return counts.message or "not begun"
 
 
-def _status_text(about: dict[str, Any], counts: SweepCounts) -> str:
+def _format_status(about: dict[str, Any], counts: SweepCounts) -> str:
     left = max(0, counts.total - counts.done)
     lines = {
         "cells done": f"{counts.done} of {counts.total}",
         "failed": str(counts.failed),
-        "state": _state(counts),
+        "state": _format_state(counts),
         "latest cell": f"{counts.latest} UTC" if counts.latest else "none yet",
         "computing time": f"{counts.seconds:.1f} s",
     }

@@ -1,1 +1,1 @@
-"""Numerical parts that every system uses: checks of arguments, Gaussian integrals, root finding."""
+"""Shared foundations of every system: argument checks, estimates, tables, file locks, seeds and numerical methods."""

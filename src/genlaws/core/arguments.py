@@ -1,4 +1,4 @@
-"""Check one argument and return it as a float array, or say in one sentence what is wrong with it.
+"""Check one argument and return it as a float array, or raise an error that states what is wrong with it.
 
 Every public function passes its arguments through these checks first, so an error has the same form
 everywhere: the parameter, what is allowed, what was given, and a hint where one helps.
@@ -17,9 +17,9 @@ from genlaws.core.errors import InputError
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Whole = NDArray[np.int64]
-LARGEST_COUNT = 10**12  # of things that are counted but not kept; far beyond, numbers no longer fit into arrays
-NUMBER_BYTES = 8  # of double precision
-UNKNOWN_MEMORY = 2**40  # bytes, where a system does not tell how much it has
+MAX_COUNT = 10**12  # of things that are counted but not stored; far larger numbers do not fit into arrays
+FLOAT_BYTES = 8  # of double precision
+FALLBACK_MEMORY_BYTES = 2**40  # where the operating system does not report its memory
 
 
 def real(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -27,12 +27,14 @@ def real(name: str, value: ArrayLike, hint: str = "") -> Array:
     try:
         given = np.asarray(value)
     except ValueError:
-        raise InputError(_sentence(name, "must be a number or a rectangular array of numbers", value, hint)) from None
+        raise InputError(
+            _format_error(name, "must be a number or a rectangular array of numbers", value, hint)
+        ) from None
     if given.dtype.kind not in "iuf":
-        raise InputError(_sentence(name, "must be a real number or an array of real numbers", value, hint))
+        raise InputError(_format_error(name, "must be a real number or an array of real numbers", value, hint))
     array = given.astype(np.float64)
     if np.isnan(array).any():
-        raise InputError(_sentence(name, "must not contain NaN", value, hint))
+        raise InputError(_format_error(name, "must not contain NaN", value, hint))
     return array
 
 
@@ -53,7 +55,9 @@ def within(
     outside = too_low | too_high
     if outside.any():
         left, right = "(" if open_low else "[", ")" if open_high else "]"
-        raise InputError(_sentence(name, f"must lie in {left}{low:g}, {high:g}{right}", array[outside].flat[0], hint))
+        raise InputError(
+            _format_error(name, f"must lie in {left}{low:g}, {high:g}{right}", array[outside].flat[0], hint)
+        )
     return array
 
 
@@ -67,7 +71,7 @@ def positive(name: str, value: ArrayLike, hint: str = "") -> Array:
     array = real(name, value, hint)
     outside = ~((array > 0) & np.isfinite(array))
     if outside.any():
-        raise InputError(_sentence(name, "must be positive and finite", array[outside].flat[0], hint))
+        raise InputError(_format_error(name, "must be positive and finite", array[outside].flat[0], hint))
     return array
 
 
@@ -77,14 +81,14 @@ def non_negative(name: str, value: ArrayLike, *, infinite: bool = False, hint: s
     outside = array < 0 if infinite else ~((array >= 0) & np.isfinite(array))
     if outside.any():
         allowed = "must be zero, positive or infinite" if infinite else "must be zero or positive, and finite"
-        raise InputError(_sentence(name, allowed, array[outside].flat[0], hint))
+        raise InputError(_format_error(name, allowed, array[outside].flat[0], hint))
     return array
 
 
 def scalar(name: str, array: Array) -> Array:
     """Return `array` if it is a single number."""
     if array.ndim:
-        raise InputError(_sentence(name, "must be a single number", array.tolist(), ""))
+        raise InputError(_format_error(name, "must be a single number", array.tolist(), ""))
     return array
 
 
@@ -94,13 +98,13 @@ def whole_number(name: str, value: object, *, at_least: int = 0, at_most: int | 
     if not whole or value < at_least or (at_most is not None and value > at_most):  # type: ignore[operator]
         allowed = f"must be a whole number, at least {at_least}"
         allowed += "" if at_most is None else f" and at most {at_most}"
-        raise InputError(_sentence(name, allowed, value, hint))
+        raise InputError(_format_error(name, allowed, value, hint))
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def fits_memory(names: str, needed: int, hint: str) -> None:
-    """Refuse sizes that need more than this machine's memory, `needed` bytes at least; `names` are the arguments."""
-    available = _memory()
+    """Raise if arguments called `names` need more than this machine's memory: at least `needed` bytes."""
+    available = _available_memory()
     if needed > available:
         gigabytes = f"{min(needed, 10**300) / 1e9:,.3g} GB"
         raise InputError(
@@ -109,24 +113,24 @@ def fits_memory(names: str, needed: int, hint: str) -> None:
         )
 
 
-def _memory() -> int:
+def _available_memory() -> int:
     """Return the memory of this machine in bytes."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return UNKNOWN_MEMORY
+        return FALLBACK_MEMORY_BYTES
 
 
 def one_of(name: str, value: object, allowed: Iterable[str], hint: str = "") -> str:
-    """Return `value` if it is one of the `allowed` words."""
-    words = list(allowed)
-    if not isinstance(value, str) or value not in words:
-        raise InputError(_sentence(name, f"must be one of {', '.join(words)}", value, hint))
+    """Return `value` if it is one of the `allowed` strings."""
+    choices = list(allowed)
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(_format_error(name, f"must be one of {', '.join(choices)}", value, hint))
     return value
 
 
 def broadcast(**arrays: Array) -> tuple[Array, ...]:
-    """Broadcast named arrays against each other, or name the shapes that do not fit."""
+    """Broadcast named arrays against each other, or raise an error with the shapes that do not fit."""
     try:
         return tuple(np.broadcast_arrays(*arrays.values()))
     except ValueError:
@@ -134,7 +138,7 @@ def broadcast(**arrays: Array) -> tuple[Array, ...]:
         raise InputError(f"The arguments must have shapes that broadcast together; got {shapes}.") from None
 
 
-def _sentence(name: str, allowed: str, given: object, hint: str) -> str:
+def _format_error(name: str, allowed: str, given: object, hint: str) -> str:
     try:
         shown = f"{given:g}" if isinstance(given, float | np.floating) else " ".join(repr(given).split())
     except ValueError:  # an integer of thousands of digits is not written out

@@ -8,7 +8,7 @@ from typing import Any
 class InputError(ValueError):
     """An argument lies outside what the formula allows.
 
-    The message says what was wrong, what is allowed, what was given and, where it helps, what to do.
+    The message states what was wrong, what is allowed, what was given and, where it helps, what to do.
     On the command line it becomes exit code 2.
     """
 
@@ -19,7 +19,7 @@ class ConvergenceError(RuntimeError):
     Attributes
     ----------
     last_state : object
-        The result as it stood when the solver stopped, so that the caller can look at it.
+        The result as it stood when the solver stopped, for inspection by the caller.
     """
 
     def __init__(self, message: str, last_state: Any = None) -> None:

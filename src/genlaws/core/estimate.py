@@ -14,9 +14,9 @@ from genlaws.core.seeds import generator_of
 
 CONFIDENCE = 0.95
 INTERVAL_MEANING = f"± is half the width of a {100 * CONFIDENCE:g} % interval, written [low, high] if not symmetric."
-BLOCK = 4_000_000  # random numbers held at once
-MOST_DIGITS = 6
-SMALL, LARGE = 1e-4, 1e6  # outside, numbers are printed with a power of ten
+MAX_DRAWS_AT_ONCE = 4_000_000  # random numbers in memory
+MAX_DIGITS = 6
+FIXED_POINT_MIN, FIXED_POINT_MAX = 1e-4, 1e6  # other sizes are printed with a power of ten
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Estimate:
     low, high : float
         Ends of the interval; NaN if there is none.
     count : int
-        Number of independent things (stimuli, batches, trials) it rests on.
+        Number of independent samples (stimuli, batches, trials) behind it.
     """
 
     value: float
@@ -38,27 +38,27 @@ class Estimate:
     count: int = 0
 
     def __str__(self) -> str:
-        rests_on = f" (n = {self.count})" if self.count else ""
+        sample_size = f" (n = {self.count})" if self.count else ""
         if not math.isfinite(self.low + self.high):
-            return f"{self.value:.4g}{rests_on}"
+            return f"{self.value:.4g}{sample_size}"
         half = 0.5 * (self.high - self.low)
-        form = _form(max(abs(self.low), abs(self.high)), half)
+        form = _format_spec(max(abs(self.low), abs(self.high)), half)
         if abs((self.high - self.value) - (self.value - self.low)) <= 0.1 * half:
-            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}{rests_on}"
-        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]{rests_on}"
+            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}{sample_size}"
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]{sample_size}"
 
 
-def _form(size: float, half: float) -> str:
-    """Return the format of numbers of this size, with two digits of half the width of their interval."""
-    if size == 0 or SMALL <= size < LARGE:
-        digits = 1 - math.floor(math.log10(half)) if half > 0 else MOST_DIGITS
-        return f".{min(max(0, digits), MOST_DIGITS)}f"
-    digits = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1 if half > 0 else MOST_DIGITS
-    return f".{min(max(1, digits), MOST_DIGITS)}e"
+def _format_spec(size: float, half: float) -> str:
+    """Return the format specification for numbers of this size: two digits of the interval's half width."""
+    if size == 0 or FIXED_POINT_MIN <= size < FIXED_POINT_MAX:
+        digits = 1 - math.floor(math.log10(half)) if half > 0 else MAX_DIGITS
+        return f".{min(max(0, digits), MAX_DIGITS)}f"
+    digits = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1 if half > 0 else MAX_DIGITS
+    return f".{min(max(1, digits), MAX_DIGITS)}e"
 
 
 def from_standard_error(value: float, error: float, count: int, freedom: float | None = None) -> Estimate:
-    """Return the interval of Student's t around `value`, with `count` - 1 degrees of freedom unless told."""
+    """Return the interval of Student's t around `value`, with `count` - 1 degrees of freedom by default."""
     degrees = count - 1 if freedom is None else freedom
     if not math.isfinite(error) or degrees < 1:
         return Estimate(value, count=count)
@@ -67,7 +67,7 @@ def from_standard_error(value: float, error: float, count: int, freedom: float |
 
 
 def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate:
-    """Return the percentile interval of bootstrap replicates; those that are not finite are left out."""
+    """Return the percentile interval of bootstrap replicates; replicates that are not finite are ignored."""
     given = np.asarray(replicates, dtype=np.float64)
     finite = given[np.isfinite(given)]
     if finite.size < 0.5 * given.size or finite.size < 20:
@@ -79,8 +79,8 @@ def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate
 def bootstrap_mean(values: ArrayLike, *, replicates: int = 2000, seed: int | np.random.Generator = 0) -> Estimate:
     """Return the mean of independent values with its percentile bootstrap interval.
 
-    Values that are not finite are left out. Fewer than two values have no interval. The replicates are drawn in blocks,
-    so that memory stays small.
+    Values that are not finite are ignored. Fewer than two values have no interval. The replicates are drawn in blocks
+    to limit memory.
     """
     given = np.asarray(values, dtype=np.float64).ravel()
     finite = given[np.isfinite(given)]
@@ -88,7 +88,7 @@ def bootstrap_mean(values: ArrayLike, *, replicates: int = 2000, seed: int | np.
         return Estimate(float(finite.mean()) if finite.size else math.nan, count=finite.size)
     generator = generator_of(seed)
     whole_number("replicates", replicates, at_least=20)
-    rows = max(1, min(replicates, BLOCK // finite.size))
+    rows = max(1, min(replicates, MAX_DRAWS_AT_ONCE // finite.size))
     means = [
         finite[generator.integers(0, finite.size, (min(rows, replicates - start), finite.size))].mean(axis=1)
         for start in range(0, replicates, rows)
@@ -97,7 +97,7 @@ def bootstrap_mean(values: ArrayLike, *, replicates: int = 2000, seed: int | np.
 
 
 def jackknife_error(left_out: Array) -> float:
-    r"""Return the standard error from the values without each one.
+    r"""Return the jackknife standard error from leave-one-out estimates.
 
     .. math:: \sqrt{\tfrac{N-1}{N}\textstyle\sum_i (U_{-i}-\bar U)^2}
     """
@@ -108,7 +108,7 @@ def jackknife_error(left_out: Array) -> float:
 
 
 def wilson_interval(successes: int, count: int) -> Estimate:
-    r"""Return a share of independent runs with Wilson's 95 % interval.
+    r"""Return the fraction of successes among independent runs with Wilson's 95 % interval.
 
     .. math:: \frac{\hat p + \frac{z^2}{2n} \pm z\sqrt{\frac{\hat p(1-\hat p)}{n} + \frac{z^2}{4n^2}}}{1 + z^2/n}
 

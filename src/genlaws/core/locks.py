@@ -1,4 +1,4 @@
-"""A file that one process at a time can hold, until it lets go or ends, however it ends."""
+"""File locks: one process at a time holds a file, until it releases the file or ends."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 
 from genlaws.core.errors import InputError
 
-LOCKED_BYTE = 2**30  # what is locked on Windows, beyond all that is written: a locked byte cannot be read by others
+LOCKED_BYTE_OFFSET = 2**30  # on Windows; behind the content, because other processes cannot read a locked byte
 
 
-def _module(name: str) -> ModuleType | None:
+def _import_or_none(name: str) -> ModuleType | None:
     try:
         return import_module(name)
     except ImportError:
         return None
 
 
-POSIX: Any = _module("fcntl")
-WINDOWS: Any = None if POSIX else _module("msvcrt")
+POSIX: Any = _import_or_none("fcntl")
+WINDOWS: Any = None if POSIX else _import_or_none("msvcrt")
 
 
 def hold(file: int) -> bool:
-    """Take an open file if no other process holds it, and return whether that worked.
+    """Lock an open file unless another process holds it, and return whether that worked.
 
     Raises
     ------
     InputError
-        If the system has no file locks. Nothing may then be written, since a second writer would not be noticed.
+        If the system has no file locks, so that a second writer would not be noticed.
     """
     if not (POSIX or WINDOWS):
         raise InputError(
@@ -40,25 +40,25 @@ def hold(file: int) -> bool:
         if POSIX:
             POSIX.flock(file, POSIX.LOCK_EX | POSIX.LOCK_NB)
         else:
-            _on_windows(file, WINDOWS.LK_NBLCK)
-    except (BlockingIOError, PermissionError):  # as POSIX and Windows say it
+            _lock_on_windows(file, WINDOWS.LK_NBLCK)
+    except (BlockingIOError, PermissionError):  # raised by POSIX and by Windows
         return False
     return True
 
 
 def release(file: int) -> None:
-    """Let go of a file that is held."""
+    """Release a locked file."""
     if POSIX:
         POSIX.flock(file, POSIX.LOCK_UN)
     else:
-        _on_windows(file, WINDOWS.LK_UNLCK)
+        _lock_on_windows(file, WINDOWS.LK_UNLCK)
 
 
 def is_held(file: int) -> bool:
-    """Return whether a process holds the file; where there are no locks, none can."""
+    """Return whether a process holds the file; always false on a system without locks."""
     if POSIX:
         try:
-            POSIX.flock(file, POSIX.LOCK_SH | POSIX.LOCK_NB)  # shared: those who ask do not disturb one another
+            POSIX.flock(file, POSIX.LOCK_SH | POSIX.LOCK_NB)  # shared, so that several processes can test at once
         except OSError:
             return True
         POSIX.flock(file, POSIX.LOCK_UN)
@@ -71,10 +71,10 @@ def is_held(file: int) -> bool:
     return True
 
 
-def _on_windows(file: int, what: int) -> None:
+def _lock_on_windows(file: int, mode: int) -> None:
     before = os.lseek(file, 0, os.SEEK_CUR)
-    os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
+    os.lseek(file, LOCKED_BYTE_OFFSET, os.SEEK_SET)
     try:
-        WINDOWS.locking(file, what, 1)
+        WINDOWS.locking(file, mode, 1)
     finally:
         os.lseek(file, before, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""A picture as numbers: its curves, what they are, and the words on its axes."""
+"""Panels and curves: a plot as plain numbers, with the kind of each curve and the axis labels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 from genlaws.core.errors import InputError
 
-# What a curve is decides how it is drawn: theory as a line, runs as points with intervals, chance as a thin gray line,
-# the paper's form as a dashed line, the place chosen with the sliders as one large marker.
+# The kind of a curve decides how it is drawn: theory as a line, runs as points with intervals, chance as a thin gray
+# line, the paper's form as a dashed line, the point chosen with the sliders as one large marker.
 KINDS = ("theory", "run", "chance", "paper", "mark")
 # Okabe and Ito's colors by name; the script that draws has a light and a dark form of ink and gray.
 COLORS = ("ink", "orange", "sky", "green", "yellow", "blue", "vermillion", "purple", "gray")
-NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-COLUMNS = ("curve", "kind", "x", "y", "low", "high")
+NAME_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+CSV_COLUMNS = ("curve", "kind", "x", "y", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Curve:
     low, high : sequence of float, optional
         Ends of the interval of each y.
     notes : sequence of str, optional
-        A line more for each point when the reader points at it.
+        An extra line in the tooltip of each point.
     """
 
     name: str
@@ -67,17 +67,17 @@ class Panel:
     Attributes
     ----------
     name : str
-        Small letters, digits and hyphens; different from that of all others on the page, and the name of its files.
+        Lowercase letters, digits and hyphens; unique on the page, and the name of its files.
     title : str
         What the picture shows.
     x_label, y_label : str
-        In words, with the symbol after.
+        Words followed by the symbol.
     curves : tuple of Curve
     x_log, y_log : bool
     x_range, y_range : pair of float, optional
-        In the units of the axis, also for a logarithmic one; fitted to the curves if left out.
+        In the units of the axis, also for a logarithmic axis; fitted to the curves by default.
     caption : str
-        What to see in it. Read out in place of the picture too.
+        What the picture shows; also read out by screen readers.
     """
 
     name: str
@@ -92,25 +92,25 @@ class Panel:
     caption: str = field(default="")
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name):
-            raise InputError(f"name of a panel must be small letters, digits and hyphens; got {self.name!r}.")
+        if not NAME_PATTERN.fullmatch(self.name):
+            raise InputError(f"name of a panel must be lowercase letters, digits and hyphens; got {self.name!r}.")
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values for the script that draws; a number that is not finite becomes null."""
         return {
             "name": self.name,
             "title": self.title,
-            "x": {"label": self.x_label, "log": self.x_log, "range": _pair(self.x_range)},
-            "y": {"label": self.y_label, "log": self.y_log, "range": _pair(self.y_range)},
+            "x": {"label": self.x_label, "log": self.x_log, "range": _range_to_json(self.x_range)},
+            "y": {"label": self.y_label, "log": self.y_log, "range": _range_to_json(self.y_range)},
             "caption": self.caption,
-            "curves": [_curve(one) for one in self.curves],
+            "curves": [_curve_to_json(one) for one in self.curves],
         }
 
     def to_csv(self) -> str:
         """Return the numbers behind the picture as a table, one row per point."""
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(COLUMNS)
+        table.writerow(CSV_COLUMNS)
         for one in self.curves:
             absent = (math.nan,) * len(one.x)
             rows = zip(
@@ -120,28 +120,28 @@ class Panel:
                 absent if one.high is None else one.high,
                 strict=True,
             )
-            table.writerows((one.name, one.kind, *map(_cell, row)) for row in rows)
+            table.writerows((one.name, one.kind, *map(_format_cell, row)) for row in rows)
         return text.getvalue()
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
+def _curve_to_json(curve: Curve) -> dict[str, Any]:
     numbers = {"x": curve.x, "y": curve.y, "low": curve.low, "high": curve.high}
     return {
         "name": curve.name,
         "kind": curve.kind,
         "color": curve.color,
-        **{name: None if values is None else _finite(values) for name, values in numbers.items()},
+        **{name: None if values is None else _none_if_not_finite(values) for name, values in numbers.items()},
         "notes": None if curve.notes is None else list(curve.notes),
     }
 
 
-def _pair(ends: tuple[float, float] | None) -> list[float] | None:
+def _range_to_json(ends: tuple[float, float] | None) -> list[float] | None:
     return None if ends is None else [float(ends[0]), float(ends[1])]
 
 
-def _finite(values: Iterable[float]) -> list[float | None]:
+def _none_if_not_finite(values: Iterable[float]) -> list[float | None]:
     return [float(value) if math.isfinite(value) else None for value in values]
 
 
-def _cell(value: float) -> str:
+def _format_cell(value: float) -> str:
     return f"{float(value):.10g}" if math.isfinite(value) else ""

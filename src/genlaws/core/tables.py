@@ -1,11 +1,7 @@
-"""Read a table that somebody sent, ``.npy`` or ``.csv``, trusting nothing in it.
+"""Read tables of numbers or labels from ``.npy`` and ``.csv`` files, own or uploaded.
 
-What a ``.npy`` file claims about itself is compared with its length before anything is allocated, and nothing in it is
-ever unpickled. Sizes are limited before numbers are read.
-
-Read a table of comma-separated text, with or without names of columns and rows.
-
-Read a table from a file, ``.npy`` or ``.csv``, or say in one sentence why not.
+A CSV file may have names of columns and rows. An uploaded file is not trusted: the header of a ``.npy`` file is
+compared with the file's length before memory is allocated, nothing is unpickled, and sizes are limited.
 """
 
 from __future__ import annotations
@@ -26,21 +22,21 @@ from numpy.typing import NDArray
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 
-UNNAMED = ("", "unnamed: 0")  # what pandas calls the column of row names
-FEW_COLUMNS = 2  # in which a row of whole numbers is 0, 1 by chance
-NUMBERED = "index"  # what pandas calls it when it was made a column like the others
+INDEX_HEADERS = ("", "unnamed: 0")  # headers of the column of row names, as pandas writes it
+MAX_AMBIGUOUS_COLUMNS = 2  # in which a row of whole numbers can be 0, 1 by chance
+RESET_INDEX_HEADER = "index"  # header of the row names after reset_index of pandas
 SUFFIXES = (".npy", ".csv")
 # The exact measurement of 2,000 items takes about 10 s and 0.75 GB on one core; both grow with their square.
-MOST_ITEMS = 2000
-MOST_COLUMNS = 100_000
-LONGEST_WORD = 100  # characters of a label
-MAGIC = b"\x93NUMPY"
+MAX_ROWS = 2000
+MAX_COLUMNS = 100_000
+MAX_LABEL_CHARACTERS = 100
+NPY_MAGIC = b"\x93NUMPY"
 HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """The cells of a table, and what around them was read as names.
+    """The cells of a table, and whether names of columns and rows were read.
 
     Attributes
     ----------
@@ -53,15 +49,15 @@ class CsvTable:
     header: bool
     index: bool
 
-    def said(self, name: str) -> str:
-        """Return a sentence that says what was read as names; nothing if nothing was."""
+    def names_message(self, name: str) -> str:
+        """Return a sentence that states what was read as names; empty if nothing was."""
         if self.index:
             return f"The first line and the first column of {name} were read as names."
         return f"The first line of {name} was read as names of columns." if self.header else ""
 
     @property
     def options(self) -> str:
-        """The arguments with which ``numpy.loadtxt`` reads the same cells, beside those for the comma."""
+        """The arguments, in addition to those for the comma, with which ``numpy.loadtxt`` reads the same cells."""
         columns = f", usecols=range(1, {self.values.shape[1] + 1})" if self.index else ""
         return (", skiprows=1" if self.header else "") + columns
 
@@ -76,16 +72,16 @@ def read_csv(
 ) -> CsvTable:
     """Return the cells of a table as numbers, or as text.
 
-    The first line is read as names of columns if it holds words, unless there are other numbers than 0, 1, 2, … beside
-    them. The line 0, 1, 2, …, which pandas writes above columns without names, is read as names, too, unless the table
-    is a square matrix whose first column is the same. Where the number of rows is known, it decides on such a line, and
-    on the first line of a table of words. The first column is read as names of rows if it has no name, or if its name
-    is index and it counts 0, 1, 2, ….
+    The first line is read as names of columns if it holds words, unless it also holds numbers other than 0, 1, 2, ….
+    The line 0, 1, 2, …, which pandas writes above columns without names, is also read as names, unless the table is a
+    square matrix whose first column is the same. Where the number of rows is known, it decides about such a line, and
+    about the first line of a table of words. The first column is read as names of rows if it has no name, or if its
+    name is index and it counts 0, 1, 2, ….
 
     Parameters
     ----------
     name : str
-        What the table is, as the error calls it.
+        Name of the table in error messages.
     source : Path or sequence of str
         A file in UTF-8, or lines.
     words : bool
@@ -98,15 +94,15 @@ def read_csv(
     first = [cell.strip() for cell in next(_rows(source), [])]
     if not first:
         raise InputError(f"{name} must hold at least one number; the table is empty.")
-    index = names == "any" and _names_rows(first, source)
-    header = index or (names == "any" and not words and _words_for_names(first))
-    header = header or (names != "none" and _could_be_a_row(first, source, rows, words=words))
+    index = names == "any" and _has_row_names(first, source)
+    header = index or (names == "any" and not words and _is_header(first))
+    header = header or (names != "none" and _is_ambiguous_header(first, source, rows, words=words))
     columns = range(int(index), len(first))
     try:
         values = _words(source, columns) if words else _numbers(source, int(header), columns if index else None)
     except (ValueError, IndexError):
         what = "a label in every column of every row" if words else "numbers alone"
-        raise InputError(f"{name} must be {what}; {_what_is_wrong(source, len(first), columns)}.") from None
+        raise InputError(f"{name} must be {what}; {_first_problem(source, len(first), columns)}.") from None
     values = values[int(header) :] if words else values
     if not values.size:
         raise InputError(f"{name} must hold at least one number; the table holds names alone.")
@@ -114,7 +110,7 @@ def read_csv(
 
 
 def counts_up(cells: Iterable[str]) -> bool:
-    """Return whether cells are 0, 1, 2, …, as pandas names columns and rows that have no names."""
+    """Return whether cells are 0, 1, 2, …, the names pandas gives to columns and rows without names."""
     return all(cell.strip() == str(place) for place, cell in enumerate(cells))
 
 
@@ -128,7 +124,7 @@ def is_number(cell: str) -> bool:
 
 
 def _lines(source: Path | Sequence[str]) -> Iterator[str]:
-    """Yield the lines that are not empty; a mark of the byte order at the start is left out."""
+    """Yield the lines that are not empty; a byte order mark at the start is skipped."""
     if isinstance(source, Path):
         with source.open(encoding="utf-8-sig") as stream:
             yield from (line for line in stream if line.strip())
@@ -144,22 +140,22 @@ def _first_column(source: Path | Sequence[str]) -> list[str]:
     return [line.partition(",")[0] for line in _lines(source)]
 
 
-def _names_rows(first: list[str], source: Path | Sequence[str]) -> bool:
+def _has_row_names(first: list[str], source: Path | Sequence[str]) -> bool:
     if len(first) < 2:
         return False
-    if first[0].lower() == NUMBERED:
+    if first[0].lower() == RESET_INDEX_HEADER:
         return counts_up(_first_column(source)[1:])
-    return first[0].lower() in UNNAMED
+    return first[0].lower() in INDEX_HEADERS
 
 
-def _words_for_names(first: list[str]) -> bool:
-    """Return whether a line is names, and not a line of numbers with a typing error."""
+def _is_header(first: list[str]) -> bool:
+    """Return whether a line holds names and is not a line of numbers with a typing error."""
     numbers = [cell for cell in first if is_number(cell)]
     return len(numbers) < len(first) and counts_up(numbers)
 
 
-def _could_be_a_row(first: list[str], source: Path | Sequence[str], rows: int | None, *, words: bool) -> bool:
-    """Return whether the first of the lines is names although it could be one of the rows."""
+def _is_ambiguous_header(first: list[str], source: Path | Sequence[str], rows: int | None, *, words: bool) -> bool:
+    """Return whether the first line holds names although it could be a row of cells."""
     if not words and not counts_up(first):
         return False
     if rows is not None or words:
@@ -168,7 +164,11 @@ def _could_be_a_row(first: list[str], source: Path | Sequence[str], rows: int | 
     square = len(column) == len(first) and counts_up(column)
     second = next(islice(_rows(source), 1, 2), first)
     # Whole numbers in two columns may be anything; pandas writes a number with decimals as 0.0.
-    return len(first) > 1 and not square and (len(first) > FEW_COLUMNS or not all(cell.isdecimal() for cell in second))
+    return (
+        len(first) > 1
+        and not square
+        and (len(first) > MAX_AMBIGUOUS_COLUMNS or not all(cell.isdecimal() for cell in second))
+    )
 
 
 def _words(source: Path | Sequence[str], columns: range) -> NDArray[np.str_]:
@@ -190,25 +190,25 @@ def _numbers(source: Path | Sequence[str], skipped: int, columns: range | None) 
     return values
 
 
-def _what_is_wrong(source: Path | Sequence[str], width: int, columns: range) -> str:
-    """Return what keeps the rows of a table from being numbers."""
+def _first_problem(source: Path | Sequence[str], width: int, columns: range) -> str:
+    """Return the first reason why the rows of a table are not numbers."""
     for number, row in enumerate(_rows(source), start=1):
         if len(row) != width:
             return f"row {number} has {len(row)} cells, the first has {width}"
         bad = [column for column in columns if not is_number(row[column])]
-        if bad and (number > 1 or not _words_for_names([cell.strip() for cell in row])):
-            said = repr(row[bad[0]].strip()[:40]) if row[bad[0]].strip() else "empty"
-            return f"the cell in row {number}, column {bad[0] + 1} is {said}"
+        if bad and (number > 1 or not _is_header([cell.strip() for cell in row])):
+            cell = repr(row[bad[0]].strip()[:40]) if row[bad[0]].strip() else "empty"
+            return f"the cell in row {number}, column {bad[0] + 1} is {cell}"
     return "it could not be read"
 
 
 def open_table(name: str, path: Path, *, names: str = "any") -> Any:
-    """Return the table of a file; a ``.npy`` file stays on disk until its rows are asked for.
+    """Return the table of a file; a ``.npy`` file stays on disk until its rows are read.
 
     Parameters
     ----------
     name : str
-        What the file holds, as the error calls it.
+        Name of the table in error messages.
     path : Path
     names : {"any", "numbers", "none"}
         Which names of columns and rows a CSV file may have, see :func:`~genlaws.core.tables.read_csv`.
@@ -217,14 +217,14 @@ def open_table(name: str, path: Path, *, names: str = "any") -> Any:
 
 
 def read_table(name: str, path: Path, *, words: bool = False, rows: int | None = None, names: str = "any") -> CsvTable:
-    """Return the table of a file as `open_table` does, with what was read as names.
+    """Return the table of a file, as `open_table` does, and whether names were read.
 
     Parameters
     ----------
     words : bool
         Whether a CSV file holds words rather than numbers.
     rows : int or None
-        How many rows are expected, which tells names of columns from a row that looks like them.
+        How many rows are expected, to distinguish names of columns from a row of cells.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{name} must be a file ending in {' or '.join(SUFFIXES)}; got {str(path)!r}.")
@@ -251,7 +251,7 @@ def read_matrix(name: str, path: Path) -> Array:
 
 
 def suffix_of(name: str, file_name: str) -> str:
-    """Return the kind of a file by the end of its name."""
+    """Return the suffix of a file name if it is an allowed one."""
     suffix = next((one for one in SUFFIXES if file_name.lower().endswith(one)), None)
     if suffix is None:
         raise InputError(f"{name} must be a file ending in {' or '.join(SUFFIXES)}; got {file_name[-40:]!r}.")
@@ -261,18 +261,18 @@ def suffix_of(name: str, file_name: str) -> str:
 def read_uploaded_table(
     name: str, content: bytes, suffix: str, *, words: bool = False, rows: int | None = None
 ) -> CsvTable:
-    """Return the numbers of a table, one row per item, and what around them was read as names.
+    """Return the numbers of an uploaded table, one row per item, and whether names were read.
 
     Parameters
     ----------
     name : str
-        What the file holds, as a sentence calls it.
+        Name of the table in error messages.
     content : bytes
     suffix : {".npy", ".csv"}
     words : bool
         Whether a CSV file holds labels, which become whole numbers, the same for the same label.
     rows : int or None
-        How many rows are expected, which tells names of columns from a row that looks like them.
+        How many rows are expected, to distinguish names of columns from a row of cells.
     """
     if not content:
         raise InputError(f"{name} must hold at least one number; the file is empty.")
@@ -288,13 +288,13 @@ def read_uploaded_table(
 
 
 def _read_npy(name: str, content: bytes) -> NDArray[Any]:
-    if not content.startswith(MAGIC):
+    if not content.startswith(NPY_MAGIC):
         raise InputError(f"{name} must be a .npy file of numpy; this file is something else under that name.")
     stream = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(stream)
         shape, by_columns, kind = HEADER_READERS[version](stream)
-    except Exception:  # a header is an expression that anybody can write
+    except Exception:  # a header is an arbitrary expression
         raise InputError(f"{name} must be a .npy file as numpy.save writes it; its header cannot be read.") from None
     if kind.hasobject or kind.kind not in "iuf":
         raise InputError(f"{name} must be real numbers; the file holds {str(kind)[:40]}. Nothing in it was unpickled.")
@@ -302,20 +302,20 @@ def _read_npy(name: str, content: bytes) -> NDArray[Any]:
     needed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
     if needed != there:
         raise InputError(
-            f"{name} must be a whole .npy file; its header speaks of {needed:,} bytes, there are {there:,}."
+            f"{name} must be a whole .npy file; its header announces {needed:,} bytes, and the file has {there:,}."
         )
     table = np.frombuffer(content, kind, offset=stream.tell()).reshape(shape, order="F" if by_columns else "C")
     return table.astype(kind.newbyteorder("=") if kind.itemsize <= 8 else np.float64)
 
 
 def _numbered(name: str, labels: NDArray[Any]) -> NDArray[Any]:
-    if np.char.str_len(labels).max() > LONGEST_WORD:
-        raise InputError(f"{name} must be labels of at most {LONGEST_WORD} characters; one is longer.")
+    if np.char.str_len(labels).max() > MAX_LABEL_CHARACTERS:
+        raise InputError(f"{name} must be labels of at most {MAX_LABEL_CHARACTERS} characters; one is longer.")
     return np.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(np.int64)
 
 
 def _uploaded_lines(name: str, content: bytes) -> list[str]:
-    """Return the lines of a text that are not empty, after a look at how many rows and columns there are."""
+    """Return the lines of a text that are not empty, after a check of the numbers of rows and columns."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -333,10 +333,10 @@ def _uploaded_lines(name: str, content: bytes) -> list[str]:
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) not in {1, 2} or not all(shape):
         raise InputError(f"{name} must be a table of rows and columns; the file has shape {str(shape)[:60]}.")
-    if shape[0] > MOST_ITEMS:
+    if shape[0] > MAX_ROWS:
         raise InputError(
-            f"{name} must have at most {MOST_ITEMS:,} rows, one per item; the file has {shape[0]:,}. Larger sets are "
+            f"{name} must have at most {MAX_ROWS:,} rows, one per item; the file has {shape[0]:,}. Larger sets are "
             "measured with: genlaws semanticity measure"
         )
-    if len(shape) == 2 and shape[1] > MOST_COLUMNS:
-        raise InputError(f"{name} must have at most {MOST_COLUMNS:,} columns; the file has {shape[1]:,}.")
+    if len(shape) == 2 and shape[1] > MAX_COLUMNS:
+        raise InputError(f"{name} must have at most {MAX_COLUMNS:,} columns; the file has {shape[1]:,}.")

@@ -1,7 +1,7 @@
-"""Thousands of small networks trained at once, on processors or a graphics card; needs numpy and torch alone.
+"""Thousands of small networks trained at once, on CPU or GPU; needs numpy and torch alone.
 
-Every network is trained as if it were alone. `train` is the door; `Perceptron` and `PairPerceptron` are networks
-differentiated by hand, `Differentiated` and `Modules` take any other.
+Every network is trained as if it were alone. `train` is the main function; `Perceptron` and `PairPerceptron` are
+networks differentiated by hand, `Differentiated` and `Modules` accept any other.
 """
 
 from genlaws.ensembles.architecture import Layout, Parameter

@@ -1,6 +1,4 @@
-"""What the trainer asks of a network: its parameters, and the gradient of a whole stack's losses.
-
-Where each parameter of a network lies in its row of the stack, and what it starts from.
+"""The interface of a trainable network: its parameters, their layout in a stack, and the gradient of the losses.
 
 A stack holds one row of numbers for each network. All optimizers, checkpoints and compactions work on whole rows; the
 architectures see the rows as named tensors with the network as first axis, without a copy.
@@ -19,39 +17,40 @@ import torch
 from torch import Tensor
 
 Tensors = dict[str, Tensor]
+# A number, one number for each network, or a mapping from the part's name to either.
 PerPart = Any
 
 
 class Workspace:
     """Memory that is used again at every step.
 
-    The activations of a stack are large; asking the system for them anew at each step costs as much as computing them.
+    The activations of a stack are large; allocating them at each step costs as much as computing them.
     """
 
     def __init__(self) -> None:
         self._buffers: dict[str, Tensor] = {}
-        self._kept: dict[str, tuple[Tensor, Tensor]] = {}
+        self._cache: dict[str, tuple[Tensor, Tensor]] = {}
 
     def empty(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
-        """Return a tensor of a shape, in the type and on the device of another; its content is whatever was there."""
+        """Return a tensor of a shape, in the type and on the device of another; its content is arbitrary."""
         found = self._buffers.get(name)
         if found is None or found.shape != shape or found.dtype != like.dtype or found.device != like.device:
             found = torch.empty(shape, dtype=like.dtype, device=like.device)
             self._buffers[name] = found
         return found
 
-    def kept(self, name: str, source: Tensor, make: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return what is made from a tensor; made once as long as it is the very same tensor, as in a whole set."""
-        found = self._kept.get(name)
+    def cached(self, name: str, source: Tensor, make: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return ``make(source)``, computed once for the same tensor object, as in a whole set."""
+        found = self._cache.get(name)
         if found is None or found[0] is not source:
             found = (source, make(source))
-            self._kept[name] = found
+            self._cache[name] = found
         return found[1]
 
     def clear(self) -> None:
-        """Forget all memory, when the stack has become smaller."""
+        """Release all memory, when the stack has become smaller."""
         self._buffers.clear()
-        self._kept.clear()
+        self._cache.clear()
 
 
 class Architecture(Protocol):
@@ -72,9 +71,7 @@ class Architecture(Protocol):
         """
 
 
-"""A number, one number for each network, or a mapping from the part's name to either."""
-
-STARTS = ("linear", "uniform", "normal", "zeros", "given")
+START_DISTRIBUTIONS = ("linear", "uniform", "normal", "zeros", "given")
 
 
 @dataclass(frozen=True)
@@ -109,17 +106,17 @@ class Parameter:
     def __post_init__(self) -> None:
         if not self.start:
             object.__setattr__(self, "start", "linear" if self.trained else "zeros")
-        if self.start not in STARTS:
-            raise ValueError(f"start must be one of {', '.join(STARTS)}; got {self.start!r}.")
+        if self.start not in START_DISTRIBUTIONS:
+            raise ValueError(f"start must be one of {', '.join(START_DISTRIBUTIONS)}; got {self.start!r}.")
 
     @property
     def size(self) -> int:
-        """How many numbers it holds."""
+        """Number of values."""
         return math.prod(self.shape)
 
     @property
     def fan_in(self) -> int:
-        """How many inputs it multiplies, if it is the matrix (inputs, outputs) of a layer; at least 1."""
+        """Number of inputs, if it is the matrix (inputs, outputs) of a layer; at least 1."""
         return max(1, math.prod(self.shape[:-1] if len(self.shape) > 1 else self.shape))
 
 
@@ -130,7 +127,7 @@ def linear_start(fan_in: int) -> dict[str, Any]:
 
 
 class Layout:
-    """The parameters of a network, side by side in one row; those of a part lie together.
+    """The parameters of a network in one row; those of a part are contiguous.
 
     Parameters
     ----------
@@ -187,18 +184,18 @@ class Layout:
         rows = np.empty((lengths.pop(), self.size))
         for number, part in enumerate(self.parts):
             own = [one for one in self.parameters if one.part == part]
-            for row, seed in zip(rows, map(_seed, per_part[part]), strict=True):
+            for row, seed in zip(rows, map(_read_seed, per_part[part]), strict=True):
                 rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
                 for one in own:
-                    row[self.places[one.name]] = _draw(one, rng)
+                    row[self.places[one.name]] = _draw_values(one, rng)
         factors = per_network(scale, "initial_scale", self.parts, len(rows))
         for part, factor in factors.items():
             rows[:, self.columns[part]] *= factor[:, None]
         return torch.from_numpy(rows)
 
 
-def _seed(given: Any) -> int:
-    """Return a seed as a whole number, or say that it is none."""
+def _read_seed(given: Any) -> int:
+    """Return a seed as a whole number; raise an error if it is not one."""
     try:
         seed = operator.index(given)
     except TypeError:
@@ -208,7 +205,7 @@ def _seed(given: Any) -> int:
     return seed
 
 
-def _draw(one: Parameter, rng: np.random.Generator) -> Any:
+def _draw_values(one: Parameter, rng: np.random.Generator) -> Any:
     if one.start == "linear":
         bound = linear_start(one.fan_in)["high"]
         return rng.uniform(-bound, bound, one.size)
@@ -224,9 +221,9 @@ def _draw(one: Parameter, rng: np.random.Generator) -> Any:
 def per_network(
     value: PerPart, name: str, parts: Sequence[str], count: int, without: Sequence[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Return one number for each part and network, from whatever was given; arrays of shape (networks,).
+    """Return one number for each part and network; arrays of shape (networks,).
 
-    A mapping may also name parts that do `without` such a number.
+    A mapping may also name the parts in `without`, which do not need the number.
     """
     if isinstance(value, Mapping):
         unknown = set(value) - {*parts, *without}

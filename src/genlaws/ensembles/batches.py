@@ -1,8 +1,8 @@
-"""What a stack is trained on at each step: all examples, some of them, or fresh draws.
+"""Batches of a stack at each step: all examples, some of them, or fresh draws.
 
 A batch is a mapping from names to tensors whose first axis is the network; an axis of length 1 there means that all
-networks share it. The entry ``weight``, (networks or 1, rows), says how much each row counts, 0 for rows that are only
-there to fill the stack.
+networks share it. The entry ``weight``, (networks or 1, rows), is the weight of each row, 0 for rows that only fill
+the stack.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from torch import Tensor
 from genlaws.ensembles import streams
 from genlaws.ensembles.architecture import Tensors
 
-FOREVER = sys.maxsize
-BLOCK = 64  # steps drawn at once; below some ten the calls cost more than the numbers
-WEIGHT = "weight"
-PURPOSE = 1  # of the random numbers: not those of the initial values
+MAX_STEP = sys.maxsize
+STEPS_PER_BLOCK = 64  # drawn at once; below about ten the calls cost more than the numbers
+WEIGHT_KEY = "weight"
+BATCH_PURPOSE = 1  # of the random numbers; initial values have another
 
 
 class Batches(ABC):
-    """Gives the batch of each step. Between two calls of `prepare` it does so without asking the host.
+    """Batches by step. Between two calls of `prepare` no work of the host is needed.
 
     Attributes
     ----------
     networks : int or None
-        For how many networks; none if all share the same examples.
+        Number of networks; None if all share the same examples.
     """
 
     networks: int | None = None
 
     @abstractmethod
     def prepare(self, step: int) -> int:
-        """Make the batches from this step on ready; return the first step for which they are not."""
+        """Prepare the batches from this step on; return the first step that is not prepared."""
 
     @abstractmethod
     def at(self, step: Tensor) -> Tensors:
         """Return the batch of a step, an integer tensor without axes."""
 
     @abstractmethod
-    def select(self, kept: Tensor) -> Batches:
+    def select(self, chosen: Tensor) -> Batches:
         """Return the batches of some of the networks."""
 
     @abstractmethod
@@ -70,20 +70,20 @@ class WholeSet(Batches):
         self.networks = counts.pop() if counts else None
 
     def prepare(self, step: int) -> int:
-        """Return that nothing has to be prepared, ever."""
-        return FOREVER
+        """Return the largest step: nothing has to be prepared."""
+        return MAX_STEP
 
     def at(self, step: Tensor) -> Tensors:
         """Return all examples."""
         return self.examples
 
-    def select(self, kept: Tensor) -> WholeSet:
+    def select(self, chosen: Tensor) -> WholeSet:
         """Return the examples of some of the networks."""
-        return WholeSet(_selected(self.examples, kept))
+        return WholeSet(_select_networks(self.examples, chosen))
 
     def to(self, device: torch.device, dtype: torch.dtype) -> WholeSet:
         """Return the same examples on a device."""
-        return WholeSet(_moved(self.examples, device, dtype))
+        return WholeSet(_move_examples(self.examples, device, dtype))
 
     def fingerprint(self) -> int:
         """Return a checksum of the examples."""
@@ -122,16 +122,16 @@ class Minibatches(Batches):
             raise ValueError(f"Examples must be for {self.networks} networks, one for each seed, or shared (1).")
         rows = next(iter(self.examples.values())).shape[1]
         device = next(iter(self.examples.values())).device
-        weight = self.examples.get(WEIGHT)
+        weight = self.examples.get(WEIGHT_KEY)
         some = torch.ones(1, rows, device=device) if weight is None else weight
         self._allowed = (some > 0).expand(len(self.seeds), rows)
         self._counts = self._allowed.sum(1)
-        self._keys = streams.keys_of(self.seeds, device, PURPOSE)
+        self._keys = streams.keys_of(self.seeds, device, BATCH_PURPOSE)
         self._batches_per_epoch = (self._counts + self.batch_size - 1) // self.batch_size
         self._epoch_lengths: set[int] = set(self._batches_per_epoch.tolist())
-        # A fixed place, so that a captured graph reads what a later epoch has put there.
+        # In fixed memory, so that a captured graph reads the order of a later epoch.
         self._order = self._allowed.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
-        block = BLOCK if order == "random" else 0
+        block = STEPS_PER_BLOCK if order == "random" else 0
         self._drawn = torch.zeros(block, len(self.seeds), self.batch_size, dtype=torch.int64, device=device)
         self._epoch = torch.full((len(self.seeds),), -1, dtype=torch.int64, device=device)
         self._in_order = self._order.clone()
@@ -140,13 +140,13 @@ class Minibatches(Batches):
     def prepare(self, step: int) -> int:
         """Shuffle where a new epoch begins, or draw the next block of steps."""
         if self.order == "random":
-            start = step - step % BLOCK
+            start = step - step % STEPS_PER_BLOCK
             if start != self._start:
-                steps = torch.arange(start, start + BLOCK, device=self._keys.device)
+                steps = torch.arange(start, start + STEPS_PER_BLOCK, device=self._keys.device)
                 places = streams.whole_numbers(self._keys, steps, self.batch_size, self._counts)
-                self._drawn.copy_(torch.gather(self._in_order.expand(BLOCK, -1, -1), 2, places))
+                self._drawn.copy_(torch.gather(self._in_order.expand(STEPS_PER_BLOCK, -1, -1), 2, places))
                 self._start = start
-            return start + BLOCK
+            return start + STEPS_PER_BLOCK
         epoch = step // self._batches_per_epoch
         ready = step + min((count - step % count for count in self._epoch_lengths), default=1)
         if self._start <= step < self._ready:
@@ -160,26 +160,26 @@ class Minibatches(Batches):
     def at(self, step: Tensor) -> Tensors:
         """Return the rows of this step's batch."""
         if self.order == "random":
-            chosen = self._drawn.index_select(0, (step % BLOCK).view(1)).squeeze(0)
-            return {name: _rows(values, chosen) for name, values in self.examples.items()}
+            chosen = self._drawn.index_select(0, (step % STEPS_PER_BLOCK).view(1)).squeeze(0)
+            return {name: _gather_rows(values, chosen) for name, values in self.examples.items()}
         first = (step % self._batches_per_epoch) * self.batch_size
         places = first[:, None] + torch.arange(self.batch_size, device=first.device)
         there = places < self._counts[:, None]
         chosen = torch.gather(self._order, 1, torch.where(there, places, 0))
-        batch = {name: _rows(values, chosen) for name, values in self.examples.items()}
-        weight = batch.get(WEIGHT)
+        batch = {name: _gather_rows(values, chosen) for name, values in self.examples.items()}
+        weight = batch.get(WEIGHT_KEY)
         kind = next((one.dtype for one in batch.values() if one.is_floating_point()), torch.get_default_dtype())
-        batch[WEIGHT] = there.to(kind) if weight is None else weight * there
+        batch[WEIGHT_KEY] = there.to(kind) if weight is None else weight * there
         return batch
 
-    def select(self, kept: Tensor) -> Minibatches:
+    def select(self, chosen: Tensor) -> Minibatches:
         """Return the batches of some of the networks."""
-        seeds = [self.seeds[place] for place in kept.tolist()]
-        return Minibatches(_selected(self.examples, kept), self.batch_size, seeds, self.order)
+        seeds = [self.seeds[place] for place in chosen.tolist()]
+        return Minibatches(_select_networks(self.examples, chosen), self.batch_size, seeds, self.order)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> Minibatches:
         """Return the same batches on a device."""
-        return Minibatches(_moved(self.examples, device, dtype), self.batch_size, self.seeds, self.order)
+        return Minibatches(_move_examples(self.examples, device, dtype), self.batch_size, self.seeds, self.order)
 
     def fingerprint(self) -> int:
         """Return a checksum of the examples and of how batches are made."""
@@ -196,11 +196,11 @@ class FreshDraws(Batches):
     ----------
     draw : callable
         ``draw(keys, steps)``, of shapes (networks,) and (steps,), returns tensors of shape (steps, networks, ...). It
-        uses the functions of `streams`, so that what a network sees depends on its seed and the step alone.
+        uses the functions of `streams`, so that the batch of a network depends on its seed and the step alone.
     seeds : sequence of int
     device : torch.device
     dtype : torch.dtype, optional
-        Of fractions and weights; as they are drawn if left out. `train` puts its own.
+        Of fractions and weights; as they are drawn if left out. `train` sets its own.
     """
 
     def __init__(
@@ -212,35 +212,35 @@ class FreshDraws(Batches):
     ) -> None:
         self.draw, self.seeds = draw, [int(one) for one in seeds]
         self.device, self.dtype, self.networks = torch.device(device), dtype, len(self.seeds)
-        self._keys = streams.keys_of(self.seeds, self.device, PURPOSE)
+        self._keys = streams.keys_of(self.seeds, self.device, BATCH_PURPOSE)
         self._block: Tensors = {}
         self._start = -1
 
     def prepare(self, step: int) -> int:
         """Draw the block of steps this one lies in."""
-        start = step - step % BLOCK
+        start = step - step % STEPS_PER_BLOCK
         if start == self._start:
-            return start + BLOCK
+            return start + STEPS_PER_BLOCK
         self._start = start
-        drawn = self.draw(self._keys, torch.arange(start, start + BLOCK, device=self.device))
+        drawn = self.draw(self._keys, torch.arange(start, start + STEPS_PER_BLOCK, device=self.device))
         if self.dtype is not None:
-            drawn = _moved(drawn, self.device, self.dtype)
+            drawn = _move_examples(drawn, self.device, self.dtype)
         if not self._block:
-            # Memory of its own: what was drawn may be a view, or share numbers that a later block must not share.
+            # A copy: the draw may be a view, or share memory that a later block must not share.
             self._block = {name: one.clone(memory_format=torch.contiguous_format) for name, one in drawn.items()}
         else:
             for name, values in drawn.items():
                 self._block[name].copy_(values)
-        return start + BLOCK
+        return start + STEPS_PER_BLOCK
 
     def at(self, step: Tensor) -> Tensors:
         """Return this step's draw."""
-        place = (step % BLOCK).view(1)
+        place = (step % STEPS_PER_BLOCK).view(1)
         return {name: values.index_select(0, place).squeeze(0) for name, values in self._block.items()}
 
-    def select(self, kept: Tensor) -> FreshDraws:
+    def select(self, chosen: Tensor) -> FreshDraws:
         """Return the draws of some of the networks."""
-        return FreshDraws(self.draw, [self.seeds[place] for place in kept.tolist()], self.device, self.dtype)
+        return FreshDraws(self.draw, [self.seeds[place] for place in chosen.tolist()], self.device, self.dtype)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> FreshDraws:
         """Return the same draws on a device."""
@@ -253,7 +253,7 @@ class FreshDraws(Batches):
 
 
 def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
-    """Return examples as a plain dictionary, or say what is wrong with their shapes or weights."""
+    """Return examples as a dictionary; raise an error if their shapes or weights do not fit."""
     plain = dict(examples)
     if not plain:
         raise ValueError("There are no examples.")
@@ -263,7 +263,7 @@ def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
     networks = {count for count, _ in shapes.values() if count != 1}
     if len(networks) > 1:
         raise ValueError(f"Examples must be for the same number of networks, or shared (1); got {shapes}.")
-    weight = plain.get(WEIGHT)
+    weight = plain.get(WEIGHT_KEY)
     if weight is not None:
         if bool((weight < 0).any()) or (weight.is_floating_point() and not bool(weight.isfinite().all())):
             raise ValueError("Weights must be finite and not negative.")
@@ -282,7 +282,7 @@ def checksum(tensors: Mapping[str, Tensor]) -> int:
     return total
 
 
-def _rows(values: Tensor, chosen: Tensor) -> Tensor:
+def _gather_rows(values: Tensor, chosen: Tensor) -> Tensor:
     """Return the chosen rows, (networks, batch), of examples that may be shared."""
     if values.shape[0] == 1:
         return values[0][chosen]
@@ -290,12 +290,12 @@ def _rows(values: Tensor, chosen: Tensor) -> Tensor:
     return torch.gather(values, 1, index)
 
 
-def _selected(examples: Tensors, kept: Tensor) -> Tensors:
-    return {name: values if values.shape[0] == 1 else values[kept] for name, values in examples.items()}
+def _select_networks(examples: Tensors, chosen: Tensor) -> Tensors:
+    return {name: values if values.shape[0] == 1 else values[chosen] for name, values in examples.items()}
 
 
-def _moved(examples: Tensors, device: torch.device, dtype: torch.dtype) -> Tensors:
+def _move_examples(examples: Tensors, device: torch.device, dtype: torch.dtype) -> Tensors:
     return {
-        name: values.to(device, dtype if values.is_floating_point() or name == WEIGHT else values.dtype)
+        name: values.to(device, dtype if values.is_floating_point() or name == WEIGHT_KEY else values.dtype)
         for name, values in examples.items()
     }

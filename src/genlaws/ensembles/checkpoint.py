@@ -1,4 +1,4 @@
-"""A training stopped half way, on disk: what the next update needs, and what has been measured so far."""
+"""Checkpoints of an unfinished training: the state that the next update needs, and the measurements so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import torch
 from genlaws.ensembles.result import Log
 from genlaws.ensembles.stack import Stack
 
-MEASURED = "measured."
+MEASURED_PREFIX = "measured."
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Checkpoint:
     Attributes
     ----------
     file : path
-        Written under another name first and then moved, so it is whole or not there at all.
+        Written under another name first and then moved, so it is complete or absent.
     every : int
         Updates between two savings.
     """
@@ -53,7 +53,7 @@ class Checkpoint:
 
 @dataclass
 class Progress:
-    """How far a training is: the part of the result that is known already."""
+    """The part of the result that is already known."""
 
     log: Log
     rows: torch.Tensor
@@ -63,12 +63,12 @@ class Progress:
 
 
 def fingerprint_of(**settings: Any) -> str:
-    """Return a digest of what a training depends on."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=_plain).encode()).hexdigest()
+    """Return a digest of everything that a training depends on."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=_to_json).encode()).hexdigest()
 
 
 def described(architecture: Any) -> dict[str, Any]:
-    """Return the kind of an architecture and its plain settings: two of the same layout may still differ in these."""
+    """Return the kind of an architecture and its settings, in which two of the same layout may differ."""
     found: dict[str, Any] = {"kind": type(architecture).__qualname__}
     for name, value in vars(architecture).items():
         parts = value if isinstance(value, tuple) else (value,)
@@ -83,7 +83,7 @@ def described(architecture: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return repr(value)
@@ -105,21 +105,21 @@ def save(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progr
         "finished_at": progress.finished_at,
         "failed_at": progress.failed_at,
         **{f"moment.{place}": one.cpu().numpy() for place, one in enumerate(stack.moments)},
-        **{MEASURED + name: values for name, values in progress.log.arrays.items()},
+        **{MEASURED_PREFIX + name: values for name, values in progress.log.arrays.items()},
     }
     path = checkpoint.path
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f"{path.name}.{os.getpid()}.half")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.half")
     try:
-        with half.open("wb") as file:
+        with temporary.open("wb") as file:
             np.savez(file, **arrays)
-        half.replace(path)
+        temporary.replace(path)
     finally:
-        half.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progress) -> bool:
-    """Put a saved state back into a stack; return whether there was one.
+    """Restore a saved state of a stack; return whether there was one.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progr
     """
     if not checkpoint.path.exists():
         return False
-    saved = _read(checkpoint.path)
+    saved = _read_arrays(checkpoint.path)
     if str(saved["fingerprint"]) != fingerprint:
         raise ValueError(
             f"The checkpoint {checkpoint.path} belongs to another training: settings, seeds or data differ. "
@@ -145,7 +145,7 @@ def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progr
     stack.go_to(int(saved["made"]))
     progress.log.steps = saved["log_steps"].tolist()
     progress.log.arrays = {
-        name.removeprefix(MEASURED): values for name, values in saved.items() if name.startswith(MEASURED)
+        name.removeprefix(MEASURED_PREFIX): values for name, values in saved.items() if name.startswith(MEASURED_PREFIX)
     }
     progress.rows.copy_(torch.as_tensor(saved["rows"]))
     progress.updates[:] = saved["updates"]
@@ -154,13 +154,13 @@ def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progr
     return True
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    """Return all arrays of a file, or say that it cannot be read."""
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return all arrays of a file; raise an error if it cannot be read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             found = {name: saved[name] for name in saved.files}
     except (ValueError, EOFError, KeyError, AttributeError, TypeError, zlib.error, zipfile.BadZipFile) as error:
         raise ValueError(f"The checkpoint {path} cannot be read; delete it to start again.") from error
     if "fingerprint" not in found:
-        raise ValueError(f"The file {path} is no checkpoint; name another file.")
+        raise ValueError(f"The file {path} is not a checkpoint; name another file.")
     return found

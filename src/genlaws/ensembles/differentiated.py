@@ -1,6 +1,6 @@
-"""Any network in a stack: the gradient by torch's own differentiation, for losses or modules written by a user.
+"""Any loss or module of a user in a stack, with gradients by torch.autograd.
 
-Slower for small networks than those differentiated by hand, and the same numbers.
+Small networks train more slowly than those differentiated by hand, with the same numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Differentiated:
     Parameters
     ----------
     layout : Layout
-        Each parameter starts from the network's seed as its `start` says.
+        Each parameter starts from the network's seed, by its `start`.
     losses : callable
         ``losses(values, batch)``, both with the network as first axis, returns losses of shape (networks,). The loss of
         a network must depend on its own parameters and examples alone.
@@ -54,13 +54,13 @@ class Differentiated:
 class Modules:
     """An architecture from any torch module: copies of it with parameters of their own.
 
-    The networks are computed one after the other, which costs nothing where each is large. Running averages, as of
-    batch normalization, are kept for each network.
+    The networks are computed one after the other, which costs nothing if each is large. Each network has running
+    averages of its own, as for batch normalization.
 
     Parameters
     ----------
     module : torch.nn.Module
-        Gives the kind; it is never changed. Initial values come from modules, through `rows` and the argument `start`
+        The prototype; it is never changed. Initial values come from modules, through `rows` and the argument `start`
         of `train`.
     loss : callable
         ``loss(call, batch)`` returns the loss of one network, a tensor without axes; ``call(inputs)`` applies the
@@ -80,7 +80,7 @@ class Modules:
             Parameter(name, tuple(one.shape), part_of(name) if part_of else "weights", "given")
             for name, one in module.named_parameters()
         ]
-        # Rows hold fractions; a buffer of whole numbers or truth values is handed to the module as such.
+        # Rows hold fractions; a buffer of whole numbers or truth values is converted back for the module.
         self._averages = {name: None if one.is_floating_point() else one.dtype for name, one in module.named_buffers()}
         buffers = [Parameter(name, tuple(one.shape), "buffers", trained=False) for name, one in module.named_buffers()]
         self._trained = [one.name for one in trained]
@@ -108,12 +108,12 @@ class Modules:
     def loss_and_gradient(self, values: Tensors, batch: Tensors, gradient: Tensors, space: Workspace) -> Tensor:
         """Write the gradient and return the losses; see `Architecture`."""
         count = len(next(iter(values.values())))
-        return torch.stack([self._one(values, batch, gradient, place) for place in range(count)])
+        return torch.stack([self._one_network(values, batch, gradient, place) for place in range(count)])
 
-    def _one(self, values: Tensors, batch: Tensors, gradient: Tensors, place: int) -> Tensor:
+    def _one_network(self, values: Tensors, batch: Tensors, gradient: Tensors, place: int) -> Tensor:
         """Write the gradient of one network and return its loss."""
         leaves = {name: values[name][place].detach().requires_grad_(True) for name in self._trained}
-        # Copies, because all of a network lies in one row: a change in it would look like one of the parameters.
+        # Copies, because all numbers of a network share one row: autograd would see a change of the parameters.
         averages = {name: values[name][place].to(kind, copy=True) for name, kind in self._averages.items()}
         own = {name: one[place if len(one) > 1 else 0] for name, one in batch.items()}
 

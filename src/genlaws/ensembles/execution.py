@@ -1,4 +1,4 @@
-"""Ways to make many updates: one call after the other, a captured CUDA graph, or the architecture's fused kernel."""
+"""Execution paths for many updates: eager calls, a captured CUDA graph, or the fused kernel of an architecture."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from genlaws.ensembles.fused.update import fused_fits, fused_pays, fused_update
 from genlaws.ensembles.stack import Stack
 
-PATHS = ("auto", "eager", "graph", "fused")
-WARM_UP = 3  # updates before a capture: libraries set themselves up in the first ones
+EXECUTION_PATHS = ("auto", "eager", "graph", "fused")
+WARM_UP_UPDATES = 3  # before a capture: libraries initialize in the first ones
 
 
 class Execution(Protocol):
@@ -24,7 +24,7 @@ class Execution(Protocol):
 
 
 def advance_by(stack: Stack, until: int, some_updates: Callable[[int], None]) -> None:
-    """Make updates with a function that makes a given number of them, preparing batches in between."""
+    """Call ``some_updates(count)`` until so many updates have been made in all, and prepare batches in between."""
     while stack.made < until:
         ready = stack.batches.prepare(stack.made)
         count = min(ready, until) - stack.made
@@ -33,7 +33,7 @@ def advance_by(stack: Stack, until: int, some_updates: Callable[[int], None]) ->
 
 
 class Eager:
-    """One call after the other; the path the others are compared with."""
+    """One call after the other; the reference for the other paths."""
 
     name = "eager"
 
@@ -54,7 +54,7 @@ class Graph:
     Parameters
     ----------
     update : callable
-        What is captured: one update of a stack.
+        The captured function: one update of a stack.
     """
 
     name = "graph"
@@ -85,7 +85,7 @@ class Graph:
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(WARM_UP):
+            for _ in range(WARM_UP_UPDATES):
                 self._update(stack)
         torch.cuda.current_stream().wait_stream(side)
         for one, old in zip(state, before, strict=True):
@@ -106,9 +106,9 @@ class Fused(Graph):
 
 
 def execution(path: str, stack: Stack) -> Execution:
-    """Return the way to compute: the one named, or the fastest there is for the stack where it lies."""
-    if path not in PATHS:
-        raise ValueError(f"path must be one of {', '.join(PATHS)}; got {path!r}.")
+    """Return the execution path of that name, or the fastest one for the stack on its device."""
+    if path not in EXECUTION_PATHS:
+        raise ValueError(f"path must be one of {', '.join(EXECUTION_PATHS)}; got {path!r}.")
     if path == "eager" or (path == "auto" and not stack.rows.is_cuda):
         return Eager()
     if not stack.rows.is_cuda:

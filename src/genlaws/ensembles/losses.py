@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-LOSSES = ("squared", "logistic", "hinge")
+STACK_LOSSES = ("squared", "logistic", "hinge")
 
 
 def loss_and_derivative(name: str, outputs: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -35,7 +35,7 @@ def loss_and_derivative(name: str, outputs: Tensor, target: Tensor, weight: Tens
         losses = (1.0 - target * outputs).clamp_(min=0.0)
         derivative = -(target * (losses > 0))
     else:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {name!r}.")
+        raise ValueError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {name!r}.")
     return (losses * share).sum((1, 2)), derivative.mul_(share)
 
 

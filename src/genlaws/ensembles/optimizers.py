@@ -1,4 +1,4 @@
-r"""Gradient descent, Adam and AdamW on whole stacks, with rates of their own for each network and part.
+r"""Gradient descent, Adam and AdamW on whole stacks, with separate rates for each network and part.
 
 Each optimizer does on every row what torch.optim does on one network, in the same order of operations.
 """
@@ -25,9 +25,9 @@ class Rates:
     weight_decay: Tensor
     decays: bool
 
-    def select(self, kept: Tensor) -> Rates:
+    def select(self, chosen: Tensor) -> Rates:
         """Return the rates of some of the networks."""
-        return Rates(self.columns, self.learning_rate[kept], self.weight_decay[kept], self.decays)
+        return Rates(self.columns, self.learning_rate[chosen], self.weight_decay[chosen], self.decays)
 
 
 def rates_of(
@@ -58,9 +58,9 @@ class Portion:
     ----------
     rows, gradient : tensors
     moments : list of tensors
-        What the optimizer remembers, as many as it names.
+        State of the optimizer, one tensor per name in its `moments`.
     spare : tensor
-        To compute in.
+        Work memory.
     """
 
     rows: Tensor
@@ -74,7 +74,7 @@ class Optimizer(Protocol):
 
     @property
     def moments(self) -> tuple[str, ...]:
-        """Names of what is remembered."""
+        """Names of the state tensors."""
 
     def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
         """Change the rows of one part in place.
@@ -84,7 +84,7 @@ class Optimizer(Protocol):
         part : Portion
         rates : Rates
         step : double-precision tensor without axes
-            Number of this update, counted from 1. A tensor, so that a captured graph can count by itself.
+            Number of this update, counted from 1. A tensor, so that a captured graph can count.
         """
 
 
@@ -105,7 +105,7 @@ class Sgd:
 
     @property
     def moments(self) -> tuple[str, ...]:
-        """Names of what is remembered."""
+        """Names of the state tensors."""
         return ("velocity",) if self.momentum else ()
 
     def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
@@ -134,7 +134,7 @@ class Adam:
 
     @property
     def moments(self) -> tuple[str, ...]:
-        """Names of what is remembered."""
+        """Names of the state tensors."""
         return ("first", "second")
 
     def update(self, part: Portion, rates: Rates, step: Tensor) -> None:

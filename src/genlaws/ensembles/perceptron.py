@@ -1,16 +1,11 @@
 r"""Stacked perceptrons: layers :math:`h_l = \sigma(h_{l-1} W_l + b_l)`, differentiated by hand.
 
-The products of all networks are one batched call for each layer, forward and backward. By hand, because recording and
-replaying the operations of small layers costs as much as computing them.
+The products of all networks are one batched call for each layer, forward and backward. Gradients are written by hand,
+because autograd on small layers costs as much as computing them. Activations are computed in place.
 
-Activations of stacked layers, computed in place, and their derivatives from the activation itself.
-
-Rows of a table by their numbers, and the gradient back into the table, in the same order every time.
-
-Stacked networks on pairs: two entries of a learned table go into a perceptron.
-
-The relation network of :cite:t:`baek2024`: an embedding :math:`E_i` for each element, and a decoder on the pair
-:math:`(E_i, E_j)`, on :math:`E_i - E_j` or on its square.
+:class:`PairPerceptron` is the relation network of :cite:t:`baek2024`: an embedding :math:`E_i` for each element, and a
+decoder on the pair :math:`(E_i, E_j)`, on :math:`E_i - E_j` or on its square. The gradient of the embeddings is summed
+in the same order every time.
 """
 
 from __future__ import annotations
@@ -22,17 +17,17 @@ import torch
 from torch import Tensor
 
 from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace, linear_start
-from genlaws.ensembles.losses import LOSSES, loss_and_derivative
+from genlaws.ensembles.losses import STACK_LOSSES, loss_and_derivative
 
 ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
-NARROW = 2  # outputs; up to here sums of products beat the matrix product of a library
-MODES = ("concatenate", "difference", "squared_difference")
+MAX_NARROW_OUTPUTS = 2  # up to here sums of products are faster than the matrix product of a library
+PAIR_MODES = ("concatenate", "difference", "squared_difference")
 
 
 def activate(name: str, z: Tensor) -> Tensor:
     r"""Apply an activation to `z` in place and return it.
 
-    In single precision on a processor, tanh is computed as :math:`2\sigma(2z) - 1`: three times as fast, and within
+    In single precision on a CPU, tanh is computed as :math:`2\sigma(2z) - 1`: three times as fast, and within
     2e-7 of the hyperbolic tangent.
     """
     if name == "tanh":
@@ -80,7 +75,7 @@ def sum_by_entry(
 ) -> Tensor:
     """Return the sum of the rows that belong to each entry, (networks, entries, width).
 
-    On a graphics processor rows are summed by a product with a matrix of zeros and ones: atomic additions come in a
+    On a GPU rows are summed by a product with a matrix of zeros and ones: atomic additions come in a
     different order each time, and a training could not be repeated bit for bit.
 
     Parameters
@@ -89,9 +84,9 @@ def sum_by_entry(
     index : integer tensor of shape (networks or 1, rows)
     entries : int
     space : Workspace, optional
-        Where the matrix is kept as long as the index is the very same tensor.
+        Caches the matrix for the same index tensor.
     name : str
-        Under which it is kept.
+        Key of the cached matrix.
     """
     networks, rows, width = values.shape
     if values.is_cuda:
@@ -100,8 +95,8 @@ def sum_by_entry(
             """Return 1 where a row belongs to an entry."""
             return (found.unsqueeze(1) == torch.arange(entries, device=found.device)[:, None]).to(values.dtype)
 
-        kept = members(index) if space is None else space.kept(name, index, members)
-        return kept.expand(networks, entries, rows) @ values
+        matrix = members(index) if space is None else space.cached(name, index, members)
+        return matrix.expand(networks, entries, rows) @ values
     first = torch.arange(networks, device=index.device).unsqueeze(1) * entries
     flat = (index + first).reshape(-1)
     total = torch.zeros(networks * entries, width, dtype=values.dtype)
@@ -180,7 +175,7 @@ class Perceptron:
         for layer, width in enumerate(self.sizes[1:], start=1):
             z = space.empty(f"layer_{layer}", (networks, rows, width), values["weight_1"])
             weight = values[f"weight_{layer}"]
-            if width <= NARROW and not z.is_cuda:
+            if width <= MAX_NARROW_OUTPUTS and not z.is_cuda:
                 _narrow_product(layers[-1], weight, z)
                 if self.bias:
                     z.add_(values[f"bias_{layer}"].unsqueeze(1))
@@ -207,7 +202,7 @@ class Perceptron:
 
     def _weight_gradient(self, h: Tensor, delta: Tensor, out: Tensor) -> None:
         """Write the gradient of a layer's weights, given its inputs and the derivative by its sums."""
-        if delta.shape[2] <= NARROW and not h.is_cuda:
+        if delta.shape[2] <= MAX_NARROW_OUTPUTS and not h.is_cuda:
             for column in range(delta.shape[2]):
                 torch.sum(h * delta[:, :, column, None], 1, out=out[:, :, column])
         else:
@@ -215,13 +210,13 @@ class Perceptron:
 
 
 def check_layers(sizes: Sequence[int], activation: str, loss: str) -> None:
-    """Refuse sizes, activations and losses that do not exist."""
+    """Raise an error for invalid sizes, activations and losses."""
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"sizes must be at least two whole numbers above 0; got {tuple(sizes)}.")
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}.")
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {loss!r}.")
+    if loss not in STACK_LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {loss!r}.")
 
 
 def layer_parameters(sizes: Sequence[int], parts: Sequence[str], *, bias: bool) -> list[Parameter]:
@@ -278,8 +273,8 @@ class PairPerceptron:
         activation: str = "tanh",
         loss: str = "logistic",
     ) -> None:
-        if mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
+        if mode not in PAIR_MODES:
+            raise ValueError(f"mode must be one of {', '.join(PAIR_MODES)}; got {mode!r}.")
         self.elements, self.dimension, self.mode = elements, dimension, mode
         inputs = 2 * dimension if mode == "concatenate" else dimension
         self.decoder = Perceptron([inputs, *hidden, outputs], activation, loss)

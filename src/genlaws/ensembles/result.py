@@ -1,4 +1,4 @@
-"""What comes out of training a stack."""
+"""The result of training a stack, and the log of its measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Computed:
-    """What the numbers were computed with."""
+    """Device, type of numbers and software of a computation."""
 
     device: str
     dtype: str
@@ -55,7 +55,7 @@ class Training:
         Parameters of each network when it left the stack.
     layout : Layout
     steps : int array of shape (logs,)
-        When the measurements were made: after so many updates.
+        Numbers of updates before each measurement.
     measured : arrays of shape (networks, logs, ...) by name
         NaN after a network has left.
     updates : int array of shape (networks,)
@@ -95,7 +95,7 @@ class Training:
 
 @dataclass
 class Log:
-    """Measurements so far, on the device until they are asked for."""
+    """Measurements so far, on the device until they are collected."""
 
     count: int
     steps: list[int] = field(default_factory=list)
@@ -103,14 +103,14 @@ class Log:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, step: int, number: Tensor, measured: Tensors) -> None:
-        """Keep the measurements of the networks `number` at a step; nothing is copied to the host yet."""
+        """Store the measurements of the networks `number` at a step, without a copy to the host."""
         self.steps.append(step)
         self._waiting.append(
             (len(self.steps) - 1, number, {name: one.detach().clone() for name, one in measured.items()})
         )
 
     def collect(self, expected: int) -> None:
-        """Move what is waiting into arrays with room for an expected number of logs."""
+        """Move the stored measurements into arrays with room for the expected number of logs."""
         for place, number, measured in self._waiting:
             rows = number.cpu().numpy()
             for name, values in measured.items():
@@ -123,6 +123,6 @@ class Log:
 
 
 def describe(rows: Tensor, path: str) -> Computed:
-    """Return what a stack is computed with."""
+    """Return device, type of numbers and software for a stack."""
     device = torch.cuda.get_device_name(rows.device) if rows.is_cuda else str(rows.device)
     return Computed(device, str(rows.dtype).removeprefix("torch."), path, torch.get_num_threads(), torch.__version__)

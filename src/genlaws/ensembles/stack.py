@@ -13,7 +13,7 @@ from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.optimizers import Optimizer, Portion, Rates
 from genlaws.ensembles.result import NEVER, Live
 
-# Does what the optimizer's `update` does: optimizer, part, rates, count of updates.
+# A replacement of the optimizer's `update`: optimizer, part, rates, count of updates.
 Kernel = Callable[[Any, Portion, Rates, Tensor], None]
 
 
@@ -39,14 +39,14 @@ class Stack:
         self.number = torch.arange(len(rows), device=rows.device)
         self.loss = torch.full((len(rows),), torch.nan, dtype=rows.dtype, device=rows.device)
         self.failed = torch.full((len(rows),), NEVER, dtype=torch.int64, device=rows.device)
-        # Counted on the device as well, so that a captured graph needs no word from the host.
+        # Counted on the device as well, so that a captured graph does not need the host.
         self.step = torch.zeros((), dtype=torch.int64, device=rows.device)
         self.made = 0
         self.space = Workspace()
         self._share_memory()
 
     def _share_memory(self) -> None:
-        """Make the views and the memory that depend on the number of networks."""
+        """Create the views and the memory that depend on the number of networks."""
         layout = self.architecture.layout
         self.gradient = torch.zeros_like(self.rows)
         self.spare = torch.empty_like(self.rows)
@@ -58,7 +58,7 @@ class Stack:
         return len(self.rows)
 
     def update(self) -> None:
-        """Make one update of every network. Asks nothing of the host, so it can be captured in a graph."""
+        """Make one update of every network, without the host, so it can be captured in a graph."""
         batch = self.batches.at(self.step)
         self.loss.copy_(self.architecture.loss_and_gradient(self.values, batch, self.gradients, self.space))
         self.optimize()
@@ -77,7 +77,7 @@ class Stack:
                 kernel(self.optimizer, part, rates, count)
 
     def mark_broken(self) -> None:
-        """Note which networks have parameters that are not finite, without asking the host."""
+        """Mark the networks with parameters that are not finite, without the host."""
         broken = ~self.rows.isfinite().all(1)
         self.failed = torch.where(broken & (self.failed == NEVER), self.step, self.failed)
 
@@ -85,13 +85,13 @@ class Stack:
         """Return the networks as they are now, for measuring."""
         return Live(self.values, self.number, self.loss, self.made)
 
-    def keep(self, kept: Tensor) -> None:
-        """Leave some networks in the stack, by their places, and drop the others."""
-        self.rows = self.rows[kept].clone()
-        self.moments = [one[kept].clone() for one in self.moments]
-        self.number, self.failed, self.loss = self.number[kept], self.failed[kept], self.loss[kept].clone()
-        self.rates = [one.select(kept) for one in self.rates]
-        self.batches = self.batches.select(kept)
+    def keep(self, chosen: Tensor) -> None:
+        """Keep the networks at these places in the stack and drop the others."""
+        self.rows = self.rows[chosen].clone()
+        self.moments = [one[chosen].clone() for one in self.moments]
+        self.number, self.failed, self.loss = self.number[chosen], self.failed[chosen], self.loss[chosen].clone()
+        self.rates = [one.select(chosen) for one in self.rates]
+        self.batches = self.batches.select(chosen)
         self._share_memory()
 
     def go_to(self, made: int) -> None:

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 # Odd constants of SplitMix64, as signed 64-bit numbers; products wrap around as intended.
-GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
-FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
-SECOND = 0x94D049BB133111EB - (1 << 64)
+SPLITMIX_INCREMENT = 0x9E3779B97F4A7C15 - (1 << 64)
+SPLITMIX_FACTOR_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
+SPLITMIX_FACTOR_2 = 0x94D049BB133111EB - (1 << 64)
 FRACTION_BITS = 53
 
 
@@ -24,7 +24,7 @@ def keys_of(seeds: list[int], device: torch.device | str = "cpu", purpose: int =
     """Return one key for each network, (networks,); numbers for different purposes are unrelated."""
     wrapped = [_signed(int(seed)) for seed in seeds]
     raw = torch.tensor(wrapped, dtype=torch.int64, device=device)
-    return _mix(_mix(raw + GOLDEN) + _signed((purpose + 1) * GOLDEN))
+    return _mix(_mix(raw + SPLITMIX_INCREMENT) + _signed((purpose + 1) * SPLITMIX_INCREMENT))
 
 
 def uniforms(keys: Tensor, steps: Tensor, count: int) -> Tensor:
@@ -38,8 +38,8 @@ def uniforms(keys: Tensor, steps: Tensor, count: int) -> Tensor:
     count : int
         Numbers for each network and step.
     """
-    places = torch.arange(1, count + 1, dtype=torch.int64, device=keys.device) * GOLDEN
-    at_step = _mix(keys[None, :] + (steps[:, None] + 1) * GOLDEN)
+    places = torch.arange(1, count + 1, dtype=torch.int64, device=keys.device) * SPLITMIX_INCREMENT
+    at_step = _mix(keys[None, :] + (steps[:, None] + 1) * SPLITMIX_INCREMENT)
     bits = _mix(at_step[:, :, None] + places)
     return _logical_shift(bits, 64 - FRACTION_BITS).to(torch.float64) * 2.0**-FRACTION_BITS
 
@@ -68,15 +68,15 @@ def permutations(keys: Tensor, rounds: Tensor, allowed: Tensor) -> Tensor:
         A network gets a new order in each round.
     allowed : truth values of shape (networks, rows)
     """
-    places = torch.arange(1, allowed.shape[1] + 1, dtype=torch.int64, device=keys.device) * GOLDEN
-    rank = _logical_shift(_mix(_mix(keys + (rounds + 1) * GOLDEN)[:, None] + places), 1)
+    places = torch.arange(1, allowed.shape[1] + 1, dtype=torch.int64, device=keys.device) * SPLITMIX_INCREMENT
+    rank = _logical_shift(_mix(_mix(keys + (rounds + 1) * SPLITMIX_INCREMENT)[:, None] + places), 1)
     return torch.where(allowed, rank, torch.iinfo(torch.int64).max).argsort(dim=1, stable=True)
 
 
 def _mix(x: Tensor) -> Tensor:
     """Return the finalizer of SplitMix64: every bit of the result depends on every bit of x."""
-    x = (x ^ _logical_shift(x, 30)) * FIRST
-    x = (x ^ _logical_shift(x, 27)) * SECOND
+    x = (x ^ _logical_shift(x, 30)) * SPLITMIX_FACTOR_1
+    x = (x ^ _logical_shift(x, 27)) * SPLITMIX_FACTOR_2
     return x ^ _logical_shift(x, 31)
 
 

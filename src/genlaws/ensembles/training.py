@@ -20,10 +20,8 @@ from genlaws.ensembles.result import NEVER, Live, Log, Training, describe
 from genlaws.ensembles.stack import Stack
 
 Measure = Callable[[Live], Tensors]
-
 Criterion = Callable[[Tensors], Tensor]
-
-DTYPES = (torch.float32, torch.float64)
+FLOAT_TYPES = (torch.float32, torch.float64)
 
 
 def train(
@@ -54,7 +52,7 @@ def train(
     ----------
     architecture : Architecture
     batches : Batches
-        What is learned, for as many networks as there are seeds.
+        Training examples, for as many networks as there are seeds.
     seeds : sequence of int, or mapping from each part to one
         Of the initial values, one for each network.
     steps : int
@@ -64,8 +62,8 @@ def train(
     learning_rate, weight_decay, initial_scale : per part
         A number, one for each network, or a mapping from part to either.
     start : tensor of shape (networks, size), optional
-        Initial rows in place of drawn ones, as for fine-tuning; the seeds then serve for nothing but their number, and
-        there is no initial scale.
+        Initial rows in place of drawn ones, as for fine-tuning; of the seeds only the number is then used, and there is
+        no initial scale.
     log_at : sequence of int
         After how many updates to measure. The device is not made to wait, unless there is a criterion.
     measure : callable, optional
@@ -79,8 +77,8 @@ def train(
         How to compute; by default the fastest that fits. They agree within rounding; the page on ensembles has the
         measured tolerance.
     checkpoint : Checkpoint, optional
-        Save the training every so often, and go on from there if the file exists. On the same device the result is
-        the same bit for bit. The file is removed in the end.
+        Save the training at regular intervals, and continue from there if the file exists. On the same device the
+        result is the same bit for bit. The file is removed at the end.
 
     Returns
     -------
@@ -90,10 +88,10 @@ def train(
         if wrong := [one for one in given if one != int(one)]:
             raise ValueError(f"{name} must be a whole number; got {wrong[0]}.")
     plan = _Plan(architecture, sorted({int(one) for one in log_at}), int(steps), measure or _loss, finished)
-    if dtype not in DTYPES:
+    if dtype not in FLOAT_TYPES:
         raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
-    layout, place = architecture.layout, _usable(device)
-    drawn = layout.start(seeds, initial_scale) if start is None else _given(start, seeds, initial_scale, layout)
+    layout, place = architecture.layout, _read_device(device)
+    drawn = layout.start(seeds, initial_scale) if start is None else _read_start(start, seeds, initial_scale, layout)
     rows = drawn.to(place, dtype, copy=True)
     count = len(rows)
     if batches.networks not in {None, count}:
@@ -104,10 +102,10 @@ def train(
     stack = Stack(architecture, optimizer or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
     chosen = execution(path, stack)
     progress = Progress(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
-    keeper = None if checkpoint is None else _Keeper(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
-    if keeper is not None:
-        keeper.load(stack, progress)
-    _run(plan, stack, chosen, progress, keeper)
+    saver = None if checkpoint is None else _Saver(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
+    if saver is not None:
+        saver.load(stack, progress)
+    _run(plan, stack, chosen, progress, saver)
     if checkpoint is not None:
         checkpoint.remove()
     progress.log.collect(len(plan.log_at))
@@ -141,13 +139,13 @@ class _Plan:
 
 
 @dataclass(frozen=True)
-class _Keeper:
+class _Saver:
     checkpoint: Checkpoint
     fingerprint: str
     expected_logs: int
 
     def load(self, stack: Stack, progress: Progress) -> None:
-        """Go on from the checkpoint, if there is one."""
+        """Continue from the checkpoint, if there is one."""
         saving.load(self.checkpoint, self.fingerprint, stack, progress)
 
     def save(self, stack: Stack, progress: Progress) -> None:
@@ -155,8 +153,8 @@ class _Keeper:
         saving.save(self.checkpoint, self.fingerprint, stack, progress, self.expected_logs)
 
 
-def _usable(device: torch.device | str) -> torch.device:
-    """Return a device, or say that torch has none of this name here."""
+def _read_device(device: torch.device | str) -> torch.device:
+    """Return a device; raise an error if torch cannot use it."""
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
@@ -165,8 +163,8 @@ def _usable(device: torch.device | str) -> torch.device:
     return place
 
 
-def _given(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Tensor:
-    """Return initial rows that were given, or say what does not go with them."""
+def _read_start(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Tensor:
+    """Return the given initial rows; raise an error if other arguments contradict them."""
     count = len(next(iter(seeds.values())) if isinstance(seeds, Mapping) else seeds)
     if start.shape != (count, layout.size):
         raise ValueError(f"start must have the shape {(count, layout.size)}; got {tuple(start.shape)}.")
@@ -176,7 +174,7 @@ def _given(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Tensor:
 
 
 def _fingerprint(plan: _Plan, stack: Stack, way: Execution) -> str:
-    """Return a digest of all that the training depends on, before its first update."""
+    """Return a digest of everything that the training depends on, before its first update."""
     return fingerprint_of(
         layout=plan.architecture.layout.parameters,
         architecture=described(plan.architecture),
@@ -196,21 +194,21 @@ def _loss(live: Live) -> Tensors:
     return {"loss": live.loss}
 
 
-def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, keeper: _Keeper | None) -> None:
+def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, saver: _Saver | None) -> None:
     """Make all updates, stopping where something is measured or saved."""
     to_log = set(plan.log_at[len(progress.log.steps) :])
-    to_save = set(range(keeper.checkpoint.every, plan.steps, keeper.checkpoint.every)) if keeper else set()
+    to_save = set(range(saver.checkpoint.every, plan.steps, saver.checkpoint.every)) if saver else set()
     for stop in sorted({*to_log, *to_save, plan.steps}):
         if stop < stack.made or not len(stack):
             continue
         way.advance(stack, stop)
         if stop in to_log or stop == plan.steps:
-            # Not where something is only saved: what is found must not depend on how often that is.
+            # Not at a save alone: the result must not depend on how often the training is saved.
             stack.mark_broken()
         if stop in to_log:
             _measure(plan, stack, progress)
-        if keeper is not None and stop in to_save:
-            keeper.save(stack, progress)
+        if saver is not None and stop in to_save:
+            saver.save(stack, progress)
     _leave(stack, progress, torch.ones(len(stack), dtype=torch.bool, device=stack.rows.device))
 
 
@@ -218,7 +216,7 @@ def _measure(plan: _Plan, stack: Stack, progress: Progress) -> None:
     """Log the measurements; if there is a criterion, networks that meet it or are broken leave the stack."""
     measured = plan.measure(stack.live())
     sound = stack.failed == NEVER
-    progress.log.add(stack.made, stack.number, {name: _only(sound, one) for name, one in measured.items()})
+    progress.log.add(stack.made, stack.number, {name: _mask_broken(sound, one) for name, one in measured.items()})
     if not stack.rows.is_cuda:
         # There is no device to wait for, and thousands of small tensors would leave holes in the memory.
         progress.log.collect(len(plan.log_at))
@@ -232,15 +230,15 @@ def _measure(plan: _Plan, stack: Stack, progress: Progress) -> None:
         stack.keep((~going).nonzero().squeeze(1))
 
 
-def _only(sound: Tensor, measured: Tensor) -> Tensor:
-    """Return measurements with NaN for broken networks; a measurement of theirs may look like a number."""
+def _mask_broken(sound: Tensor, measured: Tensor) -> Tensor:
+    """Return measurements with NaN for broken networks, whose measurements may be finite."""
     shaped = sound.reshape(-1, *[1] * (measured.ndim - 1))
     values = measured if measured.is_floating_point() else measured.to(torch.float64)
     return torch.where(shaped, values, torch.nan)
 
 
 def _leave(stack: Stack, progress: Progress, going: Tensor) -> None:
-    """Write down the parameters of networks that leave."""
+    """Store the parameters of networks that leave the stack."""
     number = stack.number[going]
     progress.rows[number] = stack.rows[going]
     places = number.cpu().numpy()

@@ -1,4 +1,4 @@
-"""Tables that took long to compute, kept with the settings they were computed with, so that anyone can draw them."""
+"""Full-size tables that come with the package, each with the settings it was computed with."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from genlaws.core.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLDER = files("genlaws.figures") / "bundled_tables"
-# Figures drawn from another's table.
-SAME_TABLE = {"relations.delays": "relations.5", "semanticity.anchors": "semanticity.years"}
+TABLE_FOLDER = files("genlaws.figures") / "bundled_tables"
+# Figures drawn from the table of another figure.
+SHARED_TABLES = {"relations.delays": "relations.5", "semanticity.anchors": "semanticity.years"}
 
 
 @dataclass(frozen=True)
-class KeptTable:
-    """A table computed elsewhere.
+class BundledTable:
+    """A table that comes with the package.
 
     Attributes
     ----------
@@ -35,22 +35,22 @@ class KeptTable:
     about: dict[str, Any]
 
 
-def kept_ids() -> list[str]:
-    """Return the figures whose full-size table is kept."""
-    names = {one.name for one in FOLDER.iterdir()} if FOLDER.is_dir() else set()
+def bundled_ids() -> list[str]:
+    """Return the identifiers of the figures that have a bundled table."""
+    names = {one.name for one in TABLE_FOLDER.iterdir()} if TABLE_FOLDER.is_dir() else set()
     found = {name.removesuffix(".json") for name in names if name.endswith(".json")}
     found = {one for one in found if f"{one}.csv" in names}
-    return sorted(found | {one for one, other in SAME_TABLE.items() if other in found})
+    return sorted(found | {one for one, other in SHARED_TABLES.items() if other in found})
 
 
-def kept_table(figure_id: str) -> KeptTable:
-    """Return the kept table of a figure, or say which figures have one."""
-    if figure_id not in kept_ids():
-        raise InputError(f"No table of {figure_id} is kept; there is one of {', '.join(kept_ids()) or 'no figure'}.")
+def bundled_table(figure_id: str) -> BundledTable:
+    """Return the bundled table of a figure; without one the error lists the figures that have one."""
+    if figure_id not in bundled_ids():
+        raise InputError(f"{figure_id} has no bundled table; figures with one: {', '.join(bundled_ids()) or 'none'}.")
     import pandas as pd  # noqa: PLC0415
 
-    name = SAME_TABLE.get(figure_id, figure_id)
-    about = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    with (FOLDER / f"{name}.csv").open(encoding="utf-8") as stream:
+    name = SHARED_TABLES.get(figure_id, figure_id)
+    about = json.loads((TABLE_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    with (TABLE_FOLDER / f"{name}.csv").open(encoding="utf-8") as stream:
         frame = pd.read_csv(stream, keep_default_na=False, na_values=[""])
-    return KeptTable(frame, about["settings"], {name: one for name, one in about.items() if name != "settings"})
+    return BundledTable(frame, about["settings"], {name: one for name, one in about.items() if name != "settings"})

@@ -1,7 +1,4 @@
-"""Write a figure: the table, the picture in each format, and the caption. Either all files appear or none change.
-
-Put files into a folder together, all of them or none, and save a picture with its caption inside.
-"""
+"""Write a figure: its table, its picture in each format and its caption. Either all files appear or none change."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import genlaws
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.figures.figure import Figure, Progress
 from genlaws.figures.registry import get_figure
 
@@ -25,12 +22,12 @@ if TYPE_CHECKING:
 
     from genlaws.sweeps.experiment import Settings
 
-RESOLUTION = 300  # dots per inch of the PNG, as journals ask
+PNG_DPI = 300  # dots per inch of the PNG, as journals ask
 FORMATS = ("pdf", "png", "svg")
 
 
 def made_folder(name: str, folder: str | os.PathLike[str]) -> Path:
-    """Return a folder, made if it does not exist; a file in its place is refused under the name of the argument."""
+    """Return a folder, made if it does not exist; a file in its place raises an error with the name of the argument."""
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise InputError(f"{name} must be a folder; got {str(path)!r}, which is a file.")
@@ -74,7 +71,7 @@ def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: s
         "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
     }
     with house_style():
-        picture.savefig(path, format=kind, dpi=RESOLUTION, metadata=metadata[kind])
+        picture.savefig(path, format=kind, dpi=PNG_DPI, metadata=metadata[kind])
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def draw_figure(
     progress: Progress | None = None,
     formats: Sequence[str] = ("pdf", "png"),
     *,
-    kept: bool = False,
+    bundled: bool = False,
 ) -> DrawnFigure:
     """Compute a figure and write ``<id>.csv``, ``<id>.txt`` (the caption) and a picture in each format.
 
@@ -113,10 +110,10 @@ def draw_figure(
     settings : Settings or mapping, optional
         What differs from the printed figure.
     progress : Progress, optional
-        Told how many steps there are and when each is done.
+        Receives the number of steps, and each step when it is done.
     formats : sequence of {"pdf", "png", "svg"}
-    kept : bool
-        Draw the table that comes with the library, computed at full size elsewhere; `settings` are then its own.
+    bundled : bool
+        Draw the full-size table that comes with the package, with the settings it was computed with.
 
     Returns
     -------
@@ -124,9 +121,9 @@ def draw_figure(
     """
     figure = get_figure(figure_id)
     formats = _checked_formats(formats)
-    if kept and settings is not None:
-        raise InputError("A kept table is drawn with the settings it was computed with; leave settings out.")
-    table = kept_table(figure.id) if kept else None
+    if bundled and settings is not None:
+        raise InputError("A bundled table is drawn with the settings it was computed with; leave settings out.")
+    table = bundled_table(figure.id) if bundled else None
     checked = figure.settings(settings if table is None else table.settings)
     folder = made_folder("out_dir", out_dir)
 
@@ -170,14 +167,14 @@ def _write_all(
 
 
 def _caption_text(figure: Figure, settings: Settings, about: Mapping[str, object]) -> str:
-    lines = [f"{name} = {_plain(value)}" for name, value in settings.model_dump().items()]
+    lines = [f"{name} = {_format_value(value)}" for name, value in settings.model_dump().items()]
     if about:
         versions = ", ".join(f"{name} {about[name]}" for name in ("torch", "numpy") if name in about)
         lines += ["", f"Computed on {about['device']} in {about['seconds']} s, {about['date']} ({versions})."]
     return "\n".join([figure.title, "", figure.caption, "", f"After {figure.citation}.", "", *lines, ""])
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, tuple):
-        return ", ".join(_plain(item) for item in value)
+        return ", ".join(_format_value(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

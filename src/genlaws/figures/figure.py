@@ -1,4 +1,4 @@
-"""One figure as a list shows it, with the code that makes it loaded when first needed."""
+"""One figure: its identifier, title and caption. The code that computes it is loaded when first needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Progress(Protocol):
 
 
 class NoProgress:
-    """Progress that nobody watches."""
+    """Progress that reports nothing."""
 
     def start(self, total: int, label: str) -> None:
         """Do nothing."""
@@ -94,7 +94,7 @@ class Figure:
 
         with house_style():
             picture = self.load().draw(frame, self.settings(settings))
-            # Settle the layout once; the labels of curves were placed for it, and every format keeps it.
+            # Fix the layout once: the labels of curves were placed for it, and every format uses it.
             picture.draw_without_rendering()
             picture.set_layout_engine("none")
         return picture

@@ -1,4 +1,4 @@
-"""Which figures there are. Listing them loads no numerical library."""
+"""The registry of figures. Listing them loads no numerical library."""
 
 from __future__ import annotations
 

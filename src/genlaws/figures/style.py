@@ -49,8 +49,8 @@ SMALL_TYPE = 6.5
 ORDERED_MAP = "viridis"
 ORDERED_RANGE = (0.0, 0.82)  # the palest end is lost on paper
 MAP_COLORS = "cividis"
-LUMINANCE = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
-READABLE = 0.5  # luminance above which small type on white is hard to read
+LUMINANCE_WEIGHTS = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
+MAX_TEXT_LUMINANCE = 0.5  # luminance above which small type on white is hard to read
 
 GENERALIZATION = r"generalization error $\varepsilon_{\mathrm{gen}}$"
 MEMORIZATION = r"memorization error $\varepsilon_{\mathrm{mem}}$"
@@ -92,7 +92,7 @@ _STYLE: dict[str, Any] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw and save inside this, whatever the reader's own matplotlib settings are."""
+    """Draw and save inside this, whatever the user's own matplotlib settings are."""
     with style_sheet(_STYLE, after_reset=True):
         yield
 
@@ -129,8 +129,13 @@ def angle_color(angle: float) -> Any:
 def text_color(color: Any) -> tuple[float, ...]:
     """Return a color dark enough to be read as small type on white."""
     full = np.array(to_rgb(color))
-    luminance = float(full @ LUMINANCE)
-    return tuple(float(part) for part in full * min(1.0, READABLE / max(luminance, 1e-9)))
+    luminance = float(full @ LUMINANCE_WEIGHTS)
+    return tuple(float(part) for part in full * min(1.0, MAX_TEXT_LUMINANCE / max(luminance, 1e-9)))
+
+
+def literal(text: str) -> str:
+    """Return a text in which matplotlib reads no dollar sign as a formula."""
+    return text.replace("$", r"\$")
 
 
 def kernel_label(name: str) -> str:

@@ -32,7 +32,7 @@ IDENTITIES = {
     "parallel": "next = this + attention's write + MLP's write",
     "post-norm": "next = LayerNorm(this + write)",
 }
-NOTES = {
+KIND_NOTES = {
     "parallel": "The blocks are parallel: attention and MLP read the same state, so there is no point before the MLP "
     "and each block is one site.",
     "post-norm": "The blocks are post-norm: a state is what a LayerNorm gives and next = LayerNorm(this + write), so a "
@@ -92,7 +92,7 @@ class Architecture:
     @property
     def messages(self) -> tuple[str, ...]:
         """What a reader of the states has to know."""
-        return (NOTES[self.kind],) if self.kind in NOTES else ()
+        return (KIND_NOTES[self.kind],) if self.kind in KIND_NOTES else ()
 
 
 def architecture_of(model: nn.Module) -> Architecture:
@@ -132,15 +132,15 @@ def architecture_of(model: nn.Module) -> Architecture:
 def chosen_sites(
     known: Sequence[Site], sites: Sequence[Site | str] | None, layers: Sequence[int] | None
 ) -> tuple[Site, ...]:
-    """Return the sites that are asked for, in the order of the network."""
-    asked = None if sites is None else [sites] if isinstance(sites, str | Site) else list(sites)
+    """Return the requested sites, in the order of the network."""
+    requested = None if sites is None else [sites] if isinstance(sites, str | Site) else list(sites)
     names = {site.name for site in known}
-    for one in asked or []:
+    for one in requested or []:
         name = one.name if isinstance(one, Site) else one
         if name not in names and name not in {site.place for site in known}:
             places = ", ".join(place for place in PLACES if any(site.place == place for site in known))
             raise InputError(f"sites must be among {places}, or names such as {known[-2].name}; got {name!r}.")
-    wanted = None if asked is None else {one.name if isinstance(one, Site) else one for one in asked}
+    wanted = None if requested is None else {one.name if isinstance(one, Site) else one for one in requested}
     numbers = {site.layer for site in known}
     for layer in layers if layers is not None else ():
         if layer not in numbers:

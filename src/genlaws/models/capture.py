@@ -1,9 +1,7 @@
-"""From a model and some texts to their residual stream: batch by batch into reducers, into memory, or into a file.
+"""Capture the residual stream of texts in a model: batch by batch into reducers, into memory, or into a file.
 
 The model is one that is already loaded; it is never moved or changed. Texts of similar length are read together, padded
-at the right. The residual identity is checked in every batch.
-
-Keep states in the order of the texts while they come in the order of their lengths: in memory, or in a file.
+at the right, and their states are stored in the order of the texts. The residual identity is checked in every batch.
 """
 
 from __future__ import annotations
@@ -25,18 +23,18 @@ from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
 from genlaws.models.recorder import States, captured, refuse_dropout
-from genlaws.models.stream import FEWEST_SITES, Positions, Site, Stream, places_of
+from genlaws.models.stream import MIN_SITES, Positions, Site, Stream, places_of
 from genlaws.models.texts import Tokens, tokenize
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LENGTH_NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
-NO_LENGTH = 10**9  # a tokenizer that knows no limit gives a number far above this
-MOSTLY = 0.5  # share of equal last tokens from which on it is said
+UNLIMITED_LENGTH = 10**9  # a tokenizer that knows no limit gives a number far above this
+SAME_TOKEN_SHARE = 0.5  # share of equal last tokens above which a message reports it
 
 
-class KeptInMemory:
+class StatesInMemory:
     """One array, made when the first states come.
 
     Attributes
@@ -49,14 +47,14 @@ class KeptInMemory:
         self.row_count = row_count
         self._array: States | None = None
 
-    def __enter__(self) -> KeptInMemory:
+    def __enter__(self) -> StatesInMemory:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Nothing is open."""
 
     def write(self, rows: Whole, states: States) -> None:
-        """Keep states as these rows."""
+        """Store states as these rows."""
         if self._array is None:
             self._array = np.empty((self.row_count, *states.shape[1:]), dtype=np.float32)
         self._array[rows] = states
@@ -67,7 +65,7 @@ class KeptInMemory:
         return self._array
 
 
-class KeptInFile:
+class StatesInFile:
     """A file of numpy's format, written row by row, so that no more than a batch is ever in memory.
 
     Attributes
@@ -89,7 +87,7 @@ class KeptInFile:
         self._file: IO[bytes] | None = None
         self._begin = 0
 
-    def __enter__(self) -> KeptInFile:
+    def __enter__(self) -> StatesInFile:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -118,7 +116,7 @@ class KeptInFile:
 
 
 class Reducer(Protocol):
-    """What is fed with batches of states and keeps sums, not states."""
+    """An object that takes batches of states and stores sums, not states."""
 
     def update(self, states: Stream, texts: Whole, /) -> object:
         """Take in the states of a batch, and the number of the text of each row."""
@@ -126,7 +124,7 @@ class Reducer(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of which texts.
+    """Description of the states that were read from texts.
 
     Attributes
     ----------
@@ -159,7 +157,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Capture(Reading):
-    """States that were kept, and what they are.
+    """Stored states, with their description.
 
     Attributes
     ----------
@@ -215,7 +213,7 @@ def stream_texts(
     too_long: str = "cut_end",
     advance: Callable[[int], object] | None = None,
 ) -> Reading:
-    """Feed the residual stream of texts to reducers, batch by batch, and keep none of it.
+    """Feed the residual stream of texts to reducers, batch by batch, without storing it.
 
     Parameters
     ----------
@@ -244,7 +242,7 @@ def stream_texts(
         raise InputError("reducers must each have a method update(states, texts).")
     options = {"strip": strip, "bos": bos, "max_tokens": max_tokens, "too_long": too_long}
     plan = _planned(model, tokenizer, texts, position, (sites, layers), **options)
-    if len(plan.sites) < FEWEST_SITES:
+    if len(plan.sites) < MIN_SITES:
         raise InputError("sites and layers must leave at least two sites for reducers; they leave one.")
     order, error = [], 0.0
     for batch, states, error in _batches(plan, batch_size):  # noqa: B007
@@ -285,16 +283,16 @@ def capture_texts(
     """
     options = {"strip": strip, "bos": bos, "max_tokens": max_tokens, "too_long": too_long}
     plan = _planned(model, tokenizer, texts, position, (sites, layers), **options)
-    if len(plan.sites) < FEWEST_SITES:
+    if len(plan.sites) < MIN_SITES:
         raise InputError("sites and layers must leave at least two sites to capture; they leave one.")
     starts, error = plan.starts, 0.0
-    kept = KeptInMemory(int(starts[-1])) if to is None else KeptInFile(Path(to), int(starts[-1]))
-    with kept:
+    storage = StatesInMemory(int(starts[-1])) if to is None else StatesInFile(Path(to), int(starts[-1]))
+    with storage:
         for batch, states, error in _batches(plan, batch_size):  # noqa: B007
-            kept.write(np.concatenate([np.arange(starts[text], starts[text + 1]) for text in batch]), states)
+            storage.write(np.concatenate([np.arange(starts[text], starts[text + 1]) for text in batch]), states)
             if advance is not None:
                 advance(len(batch))
-    stream = Stream(cast(Array, kept.states()), plan.sites)
+    stream = Stream(cast(Array, storage.states()), plan.sites)
     return Capture(**vars(plan.reading(range(len(plan.places)), error)), stream=stream)
 
 
@@ -303,14 +301,14 @@ def _planned(
     tokenizer: Any,
     texts: Sequence[str] | Tokens,
     position: Positions,
-    kept: tuple[Sequence[Site | str] | None, Sequence[int] | None],
+    requested: tuple[Sequence[Site | str] | None, Sequence[int] | None],
     **options: Any,
 ) -> _Plan:
     """Check everything that can be checked before the model runs."""
     body = getattr(model, "base_model", model)  # without the head, whose scores of all words nobody reads
     architecture = architecture_of(body)
     refuse_dropout(model)
-    chosen = chosen_sites(architecture.sites, *kept)
+    chosen = chosen_sites(architecture.sites, *requested)
     limit = context_length(model, tokenizer)
     tokens = texts if isinstance(texts, Tokens) else tokenize(tokenizer, texts, context=limit, **options)
     longest = max(map(len, tokens.ids))
@@ -329,21 +327,22 @@ def _planned(
 
 
 def context_length(model: nn.Module, tokenizer: Any) -> int | None:
-    """Return how many tokens the model reads at most, if it says so."""
+    """Return how many tokens the model reads at most, if it declares a limit."""
     config = getattr(model, "config", None)
-    told = next((getattr(config, name) for name in LENGTH_NAMES if getattr(config, name, None)), None)
-    limits = [limit for limit in (told, getattr(tokenizer, "model_max_length", None)) if limit and limit < NO_LENGTH]
+    own = next((getattr(config, name) for name in LENGTH_NAMES if getattr(config, name, None)), None)
+    given = (own, getattr(tokenizer, "model_max_length", None))
+    limits = [limit for limit in given if limit and limit < UNLIMITED_LENGTH]
     return int(min(limits)) if limits else None
 
 
 def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[str]:
-    """Say so if the last token is the same in all texts, or in most of them."""
+    """Return a message if the last token is the same in all texts, or in most of them."""
     if position not in ("last", -1) or len(tokens.ids) < 2:
         return []
     last = np.array([ids[end - 1] for ids, end in zip(tokens.ids, tokens.ends, strict=True)])
     kinds, counts = np.unique(last, return_counts=True)
     token, count = int(kinds[counts.argmax()]), int(counts.max())
-    if count <= MOSTLY * len(last):
+    if count <= SAME_TOKEN_SHARE * len(last):
         return []
     shown = repr(tokenizer.decode([token])) if hasattr(tokenizer, "decode") else str(token)
     remedy = "If it is white space, strip=True leaves it out; position='sample' reads other tokens."

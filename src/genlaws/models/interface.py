@@ -1,4 +1,4 @@
-"""What a model is to a probe: something that answers prompts."""
+"""The interface of a model that answers prompts: prompts, replies, and what a probe needs of a model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol
 from genlaws.core.arguments import Array
 
 MODES = ("probability", "text")
+NO_PLAIN_PICTURES = "Pictures need a chat; use a chat template."
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,11 @@ class Prompt:
     Attributes
     ----------
     text : str
-        The prompt up to where the answer begins; as a chat, what the user says.
+        The prompt up to where the answer begins; in a chat, the message of the user.
     options : tuple of str
         The answers among which probabilities are compared.
     system : str
-        What a chat is told first; empty for none.
+        System message of a chat; empty for none.
     chat : bool
         Whether the model's chat template is to be used.
     answer_prefix : str
@@ -41,14 +42,14 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered.
+    """The answer of a model, or why there is none.
 
     Attributes
     ----------
     text : str or None
-        Its words, where they were asked for.
+        Its text, in text mode.
     log_probabilities : array of shape (options,), or None
-        Of each option's tokens given the prompt, where they were asked for; not normalized over the options.
+        Of each option's tokens given the prompt, in probability mode; not normalized over the options.
     error : str
         Why there is neither; empty otherwise.
     """
@@ -65,7 +66,7 @@ class ProbeModel(Protocol):
     """A model that can be probed.
 
     It may have an ``identity``, a text that changes with its weights and settings and not with the place of its files;
-    answers are then kept under that instead of under the name.
+    answers are then cached under that instead of under the name.
     """
 
     @property
@@ -76,9 +77,9 @@ class ProbeModel(Protocol):
         """Return log-probabilities of the options of each prompt."""
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the words each prompt is answered with."""
+        """Return the text that answers each prompt."""
 
 
-def kept_name(model: ProbeModel) -> str:
-    """Return what the answers of a model are kept under: its identity, or its name where it has none."""
+def cache_name(model: ProbeModel) -> str:
+    """Return the name under which the answers of a model are cached: its identity, or its name if it has none."""
     return str(getattr(model, "identity", None) or model.name)

@@ -1,4 +1,4 @@
-"""Change the state of one token at one site of a model, and read what becomes of it at the sites after.
+"""Change the state of one token at one site of a model, and read its states at the later sites.
 
 A change is added to what is written just before the site (before the first site, to the state itself), so that
 attention, MLP and the sum that goes past them all work on the changed state. In a decoder the tokens before it do not
@@ -27,7 +27,7 @@ from genlaws.models.texts import Tokens
 
 TokenTexts = Tokens | Sequence[int] | Sequence[Sequence[int]] | Sequence[Whole]
 NO_HEAD = "The model has no head, so nothing is known of its output."
-COARSE = 16  # roundings of the model's numbers; a smaller change is largely lost in them
+MIN_ROUNDINGS = 16  # size of a change in roundings of the model's numbers; a smaller one is largely lost in them
 
 
 class Plane(Protocol):
@@ -71,7 +71,7 @@ class OneToken:
     ids : array of int
         The tokens of the text.
     place : int
-        Which of them is looked at.
+        Which of them is read.
     """
 
     def __init__(self, model: nn.Module, ids: Whole, place: int) -> None:
@@ -84,8 +84,8 @@ class OneToken:
         both_ways = getattr(getattr(model, "config", None), "use_bidirectional_attention", False)
         decoder = self.architecture.kind != "post-norm" and {"past_key_values", "use_cache"} <= set(accepted)
         decoder &= not both_ways
-        kept = ids[: place + 1] if decoder else ids
-        self._ids = torch.from_numpy(np.asarray(kept, dtype=np.int64))[None].to(self.device)
+        needed = ids[: place + 1] if decoder else ids
+        self._ids = torch.from_numpy(np.asarray(needed, dtype=np.int64))[None].to(self.device)
         self._place, self._before = place, None
         if decoder and place:
             body = getattr(model, "base_model", model)
@@ -132,11 +132,12 @@ class OneToken:
     def following(self, site: int, changes: Tensor, to: int) -> Tensor:
         """Return the states at a later site, (rows, units), as a function of the changes that can be differentiated."""
         body = getattr(self.model, "base_model", self.model)
-        with changed_site(self.architecture, site, changes, self._place), _read(self.architecture, to) as kept:
+        changed = changed_site(self.architecture, site, changes, self._place)
+        with changed, _recorded_site(self.architecture, to) as states:
             self._call(body, len(changes))
-        if not kept:
+        if not states:
             raise InputError(f"A pass never reached the site {self.sites[to].name}.")
-        return kept[0][:, self._place]
+        return states[0][:, self._place]
 
     def _call(self, model: nn.Module, rows: int) -> Any:
         """Run the model on copies of the token, or of the text."""
@@ -188,24 +189,24 @@ def changed_site(architecture: Architecture, site: int, changes: Tensor, place: 
 
 
 @contextmanager
-def _read(architecture: Architecture, site: int) -> Iterator[list[Tensor]]:
-    """Keep the states of all tokens at a site, with whatever is needed to differentiate them."""
-    kept: list[Tensor] = []
+def _recorded_site(architecture: Architecture, site: int) -> Iterator[list[Tensor]]:
+    """Record the states of all tokens at a site, with whatever is needed to differentiate them."""
+    states: list[Tensor] = []
 
     def entering(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Keep what the reader of the site is given."""
-        kept.append(given[0] if given else named["hidden_states"])
+        """Record the input of the reader of the site."""
+        states.append(given[0] if given else named["hidden_states"])
 
     def leaving(module: nn.Module, given: Any, found: Any) -> None:
-        """Keep what the last block gives."""
-        kept.append(found[0] if isinstance(found, tuple | list) else found)
+        """Record the output of the last block."""
+        states.append(found[0] if isinstance(found, tuple | list) else found)
 
     if site < len(architecture.steps):
         handle = architecture.steps[site].reader.register_forward_pre_hook(entering, with_kwargs=True)
     else:
         handle = architecture.last.register_forward_hook(leaving)
     try:
-        yield kept
+        yield states
     finally:
         handle.remove()
 
@@ -246,9 +247,9 @@ def plane_of(plane: Plane, units: int) -> tuple[Array, Array]:
 
 
 def rounding_message(model: nn.Module, size: float) -> str:
-    """Say so if a change of this size, relative to the state, is lost in the rounding of the model's numbers."""
+    """Return a message if a change of this size, relative to the state, is lost in rounding; empty otherwise."""
     kind = next(model.parameters()).dtype
-    if size == 0 or size >= COARSE * torch.finfo(kind).eps:
+    if size == 0 or size >= MIN_ROUNDINGS * torch.finfo(kind).eps:
         return ""
     return f"A change of relative size {size:.2g} is close to the rounding of {str(kind).removeprefix('torch.')}."
 

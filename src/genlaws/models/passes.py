@@ -1,24 +1,19 @@
-"""Let a language model write on: the likeliest token each time, or tokens drawn at a temperature.
+"""Passes of a language model over texts and pictures: score endings of a text, or write new tokens after it.
 
-Draws depend on the seed and on the text alone, not on the texts beside it or on the order of questions, so a run that
-was stopped and resumed gives the same words.
+Rows of tokens are padded on the left when they are first read and on the right when they are read on, so that the next
+token is at the same place in every row. Padding is masked and takes no position, so a row's numbers do not depend on
+the other rows. Only ordinary masks over tokens are used, which every decoder of transformers takes.
 
-Passes of a language model over rows of tokens of different lengths, with what it has read kept for the next pass.
+A row with pictures holds all that a processor of transformers makes of one text and its pictures. Rows of the same
+shapes are read together, without padding, because each architecture counts the positions of a picture in its own way.
 
-Rows are padded on the left when they are first read and on the right when they are read on, so that the places where
-the next token is wanted are the same in every row. Padding is masked and takes no position, so a row's numbers do not
-depend on the rows beside it. Only ordinary masks over tokens are used, which every decoder of transformers takes.
+Scores are exact log-probabilities of several endings of one text. The text is read once, then the short endings: with n
+endings of s tokens after a text of p tokens this reads p + n (s − 1) tokens instead of n (p + s − 1). The last token of
+an ending is never read: its probability is known before it. Some networks cannot continue from cached keys and values;
+this is tested, and they read the text again.
 
-Passes of a network over texts with pictures in them, and whether what it has read, of text or picture, can be kept.
-
-A row holds all that a processor of transformers makes of one text and its pictures: tokens, in which each picture has
-its places, and the pictures as numbers. Rows of the same shapes are read together, so that none is padded: every
-architecture counts the positions of a picture in its own way, and counts them right when it is left to it.
-
-Exact log-probabilities of several endings of one text: the text is read once, then the short endings.
-
-With n endings of s tokens after a text of p tokens this reads p + n (s − 1) tokens instead of n (p + s − 1). The last
-token of an ending is never read: its probability is known before it.
+New tokens are the likeliest ones, or drawn at a temperature. Draws depend on the seed and on the text alone, so a run
+that was stopped and resumed gives the same text.
 """
 
 from __future__ import annotations
@@ -41,12 +36,12 @@ Row = Sequence[int]
 PADDING = 0  # any token: it is masked
 PictureRow = Mapping[str, Tensor]
 # What runs along the tokens, and what it is for a further token of text; others are repeated.
-FURTHER = {"attention_mask": 1, "token_type_ids": 0, "mm_token_type_ids": 0}
-ALONG_TOKENS = ("input_ids", *FURTHER, "cross_attention_mask")
-# Between log-probabilities of a few tokens with and without kept keys, by the bits of a number. A wrong position or
-# mask moves them by more than that.
-SAME = 1e-3
-SAME_IN_FEW_BITS = {torch.bfloat16: 0.5, torch.float16: 0.1}
+TEXT_TOKEN_VALUES = {"attention_mask": 1, "token_type_ids": 0, "mm_token_type_ids": 0}
+PER_TOKEN_FIELDS = ("input_ids", *TEXT_TOKEN_VALUES, "cross_attention_mask")
+# Largest difference of log-probabilities of a few tokens with and without cached keys, by the bits of a number. A wrong
+# position or mask moves them by more than that.
+CACHE_TOLERANCE = 1e-3
+HALF_PRECISION_TOLERANCE = {torch.bfloat16: 0.5, torch.float16: 0.1}
 Done = Callable[[list[int]], bool]
 
 
@@ -55,10 +50,10 @@ class Reading(Protocol):
 
     @property
     def log_probabilities(self) -> Tensor:
-        """Shape (rows, kept, vocabulary): of the token after the last one, or after each that was read on."""
+        """Shape (rows, places, vocabulary): of the token after the last one, or after each that was read on."""
 
     def read_on(self, rows: Sequence[Row]) -> Reading:
-        """Read more tokens of each row; keep the log-probabilities of what follows each of them."""
+        """Read more tokens of each row; the log-probabilities are those of what follows each of them."""
 
     def selected(self, rows: Sequence[int]) -> Reading:
         """Return a copy with some rows, each as often as it is named."""
@@ -66,12 +61,12 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class CachedReading:
-    """A reading whose keys and values are kept, so that the next pass sees new tokens alone.
+    """A reading with cached keys and values, so that the next pass sees new tokens alone.
 
     Attributes
     ----------
     network : decoder of transformers
-    log_probabilities : Tensor of shape (rows, kept, vocabulary)
+    log_probabilities : Tensor of shape (rows, places, vocabulary)
         Of the token after the last one, or after each token that was read on.
     cache : object
         Keys and values; reading on changes it.
@@ -88,7 +83,7 @@ class CachedReading:
     shift: Tensor
 
     def read_on(self, rows: Sequence[Row]) -> CachedReading:
-        """Read more tokens of each row; keep the log-probabilities of what follows each of them."""
+        """Read more tokens of each row; the log-probabilities are those of what follows each of them."""
         width = max(len(row) for row in rows)
         tokens = [list(row) + [PADDING] * (width - len(row)) for row in rows]
         more = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
@@ -104,7 +99,7 @@ class CachedReading:
 
 
 def read(network: Any, rows: Sequence[Row]) -> CachedReading:
-    """Read rows from their beginning; keep the log-probabilities of what follows each."""
+    """Read rows from their beginning; the log-probabilities are those of what follows each."""
     width = max(len(row) for row in rows)
     tokens = [[PADDING] * (width - len(row)) + list(row) for row in rows]
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=network.device)
@@ -130,11 +125,11 @@ def run(network: Any, given: Mapping[str, Any], keep: int) -> tuple[Tensor, Any]
 
 
 def cache_in(found: Any, network: Any) -> Any:
-    """Return the keys and values that a pass kept."""
-    kept = getattr(found, "past_key_values", None)
-    if kept is None:
-        raise InputError(f"source must be a model that keeps keys and values; got {type(network).__name__}.")
-    return kept
+    """Return the keys and values that a pass cached."""
+    cache = getattr(found, "past_key_values", None)
+    if cache is None:
+        raise InputError(f"source must be a model that caches keys and values; got {type(network).__name__}.")
+    return cache
 
 
 def _pass(
@@ -148,8 +143,8 @@ def _pass(
     }
     if "position_ids" in inspect.signature(network.forward).parameters:
         given["position_ids"] = ((mask.cumsum(1) - 1).clamp(min=0) + shift)[:, -len(tokens[0]) :]
-    told, found = run(network, given, keep)
-    return CachedReading(network, told, cache_in(found, network), mask, shift)
+    log_probabilities, found = run(network, given, keep)
+    return CachedReading(network, log_probabilities, cache_in(found, network), mask, shift)
 
 
 class HoldsRow(Protocol):
@@ -165,14 +160,14 @@ Holder = TypeVar("Holder", bound=HoldsRow)
 
 @dataclass(frozen=True)
 class RepeatedReading:
-    """A reading of which nothing is kept: to read on is to read everything again, each row in a pass of its own.
+    """A reading without a cache: to read on is to read everything again, each row in a pass of its own.
 
     Attributes
     ----------
     network : model of transformers
     rows : tuple of mappings of str to tensors
         What was read.
-    log_probabilities : Tensor of shape (rows, kept, vocabulary)
+    log_probabilities : Tensor of shape (rows, places, vocabulary)
         Of the token after the last one, or after each token that was read on.
     """
 
@@ -181,10 +176,10 @@ class RepeatedReading:
     log_probabilities: Tensor
 
     def read_on(self, rows: Sequence[Row]) -> RepeatedReading:
-        """Read the rows with more tokens; keep the log-probabilities of what follows each of those."""
+        """Read the rows with more tokens; the log-probabilities are those of what follows each of those."""
         longer = tuple(extended(one, new) for one, new in zip(self.rows, rows, strict=True))
-        told = [run(self.network, row, len(new))[0][0] for row, new in zip(longer, rows, strict=True)]
-        return RepeatedReading(self.network, longer, torch.nn.utils.rnn.pad_sequence(told, batch_first=True))
+        found = [run(self.network, row, len(new))[0][0] for row, new in zip(longer, rows, strict=True)]
+        return RepeatedReading(self.network, longer, torch.nn.utils.rnn.pad_sequence(found, batch_first=True))
 
     def selected(self, rows: Sequence[int]) -> RepeatedReading:
         """Return some rows, each as often as it is named."""
@@ -192,28 +187,28 @@ class RepeatedReading:
 
 
 def read_pictures(network: Any, rows: Sequence[PictureRow]) -> CachedReading:
-    """Read rows of the same shapes from their beginning, and keep the keys and values."""
+    """Read rows of the same shapes from their beginning, and cache the keys and values."""
     joined = {name: torch.cat([row[name] for row in rows]) for name in rows[0]}
-    told, found = run(network, {**joined, "use_cache": True}, 1)
+    log_probabilities, found = run(network, {**joined, "use_cache": True}, 1)
     mask = joined["attention_mask"].long()
     shift = getattr(found, "rope_deltas", None)  # where positions along a picture's sides are counted
     shift = torch.zeros_like(mask[:, :1]) if shift is None else shift.reshape(-1, 1).to(mask)
-    return CachedReading(network, told, cache_in(found, network), mask, shift)
+    return CachedReading(network, log_probabilities, cache_in(found, network), mask, shift)
 
 
 def read_pictures_alone(network: Any, rows: Sequence[PictureRow]) -> RepeatedReading:
-    """Read rows from their beginning, each in a pass of its own, and keep nothing."""
+    """Read rows from their beginning, each in a pass of its own, without a cache."""
     return RepeatedReading(network, tuple(rows), torch.stack([run(network, row, 1)[0][0] for row in rows]))
 
 
 def read_text_alone(network: Any, rows: Sequence[Row]) -> RepeatedReading:
-    """Read rows of tokens from their beginning, each in a pass of its own, and keep nothing."""
+    """Read rows of tokens from their beginning, each in a pass of its own, without a cache."""
     tokens = [torch.tensor([list(row)], device=network.device) for row in rows]
     return read_pictures_alone(network, [{"input_ids": one, "attention_mask": torch.ones_like(one)} for one in tokens])
 
 
-def keeps_pictures(network: Any, row: PictureRow, endings: Endings) -> bool:
-    """Return whether endings after a picture get the same log-probabilities from kept keys as from whole passes.
+def caches_pictures(network: Any, row: PictureRow, endings: Endings) -> bool:
+    """Return whether endings after a picture get the same log-probabilities from cached keys as from whole passes.
 
     Parameters
     ----------
@@ -222,11 +217,11 @@ def keeps_pictures(network: Any, row: PictureRow, endings: Endings) -> bool:
     endings : sequence of tuples of int
         Some with several tokens.
     """
-    return _keeps(network, read_pictures, read_pictures_alone, [row], [endings])
+    return _cache_agrees(network, read_pictures, read_pictures_alone, [row], [endings])
 
 
-def keeps_text(network: Any, rows: Sequence[Row], endings: Sequence[Endings]) -> bool:
-    """Return whether endings after texts get the same log-probabilities from what was kept as from whole passes.
+def caches_text(network: Any, rows: Sequence[Row], endings: Sequence[Endings]) -> bool:
+    """Return whether endings after texts get the same log-probabilities from the cache as from whole passes.
 
     Parameters
     ----------
@@ -236,36 +231,36 @@ def keeps_text(network: Any, rows: Sequence[Row], endings: Sequence[Endings]) ->
     endings : sequence of sequences of tuples of int
         Of each text; some with several tokens.
     """
-    return _keeps(network, read, read_text_alone, rows, endings)
+    return _cache_agrees(network, read, read_text_alone, rows, endings)
 
 
-def _keeps(
+def _cache_agrees(
     network: Any,
     reader: Callable[[Any, Sequence[Any]], Reading],
     alone: Callable[[Any, Sequence[Any]], Reading],
     rows: Sequence[Any],
     endings: Sequence[Endings],
 ) -> bool:
-    """Return whether a reader that keeps what it read gives the numbers of whole passes.
+    """Return whether a reader with a cache gives the numbers of whole passes.
 
-    Architectures differ in what must be handed on besides keys and values, and state-space models keep no keys at all;
-    where something is missing, the numbers differ or the network refuses.
+    Architectures differ in what must be handed on besides keys and values, and state-space models have no keys at all.
+    Where something is missing, the numbers differ or the network raises an error.
     """
     expected = score_endings(alone(network, rows), endings, 1)
     try:
-        kept = score_endings(reader(network, rows), endings, sum(map(len, endings)))
+        cached = score_endings(reader(network, rows), endings, sum(map(len, endings)))
     except Exception:  # whatever an architecture raises that needs more than keys and values
         return False
-    most = max(float(abs(one - other).max()) for one, other in zip(kept, expected, strict=True))
-    return most <= SAME_IN_FEW_BITS.get(network.dtype, SAME)
+    most = max(float(abs(one - other).max()) for one, other in zip(cached, expected, strict=True))
+    return most <= HALF_PRECISION_TOLERANCE.get(network.dtype, CACHE_TOLERANCE)
 
 
 def extended(row: PictureRow, tokens: Row) -> PictureRow:
     """Return a row with further tokens of text."""
     new = torch.tensor([list(tokens)], device=row["input_ids"].device)
-    more = {name: torch.full_like(new, value) for name, value in FURTHER.items()} | {"input_ids": new}
+    more = {name: torch.full_like(new, value) for name, value in TEXT_TOKEN_VALUES.items()} | {"input_ids": new}
     return {
-        name: _longer(values, more.get(name), len(tokens)) if name in ALONG_TOKENS else values
+        name: _longer(values, more.get(name), len(tokens)) if name in PER_TOKEN_FIELDS else values
         for name, values in row.items()
     }
 
@@ -278,7 +273,7 @@ def _longer(values: Tensor, more: Tensor | None, count: int) -> Tensor:
 def shortened(row: PictureRow, count: int) -> PictureRow:
     """Return a row without its last tokens."""
     last = row["input_ids"].shape[1] - count
-    return {name: values[:, :last] if name in ALONG_TOKENS else values for name, values in row.items()}
+    return {name: values[:, :last] if name in PER_TOKEN_FIELDS else values for name, values in row.items()}
 
 
 def alike(given: Iterable[Holder], most: int) -> Iterator[list[Holder]]:
@@ -346,19 +341,19 @@ def _in_common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def score_continuations(
-    network: Any, asked: Sequence[Continuations], batch_size: int = 16, reader: Reader = read
+    network: Any, continuations: Sequence[Continuations], batch_size: int = 16, reader: Reader = read
 ) -> list[Array]:
     """Return the log-probability of every ending given its beginning.
 
     Parameters
     ----------
     network : causal language model of transformers
-    asked : sequence of Continuations
+    continuations : sequence of Continuations
         In any order; those of similar length are read together.
     batch_size : int
         Rows of one pass, at most; bounds the memory.
     reader : callable
-        How beginnings are read: `read`, which keeps what was read, or one that reads it again.
+        How beginnings are read: `read`, which caches what was read, or one that reads it again.
 
     Returns
     -------
@@ -366,16 +361,16 @@ def score_continuations(
     """
     size = whole_number("batch_size", batch_size, at_least=1)
     scores: dict[int, Array] = {}
-    for batch in _by_length(asked, size):
-        reading = reader(network, [asked[place].shared for place in batch])
-        found = score_endings(reading, [asked[place].endings for place in batch], size)
+    for batch in _by_length(continuations, size):
+        reading = reader(network, [continuations[place].shared for place in batch])
+        found = score_endings(reading, [continuations[place].endings for place in batch], size)
         scores.update(zip(batch, found, strict=True))
-    return [scores[place] for place in range(len(asked))]
+    return [scores[place] for place in range(len(continuations))]
 
 
-def _by_length(asked: Sequence[Continuations], size: int) -> Iterator[list[int]]:
+def _by_length(continuations: Sequence[Continuations], size: int) -> Iterator[list[int]]:
     """Yield places of beginnings of similar length, longest first, so that too little memory shows at once."""
-    order = sorted(range(len(asked)), key=lambda place: -len(asked[place].shared))
+    order = sorted(range(len(continuations)), key=lambda place: -len(continuations[place].shared))
     for start in range(0, len(order), size):
         yield order[start : start + size]
 

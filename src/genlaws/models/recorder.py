@@ -21,7 +21,7 @@ from genlaws.core.errors import InputError
 from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
 from genlaws.models.stream import Positions, Site, places_of
 
-TOLERATED_ROUNDINGS = 4  # units of rounding of the model's numbers; a sum of three numbers makes at most two
+MAX_ROUNDINGS = 4  # units of rounding of the model's numbers; a sum of three numbers makes at most two
 States = NDArray[np.float32]
 
 
@@ -43,7 +43,7 @@ def captured(
     sites : sequence of Site or str, optional
         Sites, their names such as ``3.mlp``, or places such as ``attention``; all of them if not given.
     layers : sequence of int, optional
-        Blocks whose sites are kept; the end has the number of blocks as its layer.
+        Blocks whose sites are recorded; the end has the number of blocks as its layer.
     positions : {"last", "all", "sample"}, int, Sample, or sequence
         Tokens, counted from the first that the attention mask admits.
     numbers : sequence of int, optional
@@ -82,7 +82,7 @@ class Recorder:
     Attributes
     ----------
     sites : tuple of Site
-        The ones that are kept.
+        The ones that are recorded.
     identity : str
         What is checked, such as ``next = this + write``.
     identity_error : float
@@ -145,15 +145,15 @@ class Recorder:
     def _clear(self, following: int) -> None:
         """Forget an unfinished pass."""
         self._next = following
-        self._kept = torch.empty(0)
+        self._states = torch.empty(0)
         self._written: list[Tensor] = []
         self._before = self._length = torch.empty(0)
         self._normed: Tensor | None = None
-        self._told: list[Tensor] = []
+        self._errors: list[Tensor] = []
         self._finite: list[Tensor] = []
 
     def _begins(self, model: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Find which tokens of this pass are looked at."""
+        """Find which tokens of this pass are read."""
         tokens = next((one for one in (*given, *named.values()) if isinstance(one, Tensor) and one.ndim >= 2), None)
         if tokens is None:
             raise InputError("The model must be given its tokens as a tensor (texts, tokens).")
@@ -180,7 +180,7 @@ class Recorder:
         """Read the state after the last block, and judge the pass."""
         self._state(len(self.architecture.steps), found)
         self._judge()
-        self._passes.append(self._kept)
+        self._passes.append(self._states)
         self._texts.append(self._text + self._seen)
         self._seen += self._shape[0]
         self._clear(-1)
@@ -192,7 +192,7 @@ class Recorder:
     def _sums(self, module: nn.Module, given: tuple[Any, ...]) -> None:
         """Read the sum that a post-norm is given and compare it with its parts."""
         total = self._picked(given)
-        self._told.append(_distance(total, self._before, self._written, _length(total), self._length))
+        self._errors.append(_distance(total, self._before, self._written, _length(total), self._length))
         self._written = []
 
     def _norms(self, module: nn.Module, given: Any, found: Any) -> None:
@@ -200,7 +200,7 @@ class Recorder:
         self._normed = self._picked(found)
 
     def _state(self, place: int, given: Any) -> None:
-        """Keep a state, and compare it with what the last one and the writes give."""
+        """Record a state, and compare it with what the last one and the writes give."""
         site = self.architecture.sites[place]
         if place != self._next:
             due = "no site" if self._next < 0 else self.architecture.sites[self._next].name
@@ -214,17 +214,17 @@ class Recorder:
         self._before, self._length, self._next = state, length, place + 1
         self._finite.append(length.isfinite().all())
         if not place:
-            self._kept = state.new_empty((len(state), len(self.sites), state.shape[-1]))
+            self._states = state.new_empty((len(state), len(self.sites), state.shape[-1]))
         if site in self.sites:
-            self._kept[:, self.sites.index(site)] = state
+            self._states[:, self.sites.index(site)] = state
 
     def _compare(self, state: Tensor, length: Tensor) -> None:
         """Note how far a state is from what the one before and the writes give."""
         if self._normed is None:
-            self._told.append(_distance(state, self._before, self._written, length, self._length))
+            self._errors.append(_distance(state, self._before, self._written, length, self._length))
         else:
             apart = _distance(state, self._normed, [], length, length)
-            self._told[-1] = torch.maximum(self._told[-1].to(apart.device), apart)
+            self._errors[-1] = torch.maximum(self._errors[-1].to(apart.device), apart)
         self._written, self._normed = [], None
 
     def _picked(self, given: Any) -> Tensor:
@@ -244,12 +244,12 @@ class Recorder:
         if not all(finite):
             first = sites[finite.index(False)].name
             raise InputError(
-                f"The activations are not finite numbers from the site {first} on{self._where()}. Half precision may "
-                f"be too narrow for this model (try float32 or bfloat16), or its weights are not finite."
+                f"The activations are not finite numbers from the site {first} on{self._format_texts()}. Half "
+                f"precision may be too narrow for this model (try float32 or bfloat16), or its weights are not finite."
             )
-        errors = torch.stack([one.cpu() for one in self._told])
+        errors = torch.stack([one.cpu() for one in self._errors])
         worst = int(errors.argmax())
-        error, tolerance = float(errors[worst]), TOLERATED_ROUNDINGS * torch.finfo(self._before.dtype).eps
+        error, tolerance = float(errors[worst]), MAX_ROUNDINGS * torch.finfo(self._before.dtype).eps
         if not error <= tolerance:
             kind = str(self._before.dtype).removeprefix("torch.")
             raise InputError(
@@ -259,8 +259,8 @@ class Recorder:
             )
         self.identity_error = max(self.identity_error, error)
 
-    def _where(self) -> str:
-        """Return in which texts of the pass, as far as they are known."""
+    def _format_texts(self) -> str:
+        """Return the texts of the pass, as far as they are known."""
         if self._numbers is None:
             return ""
         return f" (a batch with the texts {', '.join(map(str, self._numbers[:8]))})"

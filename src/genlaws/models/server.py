@@ -1,15 +1,9 @@
 """A model behind a server that speaks the OpenAI protocol: vLLM, llama.cpp, Ollama, transformers serve, a hosted one.
 
-Needs no library beyond Python's own.
-
-The address of a server and the key it needs: what is wrong with them is said before anything is sent.
-
-What the OpenAI protocol says: how a prompt is sent, and where words and log-probabilities stand in a reply.
-
-Requests to a server that may fail in any way: each ends with an answer in JSON, or with a sentence that says why.
-
-What may pass (a broken connection, a busy server) is tried again after a growing wait; what would fail again is not.
-The key of the server is read from the environment for each request and is in nothing that is kept or shown.
+The address of the server and its key are checked before anything is sent. Each request ends with an answer in JSON, or
+with a sentence that states why there is none. A temporary failure (a broken connection, a busy server) is tried again
+after a growing wait; a permanent one is not. The key is read from the environment for each request, and is never stored
+or shown. No library beyond Python's own is needed.
 """
 
 from __future__ import annotations
@@ -40,22 +34,21 @@ import numpy as np
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.interface import MODES, Keep, Prompt, Reply
+from genlaws.models.interface import MODES, NO_PLAIN_PICTURES, Keep, Prompt, Reply
 
-USUAL_KEY = "OPENAI_API_KEY"
+DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 WRONG_SCHEMA = "The server's reply does not have the form of an OpenAI completion."
 SCORE_FIELDS = {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}  # 0 tokens mean "no limit" to some
-PIECE = 65536  # bytes read at once
-FIRST_WAIT = 0.5  # seconds before the first repeat; doubled for each further one
-LONGEST_QUOTE = 200  # characters of a server's own words in an error
-SHORTEST_SECRET = 8  # a shorter key, such as "none", is a placeholder and is not searched for in what a server says
-MAY_PASS = {408, 429}  # with all of 500 and above
-NO_SCORES = "The server gives no log-probabilities of a prompt (completions with echo and logprobs); ask it for words."
-NO_CHAT_SCORES = "A server gives no log-probabilities of answers in a chat; use a plain template, or ask for words."
-NO_PLAIN_PICTURES = "Pictures can be shown in a chat alone; use a chat template."
-OF_THE_PROMPT = {400, 413, 422}  # what a server answers when a prompt is at fault and the next may do
-CANNOT = {400, 404, 405, 422, 501}  # what it answers to a request for something it does not have
-OWN_FIELDS = {"model", "prompt", "messages", "echo", "logprobs", "top_logprobs", "stream", "n", "stop"}
+READ_SIZE = 65536  # bytes read at once
+FIRST_WAIT_SECONDS = 0.5  # seconds before the first repeat; doubled for each further one
+MAX_QUOTE_LENGTH = 200  # characters of a server's own message in an error
+MIN_KEY_LENGTH = 8  # a shorter key, such as "none", is a placeholder and is not searched for in a server's text
+RETRY_STATUSES = {408, 429}  # with all of 500 and above
+NO_SCORES = "The server gives no log-probabilities of a prompt (completions with echo and logprobs); use text mode."
+NO_CHAT_SCORES = "A server gives no log-probabilities of answers in a chat; use a plain template, or text mode."
+PROMPT_STATUSES = {400, 413, 422}  # the prompt is at fault, and the next one may work
+UNSUPPORTED_STATUSES = {400, 404, 405, 422, 501}  # the server does not support the request
+RESERVED_FIELDS = {"model", "prompt", "messages", "echo", "logprobs", "top_logprobs", "stream", "n", "stop"}
 
 
 def checked_address(url: object, key_variable: object) -> str:
@@ -86,7 +79,7 @@ def _check_key(parts: SplitResult, variable: object) -> None:
         raise InputError("api_key_variable must be the name of an environment variable, or None; it is not the key.")
     key = key_in(variable)
     named = variable if variable.isupper() else "named by api_key_variable"  # it may be the key, put there by mistake
-    if not key and (parts.scheme == "https" or variable != USUAL_KEY):
+    if not key and (parts.scheme == "https" or variable != DEFAULT_KEY_VARIABLE):
         raise InputError(
             f"The environment variable {named} holds no key for {parts.hostname}; set it, or give "
             "api_key_variable=None for a server without one."
@@ -131,19 +124,19 @@ def messages_of(prompt: Prompt) -> list[dict[str, object]]:
     return [*first, {"role": "user", "content": content}]
 
 
-def words_in(body: Any, chat: bool, stop: Sequence[str]) -> str:
-    """Return the words of a reply, up to the first stop: some servers give the stop along with the words."""
+def text_in(body: Any, chat: bool, stop: Sequence[str]) -> str:
+    """Return the text of a reply, up to the first stop: some servers include the stop in the text."""
     choice = _choices(body, 1)[0]
     if chat:
         message = choice.get("message")
-        words = message.get("content") if isinstance(message, dict) else None
+        text = message.get("content") if isinstance(message, dict) else None
     else:
-        words = choice.get("text")
-    if words is None and chat and isinstance(choice.get("message"), dict):
-        raise ServerFailure("The server's reply holds no words.")
-    if not isinstance(words, str):
+        text = choice.get("text")
+    if text is None and chat and isinstance(choice.get("message"), dict):
+        raise ServerFailure("The server's reply holds no text.")
+    if not isinstance(text, str):
         raise ServerFailure(WRONG_SCHEMA)
-    return re.split("|".join(map(re.escape, stop)), words, maxsplit=1)[0] if stop else words
+    return re.split("|".join(map(re.escape, stop)), text, maxsplit=1)[0] if stop else text
 
 
 def scores_in(body: Any, text: str, answers: Sequence[str]) -> Array:
@@ -153,7 +146,7 @@ def scores_in(body: Any, text: str, answers: Sequence[str]) -> Array:
 
 
 def _choices(body: Any, count: int) -> list[dict[str, Any]]:
-    """Return the choices of a reply in the order in which they were asked for."""
+    """Return the choices of a reply in the order in which they were requested."""
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or len(choices) != count or not all(isinstance(one, dict) for one in choices):
         raise ServerFailure(WRONG_SCHEMA)
@@ -201,11 +194,11 @@ class ServerFailure(Exception):  # noqa: N818 - never leaves the probes; it beco
     Attributes
     ----------
     status : int
-        What the server answered with; 0 if it did not.
+        HTTP status of the answer; 0 if there was none.
     may_pass : bool
-        Whether it is worth trying again.
+        Whether the failure is temporary, so that another attempt may succeed.
     wait : float
-        Seconds the server asks to wait; 0 if it does not.
+        Seconds of waiting that the server requests; 0 if it requests none.
     attempts : int
         How often it was tried.
     """
@@ -279,15 +272,15 @@ class Server:
             attempt += 1
 
     def without_key(self, text: str) -> str:
-        """Return a text of the server with the key blotted out, should it be in there."""
+        """Return a text of the server with the key replaced, if it contains the key."""
         key = key_in(self.key_variable)
-        return text.replace(key, "[key]") if len(key) >= SHORTEST_SECRET else text
+        return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
     def _wait(self, failure: ServerFailure, sent: bytes, attempt: int) -> float:
-        """Return seconds to wait: doubled each time and spread, the same for the same request, or what was asked."""
+        """Return seconds to wait: doubled each time and spread by the request, or as long as the server requests."""
         digest = hashlib.sha256(f"{self.seed} {attempt} ".encode() + sent).digest()
         spread = 0.5 + 0.5 * int.from_bytes(digest[:4]) / 2**32
-        usual: float = FIRST_WAIT * 2 ** (attempt - 1) * spread
+        usual: float = FIRST_WAIT_SECONDS * 2 ** (attempt - 1) * spread
         return min(max(usual, failure.wait), self.longest_wait)
 
     def _exchange(self, path: str, sent: bytes) -> Any:
@@ -303,14 +296,14 @@ class Server:
                 return self._completed(self._content(response, until))
         except urllib.error.HTTPError as error:
             with error:
-                raise self._refusal(error, until) from None
+                raise self._http_error(error, until) from None
         except (OSError, http.client.HTTPException) as error:
             raise _broken(error, self.timeout) from None
 
     def _content(self, response: IO[bytes], until: float) -> bytes:
         """Read a reply piece by piece, within the time and the size allowed."""
         pieces, size = [], 0
-        while piece := response.read1(PIECE):  # type: ignore[attr-defined]
+        while piece := response.read1(READ_SIZE):  # type: ignore[attr-defined]
             pieces.append(piece)
             size += len(piece)
             if size > self.largest_reply:
@@ -325,16 +318,16 @@ class Server:
         """Return the JSON of a reply; some servers send an error with the status of success."""
         body = _parsed(content)
         if isinstance(body, Mapping) and body.get("error") and "choices" not in body:
-            words = self._quoted(content)
-            raise ServerFailure(_ended(f"The server answered with an error{words}"), may_pass=True)
+            quote = self._quoted(content)
+            raise ServerFailure(_with_full_stop(f"The server answered with an error{quote}"), may_pass=True)
         return body
 
     def _quoted(self, content: bytes) -> str:
-        """Return what a server says went wrong, to be put behind a sentence."""
-        words = " ".join(self.without_key(_own_words(content)).split())[:LONGEST_QUOTE]
-        return f": {words}" if words else ""
+        """Return the error message of a server, to be appended to a sentence."""
+        text = " ".join(self.without_key(_error_text(content)).split())[:MAX_QUOTE_LENGTH]
+        return f": {text}" if text else ""
 
-    def _refusal(self, error: urllib.error.HTTPError, until: float) -> ServerFailure:
+    def _http_error(self, error: urllib.error.HTTPError, until: float) -> ServerFailure:
         """Return the failure for an answer with a status other than success."""
         status = error.code
         if 300 <= status < 400:
@@ -342,14 +335,14 @@ class Server:
             sentence = f"The server redirects to {target}, which is not followed; give the final address as url."
             return ServerFailure(sentence, status=status)
         try:
-            words = self._quoted(self._content(error, until))
+            quote = self._quoted(self._content(error, until))
         except (OSError, http.client.HTTPException, ServerFailure):
-            words = ""
+            quote = ""
         return ServerFailure(
-            _ended(f"The server answered {status} ({_meaning(status)}){words}"),
+            _with_full_stop(f"The server answered {status} ({_meaning(status)}){quote}"),
             status=status,
-            may_pass=status in MAY_PASS or status >= 500,
-            wait=_asked_wait(error.headers.get("Retry-After", "")),
+            may_pass=status in RETRY_STATUSES or status >= 500,
+            wait=_requested_wait(error.headers.get("Retry-After", "")),
         )
 
 
@@ -380,7 +373,7 @@ def _broken(error: OSError | http.client.HTTPException, timeout: float) -> Serve
     return ServerFailure(f"The connection to the server failed ({type(cause).__name__}).", may_pass=True)
 
 
-def _ended(sentence: str) -> str:
+def _with_full_stop(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
@@ -388,19 +381,19 @@ def _meaning(status: int) -> str:
     return http.client.responses.get(status, "unknown status").lower()
 
 
-def _own_words(content: bytes) -> str:
-    """Return what a server says went wrong, where it says it in a usual place; nothing otherwise."""
+def _error_text(content: bytes) -> str:
+    """Return the error message of a server, if it is in a usual place; empty otherwise."""
     try:
-        said = json.loads(content.decode("utf-8"))
+        found = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
         return ""
     for name in ("error", "message", "detail"):
-        inner = said.get(name) if isinstance(said, Mapping) else None
-        said = inner if isinstance(inner, str | Mapping) else said
-    return said if isinstance(said, str) else ""
+        inner = found.get(name) if isinstance(found, Mapping) else None
+        found = inner if isinstance(inner, str | Mapping) else found
+    return found if isinstance(found, str) else ""
 
 
-def _asked_wait(text: str) -> float:
+def _requested_wait(text: str) -> float:
     """Return the seconds of a Retry-After header, which may hold a number or a date."""
     try:
         return max(float(text), 0.0) if text.strip()[:1].isdigit() else _until(text)
@@ -413,10 +406,10 @@ def _until(date: str) -> float:
 
 
 class ServerModel:
-    """A model asked over HTTP.
+    """A model queried over HTTP.
 
-    Every failure of a request becomes the error of its reply. What may pass is tried again, after a wait that doubles
-    each time or as long as the server asks for.
+    Every failure of a request becomes the error of its reply. A temporary failure is tried again, after a wait that
+    doubles each time or as long as the server requests.
 
     Parameters
     ----------
@@ -431,23 +424,23 @@ class ServerModel:
     seed : int
         Sent along, and of the spread of the waits.
     max_tokens : int
-        Most tokens of an answer in words.
+        Most tokens of an answer in text mode.
     stop : sequence of str, optional
-        Where an answer in words ends. If not given, at the end of the line for plain prompts, nowhere in chats.
+        Where an answer in text mode ends. If not given, at the end of the line for plain prompts, nowhere in chats.
     options : mapping, optional
-        Further fields of a request for words, as a server needs them; None takes a field out.
+        Further fields of a request for text, as a server needs them; None takes a field out.
     label : str
-        What the server is called in kept answers, so that they are found when it moves; its address if not given.
+        Name of the server in cached answers, so that they are found when it moves; its address if not given.
     timeout : float
         Seconds a server may be silent, and after which a reply that is still coming is given up.
     retries : int
-        How often each request is tried again. With 4, a server that turns away two requests in five loses one in 100.
+        How often each request is tried again. With 4, a server that rejects two requests in five loses one in 100.
     longest_wait : float
         Most seconds between two attempts.
     concurrency : int
         Requests under way at once.
     give_up_after : int
-        So many prompts in a row failed on the server's side: the rest is not asked.
+        After so many prompts in a row failed on the server's side, the rest is not sent.
     largest_reply : int
         Bytes.
     """
@@ -457,7 +450,7 @@ class ServerModel:
         url: str,
         model: str,
         *,
-        api_key_variable: str | None = USUAL_KEY,
+        api_key_variable: str | None = DEFAULT_KEY_VARIABLE,
         temperature: float = 0.0,
         seed: int = 0,
         max_tokens: int = 16,
@@ -510,7 +503,7 @@ class ServerModel:
         return self._all(prompts, "probability")
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the words each prompt is answered with."""
+        """Return the text that answers each prompt."""
         return self._all(prompts, "text")
 
     def stream(self, prompts: Sequence[Prompt], mode: str, keep: Keep) -> None:
@@ -524,7 +517,7 @@ class ServerModel:
         pool = ThreadPoolExecutor(self._concurrency)
         waiting: dict[Future[tuple[Reply, int]], int] = {}
         try:
-            waiting = {pool.submit(self._answer, prompt, mode, call): place for place, prompt in enumerate(prompts)}
+            waiting = {pool.submit(self._reply_to, prompt, mode, call): place for place, prompt in enumerate(prompts)}
             _hand_over(waiting, keep)
         except BaseException:
             call.stop.set()
@@ -541,18 +534,18 @@ class ServerModel:
         self.stream(prompts, mode, lambda place, reply, _: replies.update({place: reply}))
         return [replies[place] for place in range(len(prompts))]
 
-    def _answer(self, prompt: Prompt, mode: str, call: _Call) -> tuple[Reply, int]:
+    def _reply_to(self, prompt: Prompt, mode: str, call: _Call) -> tuple[Reply, int]:
         """Return the reply to one prompt and the attempts made; nothing is raised."""
         if call.given_up:
             return Reply(error=call.given_up), 0
         attempts: list[int] = []
         try:
             if mode == "text":
-                reply = Reply(text=self._words(prompt, call, attempts))
+                reply = Reply(text=self._text(prompt, call, attempts))
             else:
                 reply = Reply(log_probabilities=self._scores(prompt, call, attempts))
         except ServerFailure as failure:
-            if failure.may_pass or (failure.status and failure.status not in OF_THE_PROMPT):
+            if failure.may_pass or (failure.status and failure.status not in PROMPT_STATUSES):
                 call.failed(str(failure))
             return Reply(error=str(failure)), sum(attempts)
         except Exception as error:  # one prompt's fault must not cost the others their answers
@@ -560,15 +553,15 @@ class ServerModel:
         call.succeeded()
         return reply, sum(attempts)
 
-    def _words(self, prompt: Prompt, call: _Call, attempts: list[int]) -> str:
+    def _text(self, prompt: Prompt, call: _Call, attempts: list[int]) -> str:
         if prompt.images and not prompt.chat:
             raise ServerFailure(NO_PLAIN_PICTURES)
         stop = self._stop if self._stop is not None else ([] if prompt.chat else ["\n"])
-        asked: dict[str, object] = {"messages": messages_of(prompt)} if prompt.chat else {"prompt": prompt.text}
+        content: dict[str, object] = {"messages": messages_of(prompt)} if prompt.chat else {"prompt": prompt.text}
         fields = {name: value for name, value in self._fields.items() if value is not None}
-        body = {"model": self._model, **asked, **fields, **({"stop": stop} if stop else {})}
-        said = self._post("/chat/completions" if prompt.chat else "/completions", body, call, attempts)
-        return self._server.without_key(words_in(said, prompt.chat, stop))
+        body = {"model": self._model, **content, **fields, **({"stop": stop} if stop else {})}
+        answer = self._post("/chat/completions" if prompt.chat else "/completions", body, call, attempts)
+        return self._server.without_key(text_in(answer, prompt.chat, stop))
 
     def _scores(self, prompt: Prompt, call: _Call, attempts: list[int]) -> Array:
         if prompt.chat:
@@ -584,8 +577,8 @@ class ServerModel:
 
     def _scored(self, text: str, answers: list[str], call: _Call, attempts: list[int]) -> Array:
         """Return log-probabilities of answers from one request, with a list of prompts where there are several."""
-        asked = [text + answer for answer in answers]
-        body = {"model": self._model, "prompt": asked if len(asked) > 1 else asked[0], **SCORE_FIELDS}
+        prompts = [text + answer for answer in answers]
+        body = {"model": self._model, "prompt": prompts if len(prompts) > 1 else prompts[0], **SCORE_FIELDS}
         return scores_in(self._post("/completions", body, call, attempts), text, answers)
 
     def _tried_scoring(self, call: _Call, attempts: list[int]) -> str:
@@ -593,7 +586,7 @@ class ServerModel:
         try:
             self._scored("Two and two", [" is"], call, attempts)
         except ServerFailure as failure:
-            if failure.status in CANNOT or (not failure.status and not failure.may_pass):
+            if failure.status in UNSUPPORTED_STATUSES or (not failure.status and not failure.may_pass):
                 return "none"
             raise
         try:
@@ -604,12 +597,12 @@ class ServerModel:
 
     def _post(self, path: str, body: Mapping[str, object], call: _Call, attempts: list[int]) -> object:
         try:
-            said, number = self._server.post(path, body, call.stop)
+            answer, number = self._server.post(path, body, call.stop)
         except ServerFailure as failure:
             attempts.append(failure.attempts)
             raise
         attempts.append(number)
-        return said
+        return answer
 
 
 class _Call:
@@ -627,7 +620,7 @@ class _Call:
         with self._lock:
             self._in_a_row += 1
             if self._in_a_row >= self._most and not self.given_up:
-                self.given_up = f"Not asked, since {self._most} prompts in a row had failed. {sentence}"
+                self.given_up = f"Not sent, since {self._most} prompts in a row had failed. {sentence}"
 
     def succeeded(self) -> None:
         """Begin to count anew."""
@@ -654,7 +647,7 @@ def _checked_stop(stop: Sequence[str] | None) -> list[str] | None:
 
 def _checked_options(options: Mapping[str, object] | None) -> dict[str, object]:
     given = dict(options or {})
-    taken = sorted(OWN_FIELDS & set(given))
+    taken = sorted(RESERVED_FIELDS & set(given))
     if taken:
         raise InputError(f"options must leave out what the probe sets itself; got {', '.join(taken)}.")
     try:

@@ -1,7 +1,4 @@
-"""What the residual stream is to the statistics: states of many texts at the places of a network where it is read.
-
-Which tokens of a text are looked at, as places counted from its first token.
-"""
+"""The residual stream as data: states of texts at the sites of a network, and the tokens at which they are read."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 
 PLACES = ("attention", "mlp", "block", "end")
-FEWEST_SITES = 2  # one step
-TEXTS_AT_ONCE = 256  # when states are checked, which may lie in a file larger than the memory
-WORDS = ("last", "all", "sample")
+MIN_SITES = 2  # one step
+TEXT_BLOCK_SIZE = 256  # when states are checked, which may lie in a file larger than the memory
+POSITION_NAMES = ("last", "all", "sample")
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Stream:
     Attributes
     ----------
     states : array of shape (texts, sites, units)
-        Finite numbers; one token of each text, or one row for each token that was kept.
+        Finite numbers; one token of each text, or one row for each recorded token.
     sites : tuple of Site
         In the order in which the network passes them.
     """
@@ -63,17 +60,17 @@ class Stream:
 
     def __post_init__(self) -> None:
         shape = self.states.shape
-        if self.states.ndim != 3 or shape[1] != len(self.sites) or shape[1] < FEWEST_SITES or 0 in shape:
+        if self.states.ndim != 3 or shape[1] != len(self.sites) or shape[1] < MIN_SITES or 0 in shape:
             raise InputError(
                 f"states must have the shape (texts, sites, units) with at least two sites, one for each of the "
                 f"{len(self.sites)} that are named; got {shape}."
             )
         finite = np.ones(shape[1], dtype=bool)
-        for start in range(0, shape[0], TEXTS_AT_ONCE):
-            finite &= np.isfinite(self.states[start : start + TEXTS_AT_ONCE]).all(axis=(0, 2))
+        for start in range(0, shape[0], TEXT_BLOCK_SIZE):
+            finite &= np.isfinite(self.states[start : start + TEXT_BLOCK_SIZE]).all(axis=(0, 2))
         if not finite.all():
             first = self.sites[int(np.flatnonzero(~finite)[0])].name
-            raise InputError(f"states must be finite numbers; the first that are not stand at the site {first}.")
+            raise InputError(f"states must be finite numbers; the first that are not are at the site {first}.")
 
     @classmethod
     def from_states(cls, states: ArrayLike, sites: Sequence[Site] | None = None) -> Stream:
@@ -154,7 +151,7 @@ def places_of(positions: Positions, lengths: Sequence[int], firsts: Sequence[int
     """
     starts = [0] * len(lengths) if firsts is None else list(firsts)
     if isinstance(positions, str):
-        word = one_of("position", positions, WORDS)
+        word = one_of("position", positions, POSITION_NAMES)
         if word == "last":
             return [np.array([length - 1]) for length in lengths]
         if word == "all":
@@ -178,8 +175,8 @@ def _each(positions: int | Sequence[int] | Sequence[Sequence[int]], count: int) 
     lists = [list(one) for one in given if isinstance(one, Sequence | np.ndarray) and not isinstance(one, str)]
     if len(lists) != count or len(given) != count or not all(isinstance(one, whole) for row in lists for one in row):
         raise InputError(
-            f"position must be {', '.join(WORDS)}, whole numbers, or a list of whole numbers for each of the {count} "
-            f"texts; got {str(positions)[:60]}."
+            f"position must be {', '.join(POSITION_NAMES)}, whole numbers, or a list of whole numbers for each of the "
+            f"{count} texts; got {str(positions)[:60]}."
         )
     return [[int(one) for one in row] for row in lists]
 

@@ -1,7 +1,4 @@
-"""From texts to tokens: marks at either end known, cut to the context, and shuffled for a surrogate.
-
-Short texts to read a model's stream with where a reader has none at hand; all end differently.
-"""
+"""Turn texts into tokens, with the marks at either end, cut to the context or shuffled; and make example texts."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 
-BOS_WAYS = ("tokenizer", "add", "drop")
-LONG_WAYS = ("cut_end", "cut_start", "refuse")
+BOS_CHOICES = ("tokenizer", "add", "drop")
+TOO_LONG_CHOICES = ("cut_end", "cut_start", "refuse")
 SUBJECTS = (
     *("The old bridge", "A young painter", "The second battalion", "Her first album", "The village church"),
     *("A storm from the west", "The night train", "His younger sister", "A letter from the coast", "The new road"),
@@ -33,9 +30,9 @@ ENDS = (
     *("war", "winter", "flood", "harvest", "election", "concert", "wedding", "trial", "strike", "parade", "fire"),
     *("horse", "wolf", "clock", "ship", "piano"),
 )
-MOST = len(SUBJECTS) * len(EVENTS) * len(ENDS)
+MAX_EXAMPLE_TEXTS = len(SUBJECTS) * len(EVENTS) * len(ENDS)
 # Lines of Python that write the first `count` of them to a file, for a command that reads it.
-WRITING = (
+WRITE_EXAMPLES_CODE = (
     "import pathlib, sys; from genlaws.models.texts import example_texts; "
     'pathlib.Path(sys.argv[1]).write_text("\\n".join(example_texts({count})))'
 )
@@ -86,7 +83,7 @@ def shuffled_tokens(ids: ArrayLike, seed: int | Sequence[int], *, first: int = 1
         One text.
     seed : int or sequence of int
     first, last : int
-        How many tokens stay in place at the beginning and at the end; one at the beginning unless said otherwise.
+        How many tokens stay in place at the beginning and at the end; one at the beginning by default.
     """
     given = np.asarray(ids)
     if given.ndim != 1 or given.dtype.kind not in "iu":
@@ -130,8 +127,8 @@ def tokenize(
     """
     if isinstance(texts, str) or not texts or not all(isinstance(text, str) for text in texts):
         raise InputError("texts must be a list of at least one text.")
-    one_of("bos", bos, BOS_WAYS)
-    one_of("too_long", too_long, LONG_WAYS)
+    one_of("bos", bos, BOS_CHOICES)
+    one_of("too_long", too_long, TOO_LONG_CHOICES)
     limits = [limit for limit in (max_tokens, context) if limit is not None]
     limit = min(whole_number("max_tokens", one, at_least=1) for one in limits) if limits else None
     given = [text.rstrip() for text in texts] if strip else list(texts)
@@ -186,7 +183,7 @@ def _fitted(number: int, parts: Parts, limit: int | None, too_long: str) -> Part
         raise InputError(f"Text {number} has {length} tokens and at most {limit} can be read; cut it, or set too_long.")
     room = limit - len(head) - len(tail)
     if room < 1:
-        raise InputError(f"max_tokens must leave room for a token beside {len(head) + len(tail)} marks; got {limit}.")
+        raise InputError(f"max_tokens must leave room for a token and {len(head) + len(tail)} marks; got {limit}.")
     return head, inner[:room] if too_long == "cut_end" else inner[-room:], tail
 
 
@@ -197,7 +194,7 @@ def example_texts(count: int = 120) -> tuple[str, ...]:
     ----------
     count : int in [1, 3600]
     """
-    whole_number("count", count, at_least=1, at_most=MOST)
+    whole_number("count", count, at_least=1, at_most=MAX_EXAMPLE_TEXTS)
     ways = len(SUBJECTS) * len(EVENTS)
     found = []
     for number in range(count):

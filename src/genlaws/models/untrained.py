@@ -1,7 +1,4 @@
-"""A network as it was before any training, for the question what comes from its shape alone.
-
-A model as it was before any training, for the question what of its stream comes from its shape alone.
-"""
+"""Copies of a network with random weights, as before any training, to see what comes from its architecture alone."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 
 Network = TypeVar("Network", bound=nn.Module)
-Model = TypeVar("Model", bound=nn.Module)
 
 
 def untrained_copy(network: Network, seed: int) -> Network:
@@ -55,7 +51,7 @@ def _reset(part: nn.Module, name: str) -> None:
         raise ValueError(f"{name} holds weights and has no reset_parameters, so they cannot be as before training.")
 
 
-def random_weights(model: Model, seed: int) -> Model:
+def random_weights(model: Network, seed: int) -> Network:
     """Return a model of the same shape with random weights, as it is before any training; the given one is untouched.
 
     Parameters

@@ -11,7 +11,7 @@ import torch
 from PIL import Image, UnidentifiedImageError
 
 from genlaws.core.errors import InputError
-from genlaws.models.interface import Prompt, Reply
+from genlaws.models.interface import NO_PLAIN_PICTURES, Prompt, Reply
 from genlaws.models.language import TransformersModel, scored
 from genlaws.models.load import Source, load_vision_model
 from genlaws.models.passes import (
@@ -19,15 +19,14 @@ from genlaws.models.passes import (
     PictureRow,
     Reading,
     alike,
-    keeps_pictures,
+    caches_pictures,
     read_pictures,
     read_pictures_alone,
     score_endings,
     shortened,
 )
 
-NO_PLAIN_PICTURES = "Pictures can be shown in a chat alone; use a chat template."
-TRIED_SIDE = 64  # pixels of the picture with which a model is tried
+TRIAL_SIDE = 64  # pixels of the picture with which a model is tried
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class VisionModel(TransformersModel):
         As transformers loads it; turns a chat with pictures into what the network reads.
     shared_prefix : bool
         Whether picture and question are read once for all options. If not, they are read again for each option and each
-        new word; the answers are the same. Found out when a model is loaded.
+        new word; the answers are the same. Tested when a model is loaded.
     """
 
     processor: Any = None
@@ -90,7 +89,7 @@ class VisionModel(TransformersModel):
 
     @property
     def identity(self) -> str:
-        """What answers are kept under, as of a language model, with the processor of pictures in the fingerprint."""
+        """The key of cached answers, as of a language model, with the processor of pictures in the fingerprint."""
         return super().identity.replace("transformers", "transformers, with pictures", 1)
 
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
@@ -102,7 +101,7 @@ class VisionModel(TransformersModel):
         return _divided(prompts, super().score, self._score_pictures)
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the words the model writes after each prompt, without the prompt; as `score` if one is too long."""
+        """Return the text the model writes after each prompt, without the prompt; as `score` if one is too long."""
         return _divided(prompts, super().reply, self._reply_to_pictures)
 
     def picture_row(self, prompt: Prompt) -> PictureRow:
@@ -122,12 +121,12 @@ class VisionModel(TransformersModel):
     def can_share_prefix(self) -> bool:
         """Return whether options get the same scores when a picture is read once, by trying it with a plain square."""
         stream = BytesIO()
-        Image.new("RGB", (TRIED_SIDE, TRIED_SIDE), (90, 120, 150)).save(stream, format="PNG")
+        Image.new("RGB", (TRIAL_SIDE, TRIAL_SIDE), (90, 120, 150)).save(stream, format="PNG")
         tried = Prompt(
             "Which color has the square?", ("light gray", "a dark blue"), chat=True, images=(stream.getvalue(),)
         )
         question = self._question(0, tried)
-        return keeps_pictures(self.network, question.row, question.endings)
+        return caches_pictures(self.network, question.row, question.endings)
 
     def _tools(self) -> tuple[Any, ...]:
         return (self.tokenizer, self.processor)
@@ -139,10 +138,10 @@ class VisionModel(TransformersModel):
 
     def _conversation(self, prompt: Prompt) -> tuple[Any, list[dict[str, Any]]]:
         """Return what puts a chat into the model's own form, and the chat with the pictures before the question."""
-        told = [{"role": "system", "content": [{"type": "text", "text": prompt.system}]}] if prompt.system else []
-        asked = [*({"type": "image"} for _ in prompt.images), {"type": "text", "text": prompt.text}]
+        first = [{"role": "system", "content": [{"type": "text", "text": prompt.system}]}] if prompt.system else []
+        content = [*({"type": "image"} for _ in prompt.images), {"type": "text", "text": prompt.text}]
         writer = self.processor if getattr(self.processor, "chat_template", None) else self.tokenizer
-        return writer, [*told, {"role": "user", "content": asked}]
+        return writer, [*first, {"role": "user", "content": content}]
 
     def _adds_special(self, text: str, chat: bool) -> bool:
         """Return whether the tokenizer adds special tokens; not where the chat template has put the first already."""
@@ -179,8 +178,8 @@ class VisionModel(TransformersModel):
 
     def _score_pictures(self, prompts: Sequence[Prompt]) -> list[Reply]:
         replies = [Reply()] * len(prompts)
-        asked = (self._question(place, prompt) for place, prompt in enumerate(prompts))
-        for batch in alike(_short_enough(asked, replies), self.batch_size):
+        questions = (self._question(place, prompt) for place, prompt in enumerate(prompts))
+        for batch in alike(_short_enough(questions, replies), self.batch_size):
             scores = score_endings(self._read(batch), [one.endings for one in batch], self.batch_size)
             for one, score in zip(batch, scores, strict=True):
                 replies[one.place] = scored(score)
@@ -188,8 +187,8 @@ class VisionModel(TransformersModel):
 
     def _reply_to_pictures(self, prompts: Sequence[Prompt]) -> list[Reply]:
         replies = [Reply()] * len(prompts)
-        asked = (self._question(place, prompt, scoring=False) for place, prompt in enumerate(prompts))
-        for batch in alike(_short_enough(asked, replies), self.batch_size):
+        questions = (self._question(place, prompt, scoring=False) for place, prompt in enumerate(prompts))
+        for batch in alike(_short_enough(questions, replies), self.batch_size):
             rows = [one.row["input_ids"][0].tolist() for one in batch]
             for one, reply in zip(batch, self._write(self._read(batch), [b.prompt for b in batch], rows), strict=True):
                 replies[one.place] = reply
@@ -207,9 +206,9 @@ class _Question:
     error: str
 
 
-def _short_enough(asked: Iterator[_Question], replies: list[Reply]) -> Iterator[_Question]:
+def _short_enough(questions: Iterator[_Question], replies: list[Reply]) -> Iterator[_Question]:
     """Yield the questions a model can read; the others get their error as a reply."""
-    for one in asked:
+    for one in questions:
         if one.error:
             replies[one.place] = Reply(error=one.error)
         else:
@@ -222,9 +221,9 @@ Answering = Callable[[Sequence[Prompt]], list[Reply]]
 def _divided(prompts: Sequence[Prompt], to_text: Answering, to_pictures: Answering) -> list[Reply]:
     """Return the replies to prompts with and without pictures, each answered in its own way."""
     shown = [bool(prompt.images) for prompt in prompts]
-    seen = iter(to_pictures([prompt for prompt, has in zip(prompts, shown, strict=True) if has]))
-    told = iter(to_text([prompt for prompt, has in zip(prompts, shown, strict=True) if not has]))
-    return [next(seen if has else told) for has in shown]
+    to_shown = iter(to_pictures([prompt for prompt, has in zip(prompts, shown, strict=True) if has]))
+    to_others = iter(to_text([prompt for prompt, has in zip(prompts, shown, strict=True) if not has]))
+    return [next(to_shown if has else to_others) for has in shown]
 
 
 def _opened(images: Sequence[bytes]) -> list[Image.Image]:

@@ -1,8 +1,8 @@
-"""Probes of language and vision models: tests of similarity and of identification, asked in words or pictures.
+"""Probes of language and vision models: tests of similarity and of identification, in text or pictures.
 
-A trial shows a few items at known places on a line (people and the years of their birth), then asks which of them is
-nearest to a place, or which stands exactly there. From the answers of a model follow its generalization and
-identification for n items, its resolution, and the constant of the 1/n law.
+A trial shows a few items at known places on a line (people and the years of their birth). Its question is which of them
+is nearest to a place, or which is exactly there. The answers of a model give its generalization and identification for
+n items, its resolution, and the constant of the 1/n law.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Ask a model what it has not answered yet, keep every answer as it comes, and say in the end what happened."""
+"""Send prompts to a model, skip those answered before, store every answer as it comes, and report what happened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.interface import MODES, Keep, ProbeModel, Prompt, Reply, kept_name
+from genlaws.models.interface import MODES, Keep, ProbeModel, Prompt, Reply, cache_name
 from genlaws.probes.store import ReplyStore, fault_of, key_of
 
 
@@ -23,22 +23,22 @@ class StreamingModel(Protocol):
 
 @dataclass(frozen=True)
 class AskingReport:
-    """What became of the prompts of one call.
+    """Counts of the prompts of one call.
 
     Attributes
     ----------
     prompts : int
-        All that were given; equal ones are asked once.
+        All that were given; equal ones are sent once.
     different : int
         How many different ones.
     found : int
         Different ones that were answered in the store before.
-    asked : int
-        Different ones given to the model now: those answered and those that failed.
+    sent : int
+        Different ones sent to the model now: those answered and those that failed.
     answered : int
-        Asked and answered; in the store, where there is one.
+        Sent and answered; in the store, where there is one.
     attempts : int
-        How often the model was asked for those, with the attempts it made again.
+        Number of attempts for those, repetitions included.
     failures : tuple of (str, int)
         The reasons why prompts were not answered and how many each, the most frequent first.
     """
@@ -46,7 +46,7 @@ class AskingReport:
     prompts: int
     different: int
     found: int
-    asked: int
+    sent: int
     answered: int
     attempts: int
     failures: tuple[tuple[str, int], ...]
@@ -57,10 +57,10 @@ class AskingReport:
         return sum(number for _, number in self.failures)
 
     def __str__(self) -> str:
-        said = f"{self.different} different prompts: {self.found} found in the store, {self.answered} answered now"
+        line = f"{self.different} different prompts: {self.found} found in the store, {self.answered} answered now"
         if not self.failures:
-            return f"{said}, none failed."
-        return "\n".join([f"{said}, {self.failed} failed:", *(f"  {number} × {why}" for why, number in self.failures)])
+            return f"{line}, none failed."
+        return "\n".join([f"{line}, {self.failed} failed:", *(f"  {number} × {why}" for why, number in self.failures)])
 
 
 def ask(
@@ -72,17 +72,17 @@ def ask(
     batch_size: int = 16,
     advance: Callable[[int], object] | None = None,
 ) -> list[Reply]:
-    """Return a reply for each prompt, in order; the model is asked only what the store does not hold.
+    """Return a reply for each prompt, in order; the model gets only the prompts that are not in the store.
 
     Every answer is in the store before the next is waited for, so an interrupted call goes on where it stopped.
-    A reply with an error is returned but not kept: the next call asks again.
+    A reply with an error is returned but not stored: the next call sends the prompt again.
 
     Parameters
     ----------
     model : ProbeModel
     prompts : sequence of Prompt
     mode : {"probability", "text"}
-        Ask for log-probabilities of the options, or for words.
+        Request log-probabilities of the options, or text.
     store : ReplyStore, optional
     batch_size : int
         Prompts given to the model at once; a model that streams gets all, and the store is put on the disk after
@@ -102,7 +102,7 @@ def ask_and_report(
     batch_size: int = 16,
     advance: Callable[[int], object] | None = None,
 ) -> tuple[list[Reply], AskingReport]:
-    """Return the replies as `ask` does, and what became of the prompts."""
+    """Return the replies as `ask` does, and a report on the prompts."""
     one_of("mode", mode, MODES)
     size = whole_number("batch_size", batch_size, at_least=1)
     asking = _Asking(model, prompts, mode, store=store, size=size, advance=advance)
@@ -128,7 +128,7 @@ class _Asking:
         advance: Callable[[int], object] | None,
     ) -> None:
         self.model, self.mode, self.store, self.size, self.advance = model, mode, store, size, advance
-        self.name = kept_name(model)
+        self.name = cache_name(model)
         self.keys = [key_of(self.name, mode, prompt) for prompt in prompts]
         self.times = Counter(self.keys)
         self.different = dict(zip(self.keys, prompts, strict=True))
@@ -141,7 +141,7 @@ class _Asking:
         self.open = [key for key in self.different if key not in self.replies]
 
     def run(self) -> None:
-        """Ask what is open."""
+        """Send the open prompts."""
         if self.found and self.advance is not None:
             self.advance(sum(self.times[key] for key in self.replies))
         prompts = [self.different[key] for key in self.open]
@@ -160,7 +160,7 @@ class _Asking:
         try:
             for place, reply in enumerate(given, start=start):
                 self._keep(place, reply, 1)
-        except BaseException:  # interrupted, perhaps by who is told of the progress: what is answered is kept first
+        except BaseException:  # interrupted, perhaps by the progress callback: store what is answered first
             self.advance = None
             for place, reply in enumerate(given, start=start):
                 self._keep(place, reply, 1)
@@ -185,15 +185,15 @@ class _Asking:
             self.advance(self.times[key])
 
     def report(self) -> AskingReport:
-        """Return what became of the prompts."""
+        """Return the counts of the prompts."""
         reasons = Counter(reply.error for reply in self.replies.values() if reply.error)
-        asked = len(self.open)
+        sent = len(self.open)
         return AskingReport(
             prompts=len(self.keys),
             different=len(self.different),
             found=self.found,
-            asked=asked,
-            answered=asked - sum(reasons.values()),
+            sent=sent,
+            answered=sent - sum(reasons.values()),
             attempts=self.attempts,
             failures=tuple(reasons.most_common()),
         )

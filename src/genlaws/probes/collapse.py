@@ -2,9 +2,8 @@ r"""The collapse of identification: does the chance of naming the right one of n
 
 Four laws for the number of right answers among the trials with n items, each binomial: :math:`c/n`, a power
 :math:`a\,n^{-\gamma}`, a constant, and the law of n items on a space with balls of mass b,
-:math:`(1-(1-b)^n)/(nb)`, which tends to :math:`c/n` with :math:`c = 1/b`. Guessing is :math:`c = 1`.
-
-Laws by which right answers may depend on the number of items, fitted by maximum likelihood.
+:math:`(1-(1-b)^n)/(nb)`, which tends to :math:`c/n` with :math:`c = 1/b`. Guessing is :math:`c = 1`. All are fitted by
+maximum likelihood.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
 
 INVERSE, POWER, CONSTANT, ITEMS, PREDICTED = "c/n", "power", "constant", "n items", "similarity"
 DEVIANCE = float(stats.chi2.ppf(CONFIDENCE, 1))
-STEEPEST = 20.0  # exponents beyond are as good as infinite
-LEAST_BALL = 1e-6  # masses below are as good as zero
+MAX_EXPONENT = 20.0  # exponents beyond are as good as infinite
+MIN_BALL_MASS = 1e-6  # masses below are as good as zero
 # From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
-REACHED = 3.0
-REJECTED = 0.05  # a law with a smaller probability of so bad a fit is not taken to hold
-# Said where probabilities stand for choices.
-WEIGHED = "A probability counts as so many choices as the spread over trials allows."
-FEWEST_TRIALS = 20  # with fewer the spread is too uncertain, and a probability counts as one choice
-MOST_CHOICES = 100.0  # that one probability may count as, should they hardly differ
-FEWEST_COUNTS = 3  # numbers of items needed to see a law
+LIMIT_FACTOR = 3.0
+SIGNIFICANCE_LEVEL = 0.05  # a law with a smaller p-value is rejected
+# Added to the message where probabilities stand for choices.
+WEIGHT_NOTE = "A probability counts as so many choices as the spread over trials allows."
+MIN_SPREAD_TRIALS = 20  # with fewer the spread is too uncertain, and a probability counts as one choice
+MAX_CHOICES_PER_TRIAL = 100.0  # that one probability may count as, should they hardly differ
+MIN_ITEM_COUNTS = 3  # numbers of items needed to see a law
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def items_law(used: Counts) -> Law:
         """Return the log-likelihood at a logarithm of the mass."""
         return used.log_likelihood(identification_of_many(min(math.exp(logarithm), 1.0), used.n))
 
-    low = math.log(LEAST_BALL)
+    low = math.log(MIN_BALL_MASS)
     grid = np.linspace(low, 0.0, 60)
     near = int(np.argmax([profile(at) for at in grid]))
     bracket = (float(grid[max(near - 1, 0)]), float(grid[min(near + 1, grid.size - 1)]))
@@ -180,7 +179,7 @@ def power_law(used: Counts) -> Law:
         """Return the largest log-likelihood for an exponent."""
         return used.log_likelihood(curve(gamma))
 
-    limits = (-STEEPEST, STEEPEST)
+    limits = (-MAX_EXPONENT, MAX_EXPONENT)
     gamma = float(optimize.minimize_scalar(lambda at: -profile(at), bounds=limits, options={"xatol": 1e-9}).x)
     found = used.estimate(gamma, profile, *limits)
     ends = (-math.inf if found.low == limits[0] else found.low, math.inf if found.high == limits[1] else found.high)
@@ -290,19 +289,19 @@ def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_ite
     from_items : int or None
         As for `fit_collapse`.
     """
-    kept = given.of_kinds(("identification",))
-    kept = kept.take(~kept.failed)
-    sizes = kept.item_counts
+    replied = given.of_kinds(("identification",))
+    replied = replied.take(~replied.failed)
+    sizes = replied.item_counts
     counts = np.unique(sizes)
     if not counts.size:
         return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial was replied to.")
-    graded = kept.mode == "probability"
-    hits = kept.probability if graded else kept.correct.astype(np.float64)
+    graded = replied.mode == "probability"
+    hits = replied.probability if graded else replied.correct.astype(np.float64)
     groups = [hits[sizes == count] for count in counts]
     totals = [choices_worth(group) if graded else float(group.size) for group in groups]
     sums = [min(float(group.mean()), 1.0) * total for group, total in zip(groups, totals, strict=True)]
     found = fit_collapse(counts, sums, totals, predicted=predicted, from_items=from_items)
-    return replace(found, message=f"{found.message} {WEIGHED}") if graded else found
+    return replace(found, message=f"{found.message} {WEIGHT_NOTE}") if graded else found
 
 
 def choices_worth(probabilities: Array) -> float:
@@ -318,11 +317,11 @@ def choices_worth(probabilities: Array) -> float:
     probabilities : array in [0, 1], one for each trial
     """
     trials = probabilities.size
-    if trials < FEWEST_TRIALS:
+    if trials < MIN_SPREAD_TRIALS:
         return float(trials)
     mean, variance = float(probabilities.mean()), float(probabilities.var())
-    most = MOST_CHOICES * trials
-    if variance * MOST_CHOICES <= mean * (1.0 - mean):
+    most = MAX_CHOICES_PER_TRIAL * trials
+    if variance * MAX_CHOICES_PER_TRIAL <= mean * (1.0 - mean):
         return most
     return max(mean * (1.0 - mean) / variance, 1.0) * trials
 
@@ -344,14 +343,14 @@ def fit_collapse(
     ----------
     item_counts : array of different whole numbers, at least 2
     successes : array
-        Right answers; need not be whole, as with sums of probabilities, of which :func:`choices_worth` says how many
-        trials they are worth.
+        Right answers; need not be whole, as with sums of probabilities; :func:`choices_worth` gives the number of
+        trials that those are worth.
     trial_counts : array of positive numbers
     predicted : array or None
         Probabilities of another model for the `item_counts`, compared as a law without parameters.
     from_items : int or None
         Fit to this many items and more. None takes the least number that is at least three times the c of the law of n
-        items and from which c/n is not refused (p > 0.05), while three numbers are left, else the last three; this
+        items and from which c/n is not rejected (p > 0.05), while three numbers are left, else the last three; this
         choice is not in the intervals.
     """
     n, k, total = _checked(item_counts, successes, trial_counts)
@@ -359,7 +358,7 @@ def fit_collapse(
     n, k, total = n[order], k[order], total[order]
     extra = None if predicted is None else _checked_prediction(predicted, n)[order]
     if from_items is None:
-        start = _where_it_begins(Counts(n, k, total))
+        start = _first_used(Counts(n, k, total))
     else:
         start = int(np.searchsorted(n, whole_number("from_items", from_items)))
     if start >= n.size:
@@ -395,13 +394,13 @@ def _checked_prediction(predicted: ArrayLike, n: Array) -> Array:
     return p
 
 
-def _where_it_begins(every: Counts) -> int:
-    """Return the first place from which the law of n items is near its limit and c/n is not refused."""
-    far = REACHED * items_law(every).parameters["b"].value ** -1.0
-    last = max(every.n.size - FEWEST_COUNTS, 0)
+def _first_used(every: Counts) -> int:
+    """Return the first place from which the law of n items is near its limit and c/n is not rejected."""
+    far = LIMIT_FACTOR * items_law(every).parameters["b"].value ** -1.0
+    last = max(every.n.size - MIN_ITEM_COUNTS, 0)
     for start in range(last):
         part = Counts(every.n[start:], every.k[start:], every.total[start:])
-        if part.n[0] >= far and inverse_law(part).p_value > REJECTED:
+        if part.n[0] >= far and inverse_law(part).p_value > SIGNIFICANCE_LEVEL:
             return start
     return last
 
@@ -419,15 +418,15 @@ def _tests(laws: dict[str, Law]) -> tuple[NestedTest, ...]:
 def _message(laws: dict[str, Law], used: Counts) -> str:
     c = laws[INVERSE].parameters["c"]
     parts = []
-    if used.n.size < FEWEST_COUNTS:
+    if used.n.size < MIN_ITEM_COUNTS:
         parts.append("A law needs three numbers of items or more to be seen.")
-    if used.n[0] < REACHED / laws[ITEMS].parameters["b"].value:
+    if used.n[0] < LIMIT_FACTOR / laws[ITEMS].parameters["b"].value:
         parts.append("The items are too few for the limit c/n, so its c comes out too small; see the law of n items.")
     if c.low <= 1.0 <= c.high:
         parts.append("c = 1 is guessing, and lies in the interval of c.")
     if c.high < 1.0:
         parts.append("c is below 1: worse than guessing, as when replies cannot be read.")
-    if laws[INVERSE].p_value < REJECTED:
+    if laws[INVERSE].p_value < SIGNIFICANCE_LEVEL:
         parts.append(f"c/n does not describe these answers (p = {laws[INVERSE].p_value:.2g}).")
     if POWER in laws:
         gamma = laws[POWER].parameters["gamma"]

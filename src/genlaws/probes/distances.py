@@ -1,4 +1,4 @@
-"""Accuracy against distance: how far from the right item a model can be asked before its answers fall to chance."""
+"""Accuracy against distance: how the answers of a model fall to chance as the right item gets farther away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
-from genlaws.probes.outcomes import NEAREST, Recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,12 +86,12 @@ class DistanceCurve:
         return pd.DataFrame(rows, columns=columns)
 
 
-def distance_curve(given: Recorded, *, kinds: Sequence[str] = NEAREST, bins: int = 8) -> DistanceCurve:
+def distance_curve(given: Recorded, *, kinds: Sequence[str] = DISTANCE_KINDS, bins: int = 8) -> DistanceCurve:
     """Return the share of right answers by the distance from the probe to the right item.
 
     A model that sees differences within a resolution alone is right near an item and guesses beyond a distance of its
     own. Trials are sorted by distance and cut into ranges with about equally many; trials at the same distance stay
-    together, so there may be fewer ranges than asked for.
+    together, so there may be fewer ranges than requested.
 
     Parameters
     ----------
@@ -103,37 +103,37 @@ def distance_curve(given: Recorded, *, kinds: Sequence[str] = NEAREST, bins: int
         Ranges for each number of items, at most.
     """
     if isinstance(kinds, str) or not kinds:
-        raise InputError(f"kinds must be a sequence of one or more of {', '.join(NEAREST)}; got {kinds!r}.")
+        raise InputError(f"kinds must be a sequence of one or more of {', '.join(DISTANCE_KINDS)}; got {kinds!r}.")
     for kind in kinds:
-        one_of("kinds", kind, NEAREST)
+        one_of("kinds", kind, DISTANCE_KINDS)
     count = whole_number("bins", bins, at_least=1)
-    asked = given.of_kinds(kinds)
-    kept = asked.take(~asked.failed)
-    if not kept.trials:
+    chosen = given.of_kinds(kinds)
+    replied = chosen.take(~chosen.failed)
+    if not replied.trials:
         raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
-    tasks = sorted({str(getattr(trial, "task", "")) for trial in kept.trials})
+    tasks = sorted({str(getattr(trial, "task", "")) for trial in replied.trials})
     if len(tasks) > 1:
         raise InputError(f"given must hold trials of one task, whose distances have one unit; got {', '.join(tasks)}.")
     points = [
         point
-        for item_count in np.unique(kept.item_counts).tolist()
-        for point in _points(kept.take(kept.item_counts == item_count), item_count, count)
+        for item_count in np.unique(replied.item_counts).tolist()
+        for point in _points(replied.take(replied.item_counts == item_count), item_count, count)
     ]
-    return DistanceCurve(tuple(points), int(asked.failed.sum()))
+    return DistanceCurve(tuple(points), int(chosen.failed.sum()))
 
 
 def _points(group: Recorded, item_count: int, bins: int) -> Iterator[DistancePoint]:
     """Yield the points of the curve of one number of items."""
     away = np.array([trial.distances[trial.right] for trial in group.trials], dtype=np.float64)
     for rows in _ranges(away, bins):
-        told = group.probability[rows] if group.mode == "probability" else np.empty(0)
+        probability = group.probability[rows] if group.mode == "probability" else np.empty(0)
         yield DistancePoint(
             item_count,
             low=float(away[rows].min()),
             high=float(away[rows].max()),
             distance=float(away[rows].mean()),
             accuracy=wilson_interval(int(group.correct[rows].sum()), rows.size),
-            probability=bootstrap_mean(told),
+            probability=bootstrap_mean(probability),
             chance=1.0 / item_count,
         )
 

@@ -1,7 +1,4 @@
-"""Things that lie on a line: years, numbers, days, temperatures, latitudes, letters, or a table of the user's own.
-
-Names for the items of a probe, and cities with their latitudes.
-"""
+"""Domains of places on a line: years, numbers, days, temperatures, latitudes, letters, or a table of the user's own."""
 
 from __future__ import annotations
 
@@ -106,8 +103,8 @@ def _in_full(value: float) -> str:
 
 
 def _day(value: float) -> str:
-    told = FIRST_DAY + timedelta(days=round(value))
-    return f"{told:%B} {told.day}"
+    day = FIRST_DAY + timedelta(days=round(value))
+    return f"{day:%B} {day.day}"
 
 
 def _degrees(value: float) -> str:

@@ -1,10 +1,8 @@
-"""What was answered: trials together with what their replies say.
+"""Trials together with their replies, and how a reply is read.
 
 Three things can happen to a trial. It *failed*: no reply came, and it says nothing about the model. It is *unparsed*: a
 reply came and names no option, or several; this counts as an error and, apart from that, as a rate of its own. Or it
-was *answered*.
-
-Read an answer strictly: it must name one of the options, as a word of its own, and no other.
+was *answered*: the reply names one of the options, as a word of its own, and no other.
 """
 
 from __future__ import annotations
@@ -21,14 +19,14 @@ from scipy import special
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
-from genlaws.models.interface import Reply
+from genlaws.models.interface import MODES, Reply
 from genlaws.semanticity.choices.trials import Trials
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MODES = ("text", "probability")
-NEAREST = ("similarity", "resolution")  # kinds of trials in which distances decide
+
+DISTANCE_KINDS = ("similarity", "resolution")  # kinds of trials in which distances decide
 NO_CHOICE = -1
 
 
@@ -43,21 +41,21 @@ def parse_answer(text: str, options: Sequence[str]) -> int | None:
     options : sequence of str
         At least two, all different.
     """
-    plain = [_plain(option) for option in options]
+    plain = [_normalize(option) for option in options]
     if len(plain) < 2 or len(set(plain)) < len(plain) or not all(plain):
         raise InputError(f"options must be at least two different names; got {list(options)!r}.")
-    reply = _plain(text)
+    reply = _normalize(text)
     named = [place for place, option in enumerate(plain) if re.search(rf"(?<!\w){re.escape(option)}(?!\w)", reply)]
     return named[0] if len(named) == 1 else None
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
-class Shown(Protocol):
-    """What a trial must tell to be counted; :class:`~genlaws.probes.trials.ProbeTrial` does."""
+class AnyTrial(Protocol):
+    """What a trial must have to be counted; :class:`~genlaws.probes.trials.ProbeTrial` has it."""
 
     @property
     def kind(self) -> str:
@@ -73,12 +71,12 @@ class Shown(Protocol):
 
     @property
     def distances(self) -> tuple[float, ...]:
-        """Of the items to what was asked for."""
+        """From the items to the probe."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Trials with what was answered; one entry per trial in every field but the first.
+    """Trials with their answers; one entry per trial in every field but the first.
 
     Attributes
     ----------
@@ -96,7 +94,7 @@ class Recorded:
     """
 
     mode: str
-    trials: tuple[Shown, ...]
+    trials: tuple[AnyTrial, ...]
     chosen: Whole
     failed: Mask
     unparsed: Mask
@@ -143,7 +141,7 @@ class Recorded:
         return self.take(np.array([kind in kinds for kind in self.kinds], dtype=np.bool_))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per trial: what was asked, what was chosen, and the probability of the right answer."""
+        """Return one row per trial: its test, what was chosen, and the probability of the right answer."""
         import pandas as pd  # noqa: PLC0415
 
         return pd.DataFrame(
@@ -163,31 +161,31 @@ class Recorded:
             }
         )
 
-    def to_trials(self, kinds: Sequence[str] = NEAREST, *, named: bool = False) -> Trials:
+    def to_trials(self, kinds: Sequence[str] = DISTANCE_KINDS, *, named: bool = False) -> Trials:
         """Return trials for :func:`~genlaws.semanticity.choices.fit.fit_choices`; failed ones are left out.
 
         Parameters
         ----------
         kinds : sequence of str
-            Which to keep.
+            Which to return.
         named : bool
             Whether to hand the names on, so that each gets an offset. Right where all trials share a few fixed answers,
             such as four shapes; not where names are drawn anew in every trial. Places in the list are handed on always.
         """
-        kept = self.of_kinds(kinds)
-        kept = kept.take(~kept.failed)
-        if not kept.trials:
+        replied = self.of_kinds(kinds)
+        replied = replied.take(~replied.failed)
+        if not replied.trials:
             raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
         return Trials.from_lists(
-            [trial.distances for trial in kept.trials],
-            [None if choice == NO_CHOICE else int(choice) for choice in kept.chosen],
-            options=[trial.items for trial in kept.trials] if named else None,
-            scores=None if self.mode == "text" else [None if s is None else s.tolist() for s in kept.scores],
+            [trial.distances for trial in replied.trials],
+            [None if choice == NO_CHOICE else int(choice) for choice in replied.chosen],
+            options=[trial.items for trial in replied.trials] if named else None,
+            scores=None if self.mode == "text" else [None if s is None else s.tolist() for s in replied.scores],
         )
 
 
-def recorded(trials: Sequence[Shown], replies: Sequence[Reply], mode: str) -> Recorded:
-    """Return trials together with what their replies say, however the replies were obtained.
+def recorded(trials: Sequence[AnyTrial], replies: Sequence[Reply], mode: str) -> Recorded:
+    """Return trials together with their answers, however the replies were obtained.
 
     Parameters
     ----------
@@ -195,9 +193,9 @@ def recorded(trials: Sequence[Shown], replies: Sequence[Reply], mode: str) -> Re
     replies : sequence of Reply
         One for each trial, in the same order.
     mode : {"text", "probability"}
-        Read the words, strictly; or take the probabilities of the options, divided by their sum. In the second mode the
-        likeliest option counts as chosen (the first of equals), and scores that are no numbers, or say that every
-        option is impossible, count as unparsed.
+        Read the text, strictly; or take the probabilities of the options, divided by their sum. In probability mode the
+        likeliest option counts as chosen (the first of equals), and scores that are no numbers, or make every option
+        impossible, count as unparsed.
     """
     one_of("mode", mode, MODES)
     if len(trials) != len(replies):
@@ -219,7 +217,7 @@ def recorded(trials: Sequence[Shown], replies: Sequence[Reply], mode: str) -> Re
     )
 
 
-def _read(number: int, trial: Shown, reply: Reply, mode: str) -> tuple[int, Array | None]:
+def _read(number: int, trial: AnyTrial, reply: Reply, mode: str) -> tuple[int, Array | None]:
     """Return the choice and the probabilities of the options."""
     if reply.error:
         return NO_CHOICE, None

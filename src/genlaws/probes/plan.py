@@ -1,6 +1,6 @@
-"""What a probe will ask: its trials, in which words, for how many items; nothing is asked yet.
+"""Plan a probe: its trials, template and item counts, and the prompts, tokens, time and money it will take.
 
-How much a probe will ask, before it asks: prompts, tokens, time and money.
+No prompt is sent here, except by :func:`timed_workload`.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.interface import MODES, ProbeModel, Prompt, kept_name
+from genlaws.models.interface import MODES, ProbeModel, Prompt, cache_name
 from genlaws.probes.asking import ask
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.probes.store import ReplyStore
 from genlaws.probes.templates import Template, prompt_of, template_of
-from genlaws.probes.trials import KINDS, ProbeTrial, draw_resolution_trials, draw_trials
+from genlaws.probes.trials import TRIAL_KINDS, ProbeTrial, draw_resolution_trials, draw_trials
 from genlaws.probes.vision.scenes import VisionTrial, draw_vision_resolution_trials, draw_vision_trials
 from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
-# Tasks with pictures; numbered squares are no numbers in words.
-PICTURES = {"shapes": "shapes", "colors": "colors", "squares": "numbers"}
-PICTURED_UNITS = {"shapes": "pixels", "colors": "degrees", "squares": "pixels"}
+# Tasks with pictures; ``numbers`` as a task is the domain in text, so numbered squares have another name.
+PICTURE_TASKS = {"shapes": "shapes", "colors": "colors", "squares": "numbers"}
+PICTURE_UNITS = {"shapes": "pixels", "colors": "degrees", "squares": "pixels"}
 Words = str | os.PathLike[str] | Template | VisionTemplate
-ITEM_COUNTS = (2, 4, 8, 16)
-PICTURED_COUNTS = {"shapes": (2, 3, 4), "colors": (4, 6, 8, 10, 12), "squares": (4, 6, 8, 10, 12)}
+DEFAULT_ITEM_COUNTS = (2, 4, 8, 16)
+PICTURE_ITEM_COUNTS = {"shapes": (2, 3, 4), "colors": (4, 6, 8, 10, 12), "squares": (4, 6, 8, 10, 12)}
 # Half separations and shifts of the two-anchor test, as shares of the domain; for years 2, 5, 20 … and 5, 10, 20 ….
-HALVES = (0.0025, 0.00625, 0.025, 0.0625, 0.125, 0.25)
-SHIFTS = (0.00625, 0.0125, 0.025, 0.05, 0.1, 0.2, 0.3)
-PICTURED_HALVES = {"shapes": (200.0, 300.0), "colors": (10.0, 30.0, 60.0, 90.0), "squares": (100.0, 200.0)}
-PICTURED_SHIFTS = {
+HALF_SEPARATION_SHARES = (0.0025, 0.00625, 0.025, 0.0625, 0.125, 0.25)
+SHIFT_SHARES = (0.00625, 0.0125, 0.025, 0.05, 0.1, 0.2, 0.3)
+PICTURE_HALF_SEPARATIONS = {"shapes": (200.0, 300.0), "colors": (10.0, 30.0, 60.0, 90.0), "squares": (100.0, 200.0)}
+PICTURE_SHIFTS = {
     "shapes": (15.0, 30.0, 60.0, 120.0),
     "colors": (3.0, 5.0, 10.0, 20.0, 40.0),
     "squares": (15.0, 30.0, 60.0, 120.0),
 }
 LETTERS_PER_TOKEN = 4.0  # of English text, where the model's own tokens are not known
-TIMED = 4  # prompts asked to learn how long one takes
+TIMED_PROMPTS = 4  # sent to measure how long one takes
 MILLION = 1e6
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials of a probe and the words for them.
+    """The trials of a probe and the template for them.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Plan:
     @property
     def unit(self) -> str:
         """Of distances; empty where they have none."""
-        return PICTURED_UNITS[self.task] if self.domain is None else self.domain.unit
+        return PICTURE_UNITS[self.task] if self.domain is None else self.domain.unit
 
     def prompts(self, numbers: Sequence[int] | None = None, *, drawn: bool = True) -> list[Prompt]:
         """Return the prompts of the trials with these numbers, or of all.
@@ -95,7 +95,7 @@ class Plan:
             words = self.template if isinstance(self.template, VisionTemplate) else "chat"
             return vision_prompt(trial, words, picture=instead or None)
         if self.domain is None or not isinstance(self.template, Template):
-            raise InputError("A trial in words needs a domain and a template of words.")
+            raise InputError("A trial in text needs a domain and a template for text.")
         return prompt_of(trial, self.domain, self.template)
 
 
@@ -105,7 +105,7 @@ def plan_probe(
     trial_count: int = 200,
     *,
     template: Words | None = None,
-    kinds: Sequence[str] = KINDS,
+    kinds: Sequence[str] = TRIAL_KINDS,
     anchors: bool = True,
     half_separations: ArrayLike | None = None,
     shifts: ArrayLike | None = None,
@@ -113,47 +113,47 @@ def plan_probe(
 ) -> Plan:
     """Return the trials of a probe.
 
-    The trials of one kind and number of items depend on the seed alone, not on what else is asked and not on the
+    The trials of one kind and number of items depend on the seed alone, not on the other trials and not on the
     template: templates are compared on the same trials, and a probe that is widened later finds its answers again.
 
     Parameters
     ----------
     task : str
-        In words: years, numbers, dates, temperatures, latitudes, letters, or ``table:FILE``. In pictures: shapes,
+        In text: years, numbers, dates, temperatures, latitudes, letters, or ``table:FILE``. In pictures: shapes,
         colors, squares (numbered).
     item_counts : sequence of int, optional
         If not given, 2, 4, 8 and 16 as far as the domain has them; fewer for pictures.
     trial_count : int
         Of each kind and number of items; about as many for each half separation of the two-anchor test.
     template : str, path or template, optional
-        A name or a JSON file; ``list`` in words and ``chat`` for pictures if not given.
+        A name or a JSON file; ``list`` for text and ``chat`` for pictures if not given.
     kinds : sequence of {"similarity", "identification"}
     anchors : bool
-        Whether the two-anchor test is asked too. Items with places of their own (cities, a table) do not allow it.
+        Whether to add the two-anchor test. Items with places of their own (cities, a table) do not allow it.
     half_separations, shifts : arrays, optional
         Of the two-anchor test; shares of the domain if not given.
     seed : int
     """
     number = whole_number("trial_count", trial_count, at_least=1)
     whole_number("seed", seed)
-    asked = [one_of("kinds", kind, KINDS) for kind in kinds]
-    domain = None if task in PICTURES else domain_of(_known(task))
+    chosen = [one_of("kinds", kind, TRIAL_KINDS) for kind in kinds]
+    domain = None if task in PICTURE_TASKS else domain_of(_known(task))
     words = _words(task, domain, template)
     counts = _counts(task, domain, item_counts)
     free = domain is None or not domain.own_places
     pairs = _anchor_pairs(task, domain, anchors and free, half_separations, shifts)
     trials: list[ProbeTrial | VisionTrial] = []
-    for kind, count in product(asked, counts):
-        stream = np.random.default_rng([seed, KINDS.index(kind), count])
+    for kind, count in product(chosen, counts):
+        stream = np.random.default_rng([seed, TRIAL_KINDS.index(kind), count])
         if domain is None:
-            trials += draw_vision_trials(PICTURES[task], kind, count, number, stream)
+            trials += draw_vision_trials(PICTURE_TASKS[task], kind, count, number, stream)
         else:
             trials += draw_trials(domain, kind, count, number, seed=stream)
     if pairs is not None:
         each = -(-number // len(pairs[1]))
-        stream = np.random.default_rng([seed, len(KINDS), 2])
+        stream = np.random.default_rng([seed, len(TRIAL_KINDS), 2])
         if domain is None:
-            trials += draw_vision_resolution_trials(PICTURES[task], *pairs, each, stream)
+            trials += draw_vision_resolution_trials(PICTURE_TASKS[task], *pairs, each, stream)
         else:
             trials += draw_resolution_trials(domain, *pairs, each, seed=stream)
     return Plan(task, domain, words, tuple(trials), counts, seed)
@@ -161,26 +161,26 @@ def plan_probe(
 
 def _known(task: str) -> str:
     if not isinstance(task, str) or not (task in DOMAINS or task.startswith("table:")):
-        known = ", ".join([*DOMAINS, *PICTURES])
+        known = ", ".join([*DOMAINS, *PICTURE_TASKS])
         raise InputError(f"task must be one of {known}, or table:FILE; got {task!r}.")
     return task
 
 
 def _words(task: str, domain: Domain | None, template: Words | None) -> Template | VisionTemplate:
-    """Return the words asked for, or the usual ones."""
+    """Return the given template, or the default one."""
     if domain is None and not isinstance(template, Template):
-        return vision_template_of(PICTURES[task], "chat" if template is None else template)
+        return vision_template_of(PICTURE_TASKS[task], "chat" if template is None else template)
     if domain is not None and not isinstance(template, VisionTemplate):
         return template_of(domain, "list" if template is None else template)
-    raise InputError("template must be one of words for a task in words, and one of pictures for pictures.")
+    raise InputError("template must be one for text if the task is in text, and one for pictures otherwise.")
 
 
 def _counts(task: str, domain: Domain | None, given: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the numbers of items asked for, or those that the task has."""
+    """Return the given numbers of items, or the default ones of the task."""
     if given is None and domain is None:
-        return PICTURED_COUNTS[task]
+        return PICTURE_ITEM_COUNTS[task]
     if given is None and domain is not None:
-        return tuple(n for n in ITEM_COUNTS if n < min(len(domain.carriers), len(domain.places)))
+        return tuple(n for n in DEFAULT_ITEM_COUNTS if n < min(len(domain.carriers), len(domain.places)))
     counts = tuple(sorted({whole_number("item_counts", count, at_least=2) for count in given or ()}))
     if not counts:
         raise InputError("item_counts must name at least one number of items; got none.")
@@ -190,15 +190,15 @@ def _counts(task: str, domain: Domain | None, given: Sequence[int] | None) -> tu
 def _anchor_pairs(
     task: str, domain: Domain | None, wanted: bool, half_separations: ArrayLike | None, shifts: ArrayLike | None
 ) -> tuple[Array, Array] | None:
-    """Return half separations and shifts of the two-anchor test; none where it is not asked."""
+    """Return half separations and shifts of the two-anchor test; none where it is left out."""
     if not wanted:
         if half_separations is not None or shifts is not None:
-            raise InputError(f"half_separations and shifts belong to the two-anchor test, which {task} does not ask.")
+            raise InputError(f"half_separations and shifts belong to the two-anchor test, which {task} does not have.")
         return None
     if domain is None:
-        halves, away = np.array(PICTURED_HALVES[task]), np.array(PICTURED_SHIFTS[task])
+        halves, away = np.array(PICTURE_HALF_SEPARATIONS[task]), np.array(PICTURE_SHIFTS[task])
     else:
-        halves, away = _snapped(domain, HALVES), _snapped(domain, SHIFTS)
+        halves, away = _snapped(domain, HALF_SEPARATION_SHARES), _snapped(domain, SHIFT_SHARES)
     both = np.concatenate([-away[::-1], away])
     return (
         halves if half_separations is None else np.atleast_1d(np.asarray(half_separations, dtype=np.float64)),
@@ -223,7 +223,7 @@ class CountsTokens(Protocol):
 
 @dataclass(frozen=True)
 class Workload:
-    """What is left to ask.
+    """The amount of work that is left.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Workload:
 
     @property
     def left(self) -> int:
-        """Different prompts still to be asked."""
+        """Different prompts still to be sent."""
         return self.different - self.found
 
     def cost(self, per_million_read: float, per_million_written: float) -> float:
@@ -267,7 +267,7 @@ def workload_of(
     store: ReplyStore | None = None,
     longest_reply: int = 16,
 ) -> Workload:
-    """Return how much is left to ask; nothing is asked.
+    """Return how much work is left; no prompt is sent.
 
     Parameters
     ----------
@@ -276,11 +276,11 @@ def workload_of(
     mode : {"probability", "text"}
     store : ReplyStore, optional
     longest_reply : int
-        Most tokens of a reply in words.
+        Most tokens of a reply in text mode.
     """
     one_of("mode", mode, MODES)
     different = list(dict.fromkeys(prompts))
-    name = kept_name(model)
+    name = cache_name(model)
     left = [prompt for prompt in different if store is None or store.find(name, mode, prompt) is None]
     written = longest_reply * len(left)
     if mode == "probability":
@@ -303,17 +303,17 @@ def timed_workload(
     store: ReplyStore | None = None,
     longest_reply: int = 16,
 ) -> Workload:
-    """Return how much is left to ask with the time it may take, from a few prompts that are asked now.
+    """Return how much work is left with the time it may take, measured on a few prompts of all lengths.
 
-    They are of all lengths, and their answers are kept in the store, where there is one.
+    Their answers go into the store, where there is one.
     """
     before = workload_of(model, prompts, mode, store=store, longest_reply=longest_reply)
-    name = kept_name(model)
+    name = cache_name(model)
     left = [one for one in dict.fromkeys(prompts) if store is None or store.find(name, mode, one) is None]
-    if len(left) <= TIMED:
+    if len(left) <= TIMED_PROMPTS:
         return before
     left.sort(key=lambda prompt: len(prompt.text))
-    some = [left[int(place)] for place in np.linspace(0, len(left) - 1, TIMED + 2)[1:-1]]
+    some = [left[int(place)] for place in np.linspace(0, len(left) - 1, TIMED_PROMPTS + 2)[1:-1]]
     ask(model, some[:1], mode, store=store)  # the first pass of a network also sets it up
     start = time.monotonic()
     ask(model, some[1:], mode, store=store)

@@ -1,4 +1,4 @@
-"""Probe a model: ask what was planned, and say how finely it tells things apart, and how often it is right."""
+"""Probe a model: run a plan, and estimate how often the model is right and how fine its resolution is."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ import numpy as np
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
-from genlaws.models.interface import ProbeModel, Prompt, Reply
+from genlaws.models.interface import MODES, ProbeModel, Prompt, Reply
 from genlaws.probes.asking import AskingReport, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of
 from genlaws.probes.distances import DistanceCurve, distance_curve
-from genlaws.probes.outcomes import MODES, NEAREST, Recorded, recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded, recorded
 from genlaws.probes.plan import Plan
 from genlaws.probes.rates import Summary, above_chance, summary
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.store import ReplyStore
 
-SMOOTH = ("exponential", "gaussian", "power-law")  # shapes whose fits take seconds
-EXAMPLES = 3
+SMOOTH_SHAPES = ("exponential", "gaussian", "power-law")  # shapes whose fits take seconds
+MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class Example:
-    """One trial as it was asked and answered.
+    """One trial with its prompt and its answer.
 
     Attributes
     ----------
-    kind : str
-    asked : str
-        The prompt.
+    kind, prompt : str
     options : tuple of str
     right : str
     answer : str
-        The words, or the option with the largest probability and that probability, or why there is no answer.
+        The text, or the option with the largest probability and that probability, or why there is no answer.
     """
 
     kind: str
-    asked: str
+    prompt: str
     options: tuple[str, ...]
     right: str
     answer: str
@@ -49,7 +47,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe found.
+    """The result of a probe.
 
     Attributes
     ----------
@@ -58,7 +56,7 @@ class ProbeResult:
     plan : Plan
     mode : {"probability", "text"}
     given : Recorded
-        All trials with what was answered.
+        All trials with their answers.
     asking : AskingReport
     rates : Summary
         Generalization and identification for each number of items.
@@ -66,7 +64,7 @@ class ProbeResult:
     collapse : Collapse
         Identification against the number of items.
     curve : ResolutionCurve or None
-        The two-anchor test; None where it was not asked, and for pictures.
+        The two-anchor test; None where it was left out, and for pictures.
     distances : DistanceCurve
         How the answers get worse with the distance of the right one.
     examples, unread : tuples of Example
@@ -137,22 +135,22 @@ def run_probe(
     prompts: Sequence[Prompt] | None = None,
     store: ReplyStore | None = None,
     batch_size: int = 16,
-    shapes: Sequence[str] = SMOOTH,
+    shapes: Sequence[str] = SMOOTH_SHAPES,
     replicates: int = 200,
     advance: Callable[[int], object] | None = None,
 ) -> ProbeResult:
-    """Ask a model what was planned, and return what its answers say.
+    """Send the prompts of a plan to a model, and return what its answers show.
 
     Parameters
     ----------
     model : ProbeModel
     plan : Plan
     mode : {"probability", "text"}
-        Compare the probabilities of the answers, or read the words.
+        Compare the probabilities of the answers, or read the text.
     prompts : sequence of Prompt, optional
         Those of the plan, where they have been made already.
     store : ReplyStore, optional
-        Where answers are kept and looked up.
+        Where answers are stored and looked up.
     batch_size : int
         Prompts given to the model at once.
     shapes : sequence of str
@@ -163,10 +161,10 @@ def run_probe(
         Called with a number of prompts when so many more have their reply.
     """
     one_of("mode", mode, MODES)
-    asked = plan.prompts() if prompts is None else prompts
-    if len(asked) != len(plan.trials):
-        raise InputError(f"prompts must be one for each of the {len(plan.trials)} trials; got {len(asked)}.")
-    replies, report = ask_and_report(model, asked, mode, store=store, batch_size=batch_size, advance=advance)
+    sent = plan.prompts() if prompts is None else prompts
+    if len(sent) != len(plan.trials):
+        raise InputError(f"prompts must be one for each of the {len(plan.trials)} trials; got {len(sent)}.")
+    replies, report = ask_and_report(model, sent, mode, store=store, batch_size=batch_size, advance=advance)
     given = recorded(plan.trials, replies, mode)
     fit = fit_resolution(given, shapes, unit=plan.unit, offsets=plan.pictures, replicates=replicates, seed=plan.seed)
     identified = given.of_kinds(("identification",))
@@ -183,8 +181,8 @@ def run_probe(
         collapse=collapse_of(given, predicted=predicted),
         curve=None if plan.pictures or "resolution" not in given.kinds else resolution_curve(given),
         distances=_distances(given),
-        examples=_firsts(given, asked, replies),
-        unread=_unread(given, asked, replies),
+        examples=_first_examples(given, sent, replies),
+        unread=_unread_examples(given, sent, replies),
     )
 
 
@@ -200,17 +198,17 @@ def compare_templates(results: Sequence[ProbeResult]) -> Mapping[str, Estimate]:
 
 def _distances(given: Recorded) -> DistanceCurve:
     """Return the answers by distance; a curve without points where no test of nearness was replied to."""
-    asked = given.of_kinds(NEAREST)
-    return DistanceCurve((), int(asked.failed.sum())) if asked.failed.all() else distance_curve(given)
+    chosen = given.of_kinds(DISTANCE_KINDS)
+    return DistanceCurve((), int(chosen.failed.sum())) if chosen.failed.all() else distance_curve(given)
 
 
-def _firsts(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+def _first_examples(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
     kinds = list(given.kinds)
     return tuple(_example(given, prompts, replies, kinds.index(kind)) for kind in dict.fromkeys(kinds))
 
 
-def _unread(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
-    numbers = np.flatnonzero(given.unparsed)[:EXAMPLES].tolist()
+def _unread_examples(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+    numbers = np.flatnonzero(given.unparsed)[:MAX_EXAMPLES].tolist()
     return tuple(_example(given, prompts, replies, number) for number in numbers)
 
 

@@ -1,4 +1,4 @@
-"""How often a model was right, for each test and each number of items, and how often it could not be understood."""
+"""How often a model was right, for each test and each number of items, and how often its replies were unparsed."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from genlaws.probes.outcomes import Recorded
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_REASONS = 3  # that a sentence on failed trials names
+MAX_REASONS = 3  # named in the sentence on failed trials
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How one kind of trial with one number of items went.
+    """Rates of one kind of trial with one number of items.
 
     Attributes
     ----------
     kind : str
     item_count : int
-    asked, failed : int
-        Trials, and those to which no reply came; the latter are in no rate.
+    sent, failed : int
+        Trials sent to the model, and those without a reply; the latter are in no rate.
     unparsed : Estimate
         Share of the replies that could not be read, with Wilson's interval.
     accuracy : Estimate
@@ -39,14 +39,14 @@ class Rates:
         Mean probability of the right answer with its bootstrap interval; :math:`p_S^n` or :math:`p_I^n` as the theory
         has them. NaN in text mode.
     first, last : Estimate
-        Share of the readable replies that name the first and the last item shown: 1/n each without a liking for places.
+        Share of the readable replies that name the first and the last item shown: 1/n each without such a preference.
     chance : float
         1/n.
     """
 
     kind: str
     item_count: int
-    asked: int
+    sent: int
     failed: int
     unparsed: Estimate
     accuracy: Estimate
@@ -90,10 +90,10 @@ class Summary:
         if not self.failed:
             return ""
         why = sorted(self.errors.items(), key=lambda pair: -pair[1])
-        more = f" Other reasons: {len(why) - MOST_REASONS}." if len(why) > MOST_REASONS else ""
-        told = " ".join(f"{number:,} × {reason}" for reason, number in why[:MOST_REASONS])
-        asked = sum(one.asked for one in self.rates)
-        return f"{self.failed:,} of {asked:,} trials got no answer and are in none of the numbers: {told}{more}"
+        more = f" Other reasons: {len(why) - MAX_REASONS}." if len(why) > MAX_REASONS else ""
+        reasons = " ".join(f"{number:,} × {reason}" for reason, number in why[:MAX_REASONS])
+        total = sum(one.sent for one in self.rates)
+        return f"{self.failed:,} of {total:,} trials got no answer and are in none of the numbers: {reasons}{more}"
 
     def of(self, kind: str) -> tuple[Rates, ...]:
         """Return the rates of one kind, by number of items."""
@@ -109,7 +109,7 @@ class Summary:
             row: dict[str, str | float] = {
                 "kind": one.kind,
                 "item_count": one.item_count,
-                "asked": one.asked,
+                "sent": one.sent,
                 "failed": one.failed,
             }
             for name in names:
@@ -144,24 +144,24 @@ def summary(given: Recorded) -> Summary:
 
 def above_chance(given: Recorded) -> Estimate:
     """Return how far the answers are above guessing on average, all trials together, with its bootstrap interval."""
-    kept = given.take(~given.failed)
-    hits = kept.probability if kept.mode == "probability" else kept.correct.astype(np.float64)
-    return bootstrap_mean(hits - 1.0 / np.maximum(kept.item_counts, 1))
+    replied = given.take(~given.failed)
+    hits = replied.probability if replied.mode == "probability" else replied.correct.astype(np.float64)
+    return bootstrap_mean(hits - 1.0 / np.maximum(replied.item_counts, 1))
 
 
 def _rates(kind: str, count: int, group: Recorded) -> Rates:
     replied = ~group.failed
     parsed = replied & ~group.unparsed
-    told = group.probability[replied] if group.mode == "probability" else np.empty(0)
+    probability = group.probability[replied] if group.mode == "probability" else np.empty(0)
     return Rates(
         kind,
         count,
-        asked=len(group.trials),
+        sent=len(group.trials),
         failed=int(group.failed.sum()),
         unparsed=_share(group.unparsed[replied]),
         accuracy=_share(group.correct[replied]),
         accuracy_if_parsed=_share(group.correct[parsed]),
-        probability=bootstrap_mean(told),
+        probability=bootstrap_mean(probability),
         first=_share(group.chosen[parsed] == 0),
         last=_share(group.chosen[parsed] == count - 1),
         chance=1.0 / count,

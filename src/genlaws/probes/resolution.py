@@ -1,6 +1,6 @@
-"""How finely a model sees: its resolution from its answers, and how its answer turns between two anchors.
+"""The resolution of a model, fitted to its answers, and the two-anchor test.
 
-The two-anchor test: how the answer turns from the lower to the upper item as the question moves.
+The two-anchor test shows how the answer changes from the lower to the upper item as the probe moves between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, from_replicates, wilson_interval
-from genlaws.probes.outcomes import NEAREST, Recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
 from genlaws.probes.rates import above_chance
 from genlaws.probes.trials import ProbeTrial
 from genlaws.semanticity.choices.comparison import ShapeComparison, compare_shapes
@@ -28,18 +28,18 @@ from genlaws.semanticity.theory.similarity import SHAPES
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 9  # places are told apart to this many decimals
-LONGEST_LIST = 8  # in a longer one, each place in it would need a parameter and more trials than there are
+PLACE_DECIMALS = 9  # to which places are rounded before they are compared
+MAX_LIST_LENGTH = 8  # in a longer one, each place in it would need a parameter and more trials than there are
 TRIALS_PER_PARAMETER = 10
-FEWEST_TRIALS = 20
+MIN_TRIALS = 20
 # An end of an interval this many times beyond the distances that were shown stands for no end at all.
-FAR = 100.0
-SCALARS = ("resolution", "background", "lapse")
+OPEN_END_FACTOR = 100.0
+FITTED_SCALARS = ("resolution", "background", "lapse")
 
 
 @dataclass(frozen=True)
 class AnchorPoint:
-    """Answers to questions at c + δ about items at c ± D.
+    """Answers to probes at c + δ with items at c ± D.
 
     Attributes
     ----------
@@ -100,22 +100,22 @@ def resolution_curve(given: Recorded) -> ResolutionCurve:
     A curve that is a step at shift 0 is sharp; it is flat where both anchors look alike: far from both, or both within
     the resolution.
     """
-    kept = given.of_kinds(("resolution",))
+    chosen = given.of_kinds(("resolution",))
     groups: dict[tuple[float, float], list[int]] = {}
-    for number, trial in enumerate(kept.trials):
+    for number, trial in enumerate(chosen.trials):
         if not isinstance(trial, ProbeTrial) or len(trial.places) != 2:
             raise InputError(f"A resolution trial must show two items at places; trial {number + 1} does not.")
         low, high = min(trial.places), max(trial.places)
-        key = round(0.5 * (high - low), DIGITS), round(trial.probe - 0.5 * (high + low), DIGITS)
+        key = round(0.5 * (high - low), PLACE_DECIMALS), round(trial.probe - 0.5 * (high + low), PLACE_DECIMALS)
         groups.setdefault(key, []).append(number)
-    return ResolutionCurve(tuple(_point(*key, kept.take(np.array(groups[key]))) for key in sorted(groups)))
+    return ResolutionCurve(tuple(_point(*key, chosen.take(np.array(groups[key]))) for key in sorted(groups)))
 
 
 def _point(half: float, shift: float, group: Recorded) -> AnchorPoint:
     upper = np.array([int(np.argmax(trial.places)) for trial in group.trials if isinstance(trial, ProbeTrial)])
     answered = ~(group.failed | group.unparsed)
     named = (group.chosen == upper)[answered]
-    told: Array = np.array(
+    probability: Array = np.array(
         [scores[place] for scores, place in zip(group.scores, upper, strict=True) if scores is not None],
         dtype=np.float64,
     )
@@ -123,7 +123,7 @@ def _point(half: float, shift: float, group: Recorded) -> AnchorPoint:
         half,
         shift,
         wilson_interval(int(named.sum()), named.size) if named.size else Estimate(math.nan),
-        bootstrap_mean(told),
+        bootstrap_mean(probability),
         int(group.unparsed.sum()),
         int(group.failed.sum()),
     )
@@ -131,7 +131,7 @@ def _point(half: float, shift: float, group: Recorded) -> AnchorPoint:
 
 @dataclass(frozen=True)
 class ResolutionFit:
-    """Resolution, background, lapses and likings for places, from tests in which distances decide.
+    """Resolution, background, lapses and preferences for places, from tests in which distances decide.
 
     Attributes
     ----------
@@ -142,9 +142,9 @@ class ResolutionFit:
     resolution, background, lapse : Estimate
         The resolution in units of the domain.
     position_effects : tuple of Estimate
-        Liking for each place in the list against the first, the first being left out; empty if none were fitted.
+        Preference for each place in the list against the first, the first being left out; empty if none were fitted.
     offsets : dict of str to Estimate
-        Liking for each answer against the first in alphabetical order; empty if none were fitted.
+        Preference for each answer against the first in alphabetical order; empty if none were fitted.
     excess : Estimate
         Mean over trials of the probability of the right answer (in text mode 1 or 0) minus 1/n.
     unit : str
@@ -167,16 +167,16 @@ class ResolutionFit:
     message: str
 
     def identification(self, given: Recorded, item_counts: Sequence[int]) -> Array:
-        """Return the accuracy this fit predicts for the identification trials that were asked, for each item count.
+        """Return the accuracy this fit predicts for the identification trials, for each item count.
 
         It was fitted to other trials, so nothing is adjusted here. NaN where there are no such trials.
         """
         if self.fit is None:
             return np.full(len(item_counts), np.nan)
-        asked = given.of_kinds(("identification",))
+        identified = given.of_kinds(("identification",))
         means = []
         for count in item_counts:
-            trials = [trial for trial in asked.trials if len(trial.items) == count]
+            trials = [trial for trial in identified.trials if len(trial.items) == count]
             if not trials:
                 means.append(math.nan)
                 continue
@@ -192,14 +192,14 @@ class ResolutionFit:
         return np.array(means)
 
     def upper_probability(self, half_separation: float, shifts: ArrayLike) -> Array:
-        """Return the predicted probability of naming the upper of two anchors, without any liking for a place.
+        """Return the predicted probability of naming the upper of two anchors, without any preference for a place.
 
         Parameters
         ----------
         half_separation : float > 0
             D; the anchors are at c ± D.
         shifts : array
-            δ; the question is at c + δ.
+            δ; the probe is at c + δ.
         """
         half = float(scalar("half_separation", positive("half_separation", half_separation)))
         away = np.atleast_1d(real("shifts", shifts))
@@ -213,7 +213,7 @@ class ResolutionFit:
         """Return one row per parameter with the ends of its interval."""
         import pandas as pd  # noqa: PLC0415
 
-        rows = {name: getattr(self, name) for name in SCALARS}
+        rows = {name: getattr(self, name) for name in FITTED_SCALARS}
         rows |= {f"offset[{name}]": value for name, value in self.offsets.items()}
         rows |= {f"position[{place}]": value for place, value in enumerate(self.position_effects, start=2)}
         table = [(name, one.value, one.low, one.high) for name, one in rows.items()]
@@ -231,7 +231,7 @@ def fit_resolution(
     shapes: Sequence[str] = ("exponential", "gaussian", "power-law", "linear", "constant"),
     *,
     unit: str = "",
-    kinds: Sequence[str] = NEAREST,
+    kinds: Sequence[str] = DISTANCE_KINDS,
     offsets: bool = False,
     position_effects: bool | None = None,
     background: float | str = "fit",
@@ -240,7 +240,7 @@ def fit_resolution(
     replicates: int = 200,
     seed: int = 0,
 ) -> ResolutionFit:
-    """Fit Luce choice to what was answered, with the shape that predicts unseen answers best.
+    """Fit Luce choice to the answers, with the shape that predicts unseen answers best.
 
     In text mode the intervals are those of the profile likelihood. In probability mode the probabilities themselves are
     fitted, which are no counts; there the trials are drawn anew with replacement and the fit is repeated.
@@ -249,7 +249,7 @@ def fit_resolution(
     ----------
     given : Recorded
     shapes : sequence of str
-        Similarities to compare by cross-validation; one alone is used without asking.
+        Similarities to compare by cross-validation; a single one is used directly.
     unit : str
         Of the distances, such as ``domain.unit``.
     kinds : sequence of str
@@ -278,35 +278,35 @@ def fit_resolution(
     whole_number("replicates", replicates, at_least=20)
     excess = above_chance(given.of_kinds(kinds))
     if not (~given.of_kinds(kinds).failed).any():
-        return _nothing(excess, unit, f"There is no trial of {' or '.join(kinds)} that was replied to.")
+        return _no_resolution(excess, unit, f"There is no trial of {' or '.join(kinds)} that was replied to.")
     trials = given.to_trials(kinds, named=offsets)
     readable = int(trials.parsed.sum())
     places = _wants_places(trials, offsets) if position_effects is None else position_effects
-    needed = max(FEWEST_TRIALS, 2 * _parameter_count(trials, offsets, places))
+    needed = max(MIN_TRIALS, 2 * _parameter_count(trials, offsets, places))
     if readable < needed:
         few = f"A resolution needs {needed} trials with an answer; got {readable} of {trials.trial_count}."
-        return _nothing(excess, unit, few)
+        return _no_resolution(excess, unit, few)
     options: dict[str, Any] = {"background": background, "lapse": lapse, "offsets": "fit" if offsets else None}
     options["position_effects"] = "fit" if places else None
     if not excess.low > 0:  # a likelihood without a slope has no interval worth its minutes
         fit = fit_choices(trials, names[0], intervals="none", **options)
-        return _found(trials, fit, None, excess, unit)
+        return _to_result(trials, fit, None, excess, unit)
     comparison = compare_shapes(trials, names, folds=folds, seed=seed, **options) if len(names) > 1 else None
     shape = names[0] if comparison is None else comparison.best
     fit = fit_choices(trials, shape, intervals="all" if given.mode == "text" else "none", **options)
     if given.mode == "probability":
         fit = replace(fit, intervals=_bootstrap(trials, fit, options, replicates, seed))
-    return _found(trials, fit, comparison, excess, unit)
+    return _to_result(trials, fit, comparison, excess, unit)
 
 
 def _wants_places(trials: Trials, offsets: bool) -> bool:
     enough = int(trials.parsed.sum()) >= TRIALS_PER_PARAMETER * _parameter_count(trials, offsets, places=True)
-    return int(trials.option_counts.max()) <= LONGEST_LIST and enough
+    return int(trials.option_counts.max()) <= MAX_LIST_LENGTH and enough
 
 
 def _parameter_count(trials: Trials, offsets: bool, places: bool) -> int:
     likings = len(trials.option_names) - 1 if offsets else 0
-    return len(SCALARS) + likings + (int(trials.option_counts.max()) - 1 if places else 0)
+    return len(FITTED_SCALARS) + likings + (int(trials.option_counts.max()) - 1 if places else 0)
 
 
 def _bootstrap(
@@ -329,29 +329,30 @@ def _bootstrap(
 
 
 def _values(fit: ChoiceFit) -> dict[str, float]:
-    values = {name: float(getattr(fit, name)) for name in SCALARS}
+    values = {name: float(getattr(fit, name)) for name in FITTED_SCALARS}
     values |= {f"offset[{name}]": value for name, value in fit.offsets.items()}
     return values | {f"position[{place}]": value for place, value in enumerate(fit.position_effects, start=1)}
 
 
-def _found(
+def _to_result(
     trials: Trials, fit: ChoiceFit, comparison: ShapeComparison | None, excess: Estimate, unit: str
 ) -> ResolutionFit:
     none = (math.nan, math.nan)
-    told = {
+    estimates = {
         name: Estimate(value, *fit.intervals.get(name, none), fit.parsed_count) for name, value in _values(fit).items()
     }
     shown = trials.distances[trials.distances > 0]
-    resolution = _opened(told["resolution"], float(shown.min(initial=np.inf)), float(shown.max(initial=0.0)))
+    least, most = float(shown.min(initial=np.inf)), float(shown.max(initial=0.0))
+    resolution = _with_open_ends(estimates["resolution"], least, most)
     doubts = _doubts(fit, resolution, excess)
     return ResolutionFit(
         fit,
         comparison,
         resolution,
-        told["background"],
-        told["lapse"],
-        tuple(value for name, value in told.items() if name.startswith("position[") and name != "position[1]"),
-        {name[7:-1]: value for name, value in told.items() if name.startswith("offset[")},
+        estimates["background"],
+        estimates["lapse"],
+        tuple(value for name, value in estimates.items() if name.startswith("position[") and name != "position[1]"),
+        {name[7:-1]: value for name, value in estimates.items() if name.startswith("offset[")},
         excess,
         unit,
         determined=not doubts,
@@ -359,14 +360,14 @@ def _found(
     )
 
 
-def _opened(resolution: Estimate, least: float, most: float) -> Estimate:
+def _with_open_ends(resolution: Estimate, least: float, most: float) -> Estimate:
     """Return the interval with an end far beyond the distances shown replaced by 0 or infinity."""
-    low = 0.0 if resolution.low < least / FAR else resolution.low
-    return replace(resolution, low=low, high=math.inf if resolution.high > most * FAR else resolution.high)
+    low = 0.0 if resolution.low < least / OPEN_END_FACTOR else resolution.low
+    return replace(resolution, low=low, high=math.inf if resolution.high > most * OPEN_END_FACTOR else resolution.high)
 
 
 def _doubts(fit: ChoiceFit, resolution: Estimate, excess: Estimate) -> list[str]:
-    """Say why the answers do not determine the resolution; empty if they do."""
+    """Return why the answers do not determine the resolution; empty if they do."""
     doubts = []
     if not excess.low > 0:
         return [f"The answers do not follow the distances beyond chance (excess {excess})."]
@@ -379,6 +380,6 @@ def _doubts(fit: ChoiceFit, resolution: Estimate, excess: Estimate) -> list[str]
     return doubts
 
 
-def _nothing(excess: Estimate, unit: str, message: str) -> ResolutionFit:
+def _no_resolution(excess: Estimate, unit: str, message: str) -> ResolutionFit:
     none = Estimate(math.nan)
     return ResolutionFit(None, None, none, none, none, (), {}, excess, unit, determined=False, message=message)

@@ -1,4 +1,4 @@
-"""A model whose resolution, background, likings and lapses are known: what a probe should find."""
+"""A simulated model with known resolution, background, preferences and lapses, to check what a probe finds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from genlaws.core.arguments import Array, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Prompt, Reply
 from genlaws.probes.domains import Domain
-from genlaws.probes.outcomes import Shown
+from genlaws.probes.outcomes import AnyTrial
 from genlaws.probes.templates import Template, prompt_of
 from genlaws.probes.trials import ProbeTrial
 from genlaws.semanticity.choices.model import ChoiceModel, choice_probabilities
 from genlaws.semanticity.choices.trials import Trials
 
-NAMES_NONE = "I cannot tell from this."
+UNPARSED_REPLY = "I cannot tell from this."
 
 
 class SimulatedModel:
@@ -26,8 +26,8 @@ class SimulatedModel:
     .. math:: P(k) = (1-\lambda)\,\operatorname{softmax}_k\big(\log g(d_k) + \text{offset} + \text{effect}\big) +
         \frac{\lambda}{n}
 
-    It must be told the trials behind its prompts first, by `prompts_of` or `register`; it does not read words. What it
-    answers depends on the prompt and the seed alone, not on what was asked before.
+    It needs the trials behind its prompts first, from `prompts_of` or `register`; it does not read text. Its answer
+    depends on the prompt and the seed alone, not on earlier prompts.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class SimulatedModel:
     exponent : float > 0
         Of the power law.
     position_effects : sequence of float
-        Liking for the first place in the list, the second, and so on; empty for none.
+        Preference for the first place in the list, the second, and so on; empty for none.
     offsets : mapping of str to float
-        Liking for each answer; empty for none.
+        Preference for each answer; empty for none.
     unparsed_rate : float in [0, 1]
-        Share of replies in words that name no item, or two. Scores are that much smaller, all of them.
+        Share of replies in text mode that name no item, or two. Scores are that much smaller, all of them.
     seed : int
     """
 
@@ -76,7 +76,7 @@ class SimulatedModel:
             offsets=dict(offsets or {}),
             position_effects=tuple(float(effect) for effect in position_effects),
         )
-        self._known: dict[Prompt, Shown] = {}
+        self._known: dict[Prompt, AnyTrial] = {}
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class SimulatedModel:
         self.register(trials, prompts)
         return prompts
 
-    def register(self, trials: Sequence[Shown], prompts: Sequence[Prompt]) -> None:
+    def register(self, trials: Sequence[AnyTrial], prompts: Sequence[Prompt]) -> None:
         """Remember which trial is behind each prompt."""
         if len(trials) != len(prompts):
             raise InputError(f"prompts must be one for each trial; got {len(prompts)} for {len(trials)} trials.")
@@ -109,18 +109,18 @@ class SimulatedModel:
             ]
 
     def reply(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """Return the name of an option drawn with its probability, or words that name none or two."""
+        """Return the name of an option drawn with its probability, or text that names none or two."""
         rows = self._probabilities(prompts)
-        return [Reply(text=self._words(prompt, row)) for prompt, row in zip(prompts, rows, strict=True)]
+        return [Reply(text=self._text(prompt, row)) for prompt, row in zip(prompts, rows, strict=True)]
 
-    def _words(self, prompt: Prompt, probabilities: Array) -> str:
+    def _text(self, prompt: Prompt, probabilities: Array) -> str:
         unread, which, other = self._uniform(prompt)
         chosen = int(np.searchsorted(np.cumsum(probabilities), which * probabilities.sum(), side="right"))
         name = prompt.options[min(chosen, len(prompt.options) - 1)]
         if unread >= self.unparsed_rate:
             return f"{name}."
         second = prompt.options[(chosen + 1) % len(prompt.options)]
-        return NAMES_NONE if other < 0.5 else f"It is {name} or {second}."
+        return UNPARSED_REPLY if other < 0.5 else f"It is {name} or {second}."
 
     def _uniform(self, prompt: Prompt) -> Array:
         """Return three numbers between 0 and 1 that depend on the prompt and the seed alone."""
@@ -130,9 +130,7 @@ class SimulatedModel:
     def _probabilities(self, prompts: Sequence[Prompt]) -> list[Array]:
         unknown = next((prompt for prompt in prompts if prompt not in self._known), None)
         if unknown is not None:
-            raise InputError(
-                f"The simulated model must be told the trial behind a prompt first; got {unknown.text[-60:]!r}."
-            )
+            raise InputError(f"The simulated model needs the trial behind a prompt first; got {unknown.text[-60:]!r}.")
         if not prompts:
             return []
         shown = Trials.from_lists(

@@ -1,8 +1,8 @@
-"""Answers of models, kept in a file that is only ever added to, so that no prompt is paid for twice.
+"""A file of answers of models, which only grows, so that no prompt is paid for twice.
 
-One line of JSON holds one answer: its key, the model, the prompt (pictures by their digest alone), the raw words or
-log-probabilities, the time, and in how many attempts it was had. A line cut short by a crash is dropped when the file
-is opened again. One process at a time may write.
+One line of JSON holds one answer: its key, the model, the prompt (pictures by their digest alone), the raw text or
+log-probabilities, the time, and the number of attempts. A line cut short by a crash is dropped when the file is opened
+again. One process at a time may write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.locks import hold
 from genlaws.models.interface import MODES, Prompt, Reply
 
-BEGINNING = '{"key": "'  # of every line; what a file of something else does not have
+LINE_START = '{"key": "'  # of every line; what a file of something else does not have
 
 
 class ReplyStore:
@@ -80,7 +80,7 @@ class ReplyStore:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many answers are kept under each name of a model."""
+        """Number of answers stored under each name of a model."""
         return dict(self._counts)
 
     def find(self, model_name: str, mode: str, prompt: Prompt) -> Reply | None:
@@ -88,7 +88,7 @@ class ReplyStore:
         return self._replies.get(key_of(model_name, mode, prompt))
 
     def add(self, model_name: str, mode: str, prompt: Prompt, reply: Reply, *, attempts: int = 1) -> None:
-        """Keep an answer; one that is there already stays as it is.
+        """Store an answer; one that is there already stays as it is.
 
         Parameters
         ----------
@@ -98,12 +98,12 @@ class ReplyStore:
         reply : Reply
             An answer, not a failure.
         attempts : int
-            How often the model was asked until it answered.
+            How many attempts the answer took.
         """
         key = key_of(model_name, mode, prompt)
-        what_is_wrong = fault_of(reply, mode, prompt)
-        if what_is_wrong:
-            raise InputError(f"Only an answer can be kept; {what_is_wrong}")
+        fault = fault_of(reply, mode, prompt)
+        if fault:
+            raise InputError(f"Only an answer can be stored; {fault}")
         if self._file < 0 or self.read_only:
             raise InputError(f"{self.path.name} is {'open for reading' if self.read_only else 'closed'}.")
         if key in self._replies:
@@ -165,11 +165,11 @@ class ReplyStore:
             found = _answer_in(line)
             if found is None:
                 raise InputError(
-                    f"Line {number} of {str(self.path)!r} is not a kept answer; mend it or use another file."
+                    f"Line {number} of {str(self.path)!r} is not a stored answer; correct it or use another file."
                 )
             self._take_over(*found)
         cut = cut.rstrip(b"\0")  # blocks a crash left without content
-        if not cut.startswith(BEGINNING.encode()[: len(cut)]):
+        if not cut.startswith(LINE_START.encode()[: len(cut)]):
             raise InputError(f"{str(self.path)!r} holds something other than answers; use another file.")
         if not self.read_only and not content.endswith(b"\n"):
             os.ftruncate(self._file, len(whole) + 1 if b"\n" in content else 0)
@@ -185,10 +185,10 @@ class ReplyStore:
 
 
 def key_of(model_name: str, mode: str, prompt: Prompt) -> str:
-    """Return what an answer is kept under: SHA-256 over the model's name, the mode, and everything in the prompt."""
+    """Return the key of an answer: SHA-256 over the model's name, the mode, and everything in the prompt."""
     one_of("mode", mode, MODES)
-    asked = {"model": model_name, "mode": mode, "prompt": _written(prompt)}
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    content = {"model": model_name, "mode": mode, "prompt": _written(prompt)}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def fault_of(reply: Reply, mode: str, prompt: Prompt) -> str:
@@ -196,7 +196,7 @@ def fault_of(reply: Reply, mode: str, prompt: Prompt) -> str:
     if reply.error:
         return reply.error
     if mode == "text":
-        return "" if isinstance(reply.text, str) else "The model gave no words."
+        return "" if isinstance(reply.text, str) else "The model gave no text."
     if reply.log_probabilities is None:
         return "The model gave no log-probabilities."
     numbers = np.asarray(reply.log_probabilities)
@@ -208,7 +208,7 @@ def fault_of(reply: Reply, mode: str, prompt: Prompt) -> str:
 
 
 def _written(prompt: Prompt) -> dict[str, Any]:
-    """Return a prompt as it is kept, with digests in place of pictures."""
+    """Return a prompt as it is stored, with digests in place of pictures."""
     return {
         "text": prompt.text,
         "options": list(prompt.options),

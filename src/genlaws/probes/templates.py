@@ -1,6 +1,6 @@
-"""How a trial is put into words. Every part can be changed; which words are used matters for small models.
+"""Templates that turn a trial into text, built in or read from a JSON file.
 
-Read the words of a template from a JSON file.
+Every part can be changed; the wording matters for small models.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from genlaws.models.interface import Prompt
 from genlaws.probes.domains import Domain
 from genlaws.probes.trials import ProbeTrial
 
-HOLDS = {"fact": {"item", "place"}, "similarity": {"place"}, "identification": {"place"}}
+REQUIRED_FIELDS = {"fact": {"item", "place"}, "similarity": {"place"}, "identification": {"place"}}
 Words = TypeVar("Words")
 
 
@@ -28,7 +28,7 @@ def template_named(template: str | os.PathLike[str], known: Mapping[str, Words],
     Parameters
     ----------
     template : str or path
-        A name, or a file; its name without the ending is the template's, unless the file says otherwise.
+        A name, or a file; its name without the ending is the template's, unless the file gives another.
     known : mapping of str to templates
         Those that have a name.
     kind : type
@@ -82,7 +82,7 @@ class Template:
     between : str
         Between the lines.
     system : str
-        What a chat is told first.
+        System message of a chat.
     chat : bool
         Whether the model's chat template is used.
     answer_prefix : str
@@ -100,7 +100,7 @@ class Template:
 
     def __post_init__(self) -> None:
         check_kinds(self)
-        for part, holds in HOLDS.items():
+        for part, holds in REQUIRED_FIELDS.items():
             if _fields_in(getattr(self, part)) != holds:
                 needed = " and ".join(f"{{{one}}}" for one in sorted(holds))
                 raise InputError(f"{part} of the template {self.name} must hold {needed}; got {getattr(self, part)!r}.")
@@ -206,11 +206,11 @@ def template_of(domain: Domain, template: str | os.PathLike[str] | Template = "l
 
 
 def prompt_of(trial: ProbeTrial, domain: Domain, template: Template) -> Prompt:
-    """Return a trial in words."""
-    asked = template.identification if trial.kind == "identification" else template.similarity
+    """Return the prompt of a trial."""
+    question = template.identification if trial.kind == "identification" else template.similarity
     facts = [
         template.fact.format(item=item, place=domain.write(place))
         for item, place in zip(trial.items, trial.places, strict=True)
     ]
-    text = template.between.join([*facts, asked.format(place=domain.write(trial.probe))])
+    text = template.between.join([*facts, question.format(place=domain.write(trial.probe))])
     return Prompt(text, trial.items, template.system, template.chat, template.answer_prefix)

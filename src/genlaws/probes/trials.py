@@ -1,4 +1,4 @@
-"""Trials of a probe: items at places, a place to ask for, and how far each item is from it."""
+"""Trials of a probe: items at places, the place of the probe, and how far each item is from it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import Domain
 
-KINDS = ("similarity", "identification")
-MOST_ITEMS = 100
-MOST_DRAWS = 1000  # of items without a tie before the domain counts as too small
+TRIAL_KINDS = ("similarity", "identification")
+MAX_TRIAL_ITEMS = 100
+MAX_DRAWS = 1000  # of items without a tie before the domain counts as too small
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ProbeTrial:
     places : tuple of float
         Of the items.
     probe : float
-        The place asked for.
+        The place that the question is about.
     right : int
         Which item is right: the nearest, or the one at that place.
     """
@@ -43,7 +43,7 @@ class ProbeTrial:
 
     @property
     def distances(self) -> tuple[float, ...]:
-        """Of the items to the place asked for."""
+        """From the items to the probe."""
         return tuple(abs(place - self.probe) for place in self.places)
 
 
@@ -55,20 +55,20 @@ def draw_trials(
     *,
     seed: int | np.random.Generator = 0,
 ) -> list[ProbeTrial]:
-    """Return random trials: items at different places in random order, and a place to ask for.
+    """Return random trials: items at different places in random order, and the place of the probe.
 
     Parameters
     ----------
     domain : Domain
     kind : {"similarity", "identification"}
-        Ask for a place where no item is and the nearest item is the only nearest one; or for that of a random item.
+        The probe is at a place without an item and with a single nearest item; or at the place of a random item.
     item_count : int from 2 to 100
     trial_count : int
     seed : int or Generator
     """
-    one_of("kind", kind, KINDS)
-    count = whole_number("item_count", item_count, at_least=2, at_most=MOST_ITEMS)
-    # A similarity trial asks for a place where no item is.
+    one_of("kind", kind, TRIAL_KINDS)
+    count = whole_number("item_count", item_count, at_least=2, at_most=MAX_TRIAL_ITEMS)
+    # The probe of a similarity trial is at a place without an item.
     most = min(len(domain.carriers), len(domain.places) - (kind == "similarity"))
     if count > most:
         raise InputError(f"item_count must be at most {most} for {kind} in {domain.name}; got {count}.")
@@ -78,7 +78,7 @@ def draw_trials(
 
 
 def _draw(domain: Domain, kind: str, count: int, generator: np.random.Generator) -> ProbeTrial:
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         chosen = generator.permutation(len(domain.carriers))[:count]
         items = tuple(domain.carriers[one] for one in chosen)
         if domain.own_places:
@@ -106,7 +106,7 @@ def draw_resolution_trials(
     *,
     seed: int | np.random.Generator = 0,
 ) -> list[ProbeTrial]:
-    """Return trials with two items at c ± D and the question at c + δ, for every D and δ.
+    """Return trials with two items at c ± D and the probe at c + δ, for every D and δ.
 
     Centers c are random such that all three places are in the domain; items are in random order. A shift of 0 is a
     tie and is left out.
@@ -130,7 +130,7 @@ def draw_resolution_trials(
     generator = generator_of(seed)
     pairs = [(float(half), float(shift)) for half in separations for shift in away if shift != 0]
     if not pairs:
-        raise InputError("shifts must hold a number other than 0; a question in the middle has no nearest item.")
+        raise InputError("shifts must hold a number other than 0; a probe in the middle has no nearest item.")
     return [_anchored(domain, half, shift, generator) for half, shift in pairs for _ in range(number)]
 
 

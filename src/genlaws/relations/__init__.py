@@ -1,7 +1,7 @@
 """Relations: how much data a structure needs, and when representations merge.
 
 Theory of :cite:p:`baek2024`, exact where the paper samples: description lengths, the Bayes bound for any training set,
-the data an accuracy needs, the next pair worth asking for, and the dynamics of representations that attract each other.
+the data an accuracy needs, the next pair to query, and the dynamics of representations that attract each other.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from genlaws.relations.inference.hypotheses import (
     hypotheses_of,
     named_hypotheses,
 )
-from genlaws.relations.inference.next_pair import AskingCurve, NextPair, asking_curve, next_pair
+from genlaws.relations.inference.next_pair import NextPair, QueryCurve, next_pair, query_curve
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from genlaws.relations import networks as networks
 
 __all__ = [
-    "AskingCurve",
     "AutomorphismCount",
     "BoundCurve",
     "BoundPoint",
@@ -95,6 +94,7 @@ __all__ = [
     "Pilot",
     "PilotPoint",
     "Posterior",
+    "QueryCurve",
     "Relation",
     "RelationClass",
     "RelationProperties",
@@ -106,7 +106,6 @@ __all__ = [
     "TwoReponPath",
     "accuracy_formula",
     "advise_relation",
-    "asking_curve",
     "binary_tree",
     "bound_curve",
     "class_collision_probability",
@@ -144,6 +143,7 @@ __all__ = [
     "partial_order",
     "posterior",
     "properties",
+    "query_curve",
     "quick_pilot",
     "read_knowledge_graph",
     "read_training_set",

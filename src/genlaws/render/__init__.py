@@ -1,4 +1,4 @@
-"""Pictures that a reader can touch: curves described in plain numbers, drawn by plotly in the browser."""
+"""Interactive panels: curves described by plain numbers and drawn by plotly in the browser."""
 
 from genlaws.core.panel import COLORS, KINDS, Curve, Panel
 

@@ -1,4 +1,4 @@
-"""Shell commands that a page shows to be copied."""
+"""Shell commands that a page shows for copying."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import shlex
 
 
 def with_new_file(name: str, program: str, command: str) -> str:
-    """Return a command that reads ``"$file"``, after Python has written that file into a new folder.
+    """Return a command that writes ``"$file"`` into a new folder with Python and then reads it.
 
-    No file of the reader is overwritten, wherever the command is run.
+    It overwrites no existing file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The whole report as one HTML file: the ledger, the four laws beside runs made for it, and the reader's own data."""
+"""The whole report as one HTML file: the ledger, the four laws compared with new runs, and the user's data."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from genlaws.report.sections.relations import relations_section
 from genlaws.report.sections.residual_stream import residual_stream_section
 from genlaws.report.sections.rules_facts import rules_facts_section
 from genlaws.report.sections.semanticity import semanticity_section
-from genlaws.report.user_data.model import own_model_section
-from genlaws.report.user_data.section import OwnData, own_data_section
+from genlaws.report.user_data.model import user_model_section
+from genlaws.report.user_data.section import UserData, user_data_section
 
 STATIC = files("genlaws.report") / "static"
-TITLE = "Generalizing and remembering: the laws beside runs made for this report"
+TITLE = "Generalizing and remembering: the laws compared with new runs"
 INTRODUCTION = (
-    "Four theories say when a learner generalizes, when it remembers, and what the one costs the other.",
-    "This report puts each law beside runs made while it was written, with intervals computed from these runs.",
+    "Four theories predict when a learner generalizes, when it remembers, and what one costs the other.",
+    "This report compares each law with runs made for it, with intervals computed from these runs.",
     "Each section ends with what the law means for a model of your own and the call that measures it.",
 )
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "plotly")
-DIGITS = 6  # of a number in the data of the page
+LISTED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "plotly")
+JSON_DIGITS = 6  # significant digits in the data of the page
 
 Make = Callable[[Progress], Section]
 
@@ -64,7 +64,7 @@ def whole_report(
     progress: Progress | None = None,
     seed: int = 0,
     quick: bool = False,
-    data: Sequence[OwnData] = (),
+    data: Sequence[UserData] = (),
     model: str | None = None,
     texts: tuple[str, ...] | None = None,
 ) -> Report:
@@ -76,15 +76,15 @@ def whole_report(
     seed : int
         Of all runs.
     quick : bool
-        Much smaller runs, to see that everything works.
-    data : sequence of OwnData
-        Files of the reader, already recognized.
+        Much smaller runs, for a quick check.
+    data : sequence of UserData
+        Files of the user, already recognized.
     model : str, optional
-        A model of the reader, by name or folder.
+        A model of the user, by name or folder.
     texts : tuple of str, optional
         For the model.
     """
-    plotly_script()  # says at once if plotly is missing
+    plotly_script()  # raises at once if plotly is missing
     shown = progress or NoProgress()
     sections, seconds = [], []
     for make in _makers(seed, quick, data, model, texts):
@@ -95,13 +95,13 @@ def whole_report(
 
 
 def _makers(
-    seed: int, quick: bool, data: Sequence[OwnData], model: str | None, texts: tuple[str, ...] | None
+    seed: int, quick: bool, data: Sequence[UserData], model: str | None, texts: tuple[str, ...] | None
 ) -> Iterable[Make]:
-    """Yield what makes each section: the reader's own first."""
+    """Yield the function of each section: the user's data first."""
     for place, one in enumerate(data):
-        yield lambda progress, one=one, place=place: own_data_section(one, progress, seed, place)  # type: ignore[misc]
+        yield lambda progress, one=one, place=place: user_data_section(one, progress, seed, place)  # type: ignore[misc]
     if model is not None:
-        yield lambda progress: own_model_section(model, texts, progress, seed)
+        yield lambda progress: user_model_section(model, texts, progress, seed)
     yield lambda progress: semanticity_section(progress, seed, quick=quick)
     yield lambda progress: rules_facts_section(progress, seed, quick=quick)
     yield lambda progress: relations_section(progress, seed, quick=quick)
@@ -109,19 +109,19 @@ def _makers(
 
 
 def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
-    """Return the page; its policy allows exactly the scripts and styles that stand in it."""
+    """Return the page; its policy allows exactly the scripts and styles it contains."""
     scripts = (plotly_script(), panel_script(), _static("report.js"))
     styles = (STYLE + _static("report.css"), panel_style())
     body = [
         f"<h1>{escaped(TITLE)}</h1>",
         f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",
-        f'<p class="soft">{_made(sum(seconds), quick)}</p>',
+        f'<p class="soft">{_format_origin(sum(seconds), quick)}</p>',
         "<noscript><p><strong>Pictures are drawn by a script, which is switched off here; their numbers stand below "
         "each.</strong></p></noscript>",
         _contents(sections),
         ledger_summary(),
         *(section_html(one) for one in sections),
-        _how(sections, seconds, seed, quick),
+        _format_method(sections, seconds, seed, quick),
     ]
     head = [
         "<!doctype html>",
@@ -143,7 +143,7 @@ def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quic
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """Return what the page may do: run and look like what stands in it, and fetch nothing."""
+    """Return what the page may do: use its own scripts and styles, and fetch nothing."""
     allowed = " ".join(f"'{content_hash(one)}'" for one in scripts)
     looks = " ".join(f"'{one}'" for one in (*(content_hash(style) for style in styles), PLOTLY_STYLE_HASH))
     rest = "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -167,7 +167,7 @@ def _rounded(value: object) -> object:
         return {name: _rounded(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_rounded(part) for part in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    return float(f"{value:.{JSON_DIGITS}g}") if isinstance(value, float) else value
 
 
 def _contents(sections: Iterable[Section]) -> str:
@@ -176,26 +176,26 @@ def _contents(sections: Iterable[Section]) -> str:
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
 
 
-def _made(seconds: float, quick: bool) -> str:
+def _format_origin(seconds: float, quick: bool) -> str:
     today = datetime.now(UTC).date().isoformat()
     small = " These are quick runs, much smaller than usual: intervals are wide." if quick else ""
     return f"genlaws {escaped(__version__)}, {today}, {seconds:.0f} seconds.{small}"
 
 
-def _how(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
-    """Return what somebody needs who wants to make the same report."""
+def _format_method(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
+    """Return what is needed to make the same report again."""
     rows = [
         ("command", f"genlaws report --seed {seed}{' --quick' if quick else ''}", "the same seed gives the same runs"),
         ("Python", platform.python_version(), ""),
         ("genlaws", __version__, ""),
-        *((name, _version(name), "") for name in LIBRARIES),
+        *((name, _version(name), "") for name in LISTED_LIBRARIES),
         *((one.title, f"{spent:.1f} s", "that its runs took") for one, spent in zip(sections, seconds, strict=True)),
     ]
     return (
         '<section id="made" class="part" aria-labelledby="made-title"><h2 id="made-title">How it was made</h2>'
         "<p>Theory is computed, never fitted to the runs. Runs are drawn and trained with the seed below. Intervals "
         "are 95 %; z is the distance of a run from the theory in standard errors. The findings are sentences computed "
-        f"from the numbers: another seed gives other ones.</p>{number_table(rows)}</section>"
+        f"from the numbers: another seed gives other sentences.</p>{number_table(rows)}</section>"
     )
 
 

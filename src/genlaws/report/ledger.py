@@ -1,7 +1,4 @@
-"""What the papers claim and what was found, on top of the report: counts, a picture of them, and what did not hold.
-
-How well the runs of this report agree with the theory, in one sentence computed from their z-scores.
-"""
+"""The ledger of claims at the top of the report, and the agreement of its runs with the theory from their z-scores."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ from scipy import special
 
 from genlaws.claims.claim import CORRECTED, FAILS, TITLES, VERDICTS
 from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import NOT_RUN, kept_records, verdict_counts
+from genlaws.claims.records import NOT_RUN, bundled_records, verdict_counts
 from genlaws.core.errors import InputError
 from genlaws.report.page import escaped, folded
 
-NEAR = 1.96  # standard errors, which 95 % of right comparisons keep
-UNLIKELY = 0.01  # chance of a largest z below which theory and runs are said to differ
-VERBS = {
+NEAR_Z = 1.96  # standard errors that contain 95 % of correct comparisons
+MIN_CHANCE = 0.01  # of the largest z; below, theory and runs differ
+VERDICT_VERBS = {
     "holds": "hold",
     "holds within limits": "hold within limits",
     "corrected": "are corrected",
@@ -52,7 +49,7 @@ class Agreement:
     @property
     def agrees(self) -> bool:
         """Whether chance explains the largest z."""
-        return self.chance >= UNLIKELY
+        return self.chance >= MIN_CHANCE
 
     def sentence(self, what: str) -> str:
         """Return the finding; `what` names the things compared, in the plural."""
@@ -72,7 +69,7 @@ def agreement(z: ArrayLike) -> Agreement:
     largest = float(size.max())
     tail = 2.0 * float(special.ndtr(-largest))
     chance = -float(np.expm1(size.size * np.log1p(-min(tail, 1.0 - 1e-16))))
-    return Agreement(size.size, int((size <= NEAR).sum()), largest, chance)
+    return Agreement(size.size, int((size <= NEAR_Z).sum()), largest, chance)
 
 
 def ledger_summary() -> str:
@@ -80,11 +77,12 @@ def ledger_summary() -> str:
     counts = verdict_counts()
     shown = [verdict for verdict in (*VERDICTS, NOT_RUN) if any(verdict in count for count in counts.values())]
     total = {verdict: sum(count.get(verdict, 0) for count in counts.values()) for verdict in shown}
-    dates = sorted({one.date for one in kept_records().values()})
+    dates = sorted({one.date for one in bundled_records().values()})
     when = f", last on {dates[-1]}" if dates else ""
+    listed = ", ".join(f"{total[one]} {VERDICT_VERBS.get(one, one)}" for one in shown)
     opening = (
         f"{sum(total.values())} theorems, equations, tables, figures and findings of the four papers were each given a "
-        f"check that computes its verdict{when}: {', '.join(f'{total[one]} {VERBS.get(one, one)}' for one in shown)}."
+        f"check that computes its verdict{when}: {listed}."
     )
     return "".join(
         [
@@ -112,10 +110,10 @@ def _bars(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> str:
                 place = f'x="{start:.3f}%" y="0" width="{wide:.3f}%" height="100%"'
                 parts.append(f'<rect class="{_kind(verdict)}" {place}>{title}</rect>')
             start += wide
-        told = f"{TITLES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
+        label = f"{TITLES[paper]}: " + ", ".join(f"{count[one]} {one}" for one in shown if one in count)
         rows.append(
             f'<div class="bar-row"><span>{escaped(TITLES[paper])}</span>'
-            f'<svg class="bar" role="img" aria-label="{escaped(told)}">{"".join(parts)}</svg></div>'
+            f'<svg class="bar" role="img" aria-label="{escaped(label)}">{"".join(parts)}</svg></div>'
         )
     key = "".join(
         f'<li><svg class="dot" aria-hidden="true"><rect class="{_kind(one)}" width="100%" height="100%"/></svg>'
@@ -144,17 +142,17 @@ def _table(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str], total:
 
 
 def _changed() -> str:
-    """Return the claims that are corrected or not reproduced, with what the paper says and what was found."""
-    kept = kept_records()
+    """Return the claims that are corrected or not reproduced, with the claim of the paper and what was found."""
+    bundled = bundled_records()
     rows = []
     for claim in all_claims():
-        record = kept.get(claim.id)
+        record = bundled.get(claim.id)
         if record is not None and record.verdict in {CORRECTED, FAILS}:
             place = f"{record.verdict}, {claim.where}"
             rows.append(
                 f'<tr><th scope="row"><code>{escaped(claim.id)}</code><br><span class="soft">{escaped(place)}</span>'
                 "</th>"
-                f"<td>{escaped(claim.says)}</td><td>{escaped(record.sentence)}</td></tr>"
+                f"<td>{escaped(claim.statement)}</td><td>{escaped(record.sentence)}</td></tr>"
             )
-    head = "".join(f'<th scope="col">{one}</th>' for one in ("claim", "what the paper says", "what was found"))
+    head = "".join(f'<th scope="col">{one}</th>' for one in ("id", "claim of the paper", "what was found"))
     return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -1,7 +1,4 @@
-"""One page on an encoder measured layer by layer, in one file that needs no network.
-
-One page on a measured representation, in one file that needs no network.
-"""
+"""Pages on a measured representation and on an encoder measured layer by layer; each is one file without network."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from genlaws.probes.layers.embeddings import LayerMeasurements
 from genlaws.report.page import data_table, escaped, number_table, paragraphs, picture, whole_page
 from genlaws.semanticity.measurement.result import Measurement, or_none
 
-READING = (
+ENCODER_NOTES = (
     "A probe is compared with two stimuli, and one is chosen in proportion to the similarity of their rows. "
     "Generalization asks for the one truly nearer, identification for the one the probe is a copy of; chance is one "
     "half. Every triple of different stimuli counts once.",
-    "Permuted rows belong to the wrong stimuli: their generalization is what chance gives. Random weights are the same "
-    "architecture before training: what they reach, the input gives for nothing.",
-    "The layer with the largest generalization was chosen with the same stimuli, so its value is too high by the "
-    "choice.",
+    "Permuted rows belong to the wrong stimuli: their generalization is at chance. Random weights are the same "
+    "architecture before training: what they reach comes from the input alone.",
+    "The layer with the largest generalization was chosen with the same stimuli, so its value is biased "
+    "upward by the choice.",
 )
 
 
@@ -115,9 +112,9 @@ def _pictures(measured: Measurement) -> list[tuple[Callable[[Measurement], Figur
             "Similarity against true distance: mean of the pairs (points), their spread (gray), fit.",
         ),
         (
-            pictures.draw_own_front,
-            "The measured point beside what a similarity of each shape would give on these stimuli at any resolution; "
-            "the front of the fit keeps its amplitude A and background Δ.",
+            pictures.draw_empirical_front,
+            "The measured point, and what a similarity of each shape would give on these stimuli at any resolution; "
+            "the front of the fit has its amplitude A and background Δ.",
         ),
         (pictures.draw_items, "Both tests with more items at once; identification collapses as one over their number."),
     ]
@@ -169,8 +166,8 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
             "profile",
         ),
         picture(
-            partial(pictures.draw_own_front, best),
-            f"{found.best} beside what a similarity of each shape would give on these stimuli.",
+            partial(pictures.draw_empirical_front, best),
+            f"{found.best} and what a similarity of each shape would give on these stimuli.",
             "front",
         ),
     ]
@@ -186,7 +183,7 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
         data_table("Two items, 95 % intervals over stimuli.", columns, rows),
         *(_control(found, name) for name in found.controls),
         "<h2>How to read this</h2>",
-        paragraphs(READING),
+        paragraphs(ENCODER_NOTES),
     ]
     return whole_page(f"Semanticity of {title}, layer by layer", parts)
 

@@ -17,15 +17,15 @@ from genlaws.core.errors import InputError
 from genlaws.figures.relations.learned import color_key, element_colors
 from genlaws.relations.networks.embeddings import ElementGroups, principal_plane
 
-WIDTH, HEIGHT, MARGIN = 640.0, 480.0, 26.0  # of the picture, in its own units
-DIGITS = 4
+PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_MARGIN = 640.0, 480.0, 26.0  # in units of the picture
+MOVIE_DIGITS = 4
 COLORED_BY = {
     "class": "class",
     "side": "side",
     "position": "the number of elements before each",
     "degree": "the number of elements related to each",
 }
-MOST_NAMES = 60  # elements; the names of more start hidden
+MAX_VISIBLE_NAMES = 60  # with more elements the names start hidden
 STYLE = """
 :root { color-scheme: light dark;
   --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --soft: #555555; --field: #fafafa; }
@@ -81,8 +81,8 @@ SCRIPT = """
       })[0];
       label.style.display = near ? "none" : "";
       if (near) { near.more += 1; return; }
-      label.setAttribute("x", x + (left ? -film.beside : film.beside));
-      label.setAttribute("y", y - film.above);
+      label.setAttribute("x", x + (left ? -film.offset_x : film.offset_x));
+      label.setAttribute("y", y - film.offset_y);
       label.setAttribute("text-anchor", left ? "end" : "start");
       written.push({ x: x, y: y, wide: wide, more: 0, label: label, word: words[i] });
     });
@@ -122,9 +122,9 @@ SCRIPT = """
   show(last);
 }());
 """
-PAUSE = 90  # milliseconds between frames
-BESIDE, ABOVE = 8.0, 5.0  # from the middle of a dot to its name
-TURN = 0.8  # of the width, beyond which names stand on the left of their dots
+FRAME_MILLISECONDS = 90  # between frames
+LABEL_OFFSET_X, LABEL_OFFSET_Y = 8.0, 5.0  # from the center of a dot to its name
+LABEL_FLIP_SHARE = 0.8  # of the width; beyond, names are left of their dots
 
 
 def embedding_movie(
@@ -173,13 +173,13 @@ def embedding_movie(
         raise InputError("embeddings must be finite at one time at least; this training failed at once.")
     film = {
         "steps": [times[place] for place in sound],
-        "places": _on_paper(principal_plane(given[sound])),
+        "places": _to_picture(principal_plane(given[sound])),
         "train": [shares[0][place] for place in sound],
         "test": [shares[1][place] for place in sound],
-        "pause": PAUSE,
-        "turn": TURN * WIDTH,
-        "beside": BESIDE,
-        "above": ABOVE,
+        "pause": FRAME_MILLISECONDS,
+        "turn": LABEL_FLIP_SHARE * PICTURE_WIDTH,
+        "offset_x": LABEL_OFFSET_X,
+        "offset_y": LABEL_OFFSET_Y,
     }
     return _page(film, groups, words, title, given.shape[2])
 
@@ -194,22 +194,22 @@ def _shares(name: str, given: ArrayLike | None, count: int) -> list[float | None
 
 def _rounded(value: float) -> float:
     """Return a number with four digits."""
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{MOVIE_DIGITS}g}")
 
 
-def _on_paper(places: Array) -> list[list[float]]:
+def _to_picture(places: Array) -> list[list[float]]:
     """Return x and y of all elements in the units of the picture, one list for each time; y grows downwards there."""
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
-    room = np.array([WIDTH, HEIGHT]) - 2.0 * MARGIN
+    room = np.array([PICTURE_WIDTH, PICTURE_HEIGHT]) - 2.0 * PICTURE_MARGIN
     scale = float(np.min(room / np.maximum(high - low, 1e-12)))
     away = (places - 0.5 * (low + high)) * scale
-    drawn = np.array([WIDTH, HEIGHT]) / 2.0 + away * np.array([1.0, -1.0])
+    drawn = np.array([PICTURE_WIDTH, PICTURE_HEIGHT]) / 2.0 + away * np.array([1.0, -1.0])
     return [[_rounded(one) for one in frame] for frame in drawn.reshape(len(places), -1).tolist()]
 
 
 def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str, dimension: int) -> str:
     heading = html.escape(title)
-    axes = "both dimensions" if dimension == 2 else "one dimension" if dimension == 1 else _axes_words(dimension)
+    axes = "both dimensions" if dimension == 2 else "one dimension" if dimension == 1 else _format_axes(dimension)
     data = json.dumps(film, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = [
         "<!doctype html>",
@@ -221,7 +221,7 @@ def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], t
         f"genlaws {html.escape(__version__)}.</p>",
         _picture(film, groups, names, title),
         _key(groups),
-        _controls(film, nameless=len(names) > MOST_NAMES),
+        _controls(film, nameless=len(names) > MAX_VISIBLE_NAMES),
         "</main>",
         f'<script type="application/json" id="film">{data}</script>',
         f"<script>{SCRIPT}</script></body></html>",
@@ -229,31 +229,31 @@ def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], t
     return "\n".join(parts) + "\n"
 
 
-def _axes_words(dimension: int) -> str:
+def _format_axes(dimension: int) -> str:
     return f"the two leading principal axes of {dimension} dimensions in the end"
 
 
 def _picture(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str) -> str:
     """Return the last frame; without scripts the page still shows where the elements ended."""
     frame = film["places"][-1]
-    hidden = ' class="nameless"' if len(names) > MOST_NAMES else ""
+    hidden = ' class="nameless"' if len(names) > MAX_VISIBLE_NAMES else ""
     label = html.escape(f"Embeddings of {len(names)} elements: {title}", quote=True)
     colors = element_colors(groups)
     dots = (
         f'<circle r="6" cx="{x}" cy="{y}" fill="{color}"><title>{html.escape(name)}</title></circle>'
         for x, y, name, color in zip(frame[::2], frame[1::2], names, colors, strict=True)
     )
-    words = (_name_beside(x, y, name) for x, y, name in zip(frame[::2], frame[1::2], names, strict=True))
-    view = f"0 0 {WIDTH:g} {HEIGHT:g}"
+    words = (_name_label(x, y, name) for x, y, name in zip(frame[::2], frame[1::2], names, strict=True))
+    view = f"0 0 {PICTURE_WIDTH:g} {PICTURE_HEIGHT:g}"
     inside = "".join((*dots, *words))
     return f'<svg id="picture"{hidden} viewBox="{view}" role="img" aria-label="{label}">{inside}</svg>'
 
 
-def _name_beside(x: float, y: float, name: str) -> str:
+def _name_label(x: float, y: float, name: str) -> str:
     """Return a name on the right of its dot, or on the left near the right edge."""
-    turned = x > TURN * WIDTH
-    anchor, place = ("end", x - BESIDE) if turned else ("start", x + BESIDE)
-    at = f'x="{_rounded(place)}" y="{_rounded(y - ABOVE)}" text-anchor="{anchor}"'
+    turned = x > LABEL_FLIP_SHARE * PICTURE_WIDTH
+    anchor, place = ("end", x - LABEL_OFFSET_X) if turned else ("start", x + LABEL_OFFSET_X)
+    at = f'x="{_rounded(place)}" y="{_rounded(y - LABEL_OFFSET_Y)}" text-anchor="{anchor}"'
     return f"<text {at}>{html.escape(_short(name))}</text>"
 
 

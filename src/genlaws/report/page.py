@@ -1,7 +1,4 @@
-"""What every page has in common: its look, its tables, and pictures inside it; one file that needs no network.
-
-Formulas as MathML, which browsers show without a script: small parts that are put side by side.
-"""
+"""Parts of every HTML page: its style, tables and pictures, and formulas as MathML; one file that needs no network."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ h1 { font-size: 1.5rem; margin-bottom: .2rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; overflow-wrap: anywhere; } h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
 a { color: var(--link); } .soft { color: var(--soft); } p { max-width: 46rem; }
 table { border-collapse: collapse; }
-.told { font-size: .9rem; margin: 1rem 0 .3rem; }
+.table-caption { font-size: .9rem; margin: 1rem 0 .3rem; }
 th, td { text-align: left; padding: .25rem 1.2rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; } td.number, .numbers th, .scroll th { white-space: nowrap; }
 td.number { font-variant-numeric: tabular-nums; }
@@ -50,11 +47,11 @@ code { font: .88em ui-monospace, monospace; overflow-wrap: anywhere; }
   h2, h3 { break-after: avoid; } pre { max-height: none; }
   details::details-content { content-visibility: visible; block-size: auto; } .scroll { overflow: visible; } }
 """
-# Whatever a model wrote, the page runs no script and fetches nothing.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-LONGEST_TEXT = 4000  # characters of a text that is quoted
-# Characters that are no part of a text: control characters but line ends and tabs, halves of pairs, and those that
-# turn the direction of what follows.
+# The page runs no script and fetches nothing, whatever text a model wrote.
+PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+MAX_QUOTED_CHARACTERS = 4000  # of a quoted text
+# Characters that are not printable: control characters except line ends and tabs, unpaired surrogates, and those that
+# change the direction of the following text.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
@@ -96,7 +93,7 @@ def sign(character: str) -> str:
 
 
 def words(text: str) -> str:
-    """Return words inside a formula, with room around them."""
+    """Return a text inside a formula, with space around it."""
     return f'<mspace width="1em"></mspace><mtext>{_text(text)}</mtext><mspace width="1em"></mspace>'
 
 
@@ -130,7 +127,7 @@ def _text(text: str) -> str:
 
 
 def escaped(text: object) -> str:
-    """Return a text as HTML that shows it and does nothing else, wherever the text comes from."""
+    """Return a text as escaped HTML, safe for text from any source."""
     return html.escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
 
 
@@ -139,7 +136,7 @@ def whole_page(heading: str, parts: Iterable[str]) -> str:
     head = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(heading)}</title>',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{PAGE_SECURITY_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{STYLE}</style></head><body><main>",
         f"<h1>{escaped(heading)}</h1>",
@@ -163,7 +160,7 @@ def data_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str
     lines = ("".join(f'<td class="number">{escaped(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return (
-        f'<p class="soft told">{escaped(caption)}</p>'
+        f'<p class="soft table-caption">{escaped(caption)}</p>'
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
@@ -181,9 +178,9 @@ def paragraphs(sentences: Iterable[str], kind: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as it was written, line by line; a very long one is cut, and says so."""
-    rest = len(text) - LONGEST_TEXT
-    shown = text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} characters more)"
+    """Return a text as it was written, line by line; a very long one is cut, with a note."""
+    rest = len(text) - MAX_QUOTED_CHARACTERS
+    shown = text if rest <= 0 else f"{text[:MAX_QUOTED_CHARACTERS]}… ({rest:,} characters more)"
     return f'<pre dir="auto">{escaped(shown)}</pre>'
 
 
@@ -209,7 +206,7 @@ def picture(draw: Callable[[], Figure], caption: str, name: str) -> str:
 
 
 def _own_names(svg: str, name: str) -> str:
-    """Give the parts of a picture names that no other on the page has; those that nothing points to lose theirs."""
+    """Make the ids of a picture unique on the page; unreferenced ids are removed."""
     used = set(re.findall(r'(?:url\(#|href="#)([\w-]+)', svg))
     svg = re.sub(r' id="([\w.-]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)
     return re.sub(r'(url\(#|href="#)(?=[\w-])', lambda found: f"{found[1]}{name}-", svg)

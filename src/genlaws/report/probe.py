@@ -1,8 +1,6 @@
-"""One page on a probed model, in one file that needs no network.
+"""The page on a probed model: its numbers, pictures, tables and example trials, in one file that needs no network.
 
-Trials of a probe as they were asked and answered, for its page. What a model wrote is quoted and never trusted.
-
-The numbers of a probe in words and tables, as its page shows them.
+Text that a model wrote is quoted and never trusted.
 """
 
 from __future__ import annotations
@@ -22,41 +20,40 @@ from genlaws import __version__
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.figures.semanticity import layers as layer_pictures
-from genlaws.figures.semanticity import probe as likings
 from genlaws.figures.semanticity import probe as pictures
 from genlaws.probes.collapse import CONSTANT, INVERSE, ITEMS, POWER, PREDICTED, Collapse, Law
 from genlaws.probes.layers.results import LayerTests
-from genlaws.probes.outcomes import Shown
+from genlaws.probes.outcomes import AnyTrial
 from genlaws.probes.probe import Example, ProbeResult, compare_templates
 from genlaws.probes.rates import Rates
 from genlaws.probes.vision.pictures import picture_of
 from genlaws.probes.vision.scenes import VisionTrial
 from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
 
-PICTURE_SIDE = 360  # pixels of a picture that was shown, made smaller
-QUESTIONS = {
+PICTURE_PIXELS = 360  # side of a picture of a prompt, made smaller
+TRIAL_QUESTIONS = {
     "similarity": "Generalization: which is nearest?",
     "identification": "Identification: which is exactly there?",
     "resolution": "Two anchors: which is nearer?",
 }
 Row = tuple[str, str, str]
-TESTS = {"similarity": "generalization p_S", "identification": "identification p_I"}
-KINDS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
-LAWS = {
+TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
+KIND_LABELS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
+LAW_LABELS = {
     INVERSE: "c/n",
     POWER: "power law a·n^(−γ)",
     CONSTANT: "no collapse",
     ITEMS: "law of n items",
     PREDICTED: "similarity: the fitted resolution",
 }
-NONE = "–"
-NOTHING = 1e-6  # smaller numbers with smaller ends are zero to a reader
-NARROW = 1e-5  # an interval this small, against its value, is below the digits that are shown
+NO_VALUE = "–"
+ZERO_TOLERANCE = 1e-6  # smaller numbers with smaller ends are printed as 0
+NARROW_INTERVAL = 1e-5  # relative width below the printed digits
 Drawing = tuple[Callable[[], Figure], str]
 
 
 def examples(result: ProbeResult) -> str:
-    """Return the first trial of each kind as it was asked and answered."""
+    """Return the first trial of each kind with its prompt and reply."""
     firsts = {trial.kind: trial for trial in reversed(result.given.trials)}
     return "".join(_example(one, firsts[one.kind]) for one in result.examples)
 
@@ -67,35 +64,35 @@ def unread(result: ProbeResult) -> str:
         return ""
     numbers = np.flatnonzero(result.given.unparsed).tolist()
     shown = [_example(one, result.given.trials[number]) for one, number in zip(result.unread, numbers, strict=False)]
-    said = f"The first {len(shown)} of {len(numbers):,} replies that name no item, or several."
-    return f'<h3>Replies that could not be read</h3><p class="soft">{escaped(said)}</p>{"".join(shown)}'
+    caption = f"The first {len(shown)} of {len(numbers):,} replies that name no item, or several."
+    return f'<h3>Replies that could not be read</h3><p class="soft">{escaped(caption)}</p>{"".join(shown)}'
 
 
-def _example(one: Example, trial: Shown) -> str:
-    heading = f"{QUESTIONS.get(one.kind, one.kind)} Right: {one.right}."
+def _example(one: Example, trial: AnyTrial) -> str:
+    heading = f"{TRIAL_QUESTIONS.get(one.kind, one.kind)} Right: {one.right}."
     parts = [f"<p><strong>{escaped(heading)}</strong></p>"]
     if isinstance(trial, VisionTrial):
         parts.append(_picture(trial))
-    parts += [quoted(one.asked), '<p class="soft">Answered:</p>', quoted(one.answer or "(nothing)")]
+    parts += [quoted(one.prompt), '<p class="soft">Answered:</p>', quoted(one.answer or "(nothing)")]
     return f'<div class="example">{"".join(parts)}</div>'
 
 
 def _picture(trial: VisionTrial) -> str:
     """Return the picture of a trial inside the page."""
     stream = BytesIO()
-    picture_of(trial).resize((PICTURE_SIDE, PICTURE_SIDE)).save(stream, format="PNG", optimize=True)
+    picture_of(trial).resize((PICTURE_PIXELS, PICTURE_PIXELS)).save(stream, format="PNG", optimize=True)
     data = base64.b64encode(stream.getvalue()).decode("ascii")
     described = f"The picture that was shown: {', '.join(trial.options)}"
-    size = f'width="{PICTURE_SIDE}" height="{PICTURE_SIDE}"'
+    size = f'width="{PICTURE_PIXELS}" height="{PICTURE_PIXELS}"'
     return f'<img class="shown" {size} alt="{escaped(described)}" src="data:image/png;base64,{data}">'
 
 
 def settings(result: ProbeResult) -> str:
-    """Return what was asked of which model, in which words."""
+    """Return the model, the task and the template."""
     plan = result.plan
     modes = {
         "probability": "the probabilities of all answers are compared; nothing is sampled",
-        "text": "the words of the reply are read, strictly: exactly one item must be named",
+        "text": "the reply is read strictly: exactly one item must be named",
     }
     rows = [
         ("model", result.model, "with every setting that changes an answer, such as temperature and seed"),
@@ -103,10 +100,10 @@ def settings(result: ProbeResult) -> str:
         ("mode", result.mode, modes[result.mode]),
         ("trials", f"{len(plan.trials):,}", f"drawn with seed {plan.seed}; {result.asking}"),
     ]
-    return number_table([*rows, *_words(result)], wrapped=True)
+    return number_table([*rows, *_template_rows(result)], wrapped=True)
 
 
-def _words(result: ProbeResult) -> Iterable[tuple[str, str, str]]:
+def _template_rows(result: ProbeResult) -> Iterable[tuple[str, str, str]]:
     """Yield the parts of the template that are not empty."""
     template = result.plan.template
     for field in fields(template):
@@ -117,17 +114,17 @@ def _words(result: ProbeResult) -> Iterable[tuple[str, str, str]]:
             yield f"template, {field.name.replace('_', ' ')}", repr(value) if isinstance(value, str) else "yes", ""
 
 
-def said(given: Estimate, unit: str = "") -> str:
-    """Return a value with its interval and unit; ends that the answers leave open are said to be infinite."""
+def format_estimate(given: Estimate, unit: str = "") -> str:
+    """Return a value with its interval and unit; open ends are printed as infinite."""
     if not math.isfinite(given.value):
-        return NONE
+        return NO_VALUE
     ends = (given.low, given.high)
-    if max(abs(given.value), *(abs(end) for end in ends)) < NOTHING:
+    if max(abs(given.value), *(abs(end) for end in ends)) < ZERO_TOLERANCE:
         text = "0"
     elif any(math.isinf(end) for end in ends) and not any(math.isnan(end) for end in ends):
         low, high = (f"{end:.3g}".replace("inf", "∞").replace("-", "−") for end in ends)
         text = f"{given.value:.3g} [{low}, {high}]"
-    elif 0.0 <= given.high - given.low < NARROW * abs(given.value):
+    elif 0.0 <= given.high - given.low < NARROW_INTERVAL * abs(given.value):
         text = f"{given.value:.5g}"
     else:
         text = re.sub(r"-?\b0\.0+(?![0-9])", "0", str(replace(given, count=0)))
@@ -137,7 +134,7 @@ def said(given: Estimate, unit: str = "") -> str:
 def percent(given: Estimate) -> str:
     """Return a share with its interval in per cent."""
     if not math.isfinite(given.value):
-        return NONE
+        return NO_VALUE
     value, low, high = (f"{100.0 * end:.1f}" for end in (given.value, given.low, given.high))
     return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
 
@@ -151,7 +148,7 @@ def _resolution(result: ProbeResult) -> list[Row]:
     fit = result.resolution
     above = (
         "above chance",
-        said(fit.excess),
+        format_estimate(fit.excess),
         "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing",
     )
     if not fit.determined or fit.fit is None:
@@ -159,23 +156,27 @@ def _resolution(result: ProbeResult) -> list[Row]:
     return [
         (
             "resolution ε",
-            said(fit.resolution, fit.unit),
+            format_estimate(fit.resolution, fit.unit),
             f"scale of the {fit.fit.shape} similarity: closer things are hard to tell apart",
         ),
-        ("background Δ", said(fit.background), "similarity of far things, where near ones have 1 on top of it"),
-        ("lapses λ", said(fit.lapse), "share of the answers that are guesses, whatever was asked"),
+        (
+            "background Δ",
+            format_estimate(fit.background),
+            "similarity of far things, where near ones have 1 on top of it",
+        ),
+        ("lapses λ", format_estimate(fit.lapse), "share of the answers that are guesses"),
         above,
     ]
 
 
 def _rates(result: ProbeResult) -> list[Row]:
-    """Say both tests with the fewest items; the others are in a table."""
+    """Return both tests with the fewest items; the others are in a table."""
     rows = []
-    for kind, name in TESTS.items():
+    for kind, name in TEST_LABELS.items():
         meaning = "the nearest item" if kind == "similarity" else "the item that is exactly there"
         for one in result.rates.of(kind)[:1]:
-            told = f"probability of {meaning} among {one.item_count}; chance {one.chance:.3g}"
-            rows.append((f"{name} (n = {one.item_count})", said(one.best), told))
+            note = f"probability of {meaning} among {one.item_count}; chance {one.chance:.3g}"
+            rows.append((f"{name} (n = {one.item_count})", format_estimate(one.best), note))
     return rows
 
 
@@ -186,14 +187,14 @@ def _collapse(fall: Collapse) -> list[Row]:
     rows = [
         (
             "1/n constant c",
-            said(fall.constant),
+            format_estimate(fall.constant),
             f"identification of n items falls as c/n, fitted from {fall.from_items} items on; 1 is guessing",
         ),
-        ("c by the law of n items", said(fall.limit), "what n times identification tends to for many items"),
-        ("exponent", said(fall.exponent), "of a power law in its place; 1 for c/n, 0 for no collapse"),
+        ("c by the law of n items", format_estimate(fall.limit), "what n times identification tends to for many items"),
+        ("exponent", format_estimate(fall.exponent), "of a power law in its place; 1 for c/n, 0 for no collapse"),
     ]
     if tested is not None:
-        meaning = "of so much better a power law if c/n holds; small speaks against c/n"
+        meaning = "of a power law this much better if c/n holds; a small value is evidence against c/n"
         rows.append(("test of c/n", f"p = {tested.p_value:.2g}", meaning))
     return rows
 
@@ -212,16 +213,16 @@ def _replies(result: ProbeResult) -> list[Row]:
 
 
 def _position(result: ProbeResult) -> Row | None:
-    """Say how often the first item is named in the test with the fewest items."""
+    """Return how often the first item is named in the test with the fewest items."""
     shown = [one for one in result.rates.rates if math.isfinite(one.first.value)]
     if not shown:
         return None
     one = min(shown, key=lambda rate: (rate.item_count, rate.kind != "similarity"))
-    liking = "" if one.first.low <= one.chance <= one.first.high else ": a liking for a place"
+    preference = "" if one.first.low <= one.chance <= one.first.high else ": a preference for a place"
     return (
         f"first item named (n = {one.item_count})",
         percent(one.first),
-        f"share of the readable answers; {100 * one.chance:.3g} % without a liking for places{liking}",
+        f"share of the readable answers; {100 * one.chance:.3g} % without a preference for places{preference}",
     )
 
 
@@ -232,10 +233,10 @@ def tables(result: ProbeResult) -> str:
         parts += [_laws_table(result.collapse.laws), paragraphs([result.collapse.message], "soft")]
     if result.resolution.comparison is not None:
         parts.append(_shapes_table(result))
-    likings = _likings(result)
-    if likings:
-        caption = "Likings that were fitted, as natural logarithms against the first; 0 is none"
-        parts.append(data_table(caption, ("for", "value"), likings))
+    preferences = _preferences(result)
+    if preferences:
+        caption = "Fitted preferences, as natural logarithms relative to the first; 0 is none"
+        parts.append(data_table(caption, ("for", "value"), preferences))
     if result.rates.errors:
         rows = [(f"{number:,}", why) for why, number in result.rates.errors.items()]
         parts.append(data_table("Why trials failed", ("trials", "reason"), rows))
@@ -249,17 +250,22 @@ def _folded_tables(result: ProbeResult) -> list[str]:
     if result.curve is not None and result.curve.points:
         turned = [
             (
-                *(f"{one.half_separation:g}", f"{one.shift:g}", percent(one.upper), said(one.probability)),
+                *(f"{one.half_separation:g}", f"{one.shift:g}", percent(one.upper), format_estimate(one.probability)),
                 *(f"{one.upper.count}", str(one.unparsed), str(one.failed)),
             )
             for one in result.curve.points
         ]
         heads = (f"D{unit}", f"δ{unit}", "upper named", "mean probability", "answers", "unread", "failed")
-        caption = "The two-anchor test: items at c ± D, the question at c + δ"
+        caption = "The two-anchor test: items at c ± D, the query at c + δ"
         parts.append(folded(caption, data_table(caption, heads, turned)))
     near = [
         (
-            *(str(one.item_count), f"{one.low:.4g} to {one.high:.4g}", percent(one.accuracy), said(one.probability)),
+            *(
+                str(one.item_count),
+                f"{one.low:.4g} to {one.high:.4g}",
+                percent(one.accuracy),
+                format_estimate(one.probability),
+            ),
             str(one.accuracy.count),
         )
         for one in result.distances.points
@@ -273,33 +279,35 @@ def _folded_tables(result: ProbeResult) -> list[str]:
 
 def by_items(result: ProbeResult) -> str:
     """Return the table of both tests by number of items."""
-    counts = sorted({one.item_count for kind in TESTS for one in result.rates.of(kind)})
+    counts = sorted({one.item_count for kind in TEST_LABELS for one in result.rates.of(kind)})
     found = {(one.kind, one.item_count): one for one in result.rates.rates}
     rows = []
     for count in counts:
-        cells = [said(found[kind, count].best) if (kind, count) in found else NONE for kind in TESTS]
+        cells = [
+            format_estimate(found[kind, count].best) if (kind, count) in found else NO_VALUE for kind in TEST_LABELS
+        ]
         rows.append((str(count), *cells, f"{1 / count:.3g}"))
-    told = "mean probability of the right answer" if result.mode == "probability" else "share of right answers"
-    caption = f"Both tests by number of items: {told}, 95 % interval"
-    return data_table(caption, ("items n", *TESTS.values(), "chance"), rows)
+    note = "mean probability of the right answer" if result.mode == "probability" else "share of right answers"
+    caption = f"Both tests by number of items: {note}, 95 % interval"
+    return data_table(caption, ("items n", *TEST_LABELS.values(), "chance"), rows)
 
 
 def _replies_table(rates: Sequence[Rates]) -> str:
-    columns = ("test", "items", "asked", "failed", "unread", "right", "right if read")
+    columns = ("test", "items", "trials", "failed", "unread", "right", "right if read")
     rows = [
         (
-            *(KINDS.get(one.kind, one.kind), str(one.item_count), f"{one.asked:,}", str(one.failed)),
+            *(KIND_LABELS.get(one.kind, one.kind), str(one.item_count), f"{one.sent:,}", str(one.failed)),
             *(percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
         )
         for one in rates
     ]
-    return data_table("Answers, spoken or likeliest: shares of the replies with 95 % intervals", columns, rows)
+    return data_table("Answers, as text or by probability: shares of the replies with 95 % intervals", columns, rows)
 
 
 def _places_table(rates: Sequence[Rates]) -> str:
     rows = [
         (
-            KINDS.get(one.kind, one.kind),
+            KIND_LABELS.get(one.kind, one.kind),
             str(one.item_count),
             percent(one.first),
             percent(one.last),
@@ -307,24 +315,26 @@ def _places_table(rates: Sequence[Rates]) -> str:
         )
         for one in rates
     ]
-    columns = ("test", "items", "first item named", "last item named", "without a liking")
-    return data_table("Places: how often the first and the last item shown are named", columns, rows)
+    columns = ("test", "items", "first item named", "last item named", "without a preference")
+    return data_table("Places: how often the first and the last item are named", columns, rows)
 
 
 def _laws_table(laws: dict[str, Law]) -> str:
     least = min(law.aic for law in laws.values())
     rows = [
         (
-            LAWS.get(law.name, law.name),
-            ", ".join(f"{name.replace('gamma', 'γ')} = {said(value)}" for name, value in law.parameters.items())
-            or NONE,
+            LAW_LABELS.get(law.name, law.name),
+            ", ".join(
+                f"{name.replace('gamma', 'γ')} = {format_estimate(value)}" for name, value in law.parameters.items()
+            )
+            or NO_VALUE,
             f"{law.aic - least:.2f}",
             f"{law.deviance:.2f} on {law.degrees}",
-            NONE if math.isnan(law.p_value) else f"{law.p_value:.2g}",
+            NO_VALUE if math.isnan(law.p_value) else f"{law.p_value:.2g}",
         )
         for law in sorted(laws.values(), key=lambda law: law.aic)
     ]
-    columns = ("law", "parameters", "AIC above least", "deviance on degrees", "p of so bad a fit")
+    columns = ("law", "parameters", "AIC above least", "deviance on degrees", "p of a fit this bad")
     return data_table("Laws for the identification of n items, the best first", columns, rows)
 
 
@@ -332,7 +342,7 @@ def _shapes_table(result: ProbeResult) -> str:
     comparison = result.resolution.comparison
     assert comparison is not None
     rows = [
-        (shape, f"{value:.4f}", f"{gap:.4f} ± {error:.4f}" if math.isfinite(error) and gap else NONE)
+        (shape, f"{value:.4f}", f"{gap:.4f} ± {error:.4f}" if math.isfinite(error) and gap else NO_VALUE)
         for shape, value, gap, error in zip(
             comparison.shapes,
             comparison.log_likelihood_per_trial.tolist(),
@@ -345,10 +355,12 @@ def _shapes_table(result: ProbeResult) -> str:
     return data_table(caption, ("shape", "log-likelihood", "against the best (± standard error)"), rows)
 
 
-def _likings(result: ProbeResult) -> list[tuple[str, str]]:
+def _preferences(result: ProbeResult) -> list[tuple[str, str]]:
     fit = result.resolution
-    rows = [(name, said(value)) for name, value in fit.offsets.items()]
-    return rows + [(f"place {place}", said(value)) for place, value in enumerate(fit.position_effects, start=2)]
+    rows = [(name, format_estimate(value)) for name, value in fit.offsets.items()]
+    return rows + [
+        (f"place {place}", format_estimate(value)) for place, value in enumerate(fit.position_effects, start=2)
+    ]
 
 
 def probe_page(
@@ -360,7 +372,7 @@ def probe_page(
 ) -> str:
     """Return the HTML of a page on a probe: the numbers and what they mean, pictures, tables, examples.
 
-    What a model or a server said is quoted as text; nothing of it acts on the page.
+    Text from a model or a server is quoted and cannot act on the page.
 
     Parameters
     ----------
@@ -371,7 +383,7 @@ def probe_page(
     layers : sequence of LayerTests, optional
         Both tests in every layer, each shown under the template of its name.
     notes : sequence of str
-        Said below the heading.
+        Printed below the heading.
     """
     ordered = _ordered(results)
     by_template = _by_template(layers or (), ordered)
@@ -417,16 +429,18 @@ def _comparison(ordered: Sequence[ProbeResult]) -> str:
     above = compare_templates(ordered)
     best = ordered[0].plan.template.name
     sentence = (
-        f"{best} is the furthest above chance of {len(ordered)} templates asked the same trials. It was chosen with "
-        "these very answers, which is not in its intervals: its numbers are a little too good. A probe of it with "
-        "another seed is free of that."
+        f"{best} is the furthest above chance of {len(ordered)} templates with the same trials. It was chosen with "
+        "these answers, which its intervals do not include: its numbers are slightly too good. A probe with another "
+        "seed does not have this bias."
     )
     rows = [
         (
             one.plan.template.name,
-            said(above[one.plan.template.name]),
-            said(one.resolution.resolution, one.resolution.unit) if one.resolution.determined else "not determined",
-            said(one.collapse.constant),
+            format_estimate(above[one.plan.template.name]),
+            format_estimate(one.resolution.resolution, one.resolution.unit)
+            if one.resolution.determined
+            else "not determined",
+            format_estimate(one.collapse.constant),
             percent(one.rates.unparsed),
         )
         for one in ordered
@@ -440,7 +454,7 @@ def _comparison(ordered: Sequence[ProbeResult]) -> str:
     return (
         f"<h2>Templates compared</h2>{paragraphs([sentence])}"
         f"{data_table('Templates, the best first', columns, rows)}<p>Details: {links}.</p>"
-        f'<div class="pictures">{picture(partial(likings.draw_templates, ordered), caption, "templates")}</div>'
+        f'<div class="pictures">{picture(partial(pictures.draw_templates, ordered), caption, "templates")}</div>'
     )
 
 
@@ -456,10 +470,10 @@ def _section(result: ProbeResult, number: int, layers: LayerTests | None, *, alo
             "" if layers is None else _layers(layers, number),
             "<h3>Tables</h3>",
             tables(result),
-            "<h3>Trials as they were asked and answered</h3>",
+            "<h3>Example trials and replies</h3>",
             examples(result),
             unread(result),
-            "<h3>What was asked of which model</h3>",
+            "<h3>Model, task and template</h3>",
             settings(result),
             "</section>",
         ]
@@ -490,9 +504,9 @@ def _layers(found: LayerTests, number: int) -> str:
     rows = [
         (
             one.name,
-            *(said(value) for value in (one.best_generalization, one.best_identification)),
-            *(said(value) for value in (one.nearest_generalization, one.nearest_identification)),
-            *(said(value) for value in (one.read_generalization, one.read_identification)),
+            *(format_estimate(value) for value in (one.best_generalization, one.best_identification)),
+            *(format_estimate(value) for value in (one.nearest_generalization, one.nearest_identification)),
+            *(format_estimate(value) for value in (one.read_generalization, one.read_identification)),
         )
         for one in found.layers
     ]
@@ -507,12 +521,12 @@ def _layers(found: LayerTests, number: int) -> str:
 def _pictures(result: ProbeResult) -> list[Drawing]:
     chosen: list[Drawing] = []
     if result.curve is not None and result.curve.points:
-        told = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
+        note = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
         chosen.append(
             (
                 partial(pictures.draw_resolution_curve, result),
-                "Two items at c ± D, the question at c + δ: how often the upper one is named. Points with 95 % "
-                f"intervals; {told}; gray: chance, and dotted the places of the two items.",
+                "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
+                f"intervals; {note}; gray: chance, and dotted the places of the two items.",
             )
         )
     if any(result.rates.of(kind) for kind in pictures.KIND_NAMES):
@@ -534,9 +548,9 @@ def _pictures(result: ProbeResult) -> list[Drawing]:
     if result.resolution.offsets:
         chosen.append(
             (
-                partial(likings.draw_options, result),
-                "How much each answer is liked whatever is shown, with 95 % intervals: what the fit takes out before "
-                "it speaks of a resolution.",
+                partial(pictures.draw_options, result),
+                "Preference for each answer whatever the items are, with 95 % intervals: what the fit removes before "
+                "it estimates a resolution.",
             )
         )
     return chosen
@@ -545,24 +559,24 @@ def _pictures(result: ProbeResult) -> list[Drawing]:
 def _explanation() -> str:
     return paragraphs(
         (
-            "A trial shows n items at known places and asks for one. Generalization, p_S, asks for the nearest to a "
-            "place where none is; identification, p_I, for the one that is exactly there. Guessing is right once in n "
-            "times. With probabilities, p is the mean probability of the right answer among the items shown; with "
-            "words, the share of right answers, and a reply that names no item or several is wrong.",
+            "A trial has n items at known places and queries one. Generalization, p_S, is about the nearest to a "
+            "place where none is; identification, p_I, about the one that is exactly there. Chance is 1/n. With "
+            "probabilities, p is the mean probability of the right answer among the items; with text replies, the "
+            "share of right answers, and a reply that names no item or several is wrong.",
             "The resolution ε is fitted to the tests of nearness: an item is named in proportion to its similarity "
-            "with what is asked for (Luce's rule), which falls with distance on the scale ε to a background Δ, and a "
+            "with the query (Luce's rule), which falls with distance on the scale ε to a background Δ, and a "
             "share λ of the answers are guesses. It is not determined where the answers do not follow distances beyond "
             "chance, or allow any scale; then no number is given, which does not mean that the scale is zero.",
             "A system of finite resolution identifies one of many items with probability c/n. A c of 1 is guessing. "
-            "With few items the fall is slower than 1/n, and c from c/n too small; the law of n items allows for that.",
-            "Answers also follow likings: for the first item of a list, or for certain words. Items are shown in "
-            "random order, so that these make answers worse and not better; where they were fitted, the resolution is "
-            "free of them.",
-            "In the layers an item counts as alike to what is asked for when the states of the model at the two places "
+            "For few items the fall is slower than 1/n, and c from c/n is too small; the law of n items includes it.",
+            "Answers also follow preferences: for the first item of a list, or for certain words. Items are in random "
+            "order, so preferences make answers worse and not better; where they were fitted, the resolution does not "
+            "contain them.",
+            "In the layers an item counts as similar to the query when the states of the model at the two places "
             "lie within a threshold, as in the theory. The answers of the model are another matter, and the read-out "
             "shows in which layer they arise.",
             "Intervals are 95 %: Wilson's for shares, the bootstrap over trials for mean probabilities and for the "
-            "resolution in that mode, the profile likelihood elsewhere. They speak of these trials and this template. "
-            "Other words, other items or another version of the model are not in them.",
+            "resolution in that mode, the profile likelihood elsewhere. They apply to these trials and this template. "
+            "They do not cover other templates, other items or another version of the model.",
         )
     )

@@ -1,4 +1,4 @@
-"""One page on a residual stream: the verdict on each claim of the paper, and every picture beside surrogates."""
+"""One page on a residual stream: the verdict on each claim of the paper, and every picture with surrogates."""
 
 from __future__ import annotations
 
@@ -14,17 +14,26 @@ from genlaws.report.page import data_table, escaped, folded, number_table, parag
 from genlaws.residual_stream.measures.curves import Curve
 from genlaws.residual_stream.results import Analysis, Claim
 
-NONE = "–"
-LONGEST, SHOWN = 500, 160  # characters of a message that is shown whole, and of the beginning of a longer one
+NO_VALUE = "–"
+MAX_MESSAGE_CHARACTERS, SUMMARY_CHARACTERS = (
+    500,
+    160,
+)  # of a message printed whole, and of the summary of a longer one
 SECTIONS = {
     "Units and steps": ("1", "What single units do along the layers, and how the stream moves."),
-    "Turning": ("2", "Whether the stream goes round, and whether a random walk would."),
+    "Rotations": ("2", "Whether the stream rotates, and whether a random walk does."),
     "Through a bottleneck": ("3", "The stream in a few units of an autoencoder."),
     "Dimensions and disturbances": ("4", "In how many directions texts differ, and whether disturbed states return."),
 }
-SECTION_OF = {"dynamics": "2", "participation": "4", "teleports_rest_kept": "4", "perturbation": "4", "lyapunov": "4"}
-COLUMNS = "columns:2 21rem;column-gap:1.2rem;margin-top:1.2rem"
-UNBROKEN = "break-inside:avoid;margin:0 0 1.4rem"
+SECTION_NUMBERS = {
+    "dynamics": "2",
+    "participation": "4",
+    "teleports_rest_kept": "4",
+    "perturbation": "4",
+    "lyapunov": "4",
+}
+COLUMN_STYLE = "columns:2 21rem;column-gap:1.2rem;margin-top:1.2rem"
+UNBROKEN_STYLE = "break-inside:avoid;margin:0 0 1.4rem"
 
 
 def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str] = ()) -> str:
@@ -36,7 +45,7 @@ def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str]
     title : str
         Such as the name of the model.
     notes : sequence of str
-        Said below the heading, such as which file of texts was read and at which token.
+        Printed below the heading, such as which file of texts was read and at which token.
     """
     shown, known = pictures_of(analysis), list(analysis.tables())
     parts = [
@@ -47,9 +56,9 @@ def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str]
         _claims(analysis.claims),
     ]
     if analysis.messages:
-        parts += ["<h2>Before you conclude anything</h2>", _messages(analysis.messages)]
+        parts += ["<h2>Limits of this analysis</h2>", _messages(analysis.messages)]
     for heading, (number, sentence) in SECTIONS.items():
-        chosen = [one for one in shown if SECTION_OF.get(one.name, one.figure[:1]) == number]
+        chosen = [one for one in shown if SECTION_NUMBERS.get(one.name, one.figure[:1]) == number]
         if chosen:
             parts += [f"<h2>{escaped(heading)}</h2>", paragraphs([sentence], "soft"), _drawn(analysis, chosen, known)]
     parts += [
@@ -64,7 +73,7 @@ def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str]
 
 
 def _texts(analysis: Analysis) -> str:
-    """Return how many texts and tokens were read, in words."""
+    """Return how many texts and tokens were read, as text."""
     texts = f"{analysis.text_count:,} text{'s' if analysis.text_count != 1 else ''}"
     if analysis.row_count == analysis.text_count:
         return f"one token of each of {texts}" if analysis.text_count != 1 else f"one token of {texts}"
@@ -72,28 +81,30 @@ def _texts(analysis: Analysis) -> str:
 
 
 def _claims(claims: Sequence[Claim]) -> str:
-    """Return the table of verdicts; every cell says what it is, so that its parts can stand below one another."""
+    """Return the table of verdicts; every cell has a label, so that its parts can be stacked."""
     if not claims:
         return paragraphs(["No claim was judged in this analysis."])
     rows = "".join(
         f'<tr><th scope="row" style="white-space:normal;min-width:10rem">{escaped(one.name)}<br>'
         f"<em>{escaped(one.verdict)}</em></th>"
         f'<td style="min-width:19rem">'
-        f"{_told('the paper says', one.says)}{_told('observed here', one.observed)}</td>"
-        f"<td>{_told('surrogates', one.surrogate)}{_told('why', one.why)}</td></tr>"
+        f"{_labeled('the paper says', one.statement)}{_labeled('observed here', one.observed)}</td>"
+        f"<td>{_labeled('surrogates', one.surrogate)}{_labeled('why', one.why)}</td></tr>"
         for one in claims
     )
     return f'<table class="numbers" aria-label="Verdict on each claim">{rows}</table>'
 
 
-def _told(what: str, text: str) -> str:
+def _labeled(what: str, text: str) -> str:
     return f'<div><span class="soft">{escaped(what)}:</span> {escaped(text)}</div>'
 
 
 def _messages(messages: Sequence[str]) -> str:
-    """Return what to know; a very long message is folded away behind its beginning."""
+    """Return the messages; a very long one is folded behind its summary."""
     return "".join(
-        paragraphs([one]) if len(one) <= LONGEST else folded(f"{one[:SHOWN].rstrip()} …", paragraphs([one]))
+        paragraphs([one])
+        if len(one) <= MAX_MESSAGE_CHARACTERS
+        else folded(f"{one[:SUMMARY_CHARACTERS].rstrip()} …", paragraphs([one]))
         for one in messages
     )
 
@@ -107,8 +118,8 @@ def _drawn(analysis: Analysis, chosen: Sequence[StreamPicture], known: Sequence[
         if one.wide:
             wide.append(_across(html, one))
         else:
-            narrow.append(html.replace("<figure>", f'<figure style="{UNBROKEN}">', 1))
-    rest = f'<div style="{COLUMNS}">{"".join(narrow)}</div>' if narrow else ""
+            narrow.append(html.replace("<figure>", f'<figure style="{UNBROKEN_STYLE}">', 1))
+    rest = f'<div style="{COLUMN_STYLE}">{"".join(narrow)}</div>' if narrow else ""
     return "".join(wide) + rest
 
 
@@ -157,7 +168,7 @@ def _cells(curve: Curve) -> list[str]:
 def _with_ends(value: float, low: float, high: float) -> str:
     """Return a number with the ends of its interval."""
     if math.isnan(value):
-        return NONE
+        return NO_VALUE
     if math.isnan(low + high):
         return f"{value:.3g}"
     return f"{value:.3g} [{low:.3g}, {high:.3g}]"
@@ -167,7 +178,7 @@ def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of how the stream was recorded."""
     error = analysis.identity_error
     return [
-        ("model", analysis.model or NONE, "nothing of it was changed"),
+        ("model", analysis.model or NO_VALUE, "nothing of it was changed"),
         ("read", _texts(analysis), "intervals rest on the texts, which are independent; tokens of one text are not"),
         (
             "sites",
@@ -176,11 +187,11 @@ def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
         ),
         (
             "residual identity",
-            NONE if math.isnan(error) else f"{error:.1e}",
+            NO_VALUE if math.isnan(error) else f"{error:.1e}",
             f"largest relative distance from {analysis.identity or 'next = this + write'}, checked at every site",
         ),
-        ("measured", ", ".join(analysis.measures) or NONE, "what was asked for"),
-        ("surrogates", ", ".join(analysis.surrogates) or NONE, "what it stands beside"),
+        ("measured", ", ".join(analysis.measures) or NO_VALUE, "the requested measures"),
+        ("surrogates", ", ".join(analysis.surrogates) or NO_VALUE, "what it is compared with"),
         ("seed", str(analysis.seed), "of everything random: surrogates, intervals, splits"),
     ]
 
@@ -193,15 +204,15 @@ def _explanation() -> str:
             "between two writes; on the axes a layer is one unit long, attention writes in its first half and the MLP "
             "in its second. A unit is one coordinate of the stream.",
             "Random weights: the same network before any training, with the same texts. Shuffled tokens: the same "
-            "network, the tokens of each text in random order. What they show too comes from the shape of the network "
+            "network, the tokens of each text in random order. What they also show comes from the architecture "
             "or from the words alone.",
             "Random walk: steps of the measured lengths in random directions. Step signs: each unit's own steps with "
             "random signs. Phase-randomized: the same spectrum along the layers. Layer shuffle: the sites in random "
             "order, gradients taken anew. Basis rotation: the same states in random axes.",
-            "A claim holds where its number lies beyond the limit with its whole interval. It holds for the surrogate "
-            "too where a surrogate reaches it and the number does not lie wholly beyond the surrogate. It is not "
-            "tested where the number was not measured, or where the interval has the limit inside.",
-            "Intervals are 95 % over the texts. Other texts of the same kind are in them; another kind of text, "
-            "another position or another model is not.",
+            "A claim holds if the whole interval of its number lies beyond the limit. It also holds for the surrogate "
+            "if a surrogate reaches the limit and the number does not lie wholly beyond the surrogate. It is not "
+            "tested if the number was not measured or its interval contains the limit.",
+            "Intervals are 95 % over the texts. They cover other texts of the same kind, but not another kind of "
+            "text, another position or another model.",
         )
     )

@@ -1,8 +1,6 @@
-"""A section of the report: what was asked, the law, what this very run found, and what it means for the reader.
+"""A section of the report as data and as HTML: a question, a law, the findings of this run, and what they imply.
 
-Whether the libraries that train networks are here, and what to say if they are not.
-
-A section of the report as HTML; every picture has its numbers beside it, which need no script.
+The numbers of every picture are also in a table, which needs no script.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ from genlaws.render import Curve, Panel
 from genlaws.report.page import data_table, escaped, folded, number_table
 
 WITHOUT_TORCH = "Not compared with networks: that needs torch, pip install 'genlaws[networks]'."
-LONGEST_LINE = 25  # points of a line in the table of numbers; the file has them all
-MOST_SHOWN = 9  # numbers of a section that are not folded
-FILES = ("csv", "png", "svg")
-COLUMNS = ("curve", "x", "y", "95 % from", "to")
-LINES = {"theory", "paper", "chance"}
+MAX_LINE_POINTS = 25  # of a line in the table of numbers; the file has all
+MAX_NUMBERS_UNFOLDED = 9  # of a section
+PANEL_FILES = ("csv", "png", "svg")
+POINT_COLUMNS = ("curve", "x", "y", "95 % from", "to")
+LINE_KINDS = {"theory", "paper", "chance"}
 
 
 def has_torch() -> bool:
@@ -35,20 +33,20 @@ class Section:
     Attributes
     ----------
     name : str
-        Small letters, digits and hyphens; the place of the section in the page's address.
+        Lower-case letters, digits and hyphens; the anchor of the section.
     title : str
-        Few words, for the list of contents.
+        A few words, for the table of contents.
     question : str
         What it answers; its heading.
     law : str
-        HTML with MathML, a constant text of ours; nothing a user gave may stand in it.
+        HTML with MathML, a constant text without user input.
     panels : tuple of Panel
     numbers : tuple of (name, value, meaning)
         Plain text.
     findings : tuple of str
         Sentences computed from this run; plain text.
-    yours : tuple of str
-        What it means for the reader's own model; plain text.
+    implications : tuple of str
+        What it means for the user's model; plain text.
     python, command : str
         How to get the same in Python and from the command line; left out if empty.
     """
@@ -60,13 +58,13 @@ class Section:
     panels: tuple[Panel, ...] = field(default=())
     numbers: tuple[tuple[str, str, str], ...] = field(default=())
     findings: tuple[str, ...] = field(default=())
-    yours: tuple[str, ...] = field(default=())
+    implications: tuple[str, ...] = field(default=())
     python: str = ""
     command: str = ""
 
 
 def section_html(section: Section) -> str:
-    """Return a section: the question, the law, what was found, the pictures, and what it means for the reader."""
+    """Return a section: the question, the law, what was found, the pictures, and what it means for the user."""
     name = escaped(section.name)
     parts = [
         f'<section id="{name}" class="part" aria-labelledby="{name}-title">',
@@ -76,7 +74,7 @@ def section_html(section: Section) -> str:
         _listed("What this run found", section.findings),
         f'<div class="panels">{"".join(panel_html(one) for one in section.panels)}</div>' if section.panels else "",
         _all_numbers(section),
-        _listed("What it means for your model", section.yours),
+        _listed("What it means for your model", section.implications),
         _calls(section),
         "</section>",
     ]
@@ -91,7 +89,7 @@ def _listed(heading: str, sentences: Iterable[str]) -> str:
 
 def _all_numbers(section: Section) -> str:
     """Return the table of numbers; the rest of a long one is folded."""
-    first, rest = section.numbers[:MOST_SHOWN], section.numbers[MOST_SHOWN:]
+    first, rest = section.numbers[:MAX_NUMBERS_UNFOLDED], section.numbers[MAX_NUMBERS_UNFOLDED:]
     if not first:
         return ""
     more = folded(f"{len(rest)} more", number_table(rest)) if rest else ""
@@ -100,7 +98,7 @@ def _all_numbers(section: Section) -> str:
 
 def _calls(section: Section) -> str:
     calls = (("In Python", section.python), ("On the command line", section.command))
-    shown = [f'<p class="soft told">{name}</p><pre>{escaped(text)}</pre>' for name, text in calls if text]
+    shown = [f'<p class="soft table-caption">{name}</p><pre>{escaped(text)}</pre>' for name, text in calls if text]
     return f"<h3>The same yourself</h3>{''.join(shown)}" if shown else ""
 
 
@@ -110,7 +108,7 @@ def panel_html(panel: Panel) -> str:
     files = "".join(
         f'<button type="button" data-save="{kind}" data-of="{name}" '
         f'aria-label="Save {escaped(panel.title)} as {kind.upper()}">{kind.upper()}</button>'
-        for kind in FILES
+        for kind in PANEL_FILES
     )
     return (
         f'<div class="panel" role="figure" aria-labelledby="{name}-title">'
@@ -124,20 +122,20 @@ def panel_html(panel: Panel) -> str:
 def _numbers(panel: Panel) -> str:
     """Return the points of a picture as a table; long lines are thinned."""
     rows = [row for curve in panel.curves for row in _rows(curve)]
-    thinned = any(curve.kind in LINES and len(curve.x) > LONGEST_LINE for curve in panel.curves)
-    told = f"x: {panel.x_label}; y: {panel.y_label}." + (
-        f" Lines show {LONGEST_LINE} of their points; the CSV file has all." if thinned else ""
+    thinned = any(curve.kind in LINE_KINDS and len(curve.x) > MAX_LINE_POINTS for curve in panel.curves)
+    caption = f"x: {panel.x_label}; y: {panel.y_label}." + (
+        f" Lines show {MAX_LINE_POINTS} of their points; the CSV file has all." if thinned else ""
     )
-    return data_table(told, COLUMNS, rows)
+    return data_table(caption, POINT_COLUMNS, rows)
 
 
 def _rows(curve: Curve) -> list[tuple[str, ...]]:
     """Return a row for each point of a curve, or for some of a long line."""
     count = len(curve.x)
     places = list(range(count))
-    if curve.kind in LINES and count > LONGEST_LINE:
-        step = (count - 1) / (LONGEST_LINE - 1)
-        places = [round(step * place) for place in range(LONGEST_LINE)]
+    if curve.kind in LINE_KINDS and count > MAX_LINE_POINTS:
+        step = (count - 1) / (MAX_LINE_POINTS - 1)
+        places = [round(step * place) for place in range(MAX_LINE_POINTS)]
     absent = (math.nan,) * count
     low, high = curve.low or absent, curve.high or absent
     return [(curve.name, *(_cell(one[place]) for one in (curve.x, curve.y, low, high))) for place in places]

@@ -1,8 +1,7 @@
-"""Residual stream: a transformer's layers as time, with the controls that tell what its motion means.
+"""Residual stream: a transformer's layers as time, with the controls that show what its motion means.
 
-Measures of :cite:p:`fernando2025` and others, each with intervals over texts and beside surrogates. What records or
-disturbs a model needs torch and stands in ``capture``, ``compression``, ``perturbation``, ``teleports`` and
-``lyapunov``; `analyze` calls it all.
+Measures of :cite:p:`fernando2025` and others, each with intervals over texts and compared with surrogates. What trains
+a network or changes the state of a model needs torch and stands in ``dynamics``; `analyze` calls it all.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from genlaws.core.submodules import loaded_on_access
 from genlaws.models.stream import Sample, Site, Stream
 from genlaws.models.texts import Tokens, tokenize
-from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES, analyze, analyze_stream
+from genlaws.residual_stream.analysis import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES, analyze, analyze_stream
 from genlaws.residual_stream.dynamics.jpca import RotationFit, fit_rotation
 from genlaws.residual_stream.dynamics.linear import Modes, dynamic_modes
 from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations, portraits, rotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from genlaws.residual_stream import dynamics as dynamics
 
 __all__ = [
+    "DEFAULT_MEASURES",
     "MEASURES",
     "SURROGATE_NAMES",
-    "USUAL_MEASURES",
     "Acceleration",
     "Analysis",
     "Claim",

@@ -1,4 +1,4 @@
-"""One call from a model and some texts to every measure of its residual stream, beside surrogates, with verdicts."""
+"""One call from a model and texts to every measure of its residual stream, with surrogates and verdicts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from genlaws.core.errors import InputError
 from genlaws.models.stream import Positions, Stream
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.measure_groups import (
-    PROMPT,
+    PATH_SURROGATES,
     STREAM_MEASURES,
+    TELEPORT_PROMPT,
     Disturbed,
     Recorded,
     measure_compression,
@@ -35,31 +36,24 @@ if TYPE_CHECKING:
     from genlaws.models.capture import Capture
 
 MEASURES = (*STREAM_MEASURES, "compression", "perturbation")
-USUAL_MEASURES = tuple(name for name in MEASURES if name != "compression")  # without the one that trains a network
-SURROGATE_NAMES = (
-    "random walk",
-    "step signs",
-    "phase-randomized",
-    "layer shuffle",
-    "basis rotation",
-    *SUPPLIED_SURROGATES,
-)
+DEFAULT_MEASURES = tuple(name for name in MEASURES if name != "compression")  # without the one that trains a network
+SURROGATE_NAMES = (*PATH_SURROGATES, *SUPPLIED_SURROGATES)
 REFERENCE_MEASURES = ("paths", "correlations", "dimensions", "rotations")
-OWN = "the model"
+MODEL_LABEL = "the model"
 
 
 class Progress(Protocol):
-    """What is told how the work goes on."""
+    """What receives reports on the progress of the work."""
 
     def start(self, total: int | None, label: str) -> None:
         """Begin a piece of work of so many parts."""
 
     def advance(self, n: int = 1) -> None:
-        """Say that so many parts are done."""
+        """Report that so many parts are done."""
 
 
-class _Silent:
-    """A progress that nobody sees."""
+class _NoProgress:
+    """A progress that reports nothing."""
 
     def start(self, total: int | None, label: str) -> None:
         """Begin."""
@@ -74,7 +68,7 @@ def analyze(
     texts: Sequence[str],
     *,
     name: str = "",
-    measures: Sequence[str] = USUAL_MEASURES,
+    measures: Sequence[str] = DEFAULT_MEASURES,
     surrogates: Sequence[str] = SURROGATE_NAMES,
     position: Positions = "last",
     strip: bool = True,
@@ -86,7 +80,7 @@ def analyze(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Record the residual stream of texts and measure it, beside the surrogates that say whether it means anything.
+    """Record the residual stream of texts, measure it, and compare each measure with surrogates.
 
     Parameters
     ----------
@@ -95,7 +89,7 @@ def analyze(
     tokenizer : object
         Of transformers.
     texts : sequence of str
-        None of them empty. Some measures need several texts; what could not be measured is said in the messages.
+        None of them empty. Some measures need several texts; the messages report what could not be measured.
     name : str
         What the model is called in the result.
     measures : names
@@ -111,7 +105,7 @@ def analyze(
     batch_size : int
         Texts of one pass.
     max_tokens : int, optional
-        The most tokens of a text; longer ones are cut at the end, which is said.
+        The most tokens of a text; longer ones are cut at the end, and a message reports it.
     estimators : names
         Of mutual information: ``copula``, ``neighbors``, ``binned``, ``kernel``.
     surrogate_draws : int >= 2
@@ -126,23 +120,23 @@ def analyze(
     InputError
         Where the architecture is unknown, activations are not finite numbers, or an argument is wrong.
     """
-    asked = _checked(measures, surrogates, estimators)
+    chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
     whole_number("surrogate_draws", surrogate_draws, at_least=2)
 
-    bar = _Silent() if progress is None else progress
+    bar = _NoProgress() if progress is None else progress
     limits: dict[str, Any] = {"max_tokens": max_tokens, "context": models.capture.context_length(model, tokenizer)}
     tokens = tokenize(tokenizer, texts, strip=strip, **limits)
     reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "advance": bar.advance}
-    read_models, captures = _captured((model, tokenizer), tokens, asked[1], bar, seed=seed, **reading)
-    whole = captures[OWN]
+    read_models, captures = _record_streams((model, tokenizer), tokens, chosen_surrogates, bar, seed=seed, **reading)
+    whole = captures[MODEL_LABEL]
     found = analyze_stream(
         whole.stream,
         texts=whole.text_numbers,
         name=name,
-        measures=asked[0],
-        surrogates=asked[1],
-        supplied={label: one.stream for label, one in captures.items() if label != OWN},
-        estimators=asked[2],
+        measures=chosen_measures,
+        surrogates=chosen_surrogates,
+        supplied={label: one.stream for label, one in captures.items() if label != MODEL_LABEL},
+        estimators=chosen_estimators,
         draws=surrogate_draws,
         seed=seed,
         jobs=jobs,
@@ -150,16 +144,16 @@ def analyze(
     )
     messages = (*whole.messages, *found.messages)
     found = replace(found, identity=whole.identity, identity_error=whole.identity_error, messages=messages)
-    if "perturbation" in asked[0]:
-        prompt = tokenize(tokenizer, [PROMPT], **limits)
+    if "perturbation" in chosen_measures:
+        prompt = tokenize(tokenizer, [TELEPORT_PROMPT], **limits)
         given = {
             label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in read_models.items()
         }
-        found = _disturbed(found, given, bar)
+        found = _add_perturbation(found, given, bar)
     return replace(found, claims=claims_of(found))
 
 
-def _captured(
+def _record_streams(
     loaded: tuple[nn.Module, Any],
     tokens: Tokens,
     surrogates: Sequence[str],
@@ -168,15 +162,15 @@ def _captured(
     seed: int,
     **reading: Any,
 ) -> tuple[dict[str, nn.Module], dict[str, Capture]]:
-    """Return the model and that with random weights, and the streams of both and of shuffled tokens, as asked for."""
+    """Return the model and that with random weights, and the requested streams of both and of shuffled tokens."""
     model, tokenizer = loaded
 
     def record(one: nn.Module, read: Tokens, label: str) -> Capture:
-        """Record a stream, telling how many texts are done."""
+        """Record a stream and report how many texts are done."""
         bar.start(len(read.ids), f"states, {label}")
         return models.capture.capture_texts(one, tokenizer, read, **reading)
 
-    read_models, captures = {OWN: model}, {OWN: record(model, tokens, OWN)}
+    read_models, captures = {MODEL_LABEL: model}, {MODEL_LABEL: record(model, tokens, MODEL_LABEL)}
     random, shuffled = SUPPLIED_SURROGATES
     if random in surrogates:
         read_models[random] = models.untrained.random_weights(model, seed)
@@ -191,7 +185,7 @@ def analyze_stream(
     *,
     texts: ArrayLike | None = None,
     name: str = "",
-    measures: Sequence[str] = USUAL_MEASURES,
+    measures: Sequence[str] = DEFAULT_MEASURES,
     surrogates: Sequence[str] = SURROGATE_NAMES,
     supplied: Mapping[str, Stream] | None = None,
     estimators: Sequence[str] = ("copula",),
@@ -212,24 +206,24 @@ def analyze_stream(
     name, measures, surrogates, estimators, draws, seed, jobs, progress
         As in `analyze`, where draws are called surrogate_draws.
     """
-    asked = _checked(measures, surrogates, estimators)
+    chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
     whole_number("jobs", jobs, at_least=1)
     others = dict(supplied or {})
     numbers = text_numbers(texts, stream.text_count)
-    bar = _Silent() if progress is None else progress
-    own = tuple(one for one in asked[1] if one not in SUPPLIED_SURROGATES)
-    given = Recorded(stream, numbers, own, others, asked[2], draws, seed, jobs)
+    bar = _NoProgress() if progress is None else progress
+    own = tuple(one for one in chosen_surrogates if one not in SUPPLIED_SURROGATES)
+    given = Recorded(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
     references = {
-        label: _reference(label, replace(given, stream=one, surrogates=(), supplied={}), asked[0], bar)
+        label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), chosen_measures, bar)
         for label, one in others.items()
     }
-    fields, messages = _measured(given, asked[0], bar, OWN)
-    if "compression" in asked[0]:
+    fields, messages = _measure_with_progress(given, chosen_measures, bar, MODEL_LABEL)
+    if "compression" in chosen_measures:
         bar.start(2, "compression")
-        more, said = measure_compression(given, advance=bar.advance)
-        fields, messages = fields | more, messages + said
+        more, notes = measure_compression(given, advance=bar.advance)
+        fields, messages = fields | more, messages + notes
     found = Analysis(
-        **_about(given, name, asked[0], asked[1]),
+        **_description(given, name, chosen_measures, chosen_surrogates),
         messages=tuple(dict.fromkeys(one for one in messages if one)),
         references=references,
         **fields,
@@ -237,7 +231,7 @@ def analyze_stream(
     return replace(found, claims=claims_of(found))
 
 
-def _checked(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _known_names(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return measures, surrogates and estimators, each name known and given once."""
     known = {"measures": MEASURES, "surrogates": SURROGATE_NAMES, "estimators": tuple(ESTIMATORS)}
     found = []
@@ -250,8 +244,8 @@ def _checked(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def _about(given: Recorded, name: str, measures: tuple[str, ...], surrogates: tuple[str, ...]) -> dict[str, Any]:
-    """Return what an analysis says of itself."""
+def _description(given: Recorded, name: str, measures: tuple[str, ...], surrogates: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields that describe an analysis."""
     return {
         "model": name,
         "text_count": given.text_count,
@@ -265,28 +259,30 @@ def _about(given: Recorded, name: str, measures: tuple[str, ...], surrogates: tu
     }
 
 
-def _measured(given: Recorded, measures: Sequence[str], bar: Progress, label: str) -> tuple[dict[str, Any], list[str]]:
-    """Measure a stream, telling which measure is done."""
+def _measure_with_progress(
+    given: Recorded, measures: Sequence[str], bar: Progress, label: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Measure a stream and report each finished measure."""
     bar.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
     return measured(given, measures, lambda _: bar.advance(1))
 
 
-def _reference(label: str, given: Recorded, measures: Sequence[str], bar: Progress) -> Analysis:
+def _measure_reference(label: str, given: Recorded, measures: Sequence[str], bar: Progress) -> Analysis:
     """Return the quick measures of a stream that others are compared with."""
     quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
-    fields, messages = _measured(given, quick, bar, label)
-    return Analysis(**_about(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)
+    fields, messages = _measure_with_progress(given, quick, bar, label)
+    return Analysis(**_description(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)
 
 
-def _disturbed(found: Analysis, given: Mapping[str, Disturbed], bar: Progress) -> Analysis:
+def _add_perturbation(found: Analysis, given: Mapping[str, Disturbed], bar: Progress) -> Analysis:
     """Add the perturbation of the model, and of the one with random weights, to an analysis."""
     references = dict(found.references)
     for label, one in given.items():
-        own = label == OWN
+        own = label == MODEL_LABEL
         bar.start(perturbation_work(one, exponents=own), f"perturbation, {label}")
-        fields, said = measure_perturbation(one, exponents=own, advance=bar.advance)
+        fields, notes = measure_perturbation(one, exponents=own, advance=bar.advance)
         if own:
-            found = replace(found, **fields, messages=(*found.messages, *said))
+            found = replace(found, **fields, messages=(*found.messages, *notes))
         else:
             references[label] = replace(references[label], **fields)
     return replace(found, references=references)

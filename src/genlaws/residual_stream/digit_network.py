@@ -13,10 +13,10 @@ from genlaws.core.arguments import whole_number
 from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.models.stream import Site, Stream
 
-PIXELS, CLASSES, BRIGHTEST = 64, 10, 16.0
-TRAINED = 1200  # digits of 1,797; the others are read
-BATCH = 100
-RATE = 2e-3
+PIXELS, CLASSES, MAX_BRIGHTNESS = 64, 10, 16.0
+TRAINING_DIGITS = 1200  # digits of 1,797; the others are read
+BATCH_SIZE = 100
+LEARNING_RATE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -91,23 +91,23 @@ def digit_stream(*, blocks: int = 12, width: int = 64, epochs: int = 12, seed: i
     number = whole_number("seed", seed)
     loaded = load_digits()
     order = np.random.default_rng(number).permutation(len(loaded.target))
-    digits = torch.tensor(loaded.data[order] / BRIGHTEST, dtype=torch.float32)
+    digits = torch.tensor(loaded.data[order] / MAX_BRIGHTNESS, dtype=torch.float32)
     names = torch.tensor(loaded.target[order])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(number)
         network = _Network(blocks, width)
-        before = _recorded(network, digits[TRAINED:])
-        _train(network, digits[:TRAINED], names[:TRAINED], epochs)
+        before = _recorded(network, digits[TRAINING_DIGITS:])
+        _train(network, digits[:TRAINING_DIGITS], names[:TRAINING_DIGITS], epochs)
     with torch.inference_mode():
-        right = int((network(digits[TRAINED:]).argmax(dim=1) == names[TRAINED:]).sum())
-    accuracy = wilson_interval(right, len(names) - TRAINED)
-    return DigitStream(_recorded(network, digits[TRAINED:]), before, accuracy)
+        right = int((network(digits[TRAINING_DIGITS:]).argmax(dim=1) == names[TRAINING_DIGITS:]).sum())
+    accuracy = wilson_interval(right, len(names) - TRAINING_DIGITS)
+    return DigitStream(_recorded(network, digits[TRAINING_DIGITS:]), before, accuracy)
 
 
 def _train(network: nn.Module, digits: Tensor, names: Tensor, epochs: int) -> None:
-    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
     for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(names)), BATCH):
+        for rows in torch.split(torch.randperm(len(names)), BATCH_SIZE):
             optimizer.zero_grad()
             nn.functional.cross_entropy(network(digits[rows]), names[rows]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -1,8 +1,6 @@
-"""The measures that train a network on the states, or run the model with its state changed, as fields of an analysis.
+"""Groups of measures as the fields of an analysis: of a recorded stream, and of a model whose state is changed.
 
-Torch is reached when a function runs, not when this module is loaded.
-
-Each group of measures of a recorded stream, as the fields of an analysis; numpy alone.
+Torch is loaded by the groups that need it, compression and perturbation, when they run.
 """
 
 from __future__ import annotations
@@ -21,11 +19,11 @@ from genlaws.models.texts import Tokens
 from genlaws.residual_stream import dynamics
 from genlaws.residual_stream.dynamics.jpca import fit_rotation
 from genlaws.residual_stream.dynamics.linear import dynamic_modes
-from genlaws.residual_stream.dynamics.portraits import FEWEST_SITES, portraits, rotations
+from genlaws.residual_stream.dynamics.portraits import MIN_SITES, portraits, rotations
 from genlaws.residual_stream.measures.correlations import unit_correlations
 from genlaws.residual_stream.measures.curves import bootstrap_means
 from genlaws.residual_stream.measures.dimensions import explained_variance, participation_ratios
-from genlaws.residual_stream.measures.estimators import FEWEST_TEXTS
+from genlaws.residual_stream.measures.estimators import MIN_INFORMATION_TEXTS
 from genlaws.residual_stream.measures.information import mutual_information
 from genlaws.residual_stream.measures.paths import PathScalars, path_measures, path_scalars_of, unit_means
 from genlaws.residual_stream.measures.projected_paths import paths, pooled_axes
@@ -37,20 +35,20 @@ from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against
 if TYPE_CHECKING:
     from torch import nn
 
-AXES = 2  # of the paper's plane
-TURNED_BASES = 5  # each turns all states; their means over units hardly differ
-MOST_COMPONENTS = 6  # of a linear map, and at most one for this many steps of the mean path:
+PLANE_AXES = 2  # of the paper's plane
+BASIS_ROTATION_DRAWS = 5  # each rotates all states; their means over units hardly differ
+MAX_MAP_COMPONENTS = 6  # of a linear map, and at most one for this many steps of the mean path:
 STEPS_PER_COMPONENT = 4
 PATH_SURROGATES = ("random walk", "step signs", "phase-randomized", "layer shuffle", "basis rotation")
-PAPER_RATIO = (2.0 / 4096.0) ** (1.0 / 9.0)  # of the sizes of successive layers of the autoencoder
-RESTARTS = 3
-FEWEST_TO_COMPRESS = 4
-DISTURBED_LAYERS = 5  # from the first to the last, as in the paper
-DISTURBED_TEXTS, LYAPUNOV_TEXTS = 8, 2
-DIRECTIONS = 4  # leading Lyapunov exponents
-GRID = 10  # points along a side
+PAPER_SIZE_RATIO = (2.0 / 4096.0) ** (1.0 / 9.0)  # of the sizes of successive layers of the autoencoder
+COMPRESSION_RESTARTS = 3
+MIN_COMPRESSION_TEXTS = 4
+PERTURBED_LAYERS = 5  # from the first to the last, as in the paper
+PERTURBED_TEXTS, LYAPUNOV_TEXTS = 8, 2
+LYAPUNOV_EXPONENTS = 4  # leading Lyapunov exponents
+GRID_SIDE_POINTS = 10  # points along a side
 TELEPORT_STEPS = 12
-PROMPT = "I'm sorry, Dave. I'm afraid I can't do that."
+TELEPORT_PROMPT = "I'm sorry, Dave. I'm afraid I can't do that."
 
 Advance = Callable[[int], object]
 
@@ -86,7 +84,7 @@ class Recorded:
         return int(np.unique(self.texts).size)
 
 
-Found = tuple[dict[str, Any], list[str]]  # fields of an analysis, and what to say about them
+Found = tuple[dict[str, Any], list[str]]  # fields of an analysis, and messages about them
 
 
 def measure_paths(given: Recorded) -> Found:
@@ -137,25 +135,25 @@ def measure_correlations(given: Recorded) -> Found:
 
         labels = found["correlations"].mean.labels
         found["correlation_test"] = against_surrogates(
-            given.stream, mean_r, ("basis rotation",), draws=TURNED_BASES, seed=given.seed, labels=labels
+            given.stream, mean_r, ("basis rotation",), draws=BASIS_ROTATION_DRAWS, seed=given.seed, labels=labels
         )
     return found, [found["correlations"].message]
 
 
 def measure_information(given: Recorded) -> Found:
-    """Return mutual information between successive sites by every estimator that is asked for."""
+    """Return mutual information between successive sites by every requested estimator."""
     rows = given.stream.text_count
-    if rows < FEWEST_TEXTS:
-        return {}, [f"Mutual information needs at least {FEWEST_TEXTS} texts; there are {rows}."]
+    if rows < MIN_INFORMATION_TEXTS:
+        return {}, [f"Mutual information needs at least {MIN_INFORMATION_TEXTS} texts; there are {rows}."]
     options: dict[str, Any] = {"seed": given.seed, "jobs": given.jobs}
     found = {name: mutual_information(given.stream, name, **options) for name in given.estimators}
-    said = [f"Mutual information ({name}), {one.message}" for name, one in found.items() if one.message]
+    messages = [f"Mutual information ({name}), {one.message}" for name, one in found.items() if one.message]
     if rows > given.text_count:
-        said.append(
+        messages.append(
             f"Mutual information takes the {rows} tokens of {given.text_count} texts as independent, which they are "
             "not: its intervals are too narrow."
         )
-    return {"information": found}, said
+    return {"information": found}, messages
 
 
 def measure_dimensions(given: Recorded) -> Found:
@@ -168,7 +166,7 @@ def measure_dimensions(given: Recorded) -> Found:
         "explained_pooled": explained_variance(stream, basis="pooled", **options),
         "explained_site": explained_variance(stream, basis="site", held_out=True, **options),
         "explained_normalized": explained_variance(stream, basis="pooled", normalize=True, **options),
-        "projected": paths(stream, min(AXES, stream.unit_count)),
+        "projected": paths(stream, min(PLANE_AXES, stream.unit_count)),
         "path_test": _path_test(given, plane_share, "share"),
     }
     return found, [found["participation"].message, found["explained_site"].message]
@@ -176,13 +174,13 @@ def measure_dimensions(given: Recorded) -> Found:
 
 def plane_share(stream: Stream) -> float:
     """Return the share of the variance of a path, about its mean, along its first two principal components."""
-    return float(pooled_axes(stream, min(AXES, stream.unit_count)).share.sum())
+    return float(pooled_axes(stream, min(PLANE_AXES, stream.unit_count)).share.sum())
 
 
 def measure_rotations(given: Recorded) -> Found:
-    """Return phase portraits and how often they turn, beside surrogates of the mean path."""
-    if len(given.stream.sites) < FEWEST_SITES:
-        return {}, [f"Rotations need at least {FEWEST_SITES} sites; there are {len(given.stream.sites)}."]
+    """Return phase portraits and how often they rotate, with surrogates of the mean path."""
+    if len(given.stream.sites) < MIN_SITES:
+        return {}, [f"Rotations need at least {MIN_SITES} sites; there are {len(given.stream.sites)}."]
     path = mean_path(given.stream)
     found = {
         "portraits": portraits(path),
@@ -193,11 +191,11 @@ def measure_rotations(given: Recorded) -> Found:
 
 
 def measure_dynamics(given: Recorded) -> Found:
-    """Return the linear map and the rotation that come nearest to the steps, the latter beside surrogates."""
+    """Return the linear map and the rotation that come nearest to the steps, the latter with surrogates."""
     steps = len(given.stream.sites) - 1
-    count = min(MOST_COMPONENTS, steps // STEPS_PER_COMPONENT, given.stream.unit_count)
-    if count < AXES:
-        return {}, [f"A linear map needs at least {AXES * STEPS_PER_COMPONENT} steps; there are {steps}."]
+    count = min(MAX_MAP_COMPONENTS, steps // STEPS_PER_COMPONENT, given.stream.unit_count)
+    if count < PLANE_AXES:
+        return {}, [f"A linear map needs at least {PLANE_AXES * STEPS_PER_COMPONENT} steps; there are {steps}."]
     options: dict[str, Any] = {"components": count, "seed": given.seed}
 
     def explained(stream: Stream) -> float:
@@ -213,7 +211,7 @@ def measure_dynamics(given: Recorded) -> Found:
 
 
 def _path_test(given: Recorded, statistic: Any, *labels: str) -> SurrogateTest | None:
-    """Set a statistic of the mean path beside surrogates of it; nothing if none is asked for."""
+    """Compare a statistic of the mean path with the requested surrogates of it; None without any."""
     names = [name for name in PATH_SURROGATES if name in given.surrogates]
     if not names and not given.supplied:
         return None
@@ -233,7 +231,7 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: Recorded, measures: Sequence[str], begun: Any = None) -> tuple[dict[str, Any], list[str]]:
+def measured(given: Recorded, measures: Sequence[str], finished: Any = None) -> tuple[dict[str, Any], list[str]]:
     """Return the fields of an analysis for the measures that a recorded stream suffices for, and messages.
 
     Parameters
@@ -241,7 +239,7 @@ def measured(given: Recorded, measures: Sequence[str], begun: Any = None) -> tup
     given : Recorded
     measures : names
         Others than the keys of ``STREAM_MEASURES`` are left out.
-    begun : function of a name, optional
+    finished : function of a name, optional
         Called after each measure.
     """
     fields: dict[str, Any] = {}
@@ -249,28 +247,28 @@ def measured(given: Recorded, measures: Sequence[str], begun: Any = None) -> tup
     for name, measure in STREAM_MEASURES.items():
         if name not in measures:
             continue
-        found, said = measure(given)
+        found, notes = measure(given)
         fields |= found
-        messages += [one for one in said if one]
-        if begun is not None:
-            begun(name)
+        messages += [one for one in notes if one]
+        if finished is not None:
+            finished(name)
     return fields, messages
 
 
 def encoder_layers(units: int) -> int:
     """Return how many layers an encoder has whose sizes shrink by the paper's factor, 0.43, to two units."""
-    return max(2, 1 + round(math.log(AXES / units) / math.log(PAPER_RATIO))) if units > AXES else 2
+    return max(2, 1 + round(math.log(PLANE_AXES / units) / math.log(PAPER_SIZE_RATIO))) if units > PLANE_AXES else 2
 
 
 def measure_compression(given: Recorded, *, device: str = "cpu", advance: Advance | None = None) -> Found:
-    """Return what an autoencoder with two units in its middle keeps of the states, as they are and normalized."""
-    if given.text_count < FEWEST_TO_COMPRESS:
-        return {}, [f"Compression needs at least {FEWEST_TO_COMPRESS} texts; there are {given.text_count}."]
+    """Return what an autoencoder with two units in its middle reconstructs of states, as they are and normalized."""
+    if given.text_count < MIN_COMPRESSION_TEXTS:
+        return {}, [f"Compression needs at least {MIN_COMPRESSION_TEXTS} texts; there are {given.text_count}."]
 
     options: dict[str, Any] = {
         "layers": encoder_layers(given.stream.unit_count),
-        "bottleneck": min(AXES, given.stream.unit_count),
-        "restarts": RESTARTS,
+        "bottleneck": min(PLANE_AXES, given.stream.unit_count),
+        "restarts": COMPRESSION_RESTARTS,
         "seed": given.seed,
         "texts": given.texts,
         "device": device,
@@ -308,7 +306,7 @@ class Disturbed:
     def sites(self) -> list[Site]:
         """Sites before the attention, or the block, of a few layers from the first to the last."""
         firsts = [site for site in self.stream.sites if site.place in ("attention", "block")]
-        chosen = np.unique(np.linspace(0, len(firsts) - 1, DISTURBED_LAYERS).round().astype(int))
+        chosen = np.unique(np.linspace(0, len(firsts) - 1, PERTURBED_LAYERS).round().astype(int))
         return [firsts[one] for one in chosen]
 
 
@@ -323,13 +321,13 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: A
     advance : callable, optional
         Called with 1 after each text, teleport and spectrum; see `perturbation_work`.
     """
-    plane = pooled_axes(given.stream, min(AXES, given.stream.unit_count))
-    some = _first(given.tokens, DISTURBED_TEXTS)
+    plane = pooled_axes(given.stream, min(PLANE_AXES, given.stream.unit_count))
+    some = _first_texts(given.tokens, PERTURBED_TEXTS)
     disturbed = dynamics.perturbation.perturb(
         given.model, some, sites=given.sites, plane=plane, seed=given.seed, advance=advance
     )
     reach = float(np.median(np.abs(plane.coordinates(given.stream)).max(axis=(0, 2))))
-    grid = dynamics.teleports.square_grid(-reach, reach, GRID)
+    grid = dynamics.teleports.square_grid(-reach, reach, GRID_SIDE_POINTS)
     teleports = []
     for keep_rest in (False, True):
         for site in given.sites:
@@ -339,13 +337,13 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: A
                 advance(1)
     found: dict[str, Any] = {"perturbation": disturbed, "teleports": tuple(teleports)}
     if exponents:
-        few = _first(given.tokens, LYAPUNOV_TEXTS)
+        few = _first_texts(given.tokens, LYAPUNOV_TEXTS)
         starts = lyapunov_sites(given.sites)
-        options = {"directions": DIRECTIONS, "seed": given.seed, "advance": advance}
+        options = {"directions": LYAPUNOV_EXPONENTS, "seed": given.seed, "advance": advance}
         found["lyapunov"] = tuple(dynamics.lyapunov.lyapunov(given.model, few, site, **options) for site in starts)
     spectra = found.get("lyapunov", ())
-    said = dict.fromkeys([disturbed.message, *(one.message for one in spectra)])
-    return found, [one for one in said if one]
+    notes = dict.fromkeys([disturbed.message, *(one.message for one in spectra)])
+    return found, [one for one in notes if one]
 
 
 def lyapunov_sites(sites: Sequence[Site]) -> list[Site]:
@@ -354,12 +352,12 @@ def lyapunov_sites(sites: Sequence[Site]) -> list[Site]:
 
 
 def perturbation_work(given: Disturbed, *, exponents: bool = True) -> int:
-    """Return how many times `measure_perturbation` tells that it went on."""
-    texts = min(DISTURBED_TEXTS, len(given.tokens.ids))
+    """Return how many times `measure_perturbation` calls `advance`."""
+    texts = min(PERTURBED_TEXTS, len(given.tokens.ids))
     few = min(LYAPUNOV_TEXTS, len(given.tokens.ids)) * len(lyapunov_sites(given.sites))
     return texts + 2 * len(given.sites) + (few if exponents else 0)
 
 
-def _first(tokens: Tokens, count: int) -> Tokens:
+def _first_texts(tokens: Tokens, count: int) -> Tokens:
     """Return the first so many texts."""
     return Tokens(tokens.ids[:count], tokens.heads[:count], tokens.tails[:count])

@@ -1,7 +1,4 @@
-"""An analysis as tables, one for each picture, and as what JSON can hold.
-
-What an analysis of a residual stream found: every measure, and the verdict on each claim of the paper.
-"""
+"""Results of an analysis of a residual stream: every measure and verdict, as tables and as JSON-ready values."""
 
 from __future__ import annotations
 
@@ -34,18 +31,18 @@ if TYPE_CHECKING:
     from genlaws.residual_stream.dynamics.teleports import Teleport
 
 HOLDS = "holds"
-SO_DOES_THE_SURROGATE = "holds, but so it does for the surrogate"
+ALSO_HOLDS_FOR_SURROGATE = "also holds for the surrogate"
 DOES_NOT_HOLD = "does not hold"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
-VERDICTS = (HOLDS, SO_DOES_THE_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
-OWN = "model"
-SINGLE = (
+VERDICTS = (HOLDS, ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
+MODEL_STREAM = "model"
+TABLE_FIELDS = (
     *("means", "paths", "writes", "correlations", "correlation_test", "projected", "path_test", "portraits"),
     *("rotations", "rotation_test", "modes", "rotation_fit", "dynamics_test", "perturbation"),
 )
 
-LARGE = {"means", "correlations", "correlation_histogram", "portraits"}  # a row for each unit: of the model alone
+UNIT_TABLES = {"means", "correlations", "correlation_histogram", "portraits"}  # a row for each unit: of the model alone
 
 
 @dataclass(frozen=True)
@@ -57,20 +54,21 @@ class Claim:
     name : str
         ``continuity``, ``acceleration``, ``information``, ``rotations``, ``low-dimensional path`` or
         ``self-correction``.
-    says : str
-        What the paper says, in our words.
+    statement : str
+        What the paper claims, in our words.
     observed : str
         The number with its interval.
     surrogate : str
         The same number for the surrogates that matter.
     verdict : str
-        ``holds``, ``holds, but so it does for the surrogate``, ``does not hold`` or ``not tested here``.
+        ``holds``, ``also holds for the surrogate``, ``does not hold``, ``undecided`` or
+        ``not tested here``.
     why : str
         One sentence or two.
     """
 
     name: str
-    says: str
+    statement: str
     observed: str
     surrogate: str
     verdict: str
@@ -95,7 +93,7 @@ class Acceleration:
 
 @dataclass(frozen=True)
 class Analysis:
-    """All measures of a residual stream; what was not asked for, or could not be measured, is nothing.
+    """All measures of a residual stream; None or empty where one was not requested or not possible.
 
     Attributes
     ----------
@@ -109,10 +107,10 @@ class Analysis:
     identity_error : float
         Largest relative distance from that.
     messages : tuple of str
-        What to know before anything is concluded.
+        Limits of the numbers, to read first.
     seed : int
     measures, surrogates : tuple of str
-        What was asked for.
+        What was requested.
     means : UnitMeans
     paths : PathMeasures
     acceleration : Acceleration
@@ -133,7 +131,7 @@ class Analysis:
     portraits : Portraits
     rotations : Rotations
     rotation_test : SurrogateTest
-        Turns of each unit, clockwise positive as the paper prints them.
+        Rotations of each unit, clockwise positive as the paper prints them.
     modes : Modes
     rotation_fit : RotationFit
     dynamics_test : SurrogateTest
@@ -143,7 +141,7 @@ class Analysis:
     perturbation : Perturbation
         Noise at sites of some layers.
     teleports : tuple of Teleport
-        As in the paper, and with the rest of the state kept.
+        As in the paper, and with the rest of the state unchanged.
     lyapunov : tuple of Lyapunov
     references : mapping from name to Analysis
         The same measures of the streams of ``random weights`` and ``shuffled tokens``, without claims.
@@ -194,23 +192,27 @@ class Analysis:
         return tuple(site.name for site in self.sites)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: claims, curves and estimates; arrays over units are in the tables instead."""
-        return as_dict(self)
+        """Return what JSON can hold: claims, curves and estimates; arrays over units are in the tables instead.
+
+        A number that is not finite is None. A test against surrogates is that of the mean over its entries.
+        """
+        found: dict[str, Any] = to_json_value(self)
+        return found
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that the pictures are drawn from, by name; the column ``stream`` says whose they are."""
+        """Return the tables that the pictures are drawn from, by name; the column ``stream`` names whose they are."""
         return tables_of(self)
 
 
 def tables_of(analysis: Analysis) -> dict[str, pd.DataFrame]:
-    """Return tables by name; rows of references stand below those of the model, told apart by ``stream``."""
-    streams = {OWN: analysis, **analysis.references}
+    """Return tables by name; rows of references follow those of the model; ``stream`` names each."""
+    streams = {MODEL_STREAM: analysis, **analysis.references}
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, one in streams.items():
-        for kind, table in _of_one(one).items():
-            if name != OWN and kind in LARGE:
+        for kind, table in _stream_tables(one).items():
+            if name != MODEL_STREAM and kind in UNIT_TABLES:
                 continue
-            parts.setdefault(kind, []).append(_led(table, "stream", name))
+            parts.setdefault(kind, []).append(_with_first_column(table, "stream", name))
     found = {"claims": to_frame(analysis.claims)} if analysis.claims else {}
     return found | {kind: _joined(tables) for kind, tables in parts.items()}
 
@@ -229,15 +231,15 @@ def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return tables[0] if len(tables) == 1 else to_frame(tables)
 
 
-def _led(table: pd.DataFrame, column: str, value: str | bool) -> pd.DataFrame:
+def _with_first_column(table: pd.DataFrame, column: str, value: str | bool) -> pd.DataFrame:
     """Put a column with one value in front of a table."""
     table.insert(0, column, value)
     return table
 
 
-def _of_one(one: Analysis) -> dict[str, pd.DataFrame]:
+def _stream_tables(one: Analysis) -> dict[str, pd.DataFrame]:
     """Return the tables of one stream."""
-    found = {name: getattr(one, name).to_frame() for name in SINGLE if getattr(one, name) is not None}
+    found = {name: getattr(one, name).to_frame() for name in TABLE_FIELDS if getattr(one, name) is not None}
     if one.correlations is not None:
         found["correlation_histogram"] = one.correlations.histogram(low=0.0).to_frame()
         found["correlation_means"] = one.correlations.mean.to_frame()
@@ -247,15 +249,23 @@ def _of_one(one: Analysis) -> dict[str, pd.DataFrame]:
         "explained": (one.explained_pooled, one.explained_normalized, one.explained_site),
     }.items():
         tables = [
-            _led(part.to_frame(), "normalized", number == 1) for number, part in enumerate(made) if part is not None
+            _with_first_column(part.to_frame(), "normalized", number == 1)
+            for number, part in enumerate(made)
+            if part is not None
         ]
         if tables:
             found[kind] = _joined(tables)
     for name, measured in one.information.items():
         found[f"information_{name}"] = measured.to_frame()
         found[f"information_{name}_units"] = _unit_frame(measured)
-    spectra = [_led(_led(part.to_frame(), "to", part.to), "from", part.site) for part in one.lyapunov]
-    jumps = [_led(_led(part.to_frame(), "kept", part.keep_rest), "from", part.site) for part in one.teleports]
+    spectra = [
+        _with_first_column(_with_first_column(part.to_frame(), "to", part.to), "from", part.site)
+        for part in one.lyapunov
+    ]
+    jumps = [
+        _with_first_column(_with_first_column(part.to_frame(), "keep_rest", part.keep_rest), "from", part.site)
+        for part in one.teleports
+    ]
     return found | {kind: _joined(made) for kind, made in (("lyapunov", spectra), ("teleports", jumps)) if made}
 
 
@@ -266,50 +276,41 @@ def _unit_frame(measured: Information) -> pd.DataFrame:
     return to_frame([]).assign(**columns)
 
 
-def as_dict(analysis: Analysis) -> dict[str, Any]:
-    """Return an analysis as plain values; a number that is not finite is nothing, arrays of several axes are left out.
-
-    A test against surrogates is that of the mean over its entries.
-    """
-    found: dict[str, Any] = plain(analysis)
-    return found
-
-
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Return what JSON can hold of a value."""
     if is_dataclass(value):
-        return _fields(value)
+        return _fields_as_dict(value)
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: to_json_value(part) for name, part in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [to_json_value(part) for part in value]
     if isinstance(value, complex):
-        return [plain(value.real), plain(value.imag)]
+        return [to_json_value(value.real), to_json_value(value.imag)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _fields(value: Any) -> Any:
+def _fields_as_dict(value: Any) -> Any:
     """Return what JSON can hold of a dataclass: its fields, or less of those that are written in short."""
     if isinstance(value, SurrogateTest):
-        return _test(value)
+        return _test_as_dict(value)
     if isinstance(value, Site):
         return value.name
     named = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {name: plain(part) for name, part in named.items() if not _large(part)}
+    return {name: to_json_value(part) for name, part in named.items() if not _is_large(part)}
 
 
-def _large(value: object) -> bool:
+def _is_large(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 1
 
 
-def _test(test: SurrogateTest) -> dict[str, Any]:
+def _test_as_dict(test: SurrogateTest) -> dict[str, Any]:
     """Return the test of the mean over entries."""
     whole = test if test.observed.size == 1 else test.of_mean()
     names = ("mean", "standard_deviation", "z_score", "p_value")
     against = {
-        kind: {name: plain(float(getattr(one, name).ravel()[0])) for name in names} | {"draws": len(one.draws)}
+        kind: {name: to_json_value(float(getattr(one, name).ravel()[0])) for name in names} | {"draws": len(one.draws)}
         for kind, one in whole.against.items()
     }
-    return {"observed": plain(float(whole.observed.ravel()[0])), "against": against}
+    return {"observed": to_json_value(float(whole.observed.ravel()[0])), "against": against}

@@ -1,15 +1,14 @@
-r"""How a verdict follows from a number, its interval and the surrogates beside it.
+r"""The verdict on each claim of the paper, from the numbers of an analysis.
 
-One rule for all. A claim is a number on one side of a limit.
+One rule serves all claims. A claim is a number on one side of a limit; surrogates give the same number without the
+structure that the claim is about.
 
 - *not tested here*: the number was not measured, or has no interval;
 - *undecided*: its interval has the limit inside;
 - *does not hold*: its interval lies on the other side;
-- *holds, but so it does for the surrogate*: a surrogate is on the claim's side of the limit as well, and the interval
+- *also holds for the surrogate*: a surrogate is on the claim's side of the limit as well, and the interval
   of the number is not wholly beyond the surrogate's;
 - *holds*: otherwise.
-
-The verdict on each claim of the paper, computed from the numbers of an analysis by the rule of ``verdicts``.
 
 References
 ----------
@@ -26,25 +25,25 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, from_replicates
-from genlaws.residual_stream.measure_groups import AXES, third_of
-from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measure_groups import PLANE_AXES, third_of
+from genlaws.residual_stream.measures.curves import Curve, finite_mean
 from genlaws.residual_stream.measures.dimensions import ExplainedVariance
 from genlaws.residual_stream.results import (
+    ALSO_HOLDS_FOR_SURROGATE,
     DOES_NOT_HOLD,
     HOLDS,
     NOT_TESTED,
-    SO_DOES_THE_SURROGATE,
     UNDECIDED,
     Analysis,
     Claim,
 )
-from genlaws.residual_stream.surrogates.comparison import LEVEL, Comparison, SurrogateTest
+from genlaws.residual_stream.surrogates.comparison import SIGNIFICANCE_LEVEL, Comparison, SurrogateTest
 
-WALKS = ("random walk", "step signs")  # surrogates of a path that goes nowhere in particular
-NONE = "none asked for"
-STRONG = 0.8  # correlation
-HALF = 0.5  # of the variance of the mean path
-CARRIED = "carried along"
+WALK_SURROGATES = ("random walk", "step signs")  # surrogates of a path that goes nowhere in particular
+NO_SURROGATES = "none requested"
+STRONG_CORRELATION = 0.8  # correlation
+MAJORITY_SHARE = 0.5  # of the variance of the mean path
+CARRIED_ALONG = "carried along"
 NO_INTERVAL = "One text has no interval."
 
 
@@ -67,7 +66,7 @@ def verdict_of(observed: Estimate, surrogates: Mapping[str, Estimate], limit: fl
     for name, one in surrogates.items():
         low, high = (one.value if math.isnan(end) else end for end in (one.low, one.high))
         if low > limit and not observed.low > high:
-            return SO_DOES_THE_SURROGATE, name
+            return ALSO_HOLDS_FOR_SURROGATE, name
     return HOLDS, ""
 
 
@@ -92,12 +91,12 @@ def walks_of(test: SurrogateTest | None) -> dict[str, Comparison]:
     """Return the comparisons of the mean over entries with walks."""
     if test is None:
         return {}
-    return {name: one for name, one in test.of_mean().against.items() if name in WALKS}
+    return {name: one for name, one in test.of_mean().against.items() if name in WALK_SURROGATES}
 
 
 def above_surrogate(one: Comparison, apart: float = 0.0, sign: float = 1.0) -> bool:
-    """Say whether the observed value is larger than the surrogate's by so much, and at half the usual level."""
-    return bool(sign * (one.observed - one.mean) > apart and one.p_value <= 0.5 * LEVEL)
+    """Return whether the observed value is larger than the surrogate's by so much, and at half the usual level."""
+    return bool(sign * (one.observed - one.mean) > apart and one.p_value <= 0.5 * SIGNIFICANCE_LEVEL)
 
 
 def estimate_of(one: Comparison) -> Estimate:
@@ -112,12 +111,12 @@ def minus(one: Estimate) -> Estimate:
 
 def listed(surrogates: Mapping[str, Estimate], before: str = "") -> str:
     """Return numbers in a row, each after its name."""
-    return "; ".join(f"{name} {before}{one}" for name, one in surrogates.items()) or NONE
+    return "; ".join(f"{name} {before}{one}" for name, one in surrogates.items()) or NO_SURROGATES
 
 
-def untested(name: str, says: str, why: str) -> Claim:
+def untested(name: str, statement: str, why: str) -> Claim:
     """Return a claim that was not tested."""
-    return Claim(name, says, "", "", NOT_TESTED, why)
+    return Claim(name, statement, "", "", NOT_TESTED, why)
 
 
 def straddles(limit: float) -> str:
@@ -138,11 +137,13 @@ def claims_of(analysis: Analysis) -> tuple[Claim, ...]:
 
 
 def continuity(analysis: Analysis) -> Claim:
-    """Return the verdict on r above 0.8: mean over units and steps, beside random axes and random weights."""
-    says = "Every unit is strongly correlated with itself one sublayer later (r above 0.8), though no axis is special."
+    """Return the verdict on r above 0.8: mean over units and steps, compared with random axes and random weights."""
+    statement = (
+        "Every unit is strongly correlated with itself one sublayer later (r above 0.8), though no axis is special."
+    )
     found = analysis.correlations
     if found is None:
-        return untested("continuity", says, "Correlations were not asked for.")
+        return untested("continuity", statement, "Correlations were not requested.")
     observed = mean_over_steps(found.mean)
     surrogates = {
         name: mean_over_steps(one.correlations.mean)
@@ -152,26 +153,26 @@ def continuity(analysis: Analysis) -> Claim:
     if analysis.correlation_test is not None:
         drawn = analysis.correlation_test.against["basis rotation"].draws
         surrogates = {"basis rotation": Estimate(float(np.nanmean(drawn))), **surrogates}
-    verdict, name = verdict_of(observed, surrogates, STRONG)
+    verdict, name = verdict_of(observed, surrogates, STRONG_CORRELATION)
     why = {
         HOLDS: "Neither random axes nor the other surrogates reach as high a correlation.",
-        SO_DOES_THE_SURROGATE: f"{_capital(name)} gives r above {STRONG} too: it follows from small steps, not units.",
-        DOES_NOT_HOLD: f"The mean correlation is not above {STRONG}.",
-        UNDECIDED: straddles(STRONG),
+        ALSO_HOLDS_FOR_SURROGATE: f"{_capitalized(name)} gives r above {STRONG_CORRELATION} too: small steps cause it.",
+        DOES_NOT_HOLD: f"The mean correlation is not above {STRONG_CORRELATION}.",
+        UNDECIDED: straddles(STRONG_CORRELATION),
         NOT_TESTED: found.message or NO_INTERVAL,
     }[verdict]
     if not np.isnan(found.mean.value).all():
         lowest = int(np.nanargmin(found.mean.value))
         why += f" Lowest at {found.mean.labels[lowest]}: {found.mean.value[lowest]:.2f}."
-    return Claim("continuity", says, f"mean r = {observed}", listed(surrogates), verdict, why)
+    return Claim("continuity", statement, f"mean r = {observed}", listed(surrogates), verdict, why)
 
 
 def acceleration(analysis: Analysis) -> Claim:
-    """Return the verdict on speed that rises: last third of the steps over the first, beside random weights."""
-    says = "Activations accelerate along the layers, most in the last third."
+    """Return the verdict on speed that rises: last third of the steps over the first, compared with random weights."""
+    statement = "Activations accelerate along the layers, most in the last third."
     found = analysis.acceleration
     if found is None:
-        return untested("acceleration", says, "Paths were not asked for.")
+        return untested("acceleration", statement, "Paths were not requested.")
     others = {name: one.acceleration for name, one in analysis.references.items() if one.acceleration is not None}
     surrogates = {name: one.speed for name, one in others.items() if name == "random weights"}
     verdict, name = verdict_of(found.speed, surrogates, 1.0)
@@ -180,13 +181,13 @@ def acceleration(analysis: Analysis) -> Claim:
     corrected = f"In units of the state the speed {grows}: {relative} times."
     why = {
         HOLDS: corrected,
-        SO_DOES_THE_SURROGATE: f"With {name} the stream speeds up no less. {corrected}",
+        ALSO_HOLDS_FOR_SURROGATE: f"With {name} the stream speeds up no less. {corrected}",
         DOES_NOT_HOLD: f"The last third is no faster than the first. {corrected}",
         UNDECIDED: straddles(1.0),
         NOT_TESTED: NO_INTERVAL,
     }[verdict]
     shown = listed({one: two.speed for one, two in others.items()}, "× ")
-    return Claim("acceleration", says, f"speed × {found.speed}", shown, verdict, why)
+    return Claim("acceleration", statement, f"speed × {found.speed}", shown, verdict, why)
 
 
 def information(analysis: Analysis) -> Claim:
@@ -196,31 +197,31 @@ def information(analysis: Analysis) -> Claim:
     it falls as well, there is no paradox. The first steps are compared with those after the first third, attention
     with attention and MLP with MLP.
     """
-    says = "Mutual information falls in the first layers while the correlation rises: an apparent paradox."
+    statement = "Mutual information falls in the first layers while the correlation rises: an apparent paradox."
     found = next(iter(analysis.information.values()), None)
     if found is None or analysis.correlations is None:
         reason = next((one for one in analysis.messages if "Mutual information needs" in one), "")
-        return untested("information", says, reason or "Information and correlations were not both asked for.")
+        return untested("information", statement, reason or "Information and correlations were not both requested.")
     measured = np.array([one.value for one in found.means])
     ends = np.array([[one.low, one.high] for one in found.means])
     expected, curve = gaussian_information(analysis.correlations.r), analysis.correlations.mean
     pairs = compared_steps(measured, curve.value)
     if not pairs:
-        return untested("information", says, "There is no step at the beginning with a value to compare.")
+        return untested("information", statement, "There is no step at the beginning with a value to compare.")
     change = change_over(measured, ends[:, 0], ends[:, 1], pairs, analysis.text_count)
     rise = change_over(curve.value, curve.low, curve.high, pairs, analysis.text_count)
     gaussian = float(np.mean([expected[late] - expected[early] for early, late in pairs]))
     known = np.isfinite(measured) & np.isfinite(expected)
     apart = float(np.abs(measured - expected)[known].mean())
-    verdict, why = _paradox(change, rise, gaussian)
+    verdict, why = _judge_paradox(change, rise, gaussian)
     if found.reasons[0]:
         why += f" At the first step: {found.reasons[0]}."
     observed = f"information changes by {change} nats, r by {rise}"
     surrogate = f"Gaussian with these r: {gaussian:+.3g} nats, and {apart:.2g} from the curve on average"
-    return Claim("information", says, observed, surrogate, verdict, why)
+    return Claim("information", statement, observed, surrogate, verdict, why)
 
 
-def _paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, str]:
+def _judge_paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, str]:
     """Return the verdict and the reason from how information and correlation change, and how a Gaussian's would."""
     if change.low > 0 or rise.high < 0:
         both = "rises" if change.low > 0 else "falls"
@@ -228,17 +229,14 @@ def _paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, st
     if not (change.high < 0 and rise.low > 0):
         return UNDECIDED, "The interval of one of the two changes has zero inside, so it shows no direction."
     if gaussian < 0:
-        return SO_DOES_THE_SURROGATE, "A Gaussian with the same correlations loses information too: no paradox."
+        return ALSO_HOLDS_FOR_SURROGATE, "A Gaussian with the same correlations loses information too: no paradox."
     return HOLDS, "A Gaussian with the same correlations would gain information: the states are not Gaussian there."
 
 
 def gaussian_information(r: Array) -> Array:
     r"""Return :math:`-\frac12\ln(1-r^2)` of r (steps, units), averaged over the units whose value is finite."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        nats = -0.5 * np.log1p(-(r**2))
-    finite = np.isfinite(nats)
-    count = finite.sum(axis=1)
-    return np.asarray(np.where(finite, nats, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan))
+        return finite_mean(-0.5 * np.log1p(-(r**2)))
 
 
 def compared_steps(*curves: Array) -> list[tuple[int, int]]:
@@ -249,32 +247,32 @@ def compared_steps(*curves: Array) -> list[tuple[int, int]]:
 
 
 def rotations(analysis: Analysis) -> Claim:
-    """Return the verdict on orbits: turns of the units, and a rotation's fit to the mean path, beside random walks.
+    """Return the verdict on orbits: rotations of the units, and one rotation's fit to the mean path.
 
-    It holds where units turn more often than in every walk that was asked for, by more than the turns of one unit of a
-    walk scatter, or where one rotation explains more than half of the mean steps and more than of every walk's. With
-    fewer turns by more than that scatter it does not hold, and in between a walk turns about as often. Tests are at
-    half the usual level, because there are two.
+    It holds where units rotate more often than in every requested walk, by more than the scatter of one unit of a walk,
+    or where one rotation explains more than half of the mean steps and more than of every walk's. With fewer rotations
+    by more than that scatter it does not hold, and in between a walk rotates about as often. Tests are at half the
+    usual level, because there are two.
     """
-    says = "Units turn about unstable orbits: 10.7 turns in 64 sublayers, where shuffled points give none."
+    statement = "Units rotate about unstable orbits: 10.7 rotations in 64 sublayers, where shuffled points give none."
     if analysis.rotations is None:
-        return untested("rotations", says, _reason(analysis, "Rotations"))
-    observed = f"{analysis.rotations.as_printed.mean():.2f} turns in {analysis.rotations.site_count} sites"
+        return untested("rotations", statement, _untested_reason(analysis, "Rotations"))
+    observed = f"{analysis.rotations.as_printed.mean():.2f} rotations in {analysis.rotations.site_count} sites"
     walks, fits = walks_of(analysis.rotation_test), walks_of(analysis.dynamics_test)
     if analysis.rotation_test is None or not walks:
-        return Claim("rotations", says, observed, NONE, NOT_TESTED, "No random walk was asked for.")
+        return Claim("rotations", statement, observed, NO_SURROGATES, NOT_TESTED, "No random walk was requested.")
     single = {name: float(analysis.rotation_test.against[name].standard_deviation.mean()) for name in walks}
     explained = float("nan") if analysis.dynamics_test is None else float(analysis.dynamics_test.observed)
-    turns_more = all(above_surrogate(one, single[name]) for name, one in walks.items())
-    turns_less = all(above_surrogate(one, single[name], -1.0) for name, one in walks.items())
-    one_rotation = bool(fits) and explained > HALF and all(above_surrogate(one) for one in fits.values())
-    if turns_more or one_rotation:
-        verdict, why = HOLDS, "Units turn more often than a random walk's." if turns_more else ""
-    elif turns_less:
+    rotates_more = all(above_surrogate(one, single[name]) for name, one in walks.items())
+    rotates_less = all(above_surrogate(one, single[name], -1.0) for name, one in walks.items())
+    one_rotation = bool(fits) and explained > MAJORITY_SHARE and all(above_surrogate(one) for one in fits.values())
+    if rotates_more or one_rotation:
+        verdict, why = HOLDS, "Units turn more often than a random walk's." if rotates_more else ""
+    elif rotates_less:
         verdict, why = DOES_NOT_HOLD, "Units turn less often than those of a random walk with the same steps."
     else:
         apart = max(abs(float(one.observed - one.mean)) / single[name] for name, one in walks.items())
-        verdict = SO_DOES_THE_SURROGATE
+        verdict = ALSO_HOLDS_FOR_SURROGATE
         why = f"A random walk turns about as often, within {apart:.1f} of the standard deviation of one unit."
     if fits:
         shares = ", ".join(f"{name} {float(one.mean):.2f}" for name, one in fits.items())
@@ -282,47 +280,47 @@ def rotations(analysis: Analysis) -> Claim:
     shown = "; ".join(
         f"{name} {one.mean:.2f} ± {one.standard_deviation:.2g}, z = {one.z_score:.1f}" for name, one in walks.items()
     )
-    return Claim("rotations", says, observed, shown, verdict, why.strip())
+    return Claim("rotations", statement, observed, shown, verdict, why.strip())
 
 
 def low_dimensional_path(analysis: Analysis) -> Claim:
-    """Return the verdict on a path that lies in a plane: two components of the mean path, beside random walks."""
-    says = "The stream moves along a curved path of few dimensions."
+    """Return the verdict on a path that lies in a plane: two components of the mean path, and of random walks."""
+    statement = "The stream moves along a curved path of few dimensions."
     test = analysis.path_test
     if analysis.projected is None:
-        return untested("low-dimensional path", says, "Dimensions were not asked for.")
+        return untested("low-dimensional path", statement, "Dimensions were not requested.")
     walks = walks_of(test)
     if test is None or not walks:
-        why = "No random walk was asked for."
-        return Claim("low-dimensional path", says, _later(analysis), NONE, NOT_TESTED, why)
+        why = "No random walk was requested."
+        return Claim("low-dimensional path", statement, _describe_thirds(analysis), NO_SURROGATES, NOT_TESTED, why)
     share = float(test.observed)
     surrogates = {name: estimate_of(one) for name, one in walks.items()}
-    verdict, name = verdict_of(Estimate(share, share, share), surrogates, HALF)
+    verdict, name = verdict_of(Estimate(share, share, share), surrogates, MAJORITY_SHARE)
     why = {
         HOLDS: "Random walks with the same steps have less of their path in a plane.",
-        SO_DOES_THE_SURROGATE: f"A path of many dimensions looks flat by itself: the {name} is no less so.",
+        ALSO_HOLDS_FOR_SURROGATE: f"A path of many dimensions looks flat by itself: the {name} is no less so.",
         DOES_NOT_HOLD: "Two components hold less than half of the mean path.",
     }[verdict]
-    why += f" {_later(analysis)}"
+    why += f" {_describe_thirds(analysis)}"
     if analysis.compression is not None:
         own, linear = analysis.compression.explained_pooled, analysis.compression.components_explained_pooled
         why += f" An autoencoder of two units keeps {own.value:.2f} of all variance, two components {linear.value:.2f}."
-    observed = f"{share:.2f} of the mean path along {AXES} components"
-    return Claim("low-dimensional path", says, observed, listed(surrogates), verdict, why)
+    observed = f"{share:.2f} of the mean path along {PLANE_AXES} components"
+    return Claim("low-dimensional path", statement, observed, listed(surrogates), verdict, why)
 
 
 def self_correction(analysis: Analysis) -> Claim:
-    """Return the verdict on disturbances that shrink relative to the state, beside two surrogates.
+    """Return the verdict on disturbances that shrink relative to the state, compared with two surrogates.
 
     One is a disturbance that is only carried along: it keeps its length while the state grows as it does. To shrink
     faster than that, the disturbance itself must become shorter. The other is the model with random weights.
     """
-    says = "A disturbed or teleported state comes back to its path, best in lower and middle layers."
+    statement = "A disturbed or teleported state comes back to its path, best in lower and middle layers."
     found = analysis.perturbation
     if found is None:
-        return untested("self-correction", says, "Perturbation was not asked for.")
+        return untested("self-correction", statement, "Perturbation was not requested.")
     relative, own = mean_over_steps(found.relative_rate), mean_over_steps(found.rate)
-    others = {CARRIED: Estimate(relative.value - own.value)}
+    others = {CARRIED_ALONG: Estimate(relative.value - own.value)}
     others |= {
         name: mean_over_steps(one.perturbation.relative_rate)
         for name, one in analysis.references.items()
@@ -331,21 +329,21 @@ def self_correction(analysis: Analysis) -> Claim:
     verdict, name = verdict_of(minus(relative), {one: minus(rate) for one, rate in others.items()}, 0.0)
     grows = "grows" if own.low > 0 else "shrinks" if own.high < 0 else "keeps its length"
     absolute = f"The disturbance itself {grows}: {own} per step."
-    less = "that only keeps its length" if name == CARRIED else f"in a model with {name}"
+    less = "that only keeps its length" if name == CARRIED_ALONG else f"in a model with {name}"
     why = {
         HOLDS: absolute,
-        SO_DOES_THE_SURROGATE: f"One {less} shrinks as fast in units of the growing state. {absolute}",
+        ALSO_HOLDS_FOR_SURROGATE: f"One {less} shrinks as fast in units of the growing state. {absolute}",
         DOES_NOT_HOLD: f"A disturbance grows as fast as the state, or faster. {absolute}",
         UNDECIDED: straddles(0.0),
         NOT_TESTED: NO_INTERVAL,
     }[verdict]
-    why += _teleported(analysis)
+    why += _describe_teleports(analysis)
     observed = f"log of relative distance {relative} per step"
-    return Claim("self-correction", says, observed, listed(others), verdict, why)
+    return Claim("self-correction", statement, observed, listed(others), verdict, why)
 
 
-def _later(analysis: Analysis) -> str:
-    """Say how the share along two components changes from the first to the last third of the sites.
+def _describe_thirds(analysis: Analysis) -> str:
+    """Describe how the share along two components changes from the first to the last third of the sites.
 
     Whether later layers need fewer components is judged by axes of each site, found in other texts.
     """
@@ -354,7 +352,7 @@ def _later(analysis: Analysis) -> str:
         "pooled axes of normalized states": analysis.explained_normalized,
         "axes of each site": analysis.explained_site,
     }
-    ends = {name: _thirds(one) for name, one in named.items() if one is not None}
+    ends = {name: _share_in_thirds(one) for name, one in named.items() if one is not None}
     parts = [f"{first.value:.2f} to {last.value:.2f} along {name}" for name, (first, last) in ends.items()]
     first, last = ends.get("axes of each site", (Estimate(math.nan), Estimate(math.nan)))
     if math.isnan(first.low + first.high + last.low + last.high):
@@ -365,9 +363,9 @@ def _later(analysis: Analysis) -> str:
     return f"Variance over texts, first to last third: {', '.join(parts)}. Later layers {needed} components."
 
 
-def _thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
+def _share_in_thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
     """Return the mean share along two components in the first and in the last third of the sites."""
-    curve = explained.curve(int(explained.components[explained.components <= AXES][-1]))
+    curve = explained.curve(int(explained.components[explained.components <= PLANE_AXES][-1]))
     count = third_of(curve.value.size)
     first, last = (
         Curve(curve.name, curve.labels[part], curve.value[part], curve.low[part], curve.high[part], curve.count)
@@ -376,23 +374,23 @@ def _thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
     return mean_over_steps(first), mean_over_steps(last)
 
 
-def _teleported(analysis: Analysis) -> str:
-    """Say which share of the teleported points came nearer to the path, in the model and with random weights."""
+def _describe_teleports(analysis: Analysis) -> str:
+    """Describe which share of the teleported points came nearer to the path, in the model and with random weights."""
     named = {"": analysis, **{f" with {name}": one for name, one in analysis.references.items()}}
     parts = []
-    for words, one in named.items():
+    for suffix, one in named.items():
         jumps = [jump.returned for jump in one.teleports if jump.keep_rest and jump.steps > 0]
         shares = [float((share[np.isfinite(share)] < 1.0).mean()) for share in jumps if np.isfinite(share).any()]
         if shares:
-            parts.append(f"{float(np.mean(shares)):.0%}{words}")
+            parts.append(f"{float(np.mean(shares)):.0%}{suffix}")
     return f" Of teleported points {' and '.join(parts)} came nearer in the plane." if parts else ""
 
 
-def _reason(analysis: Analysis, measure: str) -> str:
+def _untested_reason(analysis: Analysis, measure: str) -> str:
     """Return the message of a measure that could not be taken."""
-    told = next((one for one in analysis.messages if one.startswith(f"{measure} need")), "")
-    return told or f"{measure} were not asked for."
+    message = next((one for one in analysis.messages if one.startswith(f"{measure} need")), "")
+    return message or f"{measure} were not requested."
 
 
-def _capital(name: str) -> str:
+def _capitalized(name: str) -> str:
     return name[:1].upper() + name[1:]

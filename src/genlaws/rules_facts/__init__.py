@@ -1,7 +1,7 @@
 """Rules and facts: part of the labels follow a rule, part are facts to memorize.
 
-What will a learner of given kernel, loss and regularization generalize, and what will it remember?
-The theory is that of :cite:t:`farne2026`, in the limit of large dimension.
+The theory predicts generalization and memorization of a learner of given kernel, loss and regularization,
+in the limit of large dimension :cite:p:`farne2026`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Long computations that survive: experiments, sweeps over their settings, and the folder that keeps every cell.
+"""Resumable computations: experiments, sweeps over their settings, and the folder that stores every cell.
 
 An experiment is a settings model and a function from one cell's settings and seed to numbers and arrays. A sweep runs
-it over axes and repeats, on one core, several processes or a cluster, with the same result bit for bit. What is done
-is kept: a sweep that was killed goes on where it stopped.
+it over axes and repeats, on one core, several processes or a cluster, with the same result bit for bit. Finished cells
+are stored: a sweep that was killed resumes where it stopped.
 """
 
 from genlaws.sweeps.engines import DaskCluster, Engine, InProcess, Processes

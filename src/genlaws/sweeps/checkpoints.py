@@ -1,7 +1,7 @@
-"""Where a task may keep unfinished work, so that a sweep that was killed goes on in the middle of a long cell.
+"""Checkpoint folders of tasks: a sweep that was killed resumes in the middle of a long cell.
 
-The driver names a folder for each task; it lies in the folder of the sweep and is removed when the task's cells are
-committed. A worker on a machine that does not see the sweep's folder starts its task anew.
+The driver assigns each task a folder inside the folder of the sweep and removes it when the task's cells are committed.
+A worker on a machine without access to the sweep's folder starts its task again.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-UNFINISHED = "unfinished"
+CHECKPOINTS_FOLDER = "unfinished"
 
-_FOLDER: ContextVar[Path | None] = ContextVar("halfway", default=None)
+_FOLDER: ContextVar[Path | None] = ContextVar("checkpoint_folder", default=None)
 
 
 def folder_for(sweep_folder: Path, keys: Iterable[str]) -> Path:
-    """Return the folder of the task with these cells; it depends on them alone, so a restart finds it again."""
-    return sweep_folder / UNFINISHED / hashlib.sha256("".join(keys).encode()).hexdigest()[:20]
+    """Return the folder of the task with these cells; it depends only on them, so a restart finds it again."""
+    return sweep_folder / CHECKPOINTS_FOLDER / hashlib.sha256("".join(keys).encode()).hexdigest()[:20]
 
 
 @contextmanager
 def working_in(folder: str) -> Iterator[None]:
-    """Let what is computed inside keep unfinished work in a folder; none if the text is empty."""
+    """Let computations inside save checkpoints in a folder; none if the text is empty."""
     path = Path(folder) if folder else None
     token = _FOLDER.set(path if path is not None and path.parent.parent.is_dir() else None)
     try:
@@ -34,13 +34,13 @@ def working_in(folder: str) -> Iterator[None]:
         _FOLDER.reset(token)
 
 
-def halfway_folder() -> Path | None:
-    """Return the folder for unfinished work of the task that is being computed, or nothing; it may not exist yet."""
+def checkpoint_folder() -> Path | None:
+    """Return the checkpoint folder of the task that is being computed, or None; it may not exist yet."""
     return _FOLDER.get()
 
 
-def forget(folder: Path) -> None:
-    """Remove unfinished work, and the folder around it when it is the last."""
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a task, and the folder around them if it is empty."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.parent.rmdir()

@@ -1,7 +1,7 @@
-"""Where figures compute: here and now, or on the engine and in the folder that the caller has chosen.
+"""Where figures compute their cells: in this process, or with the engine and the folder that the caller chose.
 
-A figure asks for the cells of a sweep and does not know how they come about. Inside :func:`computing` they are
-computed by an engine and kept in a folder, so that a figure that was stopped goes on where it was.
+A figure requests the cells of a sweep. Inside :func:`computing` an engine computes them and a folder stores them, so
+that a figure that was stopped resumes where it was.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from genlaws.sweeps.store import Store
 
 
 class Steps(Protocol):
-    """Hears how many cells there are and when each is done."""
+    """Progress of a figure: the number of cells, and each finished cell."""
 
     def start(self, total: int, label: str) -> None:
         """Announce the number of cells."""
@@ -46,13 +46,12 @@ class _Place:
     folder: Path | None = None
 
 
-_HERE = _Place()
-_PLACE: ContextVar[_Place] = ContextVar("place", default=_HERE)
+_PLACE: ContextVar[_Place] = ContextVar("place", default=_Place())  # noqa: B039 - it is frozen
 
 
 @contextmanager
 def computing(engine: Engine | None = None, folder: Path | None = None) -> Iterator[None]:
-    """Compute the cells asked for inside with an engine, and keep them in a folder, each sweep in one of its own."""
+    """Compute the cells requested inside with an engine, and store each sweep in a subfolder of `folder`."""
     token = _PLACE.set(_Place(engine, folder))
     try:
         yield
@@ -65,20 +64,20 @@ def compute_cells(sweep: Sweep, steps: Steps, label: str) -> list[ComputedCell]:
     place = _PLACE.get()
     steps.start(sweep.total, label)
     if place.engine is None and place.folder is None:
-        return list(_here(sweep, steps))
+        return list(_compute_in_process(sweep, steps))
     if place.folder is not None:
-        return _kept(sweep, place, place.folder / sweep.experiment.name, steps)
+        return _compute_in_folder(sweep, place, place.folder / sweep.experiment.name, steps)
     with tempfile.TemporaryDirectory(prefix="genlaws-") as folder:
-        return _kept(sweep, place, Path(folder), steps)
+        return _compute_in_folder(sweep, place, Path(folder), steps)
 
 
-def _here(sweep: Sweep, steps: Steps) -> Iterator[ComputedCell]:
+def _compute_in_process(sweep: Sweep, steps: Steps) -> Iterator[ComputedCell]:
     for cell, result in compute_here(sweep):
         steps.advance(1)
         yield ComputedCell(cell.settings, result)
 
 
-def _kept(sweep: Sweep, place: _Place, folder: Path, steps: Steps) -> list[ComputedCell]:
+def _compute_in_folder(sweep: Sweep, place: _Place, folder: Path, steps: Steps) -> list[ComputedCell]:
     report = run_sweep(sweep, folder, engine=place.engine, progress=_Relay(steps))
     with Store(folder) as store:
         if report.failed:
@@ -90,13 +89,13 @@ def _kept(sweep: Sweep, place: _Place, folder: Path, steps: Steps) -> list[Compu
 
 
 class _Relay:
-    """Hands the progress of a sweep on to who only counts cells."""
+    """Passes the progress of a sweep on to a figure, which only counts cells."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
     def start(self, total: int, label: str) -> None:
-        """Say nothing: the figure has announced its cells."""
+        """Do nothing: the figure has announced its cells."""
 
     def skip(self, n: int) -> None:
         """Count cells that were done before."""
@@ -107,4 +106,4 @@ class _Relay:
         self._steps.advance(n)
 
     def fail(self, n: int, error: str) -> None:
-        """Say nothing: the failure is raised in the end."""
+        """Do nothing: the failure is raised at the end."""

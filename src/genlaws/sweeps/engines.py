@@ -1,7 +1,7 @@
 """Where tasks are computed: in this process, in several, or on a dask cluster.
 
-An engine takes tasks from an iterator as it has room for them and yields the outcomes as they come. It never holds more
-than a few tasks for each worker, so memory does not grow with the number of cells.
+An engine takes tasks from an iterator when it has room and yields outcomes as they finish. It never holds more than a
+few tasks per worker, so memory does not grow with the number of cells.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
-from genlaws.sweeps.processes import Processes, deaf_to_ctrl_c
+from genlaws.sweeps.processes import Processes, block_sigint
 from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
 
 __all__ = ["DaskCluster", "Done", "Engine", "InProcess", "Processes"]
 
-TASKS_PER_THREAD = 4  # of a cluster: computed or waiting
-CONNECT = 10  # seconds to reach a scheduler
-LOOK = 1.0  # seconds between two looks at how many workers a cluster has
+TASKS_PER_THREAD = 4  # of a cluster, running or waiting
+CONNECT_TIMEOUT_SECONDS = 10  # to reach a scheduler
+WORKER_COUNT_SECONDS = 1.0  # between two counts of a cluster's workers
 
 Done = tuple[int, list[Outcome]]
 """Number of the task, and its outcomes."""
@@ -43,7 +43,7 @@ class Engine(Protocol):
 
 
 class InProcess:
-    """One task after the other, here."""
+    """One task after the other in this process."""
 
     def __enter__(self) -> InProcess:
         return self
@@ -60,7 +60,7 @@ class InProcess:
 
 
 class DaskCluster:
-    """A dask cluster: one that runs already, by the address of its scheduler, or one started here.
+    """A dask cluster: a running one, by the address of its scheduler, or one started on this machine.
 
     Parameters
     ----------
@@ -73,24 +73,26 @@ class DaskCluster:
     def __init__(self, address: str | None = None, jobs: int = 2) -> None:
         self.address = address
         self.jobs = whole_number("jobs", jobs, at_least=1, at_most=1024)
-        self._client: Any = None  # dask brings no types
+        self._client: Any = None  # dask has no type hints
         self._cluster: Any = None
-        self._room, self._looked = 0, float("-inf")
+        self._room, self._counted_at = 0, float("-inf")
 
     def __enter__(self) -> DaskCluster:
         try:
-            distributed: Any = import_module("distributed")  # it brings no types
+            distributed: Any = import_module("distributed")  # it has no type hints
         except ImportError:
             raise InputError(
                 "A dask cluster needs dask.distributed; install it with pip install 'genlaws[cluster]'."
             ) from None
         try:
             if self.address is None:
-                with deaf_to_ctrl_c():
+                with block_sigint():
                     self._cluster = distributed.LocalCluster(
                         n_workers=self.jobs, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
                     )
-            self._client = distributed.Client(self._cluster or self.address, timeout=CONNECT, set_as_default=False)
+            self._client = distributed.Client(
+                self._cluster or self.address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False
+            )
         except (OSError, ValueError, TypeError) as error:
             self.__exit__(None, None, None)
             raise InputError(f"There is no dask scheduler at {self.address!r}: {error}") from None
@@ -106,10 +108,10 @@ class DaskCluster:
             cluster.close()
 
     def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
-        """Yield outcomes as the workers finish; the scheduler gives tasks of lost workers to others.
+        """Yield outcomes as the workers finish; the scheduler reassigns tasks of lost workers.
 
-        Dask suspects every task a lost worker had, also those that only waited there. So a task that it gives up is
-        tried once more when nothing else runs, and fails only if workers are lost over it then.
+        Dask blames every task of a lost worker, including those that only waited. So a task that dask gives up is tried
+        once more when nothing else runs, and fails only if workers are lost again.
         """
         suspects: list[tuple[int, Task]] = []
         for number, task, outcomes in self._computed(enumerate(tasks)):
@@ -122,7 +124,7 @@ class DaskCluster:
                 yield number, outcomes or failed(task, "WorkerDied: dask lost several workers over this task.")
 
     def _computed(self, numbered: Iterator[tuple[int, Task]]) -> Iterator[tuple[int, Task, list[Outcome] | None]]:
-        """Yield number, task and outcomes; nothing for outcomes if workers died."""
+        """Yield number, task and outcomes; None for the outcomes if workers died."""
         distributed: Any = import_module("distributed")
         waiting: dict[Any, tuple[int, Task]] = {}
         completed = distributed.as_completed(loop=self._client.loop)
@@ -148,18 +150,18 @@ class DaskCluster:
         except distributed.KilledWorker:
             return None
         except Exception as error:
-            if future.status == "error":  # of the task itself, such as a worker without the experiment's code
+            if future.status == "error":  # raised by the task, such as on a worker without the experiment's code
                 return failed(task, f"{type(error).__name__}: {error}")
             raise SweepStoppedError(
-                f"The connection to the dask scheduler at {self._client.scheduler.address!r} was lost. What is done is "
-                "kept; run the same command again when the cluster is back."
+                f"The connection to the dask scheduler at {self._client.scheduler.address!r} was lost. Finished "
+                "cells are stored; run the same command again when the cluster is back."
             ) from error
         return outcomes
 
     def _room_now(self) -> int:
-        """Return how many tasks the cluster should have; it may have grown or shrunk."""
-        if time.monotonic() - self._looked > LOOK:
+        """Return how many tasks the cluster should hold; its number of workers may have changed."""
+        if time.monotonic() - self._counted_at > WORKER_COUNT_SECONDS:
             workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
             self._room = TASKS_PER_THREAD * max(1, sum(worker["nthreads"] for worker in workers))
-            self._looked = time.monotonic()
+            self._counted_at = time.monotonic()
         return self._room

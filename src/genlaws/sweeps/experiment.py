@@ -1,7 +1,4 @@
-"""What an experiment is: settings, and a function from the settings and seed of one cell to its result.
-
-The numbers a computation is made with, checked once and unchangeable after.
-"""
+"""Experiments: a settings model, and a function from the settings and seed of one cell to its result."""
 
 from __future__ import annotations
 
@@ -16,20 +13,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from genlaws.core.errors import InputError
 
 Result = Mapping[str, Any]
+"""Numbers, truth values, text and numpy arrays under their names."""
 
 
 class Settings(BaseModel):
-    """The numbers a computation is made with; unknown names are refused, and nothing changes after checking."""
+    """The settings of a computation, checked and immutable; unknown names raise an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-S = TypeVar("S", bound=Settings)
-MOST_SHOWN = 200  # characters of a value that is not accepted
+SettingsType = TypeVar("SettingsType", bound=Settings)
+MAX_VALUE_CHARACTERS = 200  # of a rejected value in an error message
 
 
-def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
-    """Return settings of a kind from plain values, or say in one sentence which is wrong."""
+def checked(kind: type[SettingsType], given: Mapping[str, Any], owner: str) -> SettingsType:
+    """Return settings of a kind from plain values, or raise an error that names the wrong one."""
     try:
         return kind(**given)
     except ValidationError as error:
@@ -37,7 +35,7 @@ def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
         name = ".".join(str(part) for part in first["loc"]) or "the combination"
         allowed = ", ".join(kind.model_fields)
         given_text = repr(first["input"])
-        shown = given_text if len(given_text) <= MOST_SHOWN else f"{given_text[:MOST_SHOWN]}…"
+        shown = given_text if len(given_text) <= MAX_VALUE_CHARACTERS else f"{given_text[:MAX_VALUE_CHARACTERS]}…"
         raise InputError(
             f"settings of {owner}: {name} is not accepted: {first['msg'].lower()}; got {shown}. "
             f"The settings are {allowed}."
@@ -45,16 +43,13 @@ def checked(kind: type[S], given: Mapping[str, Any], owner: str) -> S:
 
 
 def writable(text: str) -> str:
-    """Return text in characters every file can hold: a lone surrogate as its escape."""
+    """Return text that every file can hold: a lone surrogate becomes its escape."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def canonical(value: object) -> str:
-    """Return JSON that is the same for the same value: names sorted, no spaces, numbers in full."""
+    """Return canonical JSON: names sorted, no spaces, numbers in full."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-"""Numbers, truth values, text and numpy arrays under their names."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +62,8 @@ class Procedure:
     run : callable
         ``run(settings, seed)`` returns the result of one cell. It depends on nothing else.
     run_batch : callable, optional
-        ``run_batch(settings, seeds)`` returns the results of several cells at once, for experiments that are faster
-        stacked. A batch is committed as a whole, so a resumed sweep meets the same batches again.
+        ``run_batch(settings, seeds)`` returns the results of several cells at once, for experiments that run
+        faster in a stack. A batch is committed as a whole, so a resumed sweep has the same batches.
     batch_size : int, or callable
         Cells in one call of `run_batch`; ``batch_size(settings)`` where it depends on the settings of a sweep.
     dtype, device : str
@@ -103,7 +98,7 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as a list shows it; its code is loaded when first needed.
+    """An experiment as it is listed; its code is loaded when first needed.
 
     Attributes
     ----------
@@ -113,7 +108,7 @@ class Experiment:
     citation : str
         The paper and place it belongs to.
     cost : str
-        What one cell takes, in words.
+        Computing time of one cell, as text.
     procedure : str or Procedure
         ``module:NAME`` of the :class:`Procedure`; workers on other machines import it by that name.
     schema : int

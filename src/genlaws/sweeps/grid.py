@@ -1,4 +1,4 @@
-"""Which cells a sweep consists of: axes over settings, times repeats, each with its key and its seed."""
+"""The cells of a sweep: axes over settings times repeats, each cell with its key and its seed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.seeds import name_in_seed, names_in_seed
 from genlaws.sweeps.experiment import Experiment, Settings, canonical, checked, writable
 
-HOW = "Write field=start:stop:count, field=start:stop:count:log, or field=value,value,…"
-MOST_VALUES = 1_000_000
+AXIS_SYNTAX = "Write field=start:stop:count, field=start:stop:count:log, or field=value,value,…"
+MAX_AXIS_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Cell:
     settings : Settings
     repeat : int
     seed : int
-        Follows from the key and the sweep's seed alone, so it does not depend on which other cells there are.
+        Follows from the key and the sweep's seed, so it does not depend on the other cells.
     """
 
     key: str
@@ -64,7 +64,7 @@ class Sweep:
     ----------
     experiment : Experiment
     settings : Settings
-        What is the same in every cell; fields on an axis are overridden.
+        Shared by all cells; fields on an axis are overridden.
     axes : tuple of Axis
     repeats : int
     seed : int
@@ -92,7 +92,7 @@ class Sweep:
             self._check_values(axis)
 
     def _check_values(self, axis: Axis) -> None:
-        """Refuse values the settings do not allow, and equal ones: they would be the same cell."""
+        """Raise if a value is not allowed or occurs twice: equal values would be the same cell."""
         base, seen = self.settings.model_dump(), set()
         for value in axis.values:
             settings = checked(type(self.settings), {**base, axis.field: value}, self.experiment.name)
@@ -114,13 +114,13 @@ class Sweep:
         return {name: value for name, value in self.settings.model_dump(mode="json").items() if name not in on_axes}
 
     def axes_document(self) -> list[list[Any]]:
-        """Return field and values of each axis, the values as the settings hold them, in a form JSON can keep."""
+        """Return field and values of each axis, the values as the settings hold them, as JSON values."""
         kind, base = type(self.settings), self.settings.model_dump()
         checker = ((axis.field, [{**base, axis.field: value} for value in axis.values]) for axis in self.axes)
         return [[field, [kind(**one).model_dump(mode="json")[field] for one in chosen]] for field, chosen in checker]
 
     def cells(self) -> Iterator[Cell]:
-        """Yield every cell, the last axis running fastest and the repeats inside; none is held in memory."""
+        """Yield every cell, the last axis running fastest and the repeats inside, without storing them."""
         kind, base = type(self.settings), self.settings.model_dump()
         for values in product(*(axis.values for axis in self.axes)):
             chosen = {axis.field: value for axis, value in zip(self.axes, values, strict=True)}
@@ -138,7 +138,7 @@ class Sweep:
 
 
 def _check_text(settings: Settings, owner: str) -> None:
-    """Refuse text that the index of a folder cannot hold."""
+    """Raise if a text cannot be stored in the index of a folder."""
     for name, value in settings.model_dump(mode="json").items():
         text = canonical(value)
         if writable(text) != text:
@@ -151,36 +151,36 @@ def _check_text(settings: Settings, owner: str) -> None:
 def read_axis(text: str) -> Axis:
     """Return the axis of a text such as ``sample_ratio=0.1:100:30:log`` or ``loss=square,hinge``.
 
-    A list in brackets, ``rule_classes=[3, 8]``, is one value of a field that takes several numbers or words.
+    A list in brackets, ``rule_classes=[3, 8]``, is one value of a field that takes several numbers or strings.
     """
     field, equals, values = text.partition("=")
     if not equals or not field or not values:
-        raise InputError(f"An axis must name a field and its values; got {text!r}. {HOW}")
+        raise InputError(f"An axis must name a field and its values; got {text!r}. {AXIS_SYNTAX}")
     if values.strip().startswith("["):
-        return Axis(field, (_list(text, values),))
+        return Axis(field, (_parse_list(text, values),))
     if re.match(r"\s*[-+.\d][^:,]*:", values):  # a name such as ntk-relu:3 is no range
-        return Axis(field, _range(text, values))
-    return Axis(field, tuple(_plain(part.strip()) for part in values.split(",")))
+        return Axis(field, _parse_range(text, values))
+    return Axis(field, tuple(_parse_value(part.strip()) for part in values.split(",")))
 
 
-def _range(text: str, values: str) -> tuple[float, ...]:
+def _parse_range(text: str, values: str) -> tuple[float, ...]:
     parts = values.split(":")
     logarithmic = len(parts) == 4 and parts[3] == "log"
     try:
         start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
     except (ValueError, IndexError):
-        raise InputError(f"The axis {text!r} is not understood. {HOW}") from None
+        raise InputError(f"The axis {text!r} is not understood. {AXIS_SYNTAX}") from None
     if len(parts) > 3 and not logarithmic:
-        raise InputError(f"The axis {text!r} is not understood. {HOW}")
-    if not (1 <= count <= MOST_VALUES and math.isfinite(start) and math.isfinite(stop)):
-        raise InputError(f"The axis {text!r} must have finite ends and 1 to {MOST_VALUES:,} values.")
+        raise InputError(f"The axis {text!r} is not understood. {AXIS_SYNTAX}")
+    if not (1 <= count <= MAX_AXIS_VALUES and math.isfinite(start) and math.isfinite(stop)):
+        raise InputError(f"The axis {text!r} must have finite ends and 1 to {MAX_AXIS_VALUES:,} values.")
     if logarithmic and not (start > 0 and stop > 0):
         raise InputError(f"The ends of the logarithmic axis {text!r} must be positive.")
     points = np.geomspace(start, stop, count) if logarithmic else np.linspace(start, stop, count)
     return tuple(int(value) if float(value).is_integer() else float(value) for value in points)
 
 
-def _list(text: str, values: str) -> tuple[Any, ...]:
+def _parse_list(text: str, values: str) -> tuple[Any, ...]:
     try:
         found = json.loads(values)
     except json.JSONDecodeError:
@@ -190,8 +190,8 @@ def _list(text: str, values: str) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _plain(text: str) -> Any:
-    """Return a number where the text is one, else the text."""
+def _parse_value(text: str) -> Any:
+    """Return a number or truth value if the text is one, else the text."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -207,8 +207,8 @@ def make_sweep(
     repeats: int = 1,
     seed: int = 0,
 ) -> Sweep:
-    """Return a sweep with checked settings; those not given have the experiment's own values."""
-    first = {axis.field: axis.values[0] for axis in axes}  # a field without a value of its own may be on an axis
+    """Return a sweep with checked settings; missing ones take the experiment's defaults."""
+    first = {axis.field: axis.values[0] for axis in axes}  # a field without a default may be on an axis
     kind = experiment.load().settings
     known = {name: value for name, value in first.items() if name in kind.model_fields}
     base = checked(kind, {**known, **(settings or {})}, experiment.name)

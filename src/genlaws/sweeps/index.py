@@ -1,4 +1,4 @@
-"""The SQLite index of a folder: how it is made, opened and written to."""
+"""The SQLite index of a sweep's folder: create it, open it, write transactions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import TracebackType
 
 from genlaws.core.errors import InputError
 
-VERSION = 1  # of the folder's layout
-INDEX = "sweep.sqlite"
-WAIT = 30.0  # seconds a reader or writer waits for the other
+LAYOUT_VERSION = 1  # of the folder's layout
+INDEX_FILE = "sweep.sqlite"
+LOCK_TIMEOUT_SECONDS = 30.0  # while another process reads or writes
 
-TABLES = (
+CREATE_TABLES = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE environments (id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE)",
     """CREATE TABLE cells (
@@ -24,36 +24,42 @@ TABLES = (
     ) WITHOUT ROWID""",
     "CREATE INDEX cells_by_status ON cells (status, attempts)",
 )
-# A table of its own, so that folders made without it are read and continued as they are.
-TRACEBACKS = "CREATE TABLE IF NOT EXISTS tracebacks (key TEXT PRIMARY KEY, traceback TEXT NOT NULL) WITHOUT ROWID"
+# A separate table, so that folders without it can still be read and continued.
+CREATE_TRACEBACKS = (
+    "CREATE TABLE IF NOT EXISTS tracebacks (key TEXT PRIMARY KEY, traceback TEXT NOT NULL) WITHOUT ROWID"
+)
 
 
 def make_index(folder: Path, facts: Iterable[tuple[str, str]]) -> None:
-    """Make an index without cells under another name and move it in, so that a half-made one is never found."""
-    part = folder / f".{INDEX}.part"
+    """Create an empty index under a temporary name and move it into place, so that no partial index is found."""
+    part = folder / f".{INDEX_FILE}.part"
     for rest in ("", "-wal", "-shm", "-journal"):
         part.with_name(part.name + rest).unlink(missing_ok=True)
     index = sqlite3.connect(part, isolation_level=None)
     try:
         index.execute("PRAGMA journal_mode = WAL")
         with Transaction(index):
-            for statement in (*TABLES, TRACEBACKS, f"PRAGMA user_version = {VERSION}"):
+            for statement in (*CREATE_TABLES, CREATE_TRACEBACKS, f"PRAGMA user_version = {LAYOUT_VERSION}"):
                 index.execute(statement)
             index.executemany("INSERT INTO about VALUES (?, ?)", facts)
     finally:
         index.close()
-    os.replace(part, folder / INDEX)
+    os.replace(part, folder / INDEX_FILE)
 
 
 def open_index(folder: Path, *, write: bool) -> sqlite3.Connection:
-    """Return a connection to the index of a folder, or say why it is not one."""
-    file = (folder / INDEX).resolve()
+    """Return a connection to the index of a folder, or raise an error that states why it is not one."""
+    file = (folder / INDEX_FILE).resolve()
     mode = "mode=rw" if write else "mode=ro"
     if not write and not os.access(folder, os.W_OK) and not _has_log(file):
         mode += "&immutable=1"  # SQLite cannot make its lock file there, and needs none
     try:
         index = sqlite3.connect(
-            f"{file.as_uri()}?{mode}", uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False
+            f"{file.as_uri()}?{mode}",
+            uri=True,
+            timeout=LOCK_TIMEOUT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
     except sqlite3.Error as error:
         raise unreadable(folder, error) from None
@@ -62,7 +68,7 @@ def open_index(folder: Path, *, write: bool) -> sqlite3.Connection:
             index.execute("PRAGMA synchronous = NORMAL")
         _check_version(index, folder)
         if write:
-            index.execute(TRACEBACKS)
+            index.execute(CREATE_TRACEBACKS)
     except sqlite3.Error as error:
         index.close()
         raise unreadable(folder, error) from None
@@ -80,18 +86,18 @@ def _has_log(file: Path) -> bool:
 
 def _check_version(index: sqlite3.Connection, folder: Path) -> None:
     (found,) = index.execute("PRAGMA user_version").fetchone()
-    if found > VERSION:
+    if found > LAYOUT_VERSION:
         raise InputError(
             f"{str(folder)!r} was written by a newer version of genlaws (layout {found}; this one knows up to "
-            f"{VERSION}); use that version to read it."
+            f"{LAYOUT_VERSION}); use that version to read it."
         )
     if found < 1:
-        raise InputError(f"{str(folder / INDEX)!r} is not the index of a sweep.")
+        raise InputError(f"{str(folder / INDEX_FILE)!r} is not the index of a sweep.")
 
 
 def unreadable(folder: Path, error: sqlite3.Error) -> InputError:
-    """Return what to say when SQLite cannot use the index."""
-    return InputError(f"The index {str(folder / INDEX)!r} cannot be used: {error}.")
+    """Return the error for an index that SQLite cannot use."""
+    return InputError(f"The index {str(folder / INDEX_FILE)!r} cannot be used: {error}.")
 
 
 class Transaction:

@@ -1,4 +1,4 @@
-"""One driver for each folder."""
+"""The lock that allows one driver per folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from genlaws.core import locks
 from genlaws.core.errors import InputError
 
-FILE = "driver.lock"
-PATIENCE = 0.5  # seconds
+LOCK_FILE = "driver.lock"
+LOCK_WAIT_SECONDS = 0.5
 
 
 class StoreBusyError(InputError):
@@ -21,13 +21,13 @@ class StoreBusyError(InputError):
 
 
 class FolderLock:
-    """Holds a folder for one writer until it is released or the process ends, however it ends."""
+    """Holds a folder for one writer until it is released or the process ends."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+        self._path = folder / LOCK_FILE
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            taken = self._taken()
+            taken = self._try_to_lock()
         except InputError:
             os.close(self._file)
             raise
@@ -39,21 +39,21 @@ class FolderLock:
                 "or use another folder."
             )
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        with suppress(OSError):  # the name is for others to read; on a full disk the lock holds without it
+        with suppress(OSError):  # the name informs others; on a full disk the lock holds without it
             os.ftruncate(self._file, 0)
             os.write(self._file, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode())
 
-    def _taken(self) -> bool:
-        """Try to take the lock; a moment longer, since whoever asks if it is held has it for an instant."""
-        until = time.monotonic() + PATIENCE
+    def _try_to_lock(self) -> bool:
+        """Try to take the lock for a short time, because a process that tests it holds it for an instant."""
+        until = time.monotonic() + LOCK_WAIT_SECONDS
         while not locks.hold(self._file):
             if time.monotonic() > until:
                 return False
-            time.sleep(PATIENCE / 20)
+            time.sleep(LOCK_WAIT_SECONDS / 20)
         return True
 
     def release(self) -> None:
-        """Give the folder free."""
+        """Release the folder."""
         if self._file >= 0:
             os.ftruncate(self._file, 0)
             locks.release(self._file)
@@ -64,7 +64,7 @@ class FolderLock:
     def is_held(folder: Path) -> bool:
         """Return whether some process holds the folder."""
         try:
-            file = os.open(folder / FILE, os.O_RDONLY)
+            file = os.open(folder / LOCK_FILE, os.O_RDONLY)
         except FileNotFoundError:
             return False
         try:

@@ -1,7 +1,7 @@
-"""Several processes of this machine, each behind a pipe of its own.
+"""Worker processes on this machine, each with its own pipe.
 
-Each worker answers in the order it was asked, so when one dies it is known which task it was at. Tasks that only waited
-behind that one are given to others and are under no suspicion.
+A worker computes its tasks in order, so when it dies the task that it was computing is known. Tasks that only waited
+behind that one are given to other workers and are not blamed.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
 
-AHEAD = 4  # tasks a worker has, computed or waiting, while they are short
-SHORT = 0.05  # seconds; longer tasks are given out one by one, so that none waits while a worker is idle
-WORKER_DEATHS = 2  # of workers at the same task, before it counts as failed; one may be chance
-FAILED_STARTS = 3  # in a row, before it is clear that workers cannot start
-LOOK = 1.0  # seconds between two looks whether the driver is still there
-STOP = 5.0  # seconds a worker has to end
-END = b""
+TASKS_PER_WORKER = 4  # running or waiting, while tasks are short
+SHORT_TASK_SECONDS = 0.05  # longer tasks are given out one by one, so that none waits while a worker is idle
+MAX_WORKER_DEATHS = 2  # at the same task, before it counts as failed; a single death may be chance
+MAX_FAILED_STARTS = 3  # in a row, before the sweep stops
+DRIVER_CHECK_SECONDS = 1.0  # between two checks that the driver is alive
+STOP_TIMEOUT_SECONDS = 5.0  # for a worker to end
+END_MESSAGE = b""
 CAN_BLOCK_SIGNALS = hasattr(signal, "pthread_sigmask")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class _Given:
-    """A task, its number, and how many workers died over it."""
+    """A task, its number, and how many workers died while computing it."""
 
     number: int
     task: Task
@@ -49,7 +49,7 @@ class Processes:
     Parameters
     ----------
     jobs : int
-        Number of processes. A script that uses them needs ``if __name__ == "__main__":`` around what it does.
+        Number of processes. A script that uses them needs the guard ``if __name__ == "__main__":``.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -76,74 +76,74 @@ class Processes:
     def _stop(self, *, kill: bool) -> None:
         workers, self._workers = self._workers, []
         for worker in workers:
-            worker.ask_to_end(kill=kill)
+            worker.request_end(kill=kill)
         for worker in workers:
-            worker.bury()
+            worker.join_or_kill()
 
     def results(self, tasks: Iterator[Task]) -> Iterator[tuple[int, list[Outcome]]]:
         """Yield the number of each task, counted from 0, and its outcomes as the workers finish."""
         following = (_Given(number, task) for number, task in enumerate(tasks))
-        again: deque[_Given] = deque()
+        returned: deque[_Given] = deque()
         while True:
-            self._give_out(again, following)
-            if not again and not any(worker.given for worker in self._workers):
+            self._assign(returned, following)
+            if not returned and not any(worker.given for worker in self._workers):
                 return
-            speaking = wait([worker.connection for worker in self._workers])
+            readable = wait([worker.connection for worker in self._workers])
             for place, worker in enumerate(self._workers):
-                if worker.connection in speaking:
-                    yield from self._hear(place, worker, again)
+                if worker.connection in readable:
+                    yield from self._receive(place, worker, returned)
 
-    def _give_out(self, again: deque[_Given], following: Iterator[_Given]) -> None:
-        """Give every worker as much as it has room for, the least busy first."""
+    def _assign(self, returned: deque[_Given], following: Iterator[_Given]) -> None:
+        """Assign tasks to every worker with room, the least busy first."""
         for room in range(1, self._room + 1):
             for worker in self._workers:
                 if len(worker.given) >= room or worker.broken:
                     continue
-                given = again.popleft() if again else next(following, None)
+                given = returned.popleft() if returned else next(following, None)
                 if given is None:
                     return
                 if not worker.give(given):
-                    again.append(given)
+                    returned.append(given)
 
-    def _hear(self, place: int, worker: _Worker, again: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _receive(self, place: int, worker: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
         try:
-            answer = worker.connection.recv()
+            reply = worker.connection.recv()
         except (EOFError, OSError):
-            yield from self._replace(place, worker, again)
+            yield from self._replace(place, worker, returned)
             return
         self._failed_starts = 0
-        if answer is None:
+        if reply is None:
             worker.ready = True
             return
         given = worker.given.popleft()
-        outcomes: list[Outcome] = failed(given.task, answer) if isinstance(answer, str) else answer
-        self._room = AHEAD if sum(outcome.seconds for outcome in outcomes) < SHORT else 1
+        outcomes: list[Outcome] = failed(given.task, reply) if isinstance(reply, str) else reply
+        self._room = TASKS_PER_WORKER if sum(outcome.seconds for outcome in outcomes) < SHORT_TASK_SECONDS else 1
         yield given.number, outcomes
 
-    def _replace(self, place: int, dead: _Worker, again: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
-        """Start a new worker; give the tasks of the dead one out again, or the one it was at up if it killed before."""
-        dead.bury()
+    def _replace(self, place: int, dead: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
+        """Start a new worker and return the tasks of the dead one; fail its current task if it killed before."""
+        dead.join_or_kill()
         if not dead.ready:
             self._failed_starts += 1
-            if self._failed_starts >= FAILED_STARTS:
+            if self._failed_starts >= MAX_FAILED_STARTS:
                 del self._workers[place]
                 raise SweepStoppedError(
-                    f"Worker processes end while they start (exit code {dead.exit_code}); what they said is above. "
-                    "A script that starts processes needs \"if __name__ == '__main__':\" around what it does."
+                    f"Worker processes end while they start (exit code {dead.exit_code}); their messages are above. "
+                    "A script that starts processes needs the guard \"if __name__ == '__main__':\"."
                 )
         self._workers[place] = _Worker()
         if dead.ready and dead.given:
             suspect = dead.given.popleft()
             suspect = replace(suspect, deaths=suspect.deaths + 1)
-            if suspect.deaths >= WORKER_DEATHS:
-                yield suspect.number, failed(suspect.task, f"WorkerDied: {dead.how_it_ended()}.")
+            if suspect.deaths >= MAX_WORKER_DEATHS:
+                yield suspect.number, failed(suspect.task, f"WorkerDied: {dead.describe_exit()}.")
             else:
-                again.append(suspect)
-        again.extend(dead.given)
+                returned.append(suspect)
+        returned.extend(dead.given)
 
 
 class _Worker:
-    """One process and the tasks it has, the one it is at first."""
+    """One process and its tasks, the one being computed first."""
 
     def __init__(self) -> None:
         context = get_context("spawn")  # a forked worker would inherit threads and locks
@@ -153,13 +153,13 @@ class _Worker:
         self.exit_code: int | None = None
         self._process = context.Process(target=_serve, args=(theirs, os.getpid()), name="genlaws worker")
         try:
-            with _one_thread_in_children(), deaf_to_ctrl_c():
+            with _one_thread_in_children(), block_sigint():
                 self._process.start()
         finally:
             theirs.close()
 
     def give(self, given: _Given) -> bool:
-        """Send a task; say whether the worker was there to take it."""
+        """Send a task; return whether the worker could take it."""
         try:
             message = pickle.dumps(given.task)
         except Exception as error:
@@ -175,17 +175,17 @@ class _Worker:
         self.given.append(given)
         return True
 
-    def ask_to_end(self, *, kill: bool) -> None:
-        """Tell the process to end after what it has in hand, or end it at once."""
+    def request_end(self, *, kill: bool) -> None:
+        """Request that the process end after its tasks, or terminate it."""
         if kill:
             self._process.terminate()
         else:
             with suppress(OSError):
-                self.connection.send_bytes(END)
+                self.connection.send_bytes(END_MESSAGE)
 
-    def bury(self) -> None:
-        """Wait for the process, and end it if it takes too long."""
-        self._process.join(STOP)
+    def join_or_kill(self) -> None:
+        """Wait for the process, and kill it if it takes too long."""
+        self._process.join(STOP_TIMEOUT_SECONDS)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
@@ -193,8 +193,8 @@ class _Worker:
         self.connection.close()
         self._process.close()
 
-    def how_it_ended(self) -> str:
-        """Return how the process ended, in words."""
+    def describe_exit(self) -> str:
+        """Return a text that states how the process ended."""
         code = self.exit_code or 0
         return (
             f"the worker process was ended by signal {-code}" if code < 0 else f"the worker process exited with {code}"
@@ -204,8 +204,8 @@ class _Worker:
 @contextmanager
 def _one_thread_in_children() -> Iterator[None]:
     """Processes started inside use one thread each."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
         yield
     finally:
@@ -217,15 +217,15 @@ def _one_thread_in_children() -> Iterator[None]:
 
 
 @contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which the terminal sends to all; here it waits until the end.
+def block_sigint() -> Iterator[None]:
+    """Block Ctrl-C (SIGINT), which a terminal sends to all processes, in processes started inside; here it is delayed.
 
-    Where signals cannot be blocked, as on Windows, a worker hears it until it has begun to ignore it.
+    Where signals cannot be blocked, as on Windows, a worker receives it until the worker has begun to ignore it.
     """
     if not CAN_BLOCK_SIGNALS:
         yield
         return
-    resource_tracker.ensure_running()  # it would be started inside otherwise, and leave the signal unblocked
+    resource_tracker.ensure_running()  # otherwise it would start inside and unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -234,7 +234,7 @@ def deaf_to_ctrl_c() -> Iterator[None]:
 
 
 def _serve(connection: Connection, driver: int) -> None:
-    """Compute what comes through the pipe, one task after the other; the work of a worker process."""
+    """Compute the tasks from the pipe one after the other; runs in a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if CAN_BLOCK_SIGNALS:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -243,15 +243,15 @@ def _serve(connection: Connection, driver: int) -> None:
     with suppress(OSError):  # the driver is gone
         connection.send(None)
         while message := messages.get():
-            connection.send(_answer(message))
+            connection.send(_compute_message(message))
 
 
 def _listen(connection: Connection, driver: int, messages: SimpleQueue[bytes]) -> None:
-    """Take messages in, so that the driver never waits; end the process when the driver is gone, even if killed."""
+    """Receive messages, so that the driver never waits; end the process when the driver has ended or was killed."""
     message = None
-    while message != END:
+    while message != END_MESSAGE:
         try:
-            if connection.poll(LOOK):
+            if connection.poll(DRIVER_CHECK_SECONDS):
                 message = connection.recv_bytes()
                 messages.put(message)
             elif os.getppid() != driver:
@@ -260,8 +260,8 @@ def _listen(connection: Connection, driver: int, messages: SimpleQueue[bytes]) -
             os._exit(1)
 
 
-def _answer(message: bytes) -> list[Outcome] | str:
-    """Return the outcomes of a task, or why it could not be read."""
+def _compute_message(message: bytes) -> list[Outcome] | str:
+    """Return the outcomes of a pickled task, or the reason why it could not be read."""
     try:
         task: Task = pickle.loads(message)
     except Exception as error:  # such as a module that this process cannot import

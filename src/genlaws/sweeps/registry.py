@@ -1,13 +1,13 @@
-"""Which experiments there are. Listing them loads no numerical library."""
+"""The registry of experiments. Listing them imports no numerical library."""
 
 from __future__ import annotations
 
 from genlaws.core.errors import InputError
 from genlaws.sweeps.experiment import Experiment
 
-RULES_FACTS = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
-SEMANTICITY = "Nurisso et al. (2026), arXiv:2506.14797"
-RELATIONS = "Baek, Liu and Tegmark (2024), arXiv:2402.05916"
+RULES_FACTS_PAPER = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
+SEMANTICITY_PAPER = "Nurisso et al. (2026), arXiv:2506.14797"
+RELATIONS_PAPER = "Baek, Liu and Tegmark (2024), arXiv:2402.05916"
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -15,7 +15,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.samples",
             title="Errors of a learner against the samples per dimension",
-            citation=f"{RULES_FACTS}, Figures 6, 7 and 16",
+            citation=f"{RULES_FACTS_PAPER}, Figures 6, 7 and 16",
             cost="10 to 500 ms for 81 points",
             procedure="genlaws.sweeps.experiments.rules_facts:ALONG_SAMPLES",
             figure="rules-facts.16",
@@ -23,7 +23,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.angles",
             title="Errors of a learner against the kernel angle",
-            citation=f"{RULES_FACTS}, Figures 3 and 12",
+            citation=f"{RULES_FACTS_PAPER}, Figures 3 and 12",
             cost="10 to 500 ms for 240 angles",
             procedure="genlaws.sweeps.experiments.rules_facts:ALONG_ANGLES",
             figure="rules-facts.3",
@@ -31,7 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.gaussian-runs",
             title="Errors of a learner trained on Gaussian rules and facts of finite size",
-            citation=f"{RULES_FACTS}, Figures 1, 2 and 13",
+            citation=f"{RULES_FACTS_PAPER}, Figures 1, 2 and 13",
             cost="0.1 to 2 s at 200 dimensions",
             procedure="genlaws.sweeps.experiments.rules_facts:GAUSSIAN_RUN",
             figure="rules-facts.13",
@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.labeled-runs",
             title="Errors of kernels on rules and facts made of labeled data",
-            citation=f"{RULES_FACTS}, Figures 5, 14 and 15",
+            citation=f"{RULES_FACTS_PAPER}, Figures 5, 14 and 15",
             cost="1 s on digits; on 3,072 images about 40 s (square) and 4 min (hinge) for 15 kernels, one thread",
             procedure="genlaws.sweeps.experiments.rules_facts:LABELED_RUN",
             figure="rules-facts.5",
@@ -47,7 +47,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.message-passing",
             title="The Bayes-optimal rule learner at finite size, iteration by iteration",
-            citation=f"{RULES_FACTS}, Section 2.1",
+            citation=f"{RULES_FACTS_PAPER}, Section 2.1",
             cost="1 s at 1,000 dimensions",
             procedure="genlaws.sweeps.experiments.rules_facts:MESSAGE_PASSING_RUN",
             figure="rules-facts.message-passing",
@@ -55,7 +55,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="rules-facts.two-layer",
             title="Two-layer networks with trained features on rules and facts",
-            citation=f"{RULES_FACTS}, Section 3.5",
+            citation=f"{RULES_FACTS_PAPER}, Section 3.5",
             cost="3 to 5 s at 50 dimensions, 200 units and 16 samples per dimension, in a stack",
             procedure="genlaws.sweeps.experiments.two_layer:TWO_LAYER",
             figure="rules-facts.two-layer",
@@ -63,23 +63,23 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="semanticity.relu-network",
             title="Both tests, the profile and the distance from the front along the training of ReLU networks",
-            citation=f"{SEMANTICITY}, experiments with ReLU networks",
+            citation=f"{SEMANTICITY_PAPER}, experiments with ReLU networks",
             cost="0.7 s for 50 stimuli and 7,500 steps, ten of them trained together",
             procedure="genlaws.sweeps.experiments.semanticity:RELU_NETWORK",
             figure="semanticity.relu-network",
         ),
         Experiment(
             name="semanticity.slot-network",
-            title="Both tests along the training of networks with one map for each feature, or with one for all",
-            citation=f"{SEMANTICITY}, experiments with compositional stimuli",
+            title="Both tests along the training of networks with one map per feature, or one map for all features",
+            citation=f"{SEMANTICITY_PAPER}, experiments with compositional stimuli",
             cost="0.2 to 1 s, ten of them trained together",
             procedure="genlaws.sweeps.experiments.semanticity:SLOT_NETWORK",
             figure="semanticity.slots",
         ),
         Experiment(
             name="semanticity.convolutional",
-            title="Both tests on images after fine-tuning on their classes and on how far the classes are apart",
-            citation=f"{SEMANTICITY}, experiments with a convolutional network",
+            title="Both tests on images after fine-tuning on their classes and on the distances between classes",
+            citation=f"{SEMANTICITY_PAPER}, experiments with a convolutional network",
             cost="3 s for a small network on digits, five of them trained together",
             procedure="genlaws.sweeps.experiments.semanticity:CONVOLUTIONAL",
             figure="semanticity.convolutional",
@@ -87,29 +87,29 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             name="relations.bound",
             title="Best accuracy on a random training set of a relation",
-            citation=f"{RELATIONS}, Figure 2",
+            citation=f"{RELATIONS_PAPER}, Figure 2",
             cost="1 to 400 ms at 30 elements, seconds at 200",
             procedure="genlaws.sweeps.experiments.relations:BEST_ACCURACY",
         ),
         Experiment(
             name="relations.curve",
-            title="Best accuracy along a growing training set of a relation, beside the paper's estimate",
-            citation=f"{RELATIONS}, Figure 2",
-            cost="0.1 to 3 s for 31 shares of 30 elements",
+            title="Best accuracy along a growing training set of a relation, and the paper's estimate",
+            citation=f"{RELATIONS_PAPER}, Figure 2",
+            cost="0.1 to 3 s for 31 training fractions of 30 elements",
             procedure="genlaws.sweeps.experiments.relations:CURVE",
             figure="relations.2",
         ),
         Experiment(
             name="relations.collisions",
-            title="Share of random starts from which repons merge",
-            citation=f"{RELATIONS}, Theorem 3",
+            title="Fraction of random starts from which repons merge",
+            citation=f"{RELATIONS_PAPER}, Theorem 3",
             cost="about 0.1 ms a draw",
             procedure="genlaws.sweeps.experiments.relations:COLLISIONS",
         ),
         Experiment(
             name="relations.network",
             title="A network that learns a relation from some of its entries",
-            citation=f"{RELATIONS}, Sections II.C and III, Figures 3 and 5 to 8",
+            citation=f"{RELATIONS_PAPER}, Sections II.C and III, Figures 3 and 5 to 8",
             cost="about 8 s for 10,000 steps of the default network on one core, in a stack; 10 ms on an H200",
             procedure="genlaws.sweeps.experiments.relation_networks:RELATION_NETWORK",
             figure="relations.5",

@@ -1,4 +1,4 @@
-"""Run a sweep: what is missing is computed, committed cell by cell, and reported."""
+"""Run a sweep: compute the missing cells, commit each one, and report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from genlaws.core.arguments import whole_number
-from genlaws.sweeps.checkpoints import folder_for, forget
+from genlaws.sweeps.checkpoints import folder_for, remove_checkpoints
 from genlaws.sweeps.engines import Engine, InProcess
 from genlaws.sweeps.experiment import Result
 from genlaws.sweeps.grid import Cell, Sweep
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 DEFAULT_RETRIES = 1
 DEFAULT_STOP_AFTER = 10
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class SweepProgress(Protocol):
-    """Hears how far a sweep is."""
+    """Progress of a sweep."""
 
     def start(self, total: int, label: str) -> None:
         """Announce the number of cells."""
@@ -49,7 +49,7 @@ class SweepProgress(Protocol):
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""
 
     def start(self, total: int, label: str) -> None:
         """Do nothing."""
@@ -66,23 +66,23 @@ class Silent:
 
 @dataclass(frozen=True)
 class SweepReport:
-    """What a run did.
+    """Summary of a run.
 
     Attributes
     ----------
     total : int
     computed : int
         Cells finished by this run.
-    kept : int
-        Cells that were there already.
+    reused : int
+        Cells that the folder already held.
     failed : int
-        Cells that failed as often as they were tried.
+        Cells that failed in every attempt.
     message : str
     """
 
     total: int
     computed: int
-    kept: int
+    reused: int
     failed: int
     message: str
 
@@ -96,20 +96,20 @@ def run_sweep(
     retries: int = DEFAULT_RETRIES,
     stop_after: int = DEFAULT_STOP_AFTER,
 ) -> SweepReport:
-    """Compute the cells of a sweep that the folder does not hold yet.
+    """Compute the cells of a sweep that are missing in the folder.
 
     Parameters
     ----------
     sweep : Sweep
     folder : path
-        Made if it is not there. Only one run at a time may write to it.
+        Created if missing. Only one run at a time may write to it.
     engine : Engine
-        This process if left out.
+        This process by default.
     progress : SweepProgress, optional
     retries : int
-        How often a cell that failed is tried again, over all runs.
+        How often a failed cell is tried again, over all runs.
     stop_after : int
-        Stop when this many cells in a row fail in the same way.
+        Stop when this many cells in a row fail with the same error.
 
     Raises
     ------
@@ -135,20 +135,20 @@ def run_sweep(
             raise
         finally:
             _note_quietly(store, message)
-    return SweepReport(sweep.total, run.computed, run.kept, run.failed, message)
+    return SweepReport(sweep.total, run.computed, run.reused, run.failed, message)
 
 
 @contextmanager
 def _full_disk_stops() -> Iterator[None]:
-    """Turn what SQLite and the system say of a full disk into one sentence."""
+    """Turn the errors of SQLite and the system about a full disk into one message."""
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
-        if not _means_full(error):
+        if not _is_disk_full(error):
             raise
         what = "cannot be written to" if "disk I/O" in str(error) else "is full"
         raise SweepStoppedError(
-            f"The disk {what} ({error}). What is done is kept; make room and run the same command again."
+            f"The disk {what} ({error}). Finished cells are stored; free space and run the same command again."
         ) from error
 
 
@@ -166,17 +166,17 @@ class _Run:
     def __init__(self, sweep: Sweep, store: Store, guard: _Guard, progress: SweepProgress, stop_after: int) -> None:
         self.sweep, self.store, self.guard, self.progress = sweep, store, guard, progress
         self.stop_after = stop_after
-        self.computed = self.kept = 0
+        self.computed = self.reused = 0
         self._same_error, self._last_error = 0, ""
         self._out: dict[int, tuple[list[Cell], int]] = {}
 
     @property
     def failed(self) -> int:
         """Cells that are still missing; once all have been tried, those that failed."""
-        return self.sweep.total - self.kept - self.computed
+        return self.sweep.total - self.reused - self.computed
 
     def all_cells(self, workers: Engine, retries: int) -> None:
-        """Compute what is missing, then what failed, as often as it may be tried again."""
+        """Compute missing cells, then failed cells, up to the allowed number of retries."""
         self.progress.start(self.sweep.total, self.sweep.experiment.name)
         self._one_pass(workers, self._tasks(first=True, most_attempts=retries))
         for _ in range(retries):
@@ -185,17 +185,17 @@ class _Run:
             self._one_pass(workers, self._tasks(first=False, most_attempts=retries))
 
     def _tasks(self, *, first: bool, most_attempts: int) -> Iterator[Task]:
-        """Yield what is to be computed.
+        """Yield the tasks to compute.
 
-        Batches are cut from all cells alike, so they are the same after a restart. Of a batch that holds finished
-        cells, because the sweep was widened, the others alone are computed.
+        Batches are cut from the list of all cells, so they are the same after a restart. In a batch with finished
+        cells, because the sweep was widened, only the other cells are computed.
         """
         procedure = self.sweep.experiment.load()
         number = 0
         for batch in _batches(self.sweep.cells(), procedure.cells_together(self.sweep.settings)):
             missing = [cell for cell in batch if not self.store.is_done(cell.key)]
             if first and len(missing) < len(batch):
-                self.kept += len(batch) - len(missing)
+                self.reused += len(batch) - len(missing)
                 self.progress.skip(len(batch) - len(missing))
             attempts = max((self.store.attempts(cell.key) for cell in missing), default=0)
             if not missing or attempts > most_attempts:
@@ -206,11 +206,11 @@ class _Run:
                 self.sweep.experiment.procedure,
                 tuple(cell.settings for cell in missing),
                 tuple(cell.seed for cell in missing),
-                str(self._halfway(missing)),
+                str(self._checkpoint_folder(missing)),
             )
 
-    def _halfway(self, cells: list[Cell]) -> Path:
-        """Return the folder for unfinished work on these cells."""
+    def _checkpoint_folder(self, cells: list[Cell]) -> Path:
+        """Return the checkpoint folder of these cells."""
         return folder_for(self.store.folder, (cell.key for cell in cells))
 
     def _one_pass(self, workers: Engine, tasks: Iterator[Task]) -> None:
@@ -218,7 +218,7 @@ class _Run:
             cells, attempts = self._out.pop(number)
             with self.guard.undisturbed():
                 self.store.commit(cells, outcomes)
-                forget(self._halfway(cells))
+                remove_checkpoints(self._checkpoint_folder(cells))
             error = outcomes[0].error
             if error is None:
                 self.computed += len(cells)
@@ -229,7 +229,7 @@ class _Run:
                 self._count_error(error, attempts)
 
     def _count_error(self, error: str, attempts: int) -> None:
-        """Stop when failures pile up; of cells that failed before, nothing else was to be expected."""
+        """Stop when failures pile up; cells that failed in an earlier run do not count."""
         if attempts:
             return
         self._same_error = self._same_error + 1 if error == self._last_error else 1
@@ -240,9 +240,9 @@ class _Run:
             )
 
 
-def _means_full(error: Exception) -> bool:
+def _is_disk_full(error: Exception) -> bool:
     if isinstance(error, OSError):
-        return error.errno in FULL
+        return error.errno in DISK_FULL_ERRORS
     return "full" in str(error) or "disk I/O" in str(error)
 
 
@@ -265,13 +265,13 @@ class _Guard:
         self._pending: int | None = None
 
     def receive(self, number: int, frame: FrameType | None) -> None:
-        self._pending = number  # kept, for an experiment that catches everything
+        self._pending = number  # remembered for an experiment that catches every exception
         if not self._busy:
             raise KeyboardInterrupt
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Let a signal wait until the block is done."""
+        """Delay signals until the block is done."""
         self._busy = True
         try:
             yield
@@ -297,7 +297,7 @@ def _clean_stop() -> Iterator[_Guard]:
 
 
 def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
-    """Yield every cell with its result, computed in this process and kept nowhere; an exception of a cell is raised."""
+    """Yield every cell with its result, computed in this process and not stored; exceptions propagate."""
     procedure = sweep.experiment.load()
     for batch in _batches(sweep.cells(), procedure.cells_together(sweep.settings)):
         results = procedure.compute([cell.settings for cell in batch], [cell.seed for cell in batch])
@@ -305,9 +305,9 @@ def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
 
 
 def compute_sweep(sweep: Sweep, advance: SweepProgress | None = None) -> pd.DataFrame:
-    """Return the table of a sweep computed here and now, without a folder: settings, repeat and numbers.
+    """Return the table of a sweep computed in this process, without a folder: settings, repeat and numbers.
 
-    Arrays are left out; an exception of a cell is raised.
+    Arrays are omitted; exceptions propagate.
     """
     progress = advance or Silent()
     progress.start(sweep.total, sweep.experiment.name)

@@ -1,4 +1,4 @@
-"""Cells of a sweep as stacks of networks: those that differ only in what a stack allows are trained together."""
+"""Stacks of networks: cells that differ only in fields allowed to vary within a stack are trained together."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from genlaws.ensembles import Checkpoint
-from genlaws.sweeps.checkpoints import halfway_folder
+from genlaws.sweeps.checkpoints import checkpoint_folder
 from genlaws.sweeps.experiment import Result, Settings
 
 CHECKPOINT_EVERY = 5000  # updates; a stack of the usual size makes them in seconds to minutes
 
-# From settings that can be stacked, their seeds and a checkpoint to the result of each.
+# Maps settings that can be stacked, their seeds and a checkpoint to a result for each.
 TrainGroup = Callable[[Sequence[Any], Sequence[int], Checkpoint | None], Sequence[Result]]
 
 
 def run_stacks(
     settings: Sequence[Settings], seeds: Sequence[int], per_network: Collection[str], train_group: TrainGroup
 ) -> list[Result]:
-    """Return the results of cells, training together those that can be.
+    """Return the results of cells; cells that can share a stack are trained together.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ def run_stacks(
     per_network : collection of str
         Fields that may differ within a stack, such as a learning rate.
     train_group : callable
-        ``train_group(settings, seeds, checkpoint)`` returns a result for each. The checkpoint is where an interrupted
-        training of this group goes on; none if the sweep is not kept in a folder.
+        ``train_group(settings, seeds, checkpoint)`` returns a result for each. An interrupted training of
+        this group resumes from the checkpoint; None if the sweep has no folder.
     """
     groups: dict[str, list[int]] = {}
     for place, one in enumerate(settings):
         groups.setdefault(one.model_dump_json(exclude=set(per_network)), []).append(place)
-    folder = halfway_folder()
+    folder = checkpoint_folder()
     results: dict[int, Result] = {}
     for number, places in enumerate(groups.values()):
         checkpoint = None if folder is None else Checkpoint(folder / f"stack-{number}.npz", CHECKPOINT_EVERY)

@@ -1,9 +1,8 @@
-"""One folder that keeps every finished cell: an SQLite index, and a file for the arrays of each cell.
+"""The store of a sweep: a folder with an SQLite index of all cells and one file for the arrays of each finished cell.
 
-A cell is committed when it is done, in one transaction; its arrays are moved in before, in one step. The index is in
-write-ahead mode, so others can read while a sweep writes, and a killed driver loses nothing that was committed.
-
-The arrays of one cell in one file, which is either there as a whole or not at all.
+A finished cell is committed in one transaction. Its file of arrays is moved into place before, in one step, so it is
+either complete or missing. The index is in write-ahead mode: other processes can read while a sweep writes, and a
+killed driver loses no committed cell.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.seeds import NAMES_IN_SEEDS
 from genlaws.sweeps.experiment import canonical
 from genlaws.sweeps.grid import Cell, Sweep
-from genlaws.sweeps.index import INDEX, Transaction, make_index, open_index, unreadable
+from genlaws.sweeps.index import INDEX_FILE, Transaction, make_index, open_index, unreadable
 from genlaws.sweeps.lock import FolderLock, StoreBusyError
 from genlaws.sweeps.tasks import Outcome, split_result
 
@@ -35,21 +34,21 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-ARRAYS = "arrays"
+ARRAYS_FOLDER = "arrays"
 READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
 __all__ = ["Store", "StoreBusyError", "StoredCell", "SweepCounts"]
 
 
 def write_arrays(folder: Path, key: str, arrays: Mapping[str, np.ndarray]) -> str | None:
-    """Write the arrays of a cell and return the name of the file, or nothing if there are none."""
+    """Write the arrays of a cell and return the name of the file, or None if there are no arrays."""
     if not arrays:
         return None
     name = f"{key[:2]}/{key}.npz"
-    path = folder / ARRAYS / name
+    path = folder / ARRAYS_FOLDER / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{key}.part")  # there is one writer; what a killed one left is written over
+    part = path.with_name(f".{key}.part")  # there is one writer; a part left by a killed one is overwritten
     try:
-        part.write_bytes(_packed(arrays))
+        part.write_bytes(_to_npz(arrays))
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
@@ -61,10 +60,10 @@ def read_arrays(folder: Path, file: str | None) -> dict[str, np.ndarray]:
     """Return the arrays of a file by their names."""
     if file is None:
         return {}
-    path = folder / ARRAYS / file
+    path = folder / ARRAYS_FOLDER / file
     try:
         with ZipFile(path) as archive:
-            return {entry.removesuffix(".npy"): _unpacked(archive, entry) for entry in archive.namelist()}
+            return {entry.removesuffix(".npy"): _read_npz_entry(archive, entry) for entry in archive.namelist()}
     except READ_ERRORS as error:
         raise InputError(
             f"The arrays of a finished cell cannot be read from {str(path)!r}: {str(error) or type(error).__name__}. "
@@ -73,18 +72,18 @@ def read_arrays(folder: Path, file: str | None) -> dict[str, np.ndarray]:
 
 
 def are_readable(folder: Path, file: str | None) -> bool:
-    """Return whether the arrays of a cell are there and whole, by their checksums."""
+    """Return whether the arrays of a cell are present and intact, by their checksums."""
     if file is None:
         return True
     try:
-        with ZipFile(folder / ARRAYS / file) as archive:
+        with ZipFile(folder / ARRAYS_FOLDER / file) as archive:
             return archive.testzip() is None
     except READ_ERRORS:
         return False
 
 
-def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Return the arrays as the bytes of an npz file; numpy's own writer keeps some names for itself."""
+def _to_npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return the arrays as the bytes of an npz file; numpy's own writer reserves some names."""
     stream = BytesIO()
     with ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
@@ -93,7 +92,7 @@ def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:
     return stream.getvalue()
 
 
-def _unpacked(archive: ZipFile, entry: str) -> np.ndarray:
+def _read_npz_entry(archive: ZipFile, entry: str) -> np.ndarray:
     with archive.open(entry) as stream:
         array: np.ndarray = npy.read_array(stream, allow_pickle=False)
         return array
@@ -101,24 +100,24 @@ def _unpacked(archive: ZipFile, entry: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SweepCounts:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes
     ----------
     total : int
-        Cells of the sweep as it was last started.
+        Cells of the sweep when it was last started.
     done, failed : int
     damaged : int
         Finished cells whose file of arrays is missing or cannot be read. They do not count as done; the next run
         computes them again.
     running : bool
-        Whether a driver is at work.
+        Whether a driver is running.
     started, latest : str
         When the sweep was last started, and when the latest cell was committed (UTC).
     seconds : float
         Computing time of all cells together.
     rate : float
-        Cells committed in a second since the start; NaN if none was.
+        Cells committed per second since the start; NaN if there are none.
     message : str
     """
 
@@ -151,14 +150,14 @@ class Store:
     Parameters
     ----------
     folder : path
-        Must hold a store; :meth:`create` makes one.
+        Folder of an existing store; :meth:`create` makes one.
     write : bool
-        Claim the folder for writing. A second writer is refused.
+        Lock the folder for writing. A second writer raises an error.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, write: bool = False) -> None:
         self.folder = Path(folder).absolute()
-        if not (self.folder / INDEX).is_file():
+        if not (self.folder / INDEX_FILE).is_file():
             raise InputError(f"There is no sweep in {str(folder)!r}.")
         self._lock = FolderLock(self.folder) if write else None
         self._environments: dict[str, int] = {}
@@ -175,8 +174,8 @@ class Store:
         if path.exists() and not path.is_dir():
             raise InputError(f"out must be a folder; {str(path)!r} is a file.")
         path.mkdir(parents=True, exist_ok=True)
-        if not (path / INDEX).exists():
-            _begin(path, sweep)
+        if not (path / INDEX_FILE).exists():
+            _create_index(path, sweep)
         store = cls(path, write=True)
         try:
             store._adopt(sweep)
@@ -196,7 +195,7 @@ class Store:
             raise unreadable(self.folder, error) from error
 
     def close(self) -> None:
-        """Close the index and give the folder free."""
+        """Close the index and release the folder."""
         self._index.close()
         self._release()
 
@@ -204,30 +203,30 @@ class Store:
         if self._lock is not None:
             self._lock.release()
 
-    # What the sweep is.
+    # Metadata.
 
     def about(self) -> dict[str, Any]:
-        """Return what the folder says about its sweep: experiment, schema, settings, axes, repeats, seed, total.
+        """Return the metadata of the sweep: experiment, schema, settings, axes, repeats, seed, total.
 
         ``axes`` are those of the latest run; ``fields`` are all that ever were on an axis of this folder; ``several``
-        says whether the folder may hold cells that do not belong to the latest run.
+        is true if the folder may hold cells that do not belong to the latest run.
         """
         facts = {name: json.loads(value) for name, value in self._index.execute("SELECT name, value FROM about")}
         if "experiment" not in facts:
-            raise InputError(f"The index {str(self.folder / INDEX)!r} does not say which sweep it belongs to.")
+            raise InputError(f"The index {str(self.folder / INDEX_FILE)!r} does not state which sweep it belongs to.")
         return facts
 
     def _adopt(self, sweep: Sweep) -> None:
-        """Check that the sweep fits what is in the folder already, and write it down."""
+        """Check that the sweep is compatible with the folder, and record it."""
         known = self.about()
         _check_fits(known, sweep, self.folder)
-        now = _facts(sweep)
+        now = _metadata(sweep)
         now["fields"] = list(dict.fromkeys([*known["fields"], *now["fields"]]))
         now["several"] = known["several"] or any(known[name] != now[name] for name in ("axes", "settings", "repeats"))
         self.note(**now)
 
     def note(self, **facts: Any) -> None:
-        """Write facts about the sweep, each under its name."""
+        """Write metadata of the sweep, each value under its name."""
         with Transaction(self._index):
             rows = [(name, canonical(value)) for name, value in facts.items()]
             self._index.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
@@ -290,7 +289,7 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Inside, all that is read is as it was at one moment, whatever a driver writes meanwhile."""
+        """Read one consistent state inside, even while a driver writes."""
         self._index.execute("BEGIN")
         try:
             yield
@@ -298,7 +297,7 @@ class Store:
             self._index.execute("COMMIT")
 
     def counts(self) -> SweepCounts:
-        """Return how far the sweep is; also while another process writes."""
+        """Return the progress of the sweep, also while another process writes."""
         about = self.about()
         by_status = self._by_status(about)
         seconds, latest = self._index.execute("SELECT SUM(seconds), MAX(finished) FROM cells").fetchone()
@@ -319,7 +318,7 @@ class Store:
 
     def _by_status(self, about: Mapping[str, Any]) -> dict[str, int]:
         """Return how many cells of the latest sweep have each status; ``damaged`` if their arrays cannot be read."""
-        allowed: dict[str, set[str]] = {}  # by setting; no limits where all cells belong to the latest sweep
+        allowed: dict[str, set[str]] = {}  # by setting; empty if all cells belong to the latest sweep
         if about["several"]:
             allowed |= {name: {canonical(about["settings"][name])} for name in about["fields"]}
             allowed |= {name: {canonical(value) for value in values} for name, values in about["axes"]}
@@ -345,7 +344,7 @@ class Store:
     def tracebacks(self) -> list[str]:
         """Return the traceback of every cell that failed, in the order of :meth:`failures`.
 
-        It is empty where there is none: the worker process died, or the cell failed before tracebacks were kept.
+        It is empty if there is none: the worker process died, or the folder has no stored tracebacks.
         """
         if not self._index.execute("SELECT 1 FROM sqlite_master WHERE name = 'tracebacks'").fetchone():
             return [""] * len(self.failures())
@@ -357,15 +356,15 @@ class Store:
 
     def cells(self) -> Iterator[StoredCell]:
         """Yield every finished cell with its arrays, one at a time, in the order of settings and repeat."""
-        for cell, file in self._done():
+        for cell, file in self._finished_cells():
             yield replace(cell, arrays=read_arrays(self.folder, file))
 
     def cells_without_arrays(self) -> Iterator[StoredCell]:
         """Yield every finished cell with its numbers alone, in the same order."""
-        for cell, _ in self._done():
+        for cell, _ in self._finished_cells():
             yield cell
 
-    def _done(self) -> Iterator[tuple[StoredCell, str | None]]:
+    def _finished_cells(self) -> Iterator[tuple[StoredCell, str | None]]:
         columns = "key, settings, repeat, numbers, arrays"
         query = f"SELECT {columns} FROM cells WHERE status = 'done' ORDER BY settings, repeat"
         for key, settings, repeat, numbers, file in self._index.execute(query):
@@ -381,7 +380,7 @@ class Store:
         return frame_of(self, provenance=provenance)
 
     def to_xarray(self) -> xr.Dataset:
-        """Return numbers and arrays over the axes of the sweep and the repeats; what is not done is NaN."""
+        """Return numbers and arrays over the axes of the sweep and the repeats; missing cells are NaN."""
         from genlaws.sweeps.tables import dataset_of  # noqa: PLC0415
 
         return dataset_of(self)
@@ -396,18 +395,18 @@ class Store:
             yield key, seed, seconds, finished, json.loads(document)
 
 
-def _begin(folder: Path, sweep: Sweep) -> None:
-    """Make the index of a sweep, unless another driver was quicker."""
+def _create_index(folder: Path, sweep: Sweep) -> None:
+    """Create the index of a sweep, unless another driver has just done so."""
     lock = FolderLock(folder)
     try:
-        if not (folder / INDEX).exists():
-            make_index(folder, [(name, canonical(value)) for name, value in _facts(sweep).items()])
+        if not (folder / INDEX_FILE).exists():
+            make_index(folder, [(name, canonical(value)) for name, value in _metadata(sweep).items()])
     finally:
         lock.release()
 
 
-def _facts(sweep: Sweep) -> dict[str, Any]:
-    """Return what the index says about a sweep."""
+def _metadata(sweep: Sweep) -> dict[str, Any]:
+    """Return the metadata of a sweep."""
     return {
         "experiment": sweep.experiment.name,
         "schema": sweep.experiment.schema,
@@ -422,7 +421,7 @@ def _facts(sweep: Sweep) -> dict[str, Any]:
 
 
 def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
-    """Refuse to mix sweeps that differ in more than the values of their axes and the number of repeats."""
+    """Raise if the sweep differs from the stored one in more than axis values and the number of repeats."""
     for name, now in (
         ("experiment", sweep.experiment.name),
         ("schema", sweep.experiment.schema),
@@ -436,7 +435,7 @@ def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
     if old := sorted(set(known["settings"]) & set(NAMES_IN_SEEDS.values()) - set(type(sweep.settings).model_fields)):
         raise InputError(
             f"{str(folder)!r} was made by genlaws 0.1, where some settings had other names ({', '.join(old)}). "
-            "Its table can still be exported; to go on with the sweep, use another folder."
+            "Its table can still be exported; to continue the sweep, use another folder."
         )
     on_axes = {*known["fields"], *(axis.field for axis in sweep.axes)}
     before, after = known["settings"], sweep.settings.model_dump(mode="json")
@@ -447,5 +446,5 @@ def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
 
 
 def _differ(before: Mapping[str, Any], after: Mapping[str, Any], name: str) -> bool:
-    """Return whether a setting is another one; NaN is the same as NaN."""
+    """Return whether a setting has changed; NaN equals NaN."""
     return (name in before) != (name in after) or canonical(before.get(name)) != canonical(after.get(name))

@@ -1,4 +1,4 @@
-"""The result of a sweep as a table, as a grid, and as a file."""
+"""The result of a sweep as a pandas table, as an xarray grid, and as a file."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from genlaws.sweeps.store import Store
 
-LARGEST_EXACT_INTEGER = 2**53  # up to here every whole number is a float
+LARGEST_EXACT_INTEGER = 2**53  # every smaller whole number is exact as a float
 FORMATS = {"csv": ".csv", "parquet": ".parquet", "netcdf": ".nc"}
 
 
 def row_of(settings: Mapping[str, Any], repeat: int, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one row of a table; a result that is named like a setting is called ``result_`` and its name.
+    """Return one row of a table; a result with the name of a setting gets the prefix ``result_``.
 
-    A lone surrogate in text, which no table can hold, is written as its escape.
+    A lone surrogate in text, which no table can hold, becomes its escape.
     """
     row = {**settings, "repeat": repeat}
     return row | {result_name(name, row): _writable(value) for name, value in numbers.items()}
 
 
 def result_name(name: str, taken: Mapping[str, Any]) -> str:
-    """Return the name of a result beside names that are taken."""
+    """Return the column name of a result, with a prefix if it is taken."""
     return writable(f"result_{name}" if name in taken else name)
 
 
@@ -42,7 +42,7 @@ def _writable(value: Any) -> Any:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return rows as a table; a column in which floats would change a whole number keeps its values as they are."""
+    """Return rows as a table; a column in which floats would change a whole number stays an object column."""
     import pandas as pd  # noqa: PLC0415
 
     frame = pd.DataFrame(list(rows), columns=None if columns is None else list(columns))
@@ -69,7 +69,7 @@ def frame_of(store: Store, *, provenance: bool = False) -> pd.DataFrame:
         rows = [row_of(*cell) for cell in cells]
         if provenance:
             for row, (_, seed, seconds, finished, environment) in zip(rows, store.provenance(), strict=True):
-                facts = {"seed": seed, "seconds": seconds, "finished": finished, **_flat(environment)}
+                facts = {"seed": seed, "seconds": seconds, "finished": finished, **_flatten(environment)}
                 row |= {f"cell_{name}" if name in row else name: fact for name, fact in facts.items()}
     order = sorted(range(len(rows)), key=lambda n: [_rank(cells[n][0][name]) for name in fields] + [cells[n][1]])
     columns = dict.fromkeys(name for row in rows for name in row) or [*fields, "repeat"]
@@ -77,7 +77,7 @@ def frame_of(store: Store, *, provenance: bool = False) -> pd.DataFrame:
 
 
 def _rank(value: Any) -> tuple[int, Any]:
-    """Return what sorts values of any kind: nothing first, then numbers, then text."""
+    """Return a sort key for values of any kind: None first, then numbers, then text."""
     if value is None:
         return 0, 0
     if isinstance(value, float) and np.isnan(value):
@@ -87,7 +87,7 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (3, value) if isinstance(value, str) else (4, canonical(value))
 
 
-def _flat(environment: dict[str, Any]) -> dict[str, Any]:
+def _flatten(environment: dict[str, Any]) -> dict[str, Any]:
     versions = {f"version_{name}": value for name, value in environment["versions"].items()}
     return {name: value for name, value in environment.items() if name != "versions"} | versions
 
@@ -100,7 +100,7 @@ def dataset_of(store: Store) -> xr.Dataset:
         raise InputError("to_xarray needs xarray; install it with pip install 'genlaws[export]'.") from None
     with store.snapshot():
         about = store.about()
-        values = _values_met(store, about["fields"])
+        values = _axis_values(store, about["fields"])
         place = {name: {canonical(value): n for n, value in enumerate(met)} for name, met in values.items()}
         grid = tuple(len(met) for met in values.values())
         found: dict[str, _Variable] = {}
@@ -122,8 +122,8 @@ def dataset_of(store: Store) -> xr.Dataset:
     return xr.Dataset(variables, coordinates, {**attributes, **plain})
 
 
-def _values_met(store: Store, fields: list[str]) -> dict[str, list[Any]]:
-    """Return the values met along each axis and the repeats, sorted."""
+def _axis_values(store: Store, fields: list[str]) -> dict[str, list[Any]]:
+    """Return the sorted values along each axis and the repeats."""
     seen: dict[str, dict[str, Any]] = {name: {} for name in (*fields, "repeat")}
     for cell in store.cells_without_arrays():
         for name in fields:
@@ -133,7 +133,7 @@ def _values_met(store: Store, fields: list[str]) -> dict[str, list[Any]]:
 
 
 def _coordinate(values: list[Any]) -> Any:
-    """Return values of one kind as they are; among numbers, nothing is NaN; whatever else there is, as JSON text."""
+    """Return values of one kind unchanged, None among numbers as NaN, and other mixtures as JSON text."""
     if all(isinstance(value, bool) for value in values) or all(isinstance(value, str) for value in values):
         return values
     if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
@@ -144,14 +144,14 @@ def _coordinate(values: list[Any]) -> Any:
 class _Variable:
     """One result over the whole grid, filled in cell by cell.
 
-    What is missing is NaN, or empty text. Whole numbers and truth values stay what they are if none is missing. Whole
-    numbers that no array of numbers can hold exactly are kept as objects.
+    Missing values are NaN, or empty text. Whole numbers and truth values keep their type if none is missing. Whole
+    numbers that no numeric array can hold exactly are stored as objects.
     """
 
     def __init__(self, name: str, grid: tuple[int, ...]) -> None:
         self._name, self._grid = name, grid
         self._values: np.ndarray | None = None
-        self._there = np.zeros(grid, dtype=bool)
+        self._present = np.zeros(grid, dtype=bool)
         self._is_text = False
 
     def put(self, index: tuple[int, ...], value: np.ndarray) -> None:
@@ -169,17 +169,17 @@ class _Variable:
             raise InputError(f"The result {self._name!r} is text in some cells and a number in others.")
         if not is_text:
             self._values = self._values.astype(_common_type(self._values, value), copy=False)
-        self._values[index] = _text(value) if is_text else value if value.ndim else value.item()
-        self._there[index] = True
+        self._values[index] = _decode_text(value) if is_text else value if value.ndim else value.item()
+        self._present[index] = True
 
     def finished(self) -> np.ndarray:
         """Return the array over the grid."""
         assert self._values is not None
-        if self._is_text or self._there.all():
+        if self._is_text or self._present.all():
             return self._values
         kind = _common_type(self._values, np.array(np.nan)) if self._values.dtype.kind in "biu" else self._values.dtype
         filled = self._values.astype(kind)
-        filled[~self._there] = np.nan
+        filled[~self._present] = np.nan
         return filled
 
 
@@ -194,8 +194,8 @@ def _common_type(*arrays: np.ndarray) -> np.dtype[Any]:
     return kind if all(_are_floats(array.ravel().tolist()) for array in whole) else np.dtype(object)
 
 
-def _text(value: np.ndarray) -> Any:
-    """Return text, or an array of texts, as an array of objects takes it."""
+def _decode_text(value: np.ndarray) -> Any:
+    """Return text, or an array of texts, for an array of objects."""
     decoded = np.char.decode(value, "utf-8", "backslashreplace") if value.dtype.kind == "S" else value
     if not value.ndim:
         return decoded.item()
@@ -204,7 +204,7 @@ def _text(value: np.ndarray) -> Any:
 
 
 def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -> Path:
-    """Write the table (csv, parquet) or the grid with its arrays (netcdf) beside the store, or to `out`."""
+    """Write the table (csv, parquet) or the grid with its arrays (netcdf) into the store's folder, or to `out`."""
     one_of("to", kind, FORMATS)
     path = Path(out) if out is not None else store.folder / f"sweep{FORMATS[kind]}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
     for name in frame.columns:
         if frame[name].dtype.kind == "O":
-            frame[name] = _one_kind(frame[name])
+            frame[name] = _to_one_type(frame[name])
     try:
         frame.to_parquet(path, engine="pyarrow", index=False)
     except ImportError:
@@ -234,8 +234,8 @@ def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
         raise InputError(f"Parquet cannot hold this table ({error}); write csv.") from None
 
 
-def _one_kind(column: pd.Series) -> pd.Series:
-    """Return numbers of several kinds or sizes in one type, equal to those given; as text where no type would do."""
+def _to_one_type(column: pd.Series) -> pd.Series:
+    """Return numbers of several kinds or sizes in one type without changing them; as text if no type fits."""
     there = column[column.notna()]
     kinds = {type(value) for value in there}
     if not kinds <= {bool, int, float} or kinds == {bool}:
@@ -250,24 +250,24 @@ def _one_kind(column: pd.Series) -> pd.Series:
 
 
 def _to_netcdf(grid: xr.Dataset, path: Path) -> None:
-    """Write netCDF 3, which knows neither wide integers nor complex numbers: both are written in another form."""
+    """Write netCDF 3, which has neither wide integers nor complex numbers: both are converted."""
     for name in list(grid.data_vars):
         variable = grid[name]
         if variable.dtype.kind == "c":
             grid[f"{name}_real"], grid[f"{name}_imag"] = variable.real, variable.imag
             del grid[name]
         else:
-            grid[name] = (variable.dims, _narrow(variable.values))
-    grid = grid.assign_coords({name: _narrow(values.values) for name, values in grid.coords.items()})
-    attributes = {name: _attribute(value) for name, value in grid.attrs.items()}
+            grid[name] = (variable.dims, _to_netcdf_type(variable.values))
+    grid = grid.assign_coords({name: _to_netcdf_type(values.values) for name, values in grid.coords.items()})
+    attributes = {name: _netcdf_attribute(value) for name, value in grid.attrs.items()}
     try:
         grid.assign_attrs(attributes).to_netcdf(path, engine="scipy")
     except (ValueError, TypeError) as error:
         raise InputError(f"A netCDF file cannot hold this grid ({error}); write csv or parquet.") from None
 
 
-def _narrow(values: np.ndarray) -> np.ndarray:
-    """Return values in a type that netCDF 3 has, equal to those given; as text where no number would be equal."""
+def _to_netcdf_type(values: np.ndarray) -> np.ndarray:
+    """Return values in a type of netCDF 3 without changing them; as text if no numeric type fits."""
     if values.dtype.kind == "f":
         return values.astype(np.float32 if values.dtype.itemsize < 4 else values.dtype)
     plain = values.ravel().tolist()
@@ -281,7 +281,7 @@ def _narrow(values: np.ndarray) -> np.ndarray:
     return texts.reshape(values.shape)
 
 
-def _attribute(value: Any) -> Any:
+def _netcdf_attribute(value: Any) -> Any:
     """Return an attribute that netCDF 3 can hold: a truth value as 0 or 1, a wide integer as text."""
     if isinstance(value, bool):
         return int(value)

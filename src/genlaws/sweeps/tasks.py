@@ -1,4 +1,4 @@
-"""What comes back from a worker, and how a task is computed there."""
+"""Tasks and outcomes: what is sent to a worker, and what it returns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from genlaws.core.errors import ConvergenceError
 from genlaws.sweeps.checkpoints import working_in
 from genlaws.sweeps.experiment import Procedure, Result, Settings, load_procedure, writable
 
-RECORDED = ("genlaws", "numpy", "scipy", "torch", "scikit-learn", "transformers")
+RECORDED_PACKAGES = ("genlaws", "numpy", "scipy", "torch", "scikit-learn", "transformers")
 
 
 class SweepStoppedError(ConvergenceError):
-    """The sweep ended before all cells were done; what is done is kept."""
+    """The sweep ended before all cells were done; finished cells are stored."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class Task:
     procedure : str or Procedure
     settings : tuple of Settings
     seeds : tuple of int
-    halfway : str
-        Folder for unfinished work, or nothing.
+    checkpoint_folder : str
+        Folder for checkpoints; empty for none.
     """
 
     procedure: str | Procedure
     settings: tuple[Settings, ...]
     seeds: tuple[int, ...]
-    halfway: str = ""
+    checkpoint_folder: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one cell.
+    """The outcome of one cell.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def utc_now() -> str:
-    """Return the time in a form that sorts as text and that SQLite understands."""
+    """Return the time as text that sorts correctly and that SQLite understands."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
@@ -83,9 +83,9 @@ def compute(task: Task) -> list[Outcome]:
     start = time.perf_counter()
     try:
         procedure = load_procedure(task.procedure)
-        with working_in(task.halfway):
+        with working_in(task.checkpoint_folder):
             results = [_plain_result(result) for result in procedure.compute(task.settings, task.seeds)]
-    except (Exception, SystemExit) as raised:  # whatever the experiment raises is recorded with its cell
+    except (Exception, SystemExit) as raised:  # recorded with the cell
         error = f"{type(raised).__name__}: {raised}"
         return failed(task, error, time.perf_counter() - start, traceback.format_exc())
     seconds = (time.perf_counter() - start) / len(task.settings)
@@ -97,27 +97,27 @@ def failed(task: Task, error: str, seconds: float = 0.0, trace: str = "") -> lis
     """Return a failed outcome for each cell of a task."""
     try:
         environment = environment_of(load_procedure(task.procedure))
-    except Exception:  # the experiment cannot be loaded here, which is what the error is about
-        environment = dict(_machine())
+    except Exception:  # the experiment cannot be loaded, as the error states
+        environment = dict(_describe_machine())
     share = seconds / len(task.settings)
     return [Outcome({}, writable(error), share, utc_now(), environment, writable(trace)) for _ in task.settings]
 
 
 def environment_of(procedure: Procedure) -> dict[str, Any]:
-    """Return what a cell was computed with."""
-    return {**_machine(), "dtype": procedure.dtype, "device": procedure.device}
+    """Return the software, machine, number type and device of a cell."""
+    return {**_describe_machine(), "dtype": procedure.dtype, "device": procedure.device}
 
 
 def _plain_result(result: Result) -> Result:
-    """Return a result as a plain dictionary that can be sent and stored, or say why it cannot."""
+    """Return a result as a plain dictionary that can be sent and stored, or raise an error."""
     numbers, arrays = split_result(result)
     json.dumps(numbers)
     return {**numbers, **arrays}
 
 
-def _machine() -> dict[str, Any]:
+def _describe_machine() -> dict[str, Any]:
     if not _MACHINE:
-        versions = {name: found for name in RECORDED if (found := _version(name))}
+        versions = {name: found for name in RECORDED_PACKAGES if (found := _version(name))}
         _MACHINE.update(python=platform.python_version(), host=socket.gethostname(), versions=versions)
     return _MACHINE
 
@@ -133,7 +133,7 @@ def _version(name: str) -> str | None:
 
 
 def split_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the plain values and the arrays of a result, or say which entry is neither."""
+    """Return the plain values and the arrays of a result, or raise an error that names a wrong entry."""
     numbers: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
     if not isinstance(result, Mapping):
@@ -148,11 +148,11 @@ def split_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]
                 raise TypeError(f"The array {name!r} is masked, and the mask cannot be stored; fill it with NaN.")
             arrays[name] = np.asarray(value)
         else:
-            numbers[name] = _plain(name, value)
+            numbers[name] = _to_plain_value(name, value)
     return numbers, arrays
 
 
-def _plain(name: str, value: Any) -> Any:
+def _to_plain_value(name: str, value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):

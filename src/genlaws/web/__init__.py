@@ -1,1 +1,1 @@
-"""A local web page with one view per system: sliders for the theory, beside runs made before."""
+"""A local web page with one view per system: sliders for the theory, compared with bundled runs."""

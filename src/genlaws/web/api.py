@@ -1,7 +1,4 @@
-"""What the page asks: which views there are, what one says for its settings, its tables, and what the papers claim.
-
-A page that a person can read, made from the OpenAPI document; without any script.
-"""
+"""The API of the explorer: its views, their answers and tables, the ledger of claims, and a readable API page."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ from starlette.responses import JSONResponse, Response
 
 from genlaws import __version__
 from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import NOT_RUN, kept_records, verdict_counts
+from genlaws.claims.records import NOT_RUN, bundled_records, verdict_counts
 from genlaws.web.cache import AnswerCache
-from genlaws.web.http_errors import RefusedError, shown
+from genlaws.web.http_errors import HttpError, quote_input
 from genlaws.web.view import Answer, View, ViewSettings, read_settings
 
-LARGEST_EXAMPLE = 3  # settings in an address shown as an example
-JSON, TABLE = "application/json", "text/csv; charset=utf-8"
+MAX_EXAMPLE_SETTINGS = 3  # in the address of an example
+JSON_TYPE, CSV_TYPE = "application/json", "text/csv; charset=utf-8"
 
 
 def api_page(document: Mapping[str, Any]) -> str:
@@ -51,7 +48,7 @@ def api_page(document: Mapping[str, Any]) -> str:
         *(_section(*operation) for operation in operations),
     ]
     return (
-        '<!doctype html><html lang="en-GB"><head><meta charset="utf-8">'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(info['title'])}: the API</title>"
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/api-docs.css"></head>'
@@ -94,7 +91,7 @@ def _table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) ->
 
 
 def _range(schema: Mapping[str, Any]) -> str:
-    """Return which values a schema allows, in words."""
+    """Return as text which values a schema allows."""
     if "enum" in schema:
         return ", ".join(str(one) for one in schema["enum"])
     if schema.get("type") == "boolean":
@@ -119,7 +116,9 @@ def _example(path: str, method: str, parameters: Iterable[Mapping[str, Any]]) ->
     for one in parameters:
         if one["in"] == "path":
             path = path.replace(f"{{{one['name']}}}", one["schema"]["enum"][0])
-    query = [(one["name"], _default(one["schema"])) for one in parameters if one["in"] == "query"][:LARGEST_EXAMPLE]
+    query = [(one["name"], _default(one["schema"])) for one in parameters if one["in"] == "query"][
+        :MAX_EXAMPLE_SETTINGS
+    ]
     return f"{path}?{urlencode(query)}" if query else path
 
 
@@ -142,22 +141,22 @@ class Api:
 
     async def list_views(self, request: Request) -> Response:
         """Answer which views there are, with the schema of their settings."""
-        return Response(self._described, media_type=JSON)
+        return Response(self._described, media_type=JSON_TYPE)
 
     async def view(self, request: Request) -> Response:
         """Answer one view at its settings."""
-        view, settings = self._asked(request)
+        view, settings = self._requested(request)
 
         def compute() -> bytes:
             """Return the answer as JSON."""
             answer = view.answer(settings).to_json() | {"settings": settings.model_dump(mode="json")}
             return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
-        return await self._timed(f"json {_key(view, settings)}", compute, JSON)
+        return await self._timed(f"json {_key(view, settings)}", compute, JSON_TYPE)
 
     async def table(self, request: Request) -> Response:
         """Answer the numbers behind one picture of a view."""
-        view, settings = self._asked(request)
+        view, settings = self._requested(request)
         name = request.path_params["panel"]
 
         def compute() -> bytes:
@@ -167,25 +166,25 @@ class Api:
                 if panel.name == name:
                     return panel.to_csv().encode()
             known = ", ".join(panel.name for panel in answer.panels)
-            raise RefusedError(404, f"There is no picture {shown(name)} of {view.name}; there are {known}.")
+            raise HttpError(404, f"There is no picture {quote_input(name)} of {view.name}; there are {known}.")
 
-        answered = await self._timed(f"table {name} {_key(view, settings)}", compute, TABLE)
+        answered = await self._timed(f"table {name} {_key(view, settings)}", compute, CSV_TYPE)
         answered.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
         return answered
 
     async def claims(self, request: Request) -> Response:
-        """Answer what the papers claim and what the kept runs found."""
+        """Answer what the papers claim and what the bundled runs found."""
         return JSONResponse(ledger())
 
-    def _asked(self, request: Request) -> tuple[View, ViewSettings]:
+    def _requested(self, request: Request) -> tuple[View, ViewSettings]:
         name = request.path_params["name"]
         if name not in self.views:
-            raise RefusedError(404, f"There is no view {shown(name)}; there are {', '.join(self.views)}.")
+            raise HttpError(404, f"There is no view {quote_input(name)}; there are {', '.join(self.views)}.")
         view = self.views[name]
         return view, read_settings(view, request.url.query)
 
     async def _timed(self, key: str, compute: Callable[[], bytes], kind: str) -> Response:
-        """Return an answer that says how many milliseconds it took to compute; none if it was kept."""
+        """Return an answer with the milliseconds it took to compute as a header; 0 if it was cached."""
         spent = [0.0]
 
         def timed() -> bytes:
@@ -200,7 +199,7 @@ class Api:
 
 
 def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
-    """Return the names, words and schemas of the views."""
+    """Return the names, texts and schemas of the views."""
     described = [
         {
             "name": view.name,
@@ -216,13 +215,13 @@ def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
 
 @cache
 def ledger() -> dict[str, Any]:
-    """Return every claim with the verdict of its kept run, and how many there are of each; nothing is checked now."""
-    kept = kept_records()
+    """Return every claim with the verdict of its bundled run, and the count of each verdict; nothing is checked now."""
+    records = bundled_records()
     rows = []
     for claim in all_claims():
-        record = kept.get(claim.id)
+        record = records.get(claim.id)
         found = (NOT_RUN, "", "") if record is None else (record.verdict, record.sentence, record.date)
-        row = {name: getattr(claim, name) for name in ("id", "paper", "kind", "says", "where")}
+        row = {name: getattr(claim, name) for name in ("id", "paper", "kind", "statement", "where")}
         rows.append(row | dict(zip(("verdict", "sentence", "date"), found, strict=True)))
     return {"counts": Counter(row["verdict"] for row in rows), "papers": verdict_counts(), "claims": rows}
 

@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from genlaws.web.api import Api, api_page
-from genlaws.web.http_errors import HANDLERS, Unbroken
+from genlaws.web.http_errors import HANDLERS, UnhandledErrors
 from genlaws.web.openapi import openapi_document
 from genlaws.web.registry import all_views
 from genlaws.web.security import LOOPBACK, Guard, Hosts, hosts_of
-from genlaws.web.static_files import index, mistyped, static_file
+from genlaws.web.static_files import index, static_file, unknown_page
 from genlaws.web.upload import Uploads
 from genlaws.web.view import View
 
@@ -32,14 +32,14 @@ def make_app(
     Parameters
     ----------
     hosts : Hosts or sequence of str
-        Names under which it may be asked; those of this machine for itself if not given.
+        Host names the application answers to; the loopback names if not given.
     views : sequence of View, optional
         All views of the registry if not given.
     uploads : Uploads, optional
-        The door for sets to be measured.
+        The endpoint that measures uploaded sets.
     """
     shown = tuple(all_views() if views is None else views)
-    api, door = Api(shown), Uploads() if uploads is None else uploads
+    api, measurements = Api(shown), Uploads() if uploads is None else uploads
     described = openapi_document(shown)
     document, page = json.dumps(described, ensure_ascii=False).encode(), api_page(described)
 
@@ -52,12 +52,12 @@ def make_app(
         return HTMLResponse(page)
 
     @asynccontextmanager
-    async def living(app: Starlette) -> AsyncIterator[None]:
-        """End what computes together with the server."""
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        """Stop all computations together with the server."""
         try:
             yield
         finally:
-            door.close()
+            measurements.close()
             api.cache.close()
 
     routes = [
@@ -65,12 +65,15 @@ def make_app(
         Route("/api/views/{name}", api.view),
         Route("/api/views/{name}/panels/{panel}.csv", api.table),
         Route("/api/claims", api.claims),
-        Route("/api/measure", door.measure, methods=["POST"]),
+        Route("/api/measure", measurements.measure, methods=["POST"]),
         Route("/openapi.json", openapi),
         Route("/api-docs", docs),
         Route("/static/{file}", static_file),
         *(Route(f"/{name}", index) for name in ("", *(view.name for view in shown))),
-        Route("/{page}", mistyped),
+        Route("/{page}", unknown_page),
     ]
-    guards = [Middleware(Guard, hosts=hosts if isinstance(hosts, Hosts) else hosts_of(hosts)), Middleware(Unbroken)]
-    return Starlette(routes=routes, middleware=guards, exception_handlers=HANDLERS, lifespan=living)
+    guards = [
+        Middleware(Guard, hosts=hosts if isinstance(hosts, Hosts) else hosts_of(hosts)),
+        Middleware(UnhandledErrors),
+    ]
+    return Starlette(routes=routes, middleware=guards, exception_handlers=HANDLERS, lifespan=lifespan)

@@ -1,4 +1,4 @@
-"""Small tables of runs made beforehand, kept with the page."""
+"""Small tables of runs that come with the explorer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 
 
 @cache
-def kept_rows(name: str) -> tuple[dict[str, str], ...]:
-    """Return the rows of a kept table as text under the names of the columns; the file must not be changed."""
+def bundled_rows(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a bundled table as text, by column name; callers must not change them."""
     text = (files("genlaws.web") / "bundled_runs" / name).read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))

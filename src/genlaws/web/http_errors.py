@@ -1,4 +1,4 @@
-"""Every way in which a request is refused, as one JSON object with a sentence."""
+"""HTTP errors of the explorer: each is one JSON object with a sentence."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genlaws.core.errors import ConvergenceError, InputError
 
-WRONG_INPUT, BROKEN = 422, 500
-SENTENCES = {404: "There is nothing at this address; /api-docs lists what there is."}
-SHOWN = 60  # characters of what a reader gave
+HTTP_UNPROCESSABLE, HTTP_SERVER_ERROR = 422, 500
+ERROR_SENTENCES = {404: "There is nothing at this address; /api-docs lists what there is."}
+MAX_INPUT_CHARACTERS = 60  # of a user's input, in a message
 log = logging.getLogger("genlaws.web")
 
 
-class RefusedError(Exception):
-    """A request that is answered with a sentence.
+class HttpError(Exception):
+    """A request that fails with an HTTP status and a sentence.
 
     Parameters
     ----------
     status : int
-        Of HTTP.
+        HTTP status.
     sentence : str
     setting : str, optional
         The setting that was wrong.
@@ -40,50 +40,52 @@ class RefusedError(Exception):
         self.status, self.sentence, self.setting, self.headers = status, sentence, setting, headers
 
 
-def shown(given: str) -> str:
-    """Return what a reader gave in quotes, cut where it is long."""
-    return repr(given if len(given) <= SHOWN else given[: SHOWN - 3] + "...")
+def quote_input(given: str) -> str:
+    """Return a user's input in quotes, shortened if it is long."""
+    return repr(given if len(given) <= MAX_INPUT_CHARACTERS else given[: MAX_INPUT_CHARACTERS - 3] + "...")
 
 
-def refusal(status: int, sentence: str, setting: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    """Return the answer to a request that is refused; one with wrong input names the setting, or null."""
+def error_response(
+    status: int, sentence: str, setting: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
+    """Return an HTTP error as JSON; one for wrong input names the setting, or null."""
     body: dict[str, Any] = {"error": sentence}
-    if status == WRONG_INPUT:
+    if status == HTTP_UNPROCESSABLE:
         body["setting"] = setting
     return JSONResponse(body, status, headers)
 
 
-async def on_refused(request: Request, error: Exception) -> Response:
-    """Answer what was refused on purpose."""
-    assert isinstance(error, RefusedError)
-    return refusal(error.status, error.sentence, error.setting, error.headers)
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Answer an error raised by the explorer."""
+    assert isinstance(error, HttpError)
+    return error_response(error.status, error.sentence, error.setting, error.headers)
 
 
 async def on_wrong_input(request: Request, error: Exception) -> Response:
-    """Answer settings that do not go together, and equations that could not be solved."""
-    return refusal(WRONG_INPUT, str(error))
+    """Answer settings that contradict each other, and equations that could not be solved."""
+    return error_response(HTTP_UNPROCESSABLE, str(error))
 
 
-async def on_http(request: Request, error: Exception) -> Response:
-    """Answer an address that does not exist or is asked in a way it does not know."""
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """Answer an address that does not exist or does not support the method."""
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
-    sentence = SENTENCES.get(error.status_code, f"{error.detail}.")
+    sentence = ERROR_SENTENCES.get(error.status_code, f"{error.detail}.")
     if error.status_code == 405:
-        sentence = f"This address answers {headers.get('Allow', 'GET')} alone; got {request.method}."
-    return refusal(error.status_code, sentence, headers=headers)
+        sentence = f"This address supports only {headers.get('Allow', 'GET')}; got {request.method}."
+    return error_response(error.status_code, sentence, headers=headers)
 
 
 HANDLERS: dict[Any, Any] = {
-    RefusedError: on_refused,
+    HttpError: on_http_error,
     InputError: on_wrong_input,
     ConvergenceError: on_wrong_input,
-    HTTPException: on_http,
+    HTTPException: on_http_exception,
 }
 
 
-class Unbroken:
-    """ASGI middleware that answers an error nobody foresaw without its inside, which goes to the log."""
+class UnhandledErrors:
+    """ASGI middleware that answers an unexpected error without its details, which go to the log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -96,7 +98,7 @@ class Unbroken:
         started = False
 
         async def send_on(message: Message) -> None:
-            """Send on, and remember that the answer has begun; none is kept without asking again."""
+            """Send on, note that the answer has begun, and forbid caching unless the answer allows it."""
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -109,4 +111,4 @@ class Unbroken:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if started:
                 raise
-            await refusal(BROKEN, "The server made a mistake; its log says which.")(scope, receive, send_on)
+            await error_response(HTTP_SERVER_ERROR, "The server made a mistake; see its log.")(scope, receive, send_on)

@@ -1,4 +1,4 @@
-"""What the page shows of a set that was measured: its place beside its own fronts, its profile, and many items."""
+"""What the page shows of a measured set: its point compared with the fronts of the set, its profile, and many items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genlaws.core.arguments import Array
 from genlaws.core.estimate import INTERVAL_MEANING
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
-from genlaws.semanticity.measurement.empirical_front import OwnFront
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement, or_none
 from genlaws.web.view import Answer, Number
 
@@ -24,14 +24,14 @@ SHAPE_COLORS = {
     "power-law": "orange",
 }
 GENERALIZATION_COLOR, IDENTIFICATION_COLOR, MEASURED_COLOR = "green", "purple", "ink"
-POINTS = 200
-MOST_POINTS = 200  # of a front
-ON_THE_FRONT = 0.005  # distance from it that the eye cannot see
+CURVE_POINTS = 200
+MAX_FRONT_POINTS = 200  # of a front
+ON_FRONT_TOLERANCE = 0.005  # distance from it that the eye cannot see
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What was sent, for the lines that compute the same.
+    """What was uploaded, for the code that computes the same.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Sent:
     positions : str or None
     metric, similarity : str
     file_options, positions_options : str
-        With which ``numpy.loadtxt`` leaves out names of columns and rows.
+        Options with which ``numpy.loadtxt`` skips names of columns and rows.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Sent:
 
 
 def answer_of(measured: Measurement, sent: Sent) -> Answer:
-    """Return pictures, numbers and words for a measurement."""
+    """Return pictures, numbers and sentences for a measurement."""
     return Answer(
         panels=(_front_panel(measured), _profile_panel(measured), _items_panel(measured)),
         numbers=_numbers(measured),
@@ -77,25 +77,25 @@ def _front_panel(measured: Measurement) -> Panel:
     curves.append(Curve("your set", "mark", *place, MEASURED_COLOR, ends[0], ends[1], note))
     return Panel(
         name="measured-front",
-        title="Your set beside its own fronts, two items",
+        title="Your set and the fronts of its items, two items at a time",
         x_label="identification p_I",
         y_label="generalization p_S",
         curves=tuple(curves),
-        caption="A line is what a similarity of one shape would give on these very items, from fine (right) to coarse "
-        "resolution (left). The front of the fit keeps its background Δ and its amplitude A: a similarity is A times "
+        caption="A line is what a similarity of one shape would give on the same items, from fine (right) to coarse "
+        "resolution (left). The front of the fit has its background Δ and its amplitude A: a similarity is A times "
         "the sum of shape and background, where that of a copy is 1. The diamond is your set. A front is no bound on "
         "every system: a point may lie above it.",
     )
 
 
-def _front_curve(front: OwnFront) -> Curve:
-    kept = np.unique(np.linspace(0, front.resolution.size - 1, MOST_POINTS).astype(int))
-    notes = [f"resolution ε {one:.4g}" for one in front.resolution[kept]]
-    x, y = front.identification[kept].tolist(), front.generalization[kept].tolist()
+def _front_curve(front: EmpiricalFront) -> Curve:
+    selected = np.unique(np.linspace(0, front.resolution.size - 1, MAX_FRONT_POINTS).astype(int))
+    notes = [f"resolution ε {one:.4g}" for one in front.resolution[selected]]
+    x, y = front.identification[selected].tolist(), front.generalization[selected].tolist()
     return Curve(_front_name(front), "theory", x, y, SHAPE_COLORS.get(front.shape, "green"), notes=notes)
 
 
-def _front_name(front: OwnFront) -> str:
+def _front_name(front: EmpiricalFront) -> str:
     background = f", Δ = {front.background:.2g}" if front.background > 0 else ""
     amplitude = f", A = {front.amplitude:.2g}" if front.copies_stand_out else ""
     return f"{front.shape} front{background}{amplitude}"
@@ -117,7 +117,7 @@ def _profile_panel(measured: Measurement) -> Panel:
         )
     ]
     if math.isfinite(fit.resolution.value) and profile.upper.size:
-        d = np.linspace(0.0, float(profile.upper.max()), POINTS)
+        d = np.linspace(0.0, float(profile.upper.max()), CURVE_POINTS)
         fitted: Array = fit.amplitude * fit.similarity()(d)
         name = f"{fit.shape} shape, ε = {fit.resolution.value:.3g}"
         curves.append(Curve(name, "theory", d.tolist(), fitted.tolist(), SHAPE_COLORS.get(fit.shape, "green")))
@@ -142,7 +142,7 @@ def _items_panel(measured: Measurement) -> Panel:
     ):
         y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
         curves.append(Curve(f"{test} {symbol}", "run", n.tolist(), y, color, low, high))
-    span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), POINTS // 4)
+    span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), CURVE_POINTS // 4)
     curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "gray"))
     constant = items.collapse_constant
     if math.isfinite(constant):
@@ -192,7 +192,7 @@ def _numbers(measured: Measurement) -> tuple[Number, ...]:
         ),
     ]
     for name, away in (
-        ("distance to its own front", measured.distance_to_front),
+        ("distance to the fitted front", measured.distance_to_front),
         ("distance to the constant front", measured.distance_to_constant_front),
     ):
         if math.isfinite(away):
@@ -203,15 +203,15 @@ def _numbers(measured: Measurement) -> tuple[Number, ...]:
 def _sentence(measured: Measurement, sent: Sent) -> str:
     parts = [
         f"Of two items your set picks the truly nearer one with probability {measured.generalization.value:.3f} and "
-        f"knows a copy again with {measured.identification.value:.3f}."
+        f"recognizes a copy with {measured.identification.value:.3f}."
     ]
     away = measured.distance_to_front
     if math.isfinite(away):
-        place = "on" if abs(away) < ON_THE_FRONT else f"{abs(away):.3f} {'above' if away > 0 else 'below'}"
+        place = "on" if abs(away) < ON_FRONT_TOLERANCE else f"{abs(away):.3f} {'above' if away > 0 else 'below'}"
         parts.append(f"It lies {place} the front of the {measured.fit.shape} similarity on these items.")
     if sent.positions is None:
         parts.append(
-            "No true places were sent, so that the distances between the items in the file stand for the truth."
+            "No true places were sent, so the distances between the items in the file count as true distances."
         )
     return " ".join([*parts, measured.message])
 

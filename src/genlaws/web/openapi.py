@@ -1,7 +1,4 @@
-"""The OpenAPI document of the explorer, made from its views.
-
-What the API answers, as kinds of which the OpenAPI document is made.
-"""
+"""The OpenAPI document of the explorer, made from its views and from models of every response body."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from genlaws import __version__
-from genlaws.core.tables import MOST_ITEMS
+from genlaws.core.tables import MAX_ROWS
 from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES
-from genlaws.web.upload import FORM, KINDS, MOST_AT_ONCE, MOST_BYTES, SLOWEST
+from genlaws.web.upload import FORM_TYPE, MAX_CONCURRENT_UPLOADS, MAX_UPLOAD_BYTES, MAX_UPLOAD_SECONDS, SET_KINDS
 from genlaws.web.view import Answer, View, properties_of
 
 
@@ -26,7 +23,7 @@ class Body(BaseModel):
 
 
 class ErrorBody(Body):
-    """Why a request was refused."""
+    """Why a request failed."""
 
     error: str = Field(description="What was wrong, what is allowed, what was given.")
 
@@ -34,7 +31,7 @@ class ErrorBody(Body):
 class WrongInput(ErrorBody):
     """What was wrong with a setting or a file."""
 
-    setting: str | None = Field(description="The setting that was wrong; null where it is none or not one alone.")
+    setting: str | None = Field(description="The wrong setting; null if there is none or several are involved.")
 
 
 class AxisBody(Body):
@@ -78,7 +75,7 @@ class NumberBody(Body):
 
 
 class MeasuredBody(Body):
-    """What the measurement of a set says."""
+    """The result of measuring a set."""
 
     panels: list[PanelBody]
     numbers: list[NumberBody]
@@ -88,13 +85,13 @@ class MeasuredBody(Body):
 
 
 class AnswerBody(MeasuredBody):
-    """What a view says for its settings."""
+    """The answer of a view for its settings."""
 
     settings: dict[str, Any] = Field(description="All settings as they were used.")
 
 
 class ViewBody(Body):
-    """A view in words, with the schema of its settings."""
+    """A description of a view, with the schema of its settings."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
 
@@ -102,7 +99,7 @@ class ViewBody(Body):
     title: str
     question: str
     about: str
-    settings: dict[str, Any] = Field(alias="schema", description="JSON schema; each setting says how it is changed.")
+    settings: dict[str, Any] = Field(alias="schema", description="JSON schema; each setting names its control.")
 
 
 class ViewsBody(Body):
@@ -113,12 +110,12 @@ class ViewsBody(Body):
 
 
 class ClaimBody(Body):
-    """A claim of a paper with the verdict of its kept run."""
+    """A claim of a paper with the verdict of its bundled run."""
 
     id: str
     paper: str
     kind: str
-    says: str
+    statement: str
     where: str
     verdict: str
     sentence: str
@@ -136,23 +133,23 @@ class ClaimsBody(Body):
 BODIES = (ViewsBody, AnswerBody, MeasuredBody, ClaimsBody, ErrorBody, WrongInput)
 
 
-JSON = "application/json"
-REFUSALS: Mapping[int, tuple[str, type[BaseModel]]] = {
+JSON_TYPE = "application/json"
+HTTP_ERRORS: Mapping[int, tuple[str, type[BaseModel]]] = {
     403: ("The request comes from the page of another site.", ErrorBody),
     404: ("There is nothing of this name.", ErrorBody),
     405: ("The address does not answer this method.", ErrorBody),
-    408: (f"The set did not arrive within {SLOWEST:g} s.", ErrorBody),
-    413: (f"The set is larger than {MOST_BYTES // 2**20} MiB.", ErrorBody),
-    415: (f"The set was not sent as {FORM}.", ErrorBody),
-    421: ("The host is none of this server.", ErrorBody),
-    422: ("A setting or a file is wrong; the sentence says how.", WrongInput),
+    408: (f"The set did not arrive within {MAX_UPLOAD_SECONDS:g} s.", ErrorBody),
+    413: (f"The set is larger than {MAX_UPLOAD_BYTES // 2**20} MiB.", ErrorBody),
+    415: (f"The set was not sent as {FORM_TYPE}.", ErrorBody),
+    421: ("The host name is not one of this server.", ErrorBody),
+    422: ("A setting or a file is wrong; the sentence explains it.", WrongInput),
     500: ("The server made a mistake, which is in its log.", ErrorBody),
-    503: (f"More than {MOST_AT_ONCE} sets at once, or a measurement that was stopped.", ErrorBody),
+    503: (f"More than {MAX_CONCURRENT_UPLOADS} sets at once, or a measurement that was stopped.", ErrorBody),
 }
-ALWAYS = (405, 421)
-ABOUT = (
+COMMON_ERRORS = (405, 421)
+API_DESCRIPTION = (
     "Views of the theory at settings of your choice, the numbers behind every picture, the ledger of claims, and the "
-    "measurement of a set of your own. Every answer is computed on this machine; nothing is sent elsewhere or kept."
+    "measurement of a set of your own. Every answer is computed on this machine; nothing is sent elsewhere or stored."
 )
 
 
@@ -164,23 +161,23 @@ def openapi_document(views: tuple[View, ...]) -> dict[str, Any]:
         paths[f"/api/views/{view.name}/panels/{{panel}}.csv"] = {"get": _table_operation(view)}
     paths["/api/claims"] = {"get": _operation("What the papers claim", "claims", _json(ClaimsBody))}
     paths["/api/measure"] = {"post": _measure_operation()}
-    paths["/openapi.json"] = {"get": _operation("This document", "document", _content(JSON, {"type": "object"}))}
+    paths["/openapi.json"] = {"get": _operation("This document", "document", _content(JSON_TYPE, {"type": "object"}))}
     schemas = models_json_schema(
         [(body, "serialization") for body in BODIES], ref_template="#/components/schemas/{model}"
     )[1]["$defs"]
     return {
         "openapi": "3.1.0",
-        "info": {"title": "genlaws explore", "version": __version__, "description": ABOUT},
+        "info": {"title": "genlaws explore", "version": __version__, "description": API_DESCRIPTION},
         "paths": paths,
         "components": {"schemas": schemas},
     }
 
 
-def _operation(summary: str, name: str, answer: Mapping[str, Any], *refusals: int, **more: Any) -> dict[str, Any]:
-    """Return one operation; `answer` is what it gives when all is well."""
+def _operation(summary: str, name: str, answer: Mapping[str, Any], *errors: int, **more: Any) -> dict[str, Any]:
+    """Return one operation; `answer` is its response on success."""
     responses: dict[str, Any] = {"200": {"description": "The answer.", **answer}}
-    for status in sorted({*ALWAYS, *refusals}):
-        sentence, body = REFUSALS[status]
+    for status in sorted({*COMMON_ERRORS, *errors}):
+        sentence, body = HTTP_ERRORS[status]
         responses[str(status)] = {"description": sentence, **_json(body)}
     return {"summary": summary, "operationId": name, **more, "responses": responses}
 
@@ -219,25 +216,25 @@ def _parameters(view: View) -> list[dict[str, Any]]:
     """Return the settings of a view as parameters of a query."""
     found = []
     for name, schema in properties_of(view.settings).items():
-        kept = {key: value for key, value in schema.items() if key not in {"control", "title", "description"}}
+        plain = {key: value for key, value in schema.items() if key not in {"control", "title", "description"}}
         about = f"{schema.get('title', name)}. {schema.get('description', '')}".strip()
-        found.append({"name": name, "in": "query", "required": False, "description": about, "schema": kept})
+        found.append({"name": name, "in": "query", "required": False, "description": about, "schema": plain})
     return found
 
 
 def _measure_operation() -> dict[str, Any]:
     file = {"type": "string", "format": "binary"}
     fields = {
-        "kind": {"type": "string", "enum": list(KINDS), "description": "What the file holds."},
+        "kind": {"type": "string", "enum": list(SET_KINDS), "description": "What the file holds."},
         "file": {
             **file,
-            "description": f"A .npy or .csv file with a row for each of at most {MOST_ITEMS:,} items: embeddings, or "
-            "the square matrix of distances between items as somebody judges them.",
+            "description": f"A .npy or .csv file with a row for each of at most {MAX_ROWS:,} items: embeddings, or "
+            "a square matrix of judged distances between items.",
         },
         "positions": {
             **file,
-            "description": "A .npy or .csv file with the true place of each item; the distances between the items of "
-            "the file stand for the truth if it is left out.",
+            "description": "A .npy or .csv file with the true place of each item; if it is left out, the distances "
+            "between the items of the file count as true distances.",
         },
         "metric": {
             "type": "string",
@@ -259,14 +256,14 @@ def _measure_operation() -> dict[str, Any]:
         "measure",
         _json(MeasuredBody),
         *(403, 408, 413, 415, 422, 503),
-        description=f"At most {MOST_ITEMS:,} items and {MOST_BYTES // 2**20} MiB. Files are read in memory, measured "
-        "in a process of their own and forgotten.",
-        requestBody={"required": True, "content": {FORM: {"schema": form}}},
+        description=f"At most {MAX_ROWS:,} items and {MAX_UPLOAD_BYTES // 2**20} MiB. Files are read in memory, "
+        "measured in a separate process and then deleted.",
+        requestBody={"required": True, "content": {FORM_TYPE: {"schema": form}}},
     )
 
 
 def _json(body: type[BaseModel]) -> dict[str, Any]:
-    return _content(JSON, {"$ref": f"#/components/schemas/{body.__name__}"})
+    return _content(JSON_TYPE, {"$ref": f"#/components/schemas/{body.__name__}"})
 
 
 def _content(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:

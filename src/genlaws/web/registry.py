@@ -8,7 +8,7 @@ from importlib import import_module
 from genlaws.web.view import View
 
 # Each module holds VIEW.
-MODULES = (
+VIEW_MODULES = (
     "genlaws.web.views.semanticity",
     "genlaws.web.views.rules_facts",
     "genlaws.web.views.relations",
@@ -19,4 +19,4 @@ MODULES = (
 @cache
 def all_views() -> tuple[View, ...]:
     """Return the views, one per system."""
-    return tuple(import_module(name).VIEW for name in MODULES)
+    return tuple(import_module(name).VIEW for name in VIEW_MODULES)

@@ -1,4 +1,4 @@
-"""What keeps other web sites away from a page on this machine: headers of every answer, and who may ask."""
+"""Protection from other web sites: security headers on every answer, and checks of host and origin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from genlaws.render.scripts import PLOTLY_STYLE_HASH
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-READING = ("GET", "HEAD", "OPTIONS")
-OWN_SITE = ("same-origin", "none")  # what a browser says of a request of this page, or of an address typed by hand
-POLICY = "; ".join(
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+SAME_SITE_VALUES = (
+    "same-origin",
+    "none",
+)  # Sec-Fetch-Site of requests by this page, or by hand
+CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -28,8 +31,8 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -37,21 +40,21 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-WRONG_HOST = 421
-OTHER_SITE = 403
+HTTP_WRONG_HOST = 421
+HTTP_FORBIDDEN = 403
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """Names under which the server may be asked.
+    """Host names the server answers to.
 
     Attributes
     ----------
     names : frozenset of str
-        In small letters, without a port.
+        In lower case, without a port.
     addresses : bool
-        Whether any address in digits will do too. A foreign site can point a name of its own at this machine, but no
-        address, so that names alone have to be listed.
+        Whether any numeric address is allowed too. A foreign site can point its own name at this machine but not its
+        own address, so only names have to be listed.
     """
 
     names: frozenset[str]
@@ -71,7 +74,7 @@ def hosts_of(names: Iterable[str] = LOOPBACK, *, addresses: bool = False) -> Hos
 
 
 class Guard:
-    """ASGI middleware that refuses requests of other sites and puts the headers on every answer."""
+    """ASGI middleware that rejects requests of other sites and adds the security headers to every answer."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self.app = app
@@ -87,32 +90,35 @@ class Guard:
             """Send on, with the headers."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     headers[name] = value
             await send(message)
 
-        refused = self._refusal(scope)
-        if refused is None:
+        error = self._find_error(scope)
+        if error is None:
             await self.app(scope, receive, send_guarded)
         else:
-            await _refuse(*refused, send_guarded)
+            await _send_error(*error, send_guarded)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Return status and sentence for a request that is not answered."""
+    def _find_error(self, scope: Scope) -> tuple[int, str] | None:
+        """Return status and sentence of the error, or none if the request is allowed."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self.hosts.allow(host):
-            return WRONG_HOST, f"The host must be one of {', '.join(sorted(self.hosts.names))}; got {host[:80]!r}."
-        if scope["method"] in READING:
+            return HTTP_WRONG_HOST, f"The host must be one of {', '.join(sorted(self.hosts.names))}; got {host[:80]!r}."
+        if scope["method"] in SAFE_METHODS:
             return None
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", OWN_SITE[0])
-        if site not in OWN_SITE or (origin is not None and _netloc(origin) != host.lower()):
-            return OTHER_SITE, "A request from the page of another site is not answered; use the page of this server."
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", SAME_SITE_VALUES[0])
+        if site not in SAME_SITE_VALUES or (origin is not None and _netloc(origin) != host.lower()):
+            return (
+                HTTP_FORBIDDEN,
+                "A request from the page of another site is not answered; use the page of this server.",
+            )
         return None
 
 
 def _name_of(header: str) -> str:
-    """Return the host of a Host header in small letters, without its port; empty if it cannot be read."""
+    """Return the host of a Host header in lower case, without its port; empty if it cannot be read."""
     try:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
@@ -134,7 +140,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-async def _refuse(status: int, sentence: str, send: Send) -> None:
+async def _send_error(status: int, sentence: str, send: Send) -> None:
     body = json.dumps({"error": sentence}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -14,10 +14,10 @@ from genlaws.core.errors import InputError
 from genlaws.web.app import make_app
 from genlaws.web.security import LOOPBACK, Hosts, hosts_of
 
-LOCAL = LOOPBACK[0]
-WAITED = 2  # seconds that an answer under way has after Ctrl-C
-MOST_CONNECTIONS = 1000
-ANYWHERE = ("0.0.0.0", "::", "")
+LOCAL_HOST = LOOPBACK[0]
+SHUTDOWN_SECONDS = 2  # for an answer under way after Ctrl-C
+MAX_CONNECTIONS = 1000
+WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
 
 def is_loopback(host: str) -> bool:
@@ -31,7 +31,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    host: str = LOCAL,
+    host: str = LOCAL_HOST,
     port: int = 0,
     *,
     open_to_others: bool = False,
@@ -46,12 +46,12 @@ def serve(
     port : int
         A free one is taken if it is 0.
     open_to_others : bool
-        Whether a host that others on the network can reach was meant.
+        Whether a host that others on the network can reach is allowed.
     ready : callable, optional
         Called with the address of the page as soon as it answers.
     """
     if not (is_loopback(host) or open_to_others):
-        raise InputError(f"host must be one of this machine alone, such as {LOCAL}; got {host!r}.")
+        raise InputError(f"host must be one of this machine alone, such as {LOCAL_HOST}; got {host!r}.")
     with listen(host, port) as listening:
         config = uvicorn.Config(
             make_app(_hosts(host)),
@@ -59,8 +59,8 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            limit_concurrency=MOST_CONNECTIONS,
-            timeout_graceful_shutdown=WAITED,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
         if ready is not None:
             ready(address_of(host, listening.getsockname()[1]))
@@ -68,7 +68,7 @@ def serve(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, or say in one sentence why there is none."""
+    """Return a socket that listens, or raise an error that explains why there is none."""
     number = whole_number("port", port, at_most=65535, hint="0 takes a free one.")
     name = host.strip("[]")
     try:
@@ -83,12 +83,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 def address_of(host: str, port: int) -> str:
     """Return the address of the page in a browser on this machine."""
-    name = LOCAL if host in ANYWHERE else host.strip("[]")
+    name = LOCAL_HOST if host in WILDCARD_HOSTS else host.strip("[]")
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
 
 
 def _hosts(host: str) -> Hosts:
-    """Return the names under which the server may be asked; in the network also this machine's own, and its address."""
+    """Return the host names of the server; on a network also this machine's name and address."""
     if is_loopback(host):
         return hosts_of((*LOOPBACK, host))
     name = socket.gethostname()

@@ -14,18 +14,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-OWN, PANELS = files("genlaws.web") / "static", files("genlaws.render") / "static"
+PAGE_FOLDER, PANEL_FOLDER = files("genlaws.web") / "static", files("genlaws.render") / "static"
 PLOTLY = "plotly.min.js"
-PAGE = "text/html; charset=utf-8"
-KINDS = {
+HTML_TYPE = "text/html; charset=utf-8"
+MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
 INDEX = "index.html"
-# plotly's script is large and changes with its release alone; the browser asks again for the others each time.
-LONG, ASK_AGAIN = "public, max-age=604800", "no-cache"
-LEVEL = 6
+# plotly's script is large and changes with its release alone; the browser revalidates the others each time.
+CACHE_ONE_WEEK, REVALIDATE = "public, max-age=604800", "no-cache"
+GZIP_LEVEL = 6
 
 
 @dataclass(frozen=True)
@@ -38,38 +38,40 @@ class StaticFile:
 
 
 @cache
-def listed() -> Mapping[str, Traversable]:
-    """Return all that is served, by name: scripts, styles and drawings of the page, and plotly's script."""
-    own = (path for folder in (OWN, PANELS) for path in folder.iterdir() if _suffix(path.name) in KINDS)
+def served_files() -> Mapping[str, Traversable]:
+    """Return all served files by name: scripts, styles and drawings of the page, and plotly's script."""
+    own = (
+        path for folder in (PAGE_FOLDER, PANEL_FOLDER) for path in folder.iterdir() if _suffix(path.name) in MEDIA_TYPES
+    )
     return {path.name: path for path in own} | {PLOTLY: files("plotly") / "package_data" / PLOTLY}
 
 
 async def static_file(request: Request) -> Response:
     """Answer one file of the list."""
     name = request.path_params["file"]
-    if name not in listed():
+    if name not in served_files():
         raise HTTPException(404)
-    content = _plotly() if name == PLOTLY else listed()[name].read_bytes()
-    return _send(request, content, KINDS[_suffix(name)], LONG if name == PLOTLY else ASK_AGAIN)
+    content = _plotly() if name == PLOTLY else served_files()[name].read_bytes()
+    return _send(request, content, MEDIA_TYPES[_suffix(name)], CACHE_ONE_WEEK if name == PLOTLY else REVALIDATE)
 
 
 async def index(request: Request) -> Response:
-    """Answer the page, which asks the API itself for what its address names."""
-    return _send(request, (OWN / INDEX).read_bytes(), PAGE, ASK_AGAIN)
+    """Answer the page, which then queries the API for what its address names."""
+    return _send(request, (PAGE_FOLDER / INDEX).read_bytes(), HTML_TYPE, REVALIDATE)
 
 
-async def mistyped(request: Request) -> Response:
-    """Answer an address that names no view: the page says so to a person, JSON to a program."""
+async def unknown_page(request: Request) -> Response:
+    """Answer an address that names no view: as a page to a browser, as JSON to a program."""
     if "text/html" not in request.headers.get("accept", ""):
         raise HTTPException(404)
-    answered = Response((OWN / INDEX).read_bytes(), 404, media_type=PAGE)
-    answered.headers["Cache-Control"] = ASK_AGAIN
+    answered = Response((PAGE_FOLDER / INDEX).read_bytes(), 404, media_type=HTML_TYPE)
+    answered.headers["Cache-Control"] = REVALIDATE
     return answered
 
 
-def _send(request: Request, content: bytes, kind: str, keeping: str) -> Response:
+def _send(request: Request, content: bytes, kind: str, cache_control: str) -> Response:
     file = _prepared(content)
-    headers = {"ETag": file.tag, "Cache-Control": keeping, "Vary": "Accept-Encoding"}
+    headers = {"ETag": file.tag, "Cache-Control": cache_control, "Vary": "Accept-Encoding"}
     if file.tag in {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}:
         return Response(status_code=304, headers=headers)
     if _takes_gzip(request.headers.get("accept-encoding", "")):
@@ -78,7 +80,7 @@ def _send(request: Request, content: bytes, kind: str, keeping: str) -> Response
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Return whether a browser takes gzip; with a weight of nothing it does not."""
+    """Return whether a browser takes gzip; with a weight of 0 it does not."""
     for one in accepted.lower().split(","):
         coding, _, weight = one.partition(";")
         if coding.strip() == "gzip":
@@ -88,12 +90,12 @@ def _takes_gzip(accepted: str) -> bool:
 
 @cache
 def _plotly() -> bytes:
-    return listed()[PLOTLY].read_bytes()
+    return served_files()[PLOTLY].read_bytes()
 
 
 @lru_cache(maxsize=32)
 def _prepared(content: bytes) -> StaticFile:
-    compressed = gzip.compress(content, LEVEL, mtime=0)
+    compressed = gzip.compress(content, GZIP_LEVEL, mtime=0)
     return StaticFile(content, compressed, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
 

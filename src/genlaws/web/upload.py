@@ -1,7 +1,4 @@
-"""Take a set that somebody sends, within limits, and answer with its measurement.
-
-Measure a set that somebody sent, in a process of its own that can be stopped.
-"""
+"""Measure an uploaded set: read it within limits, measure it in a separate process that can be stopped, answer."""
 
 from __future__ import annotations
 
@@ -32,37 +29,37 @@ from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES
 from genlaws.semanticity.theory.spaces import check_distances
-from genlaws.web.http_errors import WRONG_INPUT, RefusedError, shown
+from genlaws.web.http_errors import HTTP_UNPROCESSABLE, HttpError, quote_input
 from genlaws.web.measurement import Sent, answer_of
 
-KINDS = ("embeddings", "distances")
-OWN_METRICS = ("euclidean", "cosine")  # with which embeddings can be their own truth
+SET_KINDS = ("embeddings", "distances")
+SELF_METRICS = ("euclidean", "cosine")  # that work without positions
 DEFAULT_SIMILARITY = {"embeddings": "cosine", "distances": "gaussian"}
 DEFAULT_METRIC = "euclidean"
-LONGEST = 60.0  # seconds of one measurement; 2,000 items take about 10 on a quiet core
-FEWEST_ITEMS = 4
+MAX_MEASUREMENT_SECONDS = 60.0  # 2,000 items take about 10 s on a quiet core
+MIN_ITEMS = 4
 # A matrix of 2,000 × 2,000 numbers of eight bytes, and the positions of as many items.
-MOST_BYTES = 32 * 2**20
-# A body that is too large is read on to this length and thrown away, so that the browser comes to see the answer.
-READ_ON = 4 * MOST_BYTES
-FORM = "multipart/form-data"
-TEXTS, FILES = ("kind", "metric", "similarity"), ("file", "positions")
-LONGEST_TEXT = 100  # bytes of a field that is no file
-SLOWEST = 60.0  # seconds for the whole body
-MOST_AT_ONCE = 8  # requests that are read, wait or are measured
-RETRY = "10"
-TOO_SLOW, TOO_LARGE, WRONG_KIND, BUSY = 408, 413, 415, 503
+MAX_UPLOAD_BYTES = 32 * 2**20
+# A larger body is read and discarded up to this length, so that the browser receives the error.
+MAX_DISCARDED_BYTES = 4 * MAX_UPLOAD_BYTES
+FORM_TYPE = "multipart/form-data"
+TEXT_FIELDS, FILE_FIELDS = ("kind", "metric", "similarity"), ("file", "positions")
+MAX_FIELD_BYTES = 100  # of a field that is not a file
+MAX_UPLOAD_SECONDS = 60.0  # for the whole body
+MAX_CONCURRENT_UPLOADS = 8  # being read, waiting or being measured
+RETRY_SECONDS = "10"
+HTTP_TIMEOUT, HTTP_TOO_LARGE, HTTP_WRONG_TYPE, HTTP_UNAVAILABLE = 408, 413, 415, 503
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A set as it was sent.
+    """An uploaded set.
 
     Attributes
     ----------
     kind : {"embeddings", "distances"}
     file, positions : bytes
-        Content; no positions if the set is its own truth.
+        Content; without positions the set provides its own true distances.
     suffix, positions_suffix : {".npy", ".csv"}
     metric, similarity : str or None
         Defaults if not given.
@@ -84,19 +81,19 @@ class StoppedError(RuntimeError):
 class Measurer:
     """A process that measures one set after another; started when it is first needed, and again after a failure."""
 
-    def __init__(self, longest: float = LONGEST) -> None:
+    def __init__(self, longest: float = MAX_MEASUREMENT_SECONDS) -> None:
         self.longest = longest
         self._process: SpawnProcess | None = None
-        self._ours: Connection | None = None
+        self._connection_here: Connection | None = None
         self._busy = threading.Lock()
 
     def measure(self, upload: Upload) -> bytes:
-        """Return the answer as JSON; waits for measurements asked for before.
+        """Return the answer as JSON; waits for earlier measurements.
 
         Raises
         ------
         InputError
-            If the set is refused.
+            If the set is not valid.
         StoppedError
             If it took too long or the process died.
         """
@@ -111,7 +108,7 @@ class Measurer:
                 self.close()
         if outcome == "answer":
             return content  # type: ignore[return-value]
-        if outcome == "refused":
+        if outcome == "invalid":
             raise InputError(content)
         if outcome == "broken":
             raise RuntimeError(content)
@@ -120,23 +117,23 @@ class Measurer:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process, self._ours = self._process, None, None
+        process, self._process, self._connection_here = self._process, None, None
         if process is not None:
             process.kill()
             process.join()
 
     def _connection(self) -> Connection:
-        if self._ours is None or self._process is None or not self._process.is_alive():
+        if self._connection_here is None or self._process is None or not self._process.is_alive():
             context = multiprocessing.get_context("spawn")
-            self._ours, theirs = context.Pipe()
-            self._process = context.Process(target=serve_measurements, args=(theirs,), daemon=True)
+            self._connection_here, connection_there = context.Pipe()
+            self._process = context.Process(target=serve_measurements, args=(connection_there,), daemon=True)
             self._process.start()
-            theirs.close()
-        return self._ours
+            connection_there.close()
+        return self._connection_here
 
 
 def serve_measurements(connection: Connection) -> None:
-    """Measure what comes until nothing comes any more; this is what the process does."""
+    """Measure uploads until the connection closes; the body of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     while True:
         try:
@@ -150,24 +147,24 @@ def _outcome(upload: Upload) -> tuple[str, bytes | str]:
     try:
         answer = measure_upload(upload)
     except (InputError, ConvergenceError) as error:
-        return "refused", str(error)
+        return "invalid", str(error)
     except MemoryError:
-        return "refused", "The set needs more memory than there is; try a smaller one."
-    except Exception:  # told to the server, which logs it
+        return "invalid", "The set needs more memory than there is; try a smaller one."
+    except Exception:  # reported to the server, which logs it
         return "broken", traceback.format_exc()
     return "answer", json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def measure_upload(upload: Upload) -> dict[str, Any]:
-    """Return the answer to a set that was sent, as JSON values."""
-    kind = one_of("kind", upload.kind, KINDS)
+    """Return the measurement of an uploaded set as JSON values."""
+    kind = one_of("kind", upload.kind, SET_KINDS)
     metric = one_of("metric", upload.metric or DEFAULT_METRIC, METRICS)
     similarity = one_of("similarity", upload.similarity or DEFAULT_SIMILARITY[kind], SIMILARITIES)
     file = read_uploaded_table(kind, upload.file, upload.suffix)
     table = file.values
-    if table.ndim != 2 or len(table) < FEWEST_ITEMS:
+    if table.ndim != 2 or len(table) < MIN_ITEMS:
         raise InputError(
-            f"{kind} must be a table with a row for each of at least {FEWEST_ITEMS} items; got shape {table.shape}."
+            f"{kind} must be a table with a row for each of at least {MIN_ITEMS} items; got shape {table.shape}."
         )
     given, places = None, None
     if upload.positions is not None:
@@ -180,14 +177,11 @@ def measure_upload(upload: Upload) -> dict[str, Any]:
             raise InputError(
                 f"positions must have a row for each of the {len(table)} items of the file; got {len(places)}."
             )
-    measured = (
-        _of_embeddings(table, places, metric, similarity)
-        if kind == "embeddings"
-        else (_of_distances(table, places, metric, similarity))
-    )
+    measure_kind = _of_embeddings if kind == "embeddings" else _of_distances
+    measured = measure_kind(table, places, metric, similarity)
     names = (f"{kind}{upload.suffix}", None if given is None else f"positions{upload.positions_suffix}")
-    said = [file.said("the file"), "" if given is None else given.said("the positions"), measured.message]
-    measured = replace(measured, message=" ".join(one for one in said if one))
+    parts = (file.names_message("the file"), given and given.names_message("the positions"), measured.message)
+    measured = replace(measured, message=" ".join(part for part in parts if part))
     options = (file.options, "" if given is None else given.options)
     return answer_of(measured, Sent(kind, *names, metric, similarity, *options)).to_json()
 
@@ -197,14 +191,14 @@ def _of_embeddings(table: Array, places: Array | None, metric: str, similarity: 
         return measure(table, positions=places, metric=metric, similarity=similarity)
     if similarity == "precomputed":
         raise InputError(
-            "similarity must not be precomputed without positions, which say how far apart items truly are."
+            "similarity must not be precomputed without positions, which give the true distances of the items."
         )
-    hint = "Without positions the embeddings are their own truth."
-    return measure(table, positions=table, metric=one_of("metric", metric, OWN_METRICS, hint), similarity=similarity)
+    hint = "Without positions the embeddings provide the true distances."
+    return measure(table, positions=table, metric=one_of("metric", metric, SELF_METRICS, hint), similarity=similarity)
 
 
 def _of_distances(table: Array, places: Array | None, metric: str, similarity: str) -> Measurement:
-    """Measure distances as somebody judges them, turned into similarities by a Gaussian of their median."""
+    """Measure judged distances, converted to similarities by a Gaussian of their median width."""
     one_of("similarity", similarity, ("gaussian",), "A matrix of distances has no angles.")
     distances = check_distances(table)
     middle = float(np.median(distances[np.triu_indices(len(distances), 1)]))
@@ -216,13 +210,13 @@ def _of_distances(table: Array, places: Array | None, metric: str, similarity: s
 
 
 class InMemory(MultiPartParser):
-    """Parts of a form that are never written to a disk."""
+    """A form parser that never writes to disk."""
 
-    spool_max_size = MOST_BYTES + 1
+    spool_max_size = MAX_UPLOAD_BYTES + 1
 
 
 class Uploads:
-    """The door for sets to be measured.
+    """The endpoint that measures uploaded sets.
 
     Parameters
     ----------
@@ -235,16 +229,18 @@ class Uploads:
 
     async def measure(self, request: Request) -> Response:
         """Answer a form with a set."""
-        _check_head(request)
-        if self.at_once >= MOST_AT_ONCE:
-            sentence = f"{MOST_AT_ONCE} sets are being measured or wait for it; try again in {RETRY} s."
-            raise RefusedError(BUSY, sentence, headers={"Retry-After": RETRY})
+        _check_headers(request)
+        if self.at_once >= MAX_CONCURRENT_UPLOADS:
+            sentence = (
+                f"{MAX_CONCURRENT_UPLOADS} sets are being measured or wait for it; try again in {RETRY_SECONDS} s."
+            )
+            raise HttpError(HTTP_UNAVAILABLE, sentence, headers={"Retry-After": RETRY_SECONDS})
         self.at_once += 1
         try:
             upload = await _read(request)
             body = await anyio.to_thread.run_sync(self.measurer.measure, upload, abandon_on_cancel=True)
         except StoppedError as stopped:
-            raise RefusedError(BUSY, str(stopped), headers={"Retry-After": RETRY}) from None
+            raise HttpError(HTTP_UNAVAILABLE, str(stopped), headers={"Retry-After": RETRY_SECONDS}) from None
         finally:
             self.at_once -= 1
         return Response(body, media_type="application/json")
@@ -254,29 +250,29 @@ class Uploads:
         self.measurer.close()
 
 
-def _check_head(request: Request) -> None:
-    """Refuse by what stands before the body."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise RefusedError(WRONG_KIND, f"A set must be sent as {FORM}, as the page does it.")
+def _check_headers(request: Request) -> None:
+    """Check the request headers."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
+        raise HttpError(HTTP_WRONG_TYPE, f"A set must be sent as {FORM_TYPE}, as the page does it.")
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > READ_ON:
+    if length.isdecimal() and int(length[:20]) > MAX_DISCARDED_BYTES:
         raise _too_large()
 
 
 async def _read(request: Request) -> Upload:
     """Return the set of a form."""
     try:
-        async with asyncio.timeout(SLOWEST):
+        async with asyncio.timeout(MAX_UPLOAD_SECONDS):
             limited = _limited(request)
-            parser = InMemory(request.headers, limited, max_files=2, max_fields=5, max_part_size=LONGEST_TEXT)
+            parser = InMemory(request.headers, limited, max_files=2, max_fields=5, max_part_size=MAX_FIELD_BYTES)
             form = await parser.parse()
     except TimeoutError:
-        raise RefusedError(TOO_SLOW, f"A set must arrive within {SLOWEST:g} s.") from None
+        raise HttpError(HTTP_TIMEOUT, f"A set must arrive within {MAX_UPLOAD_SECONDS:g} s.") from None
     except MultiPartException:
-        sentence = f"A form must hold {', '.join((*TEXTS[:1], *FILES, *TEXTS[1:]))} once each at most, and be whole."
-        raise RefusedError(WRONG_INPUT, sentence) from None
+        known = ", ".join((*TEXT_FIELDS[:1], *FILE_FIELDS, *TEXT_FIELDS[1:]))
+        raise HttpError(HTTP_UNPROCESSABLE, f"A form must hold {known} once each at most, and be whole.") from None
     except ClientDisconnect:
-        raise RefusedError(WRONG_INPUT, "The set did not arrive as a whole.") from None
+        raise HttpError(HTTP_UNPROCESSABLE, "The set did not arrive as a whole.") from None
     try:
         return await _upload(form)
     finally:
@@ -284,37 +280,39 @@ async def _read(request: Request) -> Upload:
 
 
 async def _limited(request: Request) -> AsyncGenerator[bytes, None]:
-    """Yield the body up to the limit; count what really comes, whatever was announced."""
+    """Yield the body up to the limit; counts the bytes received, not the announced length."""
     length = 0
     async for chunk in request.stream():
         length += len(chunk)
-        if length > READ_ON:
+        if length > MAX_DISCARDED_BYTES:
             break
-        if length <= MOST_BYTES:
+        if length <= MAX_UPLOAD_BYTES:
             yield chunk
-    if length > MOST_BYTES:
+    if length > MAX_UPLOAD_BYTES:
         raise _too_large()
 
 
-def _too_large() -> RefusedError:
-    sentence = f"A set must have at most {MOST_BYTES // 2**20} MiB with its positions; this one is larger. "
-    return RefusedError(TOO_LARGE, sentence + "Larger sets are measured with: genlaws semanticity measure")
+def _too_large() -> HttpError:
+    sentence = f"A set must have at most {MAX_UPLOAD_BYTES // 2**20} MiB with its positions; this one is larger. "
+    return HttpError(HTTP_TOO_LARGE, sentence + "Larger sets are measured with: genlaws semanticity measure")
 
 
 async def _upload(form: FormData) -> Upload:
-    """Return the parts of a form, checked as far as their names go."""
+    """Return the upload of a form after checking the names of its parts."""
     names = [name for name, _ in form.multi_items()]
     for name in names:
-        if name not in (*TEXTS, *FILES) or names.count(name) > 1:
-            known = ", ".join((*TEXTS, *FILES))
-            raise RefusedError(WRONG_INPUT, f"A form holds {known}, each once at most; got {shown(name)}.", name)
+        if name not in (*TEXT_FIELDS, *FILE_FIELDS) or names.count(name) > 1:
+            known = ", ".join((*TEXT_FIELDS, *FILE_FIELDS))
+            raise HttpError(
+                HTTP_UNPROCESSABLE, f"A form holds {known}, each once at most; got {quote_input(name)}.", name
+            )
     metric = _text(form, "metric", METRICS)
     similarity = _text(form, "similarity", SIMILARITIES)
-    kind = _text(form, "kind", KINDS)
+    kind = _text(form, "kind", SET_KINDS)
     file = await _file(form, "file")
     if kind is None or file is None:
         missing = "kind" if kind is None else "file"
-        raise RefusedError(WRONG_INPUT, f"{missing} must be part of the form; it is missing.", missing)
+        raise HttpError(HTTP_UNPROCESSABLE, f"{missing} must be part of the form; it is missing.", missing)
     positions = await _file(form, "positions")
     if positions is None:
         return Upload(kind, *file, metric=metric, similarity=similarity)
@@ -322,12 +320,12 @@ async def _upload(form: FormData) -> Upload:
 
 
 def _text(form: FormData, name: str, allowed: tuple[str, ...]) -> str | None:
-    """Return a field that is one of some words, or nothing where it is missing or empty."""
+    """Return a field that must be one of the allowed words, or none if it is missing or empty."""
     given = form.get(name)
     if given is None or given == "":
         return None
     if not isinstance(given, str):
-        raise RefusedError(WRONG_INPUT, f"{name} must be a word, not a file.", name)
+        raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be a word, not a file.", name)
     return _checked(name, lambda: one_of(name, given, allowed))
 
 
@@ -342,12 +340,12 @@ async def _file(form: FormData, name: str) -> tuple[bytes, str] | None:
         return content, _checked(name, lambda: suffix_of(name, file_name))
     if given is None or given == "":
         return None
-    raise RefusedError(WRONG_INPUT, f"{name} must be a file, not text.", name)
+    raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be a file, not text.", name)
 
 
 def _checked(name: str, check: Callable[[], str]) -> str:
-    """Return what a check gives; its sentence is about the field of this name."""
+    """Return the result of a check; its error names the field."""
     try:
         return check()
     except ValueError as error:
-        raise RefusedError(WRONG_INPUT, str(error), name) from None
+        raise HttpError(HTTP_UNPROCESSABLE, str(error), name) from None

@@ -1,8 +1,7 @@
-"""What a view of the explorer is: a question, settings with sliders, and an answer in pictures, numbers and words.
+"""A view of the explorer: a question, settings with controls, and an answer in pictures, numbers and sentences.
 
-How a setting of a view is changed on the page: with a slider, a list or a box; the schema of its kind says so.
-
-The settings of a view out of the query of an address, or a sentence that says what is wrong with it.
+Each setting is a field whose schema names its control: a slider, a list or a check box. `read_settings` parses the
+settings from the query of an address and raises an HTTP error with a sentence where they are wrong.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genlaws.render import Panel
-from genlaws.web.http_errors import WRONG_INPUT, RefusedError, shown
+from genlaws.web.http_errors import HTTP_UNPROCESSABLE, HttpError, quote_input
 
-LONGEST = 2000  # characters of a query
-MOST = 100  # settings
-# What an address writes, as what the settings are given; nothing else means yes or no.
-SWITCHED = {"true": True, "false": False}
+MAX_QUERY_CHARACTERS = 2000
+MAX_QUERY_SETTINGS = 100
+# The only texts that a query may use for a boolean.
+BOOLEAN_TEXTS = {"true": True, "false": False}
 
 
 class ViewSettings(BaseModel):
@@ -47,9 +46,9 @@ def slider(
     Parameters
     ----------
     default, low, high : float
-        The ends belong to it.
+        Both ends are included.
     label : str
-        In words, with the symbol after.
+        A description followed by the symbol.
     step : float, optional
         In the units of the number, or in decades for a logarithmic slider; a hundredth of the way if left out.
     log : bool
@@ -57,7 +56,7 @@ def slider(
     about : str
         One sentence for a reader who does not know the word.
     when : mapping, optional
-        Names and values of choices with which alone it matters; the page hides it otherwise.
+        Values of other settings for which this one matters; the page hides it otherwise.
     """
     control: dict[str, Any] = {"kind": "slider", "step": step, "log": log, "when": dict(when or {})}
     return Field(
@@ -78,7 +77,7 @@ def choice(default: str, label: str, *, about: str = "", when: Mapping[str, str]
 
 
 def switch(default: bool, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
-    """Return yes or no, changed with a box to tick."""
+    """Return yes or no, changed with a check box."""
     control: dict[str, Any] = {"kind": "switch", "when": dict(when or {})}
     return Field(default=default, title=label, description=about or label, json_schema_extra={"control": control})
 
@@ -142,7 +141,7 @@ class View:
         A kind of `ViewSettings`; each field made with `slider`, `choice` or `switch`.
     answer : callable
         Takes the settings; some 30 ms for theory, up to 100 ms where the library has to search. Raises `InputError`
-        where settings do not go together.
+        where settings contradict each other.
     """
 
     name: str
@@ -160,22 +159,24 @@ def read_settings(view: View, query: str) -> ViewSettings:
     ----------
     view : View
     query : str
-        What stands behind the question mark of an address, as it came.
+        The part of an address after the question mark, unparsed.
     """
     known = properties_of(view.settings)
     given: dict[str, Any] = {}
     for name, text in _pairs(query):
         if name not in known:
-            raise RefusedError(
-                WRONG_INPUT, f"There is no setting {shown(name)}; there are {', '.join(known)}.", name[:LONGEST]
+            raise HttpError(
+                HTTP_UNPROCESSABLE,
+                f"There is no setting {quote_input(name)}; there are {', '.join(known)}.",
+                name[:MAX_QUERY_CHARACTERS],
             )
         if name in given:
-            raise RefusedError(WRONG_INPUT, f"{name} must be given once; it came several times.", name)
+            raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be given once; it came several times.", name)
         given[name] = _value(name, text, known[name])
     try:
         return view.settings.model_validate(given)
     except ValidationError as error:
-        raise _refused(error, known, given) from None
+        raise _validation_error(error, known, given) from None
 
 
 @cache
@@ -185,8 +186,8 @@ def properties_of(settings: type[ViewSettings]) -> Mapping[str, Mapping[str, Any
     return properties
 
 
-def allowed(schema: Mapping[str, Any]) -> str:
-    """Return in words which values a setting may have."""
+def allowed_values(schema: Mapping[str, Any]) -> str:
+    """Return as text which values a setting may have."""
     if "enum" in schema or "const" in schema:
         return f"must be one of {', '.join(str(one) for one in schema.get('enum', [schema.get('const')]))}"
     kind = schema.get("type")
@@ -199,36 +200,45 @@ def allowed(schema: Mapping[str, Any]) -> str:
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
-    if len(query) > LONGEST:
-        raise RefusedError(WRONG_INPUT, f"A query must have at most {LONGEST:,} characters; got {len(query):,}.")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise HttpError(
+            HTTP_UNPROCESSABLE, f"A query must have at most {MAX_QUERY_CHARACTERS:,} characters; got {len(query):,}."
+        )
     try:
-        return parse_qsl(query, keep_blank_values=True, max_num_fields=MOST, encoding="utf-8", errors="strict")
+        return parse_qsl(
+            query, keep_blank_values=True, max_num_fields=MAX_QUERY_SETTINGS, encoding="utf-8", errors="strict"
+        )
     except ValueError:
-        raise RefusedError(
-            WRONG_INPUT, f"A query must be at most {MOST} settings in the form name=value, in UTF-8."
+        raise HttpError(
+            HTTP_UNPROCESSABLE,
+            f"A query must be at most {MAX_QUERY_SETTINGS} settings in the form name=value, in UTF-8.",
         ) from None
 
 
 def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
-    """Return the text of a setting as the number, word or switch that its schema asks for."""
+    """Return the text of a setting as the number, word or switch that its schema requires."""
     kind = schema.get("type")
     if kind == "string" or "enum" in schema or "const" in schema:
         return text
     try:
-        value = SWITCHED[text] if kind == "boolean" else json.loads(text)
+        value = BOOLEAN_TEXTS[text] if kind == "boolean" else json.loads(text)
     except (KeyError, ValueError, RecursionError):
         value = None
     wanted = bool if kind == "boolean" else int | float
     if not isinstance(value, wanted) or isinstance(value, bool) != (kind == "boolean"):
-        raise RefusedError(WRONG_INPUT, f"{name} {allowed(schema)}; got {shown(text)}.", name)
+        raise HttpError(HTTP_UNPROCESSABLE, f"{name} {allowed_values(schema)}; got {quote_input(text)}.", name)
     return value
 
 
-def _refused(error: ValidationError, known: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> RefusedError:
-    """Return the first thing wrong in the words of the house."""
+def _validation_error(
+    error: ValidationError, known: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+) -> HttpError:
+    """Return the first validation error as an HTTP error."""
     first = error.errors(include_url=False, include_context=False)[0]
     name = str(first["loc"][0]) if first["loc"] else None
     if name is None or name not in known or first["type"] == "value_error":
         sentence = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-        return RefusedError(WRONG_INPUT, sentence, name)
-    return RefusedError(WRONG_INPUT, f"{name} {allowed(known[name])}; got {shown(str(given.get(name)))}.", name)
+        return HttpError(HTTP_UNPROCESSABLE, sentence, name)
+    return HttpError(
+        HTTP_UNPROCESSABLE, f"{name} {allowed_values(known[name])}; got {quote_input(str(given.get(name)))}.", name
+    )

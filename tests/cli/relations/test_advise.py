@@ -20,7 +20,7 @@ RATIOS, SHARES = (0.3, 3.0), (0.2, 0.8)
 def tiny(monkeypatch):
     """Make the quick pilot a matter of moments."""
     fields = {"train_fractions": SHARES, "ratios": RATIOS, "networks": 2, "ratio_networks": 2, "bound_repeats": 3}
-    monkeypatch.setattr(advice, "QUICK", fields)
+    monkeypatch.setattr(advice, "QUICK_SETTINGS", fields)
 
 
 def ask(genlaws, *arguments):
@@ -54,11 +54,11 @@ def test_the_text_gives_the_answer_first(genlaws):
     assert answer.code == 0, answer.err
     assert "networks of the pilot" in answer.err
     lines = answer.out.splitlines()
-    assert lines[0].startswith("Show at least ")
+    assert lines[0].startswith("Train on at least ")
     assert "of 256" in lines[0]
     assert lines[1].startswith("Take a decoder rate of ")
     assert "the best learner needs" in answer.out
-    assert "upper guidance, not a bound" in answer.out
+    assert "a guide, not a bound" in answer.out
     assert "From 8 networks. Held fixed: 1 hidden layers of 12" in answer.out
     assert "<- suggested" in answer.out
     assert max(map(len, lines)) <= 130
@@ -69,22 +69,22 @@ def test_a_matrix_that_is_not_learned(genlaws, tmp_path: Path):
     answer = genlaws("relations", "advise", tmp_path / "noise.npy", *SMALL[:-1], "40")
     assert answer.out.startswith("No network of the pilot learned noise: none of 8 reached 0.9")
     assert "not seen: no network generalized" in answer.out
-    told = ask(genlaws, tmp_path / "noise.npy", *SMALL[:-1], "40")
-    assert told["learned"] is False
-    assert told["suggested_ratio"] is None
-    assert told["network_fraction"] is None
+    reported = ask(genlaws, tmp_path / "noise.npy", *SMALL[:-1], "40")
+    assert reported["learned"] is False
+    assert reported["suggested_ratio"] is None
+    assert reported["network_fraction"] is None
 
 
 def test_a_sparse_relation_of_a_knowledge_graph(genlaws, tmp_path: Path):
     lines = [f"e{i}\tparent\te{2 * i + 1}\ne{i}\tparent\te{2 * i + 2}" for i in range(7)]
     (tmp_path / "graph.tsv").write_text("\n".join([*lines, "e0\tlikes\te1"]) + "\n", encoding="utf-8")
-    asked = (tmp_path / "graph.tsv", "--relation", "parent", *SMALL[:-1], "40")
-    told = ask(genlaws, *asked)
-    assert told["balanced"] is True
-    assert told["best_fraction"] is None
-    answer = genlaws("relations", "advise", *asked)
+    requested = (tmp_path / "graph.tsv", "--relation", "parent", *SMALL[:-1], "40")
+    reported = ask(genlaws, *requested)
+    assert reported["balanced"] is True
+    assert reported["best_fraction"] is None
+    answer = genlaws("relations", "advise", *requested)
     assert "target accuracy" in answer.out
-    assert "balanced over entries not shown" in answer.out
+    assert "balanced over entries outside the training set" in answer.out
     assert "the accuracy here is the balanced one" in " ".join(answer.out.split())
 
 

@@ -119,7 +119,7 @@ def test_known_entries_of_an_entrywise_class_give_no_bound(genlaws, answers):
     assert genlaws(*arguments, "--json").json["meaning"] in text
 
 
-def test_a_bound_below_the_commoner_answer_says_so(genlaws):
+def test_a_bound_below_the_majority_answer_says_so(genlaws):
     text = genlaws("relations", "bound", "equivalence-2-28", "--train-fraction", "0.005", "--repeats", "2").out
     assert "Always answering yes is right on 0.875556" in " ".join(text.split())
     order = genlaws("relations", "bound", "less-than", "--elements", "8", "--train-fraction", "0", "--repeats", "2")
@@ -127,8 +127,8 @@ def test_a_bound_below_the_commoner_answer_says_so(genlaws):
     assert "on this relation or on any other of the class" in " ".join(order.out.split())
 
 
-def test_asking_about_a_sparse_relation_names_the_commoner_answer(genlaws, sparse):
-    arguments = ("relations", "next-pair", sparse, "--curve", "--repeats", "2", "--questions", "3")
+def test_next_pair_of_a_sparse_relation_names_the_majority_answer(genlaws, sparse):
+    arguments = ("relations", "next-pair", sparse, "--curve", "--repeats", "2", "--queries", "3")
     assert "Always answering no is right on 0.94 of this relation" in " ".join(genlaws(*arguments).out.split())
     assert genlaws(*arguments, "--json").json["majority_accuracy"] == 0.94
 
@@ -144,7 +144,7 @@ def test_bound_of_a_file_of_answers(genlaws, answers):
     assert "these 3 of 16 entries" in text.out
 
 
-def test_names_add_elements_nobody_has_asked_about(genlaws, answers, tmp_path):
+def test_names_add_elements_without_known_entries(genlaws, answers, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("a\nb\nc\nd\ne\n", encoding="utf-8")
     found = genlaws("relations", "bound", "--train", answers, "--names", names, "--class", "total-order", "--json").json
@@ -169,12 +169,12 @@ def test_data_needed_gives_the_librarys_numbers(genlaws):
     assert "computed exactly" in text
 
 
-def test_data_needed_starts_from_the_commoner_answer(genlaws, sparse):
+def test_data_needed_starts_from_the_majority_answer(genlaws, sparse):
     arguments = ("relations", "data-needed", sparse, "--repeats", "3")
     found = genlaws(*arguments, "--target-accuracy", "0.94", "--json").json
     assert (found["train_fraction"], found["sample_count"], found["majority_accuracy"]) == (0.0, 0.0, 0.94)
     text = " ".join(genlaws(*arguments, "--target-accuracy", "0.94").out.split())
-    assert "Always answering no is right on 0.94 of all entries, so none has to be seen." in text
+    assert "Always answering no is right on 0.94 of all entries, so no entry is needed." in text
     beyond = genlaws(*arguments, "--target-accuracy", "0.97", "--json").json
     assert beyond["bounds_this_relation"] is False
     assert "It is not a bound for this relation" in beyond["meaning"]
@@ -193,7 +193,7 @@ def test_next_pair_for_a_file_of_answers(genlaws, answers, tmp_path):
     assert found["bits"] == pytest.approx(-(0.4 * math.log2(0.4) + 0.6 * math.log2(0.6)), abs=1e-12)
     assert found["ties"] == 4
     assert genlaws("relations", "next-pair", "--train", answers, "--class", "total-order").out.startswith(
-        "Nothing is left"
+        "No query is left"
     )
 
 
@@ -210,7 +210,7 @@ def test_next_pair_of_a_relation(genlaws):
     assert found["bits"] == pytest.approx(1.0)
     assert found["ties"] == 30 * 29
     text = genlaws("relations", "next-pair", "mod3", "--train-fraction", "0.1")
-    assert text.out.startswith("ask for")
+    assert text.out.startswith("query")
 
 
 def test_asking_well_beats_asking_at_random(genlaws):
@@ -218,13 +218,13 @@ def test_asking_well_beats_asking_at_random(genlaws):
         "relations", "next-pair", "less-than", "--elements", "7", "--curve", "--repeats", "3", "--json"
     ).json
     assert found["bits_left_best"][0] == pytest.approx(math.log2(math.factorial(7)))
-    assert found["questions_to_certainty_best"] < found["questions_to_certainty_random"]
-    assert found["questions_to_certainty_best"] >= math.floor(math.log2(math.factorial(7)))
+    assert found["queries_to_certainty_best"] < found["queries_to_certainty_random"]
+    assert found["queries_to_certainty_best"] >= math.floor(math.log2(math.factorial(7)))
     assert found["accuracy_best"][-1] == found["accuracy_random"][-1] == 1.0
-    assert len(found["questions"]) == len(found["accuracy_best"]) == len(found["bits_left_random"])
-    text = genlaws("relations", "next-pair", "bipartite-3-3", "--curve", "--repeats", "2", "--questions", "4")
+    assert len(found["queries"]) == len(found["accuracy_best"]) == len(found["bits_left_random"])
+    text = genlaws("relations", "next-pair", "bipartite-3-3", "--curve", "--repeats", "2", "--queries", "4")
     assert text.code == 0
-    assert "Questions until nothing is open" in text.out
+    assert "Queries until nothing is open" in text.out
 
 
 def test_relation_from_a_matrix_file(genlaws, tmp_path):
@@ -280,7 +280,7 @@ def test_both_priors_are_offered(genlaws):
         (("data-needed", "mod3", "--repeats", "1"), "An interval needs two training sets"),
         (("next-pair", "mod3"), "Give --train-fraction"),
         (("next-pair", "mod3", "--train-fraction", "-1"), "train_fraction must lie in [0, 1]"),
-        (("next-pair", "mod3", "--curve", "--questions", "0"), "questions must be a whole number, at least 1"),
+        (("next-pair", "mod3", "--curve", "--queries", "0"), "queries must be a whole number, at least 1"),
     ],
 )
 def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):
@@ -294,7 +294,7 @@ def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):
     ("text", "known", "sentence"),
     [
         ("a,b,1\nb,c,1\nc,a,1\n", "total-order", "contradicts every total order: a < b < c < a"),
-        ("a,b,1\nb,c,1\na,c,0\n", "equivalence-3", "(a, c) says the two are in different classes"),
+        ("a,b,1\nb,c,1\na,c,0\n", "equivalence-3", "(a, c) puts the two in different classes"),
         ("a,b,0\nb,c,0\na,c,0\n", "equivalence-2", "No equivalence with 2 classes agrees"),
         ("a,b,1\na,b,0\n", "generic", "(a, b) is given as 0 and as 1"),
         ("a,b,1\nb,a,0\n", "symmetric", "contradicts the class 'symmetric' at (a, b) and (b, a)"),

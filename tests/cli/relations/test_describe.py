@@ -178,7 +178,7 @@ def test_a_matrix_has_no_relations_to_choose_from(genlaws, tmp_path):
     assert (answer.code, "a.npy is a matrix" in answer.err) == (2, True)
 
 
-def test_one_relation_is_asked_for_where_one_is_needed(facts):
+def test_one_relation_is_requested_where_one_is_needed(facts):
     assert read_relation("mod3", None, None).element_count == 30
     assert read_relation(str(facts), None, "knows").label == "knows"
     with pytest.raises(InputError, match="people.tsv has several relations; name one of knows, likes"):

@@ -75,9 +75,9 @@ def test_same_seed_gives_the_same_answer_and_another_another(genlaws):
 def test_text_says_first_the_numbers_then_what_they_mean(genlaws):
     text = genlaws(*SMALL, "--seeds", "2").out
     assert text.startswith("accuracy on other entries")
-    assert "always the commoner answer   0.6667 of the table" in text
+    assert "majority answer               0.6667 of the table" in text
     assert re.search(r"phase +\w+ [12] of 2", text)
-    assert "2 networks were shown 61 of the 81 entries of modulo 3, for 400 steps of adam." in text
+    assert "2 networks were trained on 61 of the 81 entries of modulo 3, for 400 steps of adam." in text
     assert "No learner that knows only the class 'equivalence with 3 classes'" in " ".join(text.split())
     assert "drift" not in text
 
@@ -129,9 +129,9 @@ def test_relation_of_a_knowledge_graph(genlaws, graph, tmp_path):
 def test_text_never_says_nan(genlaws, tmp_path):
     everything = genlaws(*SMALL, "--train-fraction", "1", "--out", tmp_path)
     assert everything.code == 0
-    assert "none: every entry was shown" in everything.out
+    assert "none: every entry is a training entry" in everything.out
     noisy = genlaws(*SMALL, "--label-noise", "0.2", "--batch-size", "7").out
-    assert "0.2 of the labels turned round" in noisy
+    assert "0.2 of the labels flipped" in noisy
     assert "with the right labels" in noisy
     rates = ("--activation", "relu", "--encoder-rate", "1e30", "--decoder-rate", "1e30", "--steps", "50")
     broken = genlaws("relations", "learn", "mod3", "--elements", "9", *rates, "--out", tmp_path / "broken")
@@ -163,7 +163,7 @@ def test_a_large_relation_has_no_best_but_a_reason(genlaws):
     [
         (("nothing",), "There is no relation 'nothing'"),
         (("mod3", "--train-fraction", "75"), "train_fraction must lie in [0, 1]; got 75"),
-        (("mod3", "--train-fraction", "0"), "must show at least one entry"),
+        (("mod3", "--train-fraction", "0"), "must include at least one entry"),
         (("mod3", "--seeds", "0"), "seeds must be a whole number"),
         (("mod3", "--seed", "-1"), "seed must be a whole number"),
         (("mod3", "--steps", "0"), "steps must be a whole number"),

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from genlaws.cli.relations import phases as relations_phases_words
-from genlaws.cli.relations.phases import explain, summarized
+from genlaws.cli.relations.phases import explain, summarize
 from genlaws.figures.relations.phases import PhaseSettings
 from genlaws.relations import named_relation
 from genlaws.sweeps import Store
@@ -132,7 +132,7 @@ def test_a_matrix_and_a_file_of_edges(genlaws, tmp_path: Path):
     assert (tmp_path / "out" / "phases.png").stat().st_size > 5000
 
 
-def test_a_sparse_relation_has_a_target_beyond_the_commoner_answer(genlaws):
+def test_a_sparse_relation_has_a_target_beyond_the_majority_answer(genlaws):
     answer = genlaws("relations", "phases", "binary-tree", "--elements", "15", *TINY)
     majority = named_relation("binary-tree", 15).majority_accuracy
     assert majority > 0.9
@@ -159,7 +159,7 @@ def plane(phase):
 @pytest.mark.parametrize(
     ("phase", "advice"),
     [
-        (lambda ratio: "confusion", "No network fitted what it was shown"),
+        (lambda ratio: "confusion", "No network fitted its training set"),
         (lambda ratio: "memorization", "No network generalized at these rates"),
         (lambda ratio: "grokking", "No network that fitted memorized"),
         (lambda ratio: "memorization" if ratio > 30 else "generalization", "Keep the decoder rate below"),
@@ -167,7 +167,7 @@ def plane(phase):
 )
 def test_the_advice_follows_from_the_phases(phase, advice):
     relation = named_relation("mod3", 9)
-    answer = summarized(relation, plane(phase), PhaseSettings(relations=("mine",), grid=4, repeats=2), 0.9)
+    answer = summarize(relation, plane(phase), PhaseSettings(relations=("mine",), grid=4, repeats=2), 0.9)
     assert answer["advice"].startswith(advice)
     assert advice in explain(answer)
     assert answer["networks"] == 32
@@ -177,17 +177,17 @@ def test_the_advice_follows_from_the_phases(phase, advice):
 def test_the_boundary_is_that_of_the_phases():
     settings = PhaseSettings(relations=("mine",), grid=4, repeats=2)
     table = plane(lambda ratio: "memorization" if ratio > 30 else "generalization")
-    found = summarized(named_relation("mod3", 9), table, settings, 0.9)["boundaries"]["memorization"]
+    found = summarize(named_relation("mod3", 9), table, settings, 0.9)["boundaries"]["memorization"]
     assert found["agrees_with_slope_1"]
     assert found["slope_low"] <= 1.0 <= found["slope_high"]
     assert 10.0 < found["critical_ratio"] < 100.0
     assert found["critical_ratio_low"] <= found["critical_ratio"] <= found["critical_ratio_high"]
     wide = found["slope_high"] - found["slope_low"] > 1.0
     said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
-    assert said in explain(summarized(named_relation("mod3", 9), table, settings, 0.9))
+    assert said in explain(summarize(named_relation("mod3", 9), table, settings, 0.9))
 
 
-def told(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
+def phases_of(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
     """Return the answer about networks of which so many fail at each pair of decoder and encoder rate."""
     rows = []
     for decoder in rates:
@@ -197,21 +197,21 @@ def told(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
             place = {"decoder_rate": decoder, "encoder_rate": encoder, "relation": "mine", "optimizer": "adam"}
             rows.append({**place, **phases, "late": count, "count": networks})
     settings = PhaseSettings(relations=("mine",), grid=len(rates), repeats=networks)
-    return summarized(named_relation("mod3", 9), pd.DataFrame(rows), settings, 0.9)
+    return summarize(named_relation("mod3", 9), pd.DataFrame(rows), settings, 0.9)
 
 
 @pytest.mark.parametrize(
     ("failed", "advice"),
     [
         (lambda decoder, encoder: 1 + (decoder > 0.09 * encoder), "at 0.01 times the encoder rate, the smallest"),
-        (lambda decoder, encoder: 2 * (decoder > 5e-3), "the fitted boundary is upright"),
+        (lambda decoder, encoder: 2 * (decoder > 5e-3), "the fitted boundary is vertical"),
         (lambda decoder, encoder: int(decoder > 50 * encoder), "below 24 times the encoder rate; from about 1e+02"),
-        (lambda decoder, encoder: 1, "Memorizing does not go with the rates tried"),
+        (lambda decoder, encoder: 1, "Memorizing does not depend on the rates tried"),
     ],
-    ids=["below", "upright", "above", "everywhere alike"],
+    ids=["below", "vertical", "above", "everywhere alike"],
 )
 def test_no_advice_names_a_ratio_beyond_those_tried(failed, advice):
-    answer = told(failed)
+    answer = phases_of(failed)
     assert advice in answer["advice"]
     assert answer["ratios_tried"] == pytest.approx([0.01, 100.0])
     text = explain(answer)
@@ -232,7 +232,7 @@ def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
     at = {"slope": 1.0, "slope_low": 0.5, "slope_high": 2.0, "slope_message": "", "agrees_with_slope_1": True}
     below = {**at, "critical_ratio": 7.6e-6, "critical_ratio_low": 1e-9, "critical_ratio_high": 0.1}
     above = {**at, "critical_ratio": 3e4, "critical_ratio_low": 10.0, "critical_ratio_high": 1e9}
-    answer = told(lambda decoder, encoder: 2 * (decoder > 3 * encoder))
+    answer = phases_of(lambda decoder, encoder: 2 * (decoder > 3 * encoder))
     for found, advice, row in (
         (below, "also at 0.01 times the encoder rate, the smallest ratio tried", "below 0.01, the smallest"),
         (above, "up to a decoder rate of 1e+02 times the encoder rate", "above 100, the largest"),
@@ -240,7 +240,7 @@ def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
         beyond = {**found, "critical_ratio_within_tried": False}
         said = relations_phases_words._advice({**answer, "boundaries": {"memorization": beyond, "late": None}})
         assert advice in said
-        assert row in relations_phases_words._ratio_words(beyond, (0.01, 100.0))
+        assert row in relations_phases_words._format_ratio(beyond, (0.01, 100.0))
 
 
 @pytest.mark.parametrize(

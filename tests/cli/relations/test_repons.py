@@ -97,7 +97,7 @@ def test_several_rates_make_a_table(genlaws):
     "options",
     [(), ("--cluster", "4"), ("--dimension", "2", "--outputs", "4"), ("--class-size", "3"), ("--update", "sign")],
 )
-def test_simulation_beside_the_law(genlaws, options):
+def test_simulation_agrees_with_the_law(genlaws, options):
     answer = ask(genlaws, *RATES, *options, "--simulate", "600", "--seed", "3")
     assert answer["simulated_low"] < answer["simulated_probability"] < answer["simulated_high"]
     law = answer["collision_probability"]
@@ -151,7 +151,7 @@ def test_out_writes_answer_and_plane(genlaws, tmp_path: Path):
         ((*RATES, "--update", "sign", "--dimension", "2"), "add --simulate 2000"),
         ((*RATES, "--simulate", "0"), "simulate must be a whole number, at least 1"),
         ((*RATES, "--simulate", "10", "--cluster", "inf"), "cluster must be finite to be simulated"),
-        ((*RATES, "--simulate", "1000000", "--dimension", "9", "--outputs", "9"), "Take fewer draws"),
+        ((*RATES, "--simulate", "1000000", "--dimension", "9", "--outputs", "9"), "Use fewer draws"),
         ((*RATES, "--simulate", "10", "--seed", "-1"), "seed must be a whole number"),
         (("--encoder-rate", "1:2:200", "--decoder-rate", "1:2:200"), "at most 10,000 combinations"),
     ],

@@ -10,13 +10,13 @@ from genlaws.relations import (
     ReponSystem,
     TotalOrder,
     TrainingSet,
-    asking_curve,
     bound_curve,
     class_collision_probability,
     collision_probability,
     data_needed,
     less_than,
     posterior,
+    query_curve,
     simulate_repons,
 )
 from genlaws.relations.networks.network import learn_relation
@@ -28,7 +28,7 @@ GIVEN = {
     "describe": {"": "mod3"},
     "bound": {"": "mod3", "--train-fraction": "0.1", "--repeats": "2"},
     "data-needed": {"": "mod3", "--repeats": "2"},
-    "next-pair": {"": "mod3", "--curve": "", "--repeats": "2", "--questions": "2"},
+    "next-pair": {"": "mod3", "--curve": "", "--repeats": "2", "--queries": "2"},
     "learn": {"": "mod3", "--steps": "2"},
     "repons": {"--encoder-rate": "1", "--decoder-rate": "1", "--dimension": "2", "--outputs": "2", "--class-size": "3"},
     "advise": {"": "mod3", "--quick": ""},
@@ -72,8 +72,8 @@ def test_sizes_are_found():
         lambda size: Pilot(bound_repeats=size),
         lambda size: bound_curve(less_than(4), 0.1, repeats=size),
         lambda size: data_needed(less_than(4), 0.9, repeats=size),
-        lambda size: asking_curve(less_than(4), repeats=size),
-        lambda size: asking_curve(less_than(4), questions=size, repeats=1),
+        lambda size: query_curve(less_than(4), repeats=size),
+        lambda size: query_curve(less_than(4), queries=size, repeats=1),
         lambda size: posterior(TrainingSet(4, [], []), TotalOrder(), draws=size, method="chain"),
         lambda size: posterior(TrainingSet(4, [], []), TotalOrder()).draw(size),
         lambda size: Relation(size, []),
@@ -91,7 +91,7 @@ def test_python_refuses_it_too(call, size):
 
 
 def test_networks_that_would_not_fit_into_memory_are_refused(genlaws, monkeypatch):
-    monkeypatch.setattr(arguments, "_memory", lambda: 10**9)
+    monkeypatch.setattr(arguments, "_available_memory", lambda: 10**9)
     answer = genlaws("relations", "learn", "mod3", "--width", "5000", "--steps", "1")
     assert answer.code == 2
     assert "they need at least 1.25 GB, and this machine has 1 GB" in answer.err

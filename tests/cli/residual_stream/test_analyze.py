@@ -44,7 +44,7 @@ def test_the_verdicts_come_first_and_a_folder_is_written(genlaws, model, lines, 
     out = tmp_path / "out"
     found = genlaws(*COMMAND, model, "--texts", lines, "--shortest", 100, "--at-most", 12, *measures, "--out", out)
     assert found.code == 0, found.err
-    assert "Reading 12 of 40 lines of the lengths asked for" in found.err
+    assert "Reading 12 of 40 lines of the requested lengths" in found.err
     first = found.out.splitlines()
     assert first[0].startswith("stories260K: 12 texts, 11 sites; next = this + write (relative error")
     assert first[2].split() == ["claim", "verdict"]
@@ -72,7 +72,7 @@ def test_json_is_one_object_with_null_for_what_has_no_value(genlaws, model, line
     assert found.json["files"] == []
 
 
-def test_pictures_are_written_where_asked_for(genlaws, model, lines, tmp_path):
+def test_pictures_are_written_where_requested(genlaws, model, lines, tmp_path):
     given = ("--measures", "paths", "--surrogates", "none", "--at-most", 4)
     found = genlaws(*COMMAND, model, "--texts", lines, *given, "--out", tmp_path, "--pictures")
     assert found.code == 0, found.err

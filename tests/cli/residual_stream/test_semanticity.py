@@ -19,21 +19,21 @@ def test_minilm_on_years(genlaws, tmp_path):
     answer = genlaws(*COMMAND, "minilm", "--task", "years", "--count", "60", "--out", folder, "--json")
     assert answer.code == 0
     assert answer.err == ""
-    told = answer.json
-    assert (told["stimulus_count"], told["test_count"]) == (60, 24)
-    assert {one["condition"] for one in told["sites"]} == {"as loaded", "permuted", "random weights"}
+    reported = answer.json
+    assert (reported["stimulus_count"], reported["test_count"]) == (60, 24)
+    assert {one["condition"] for one in reported["sites"]} == {"as loaded", "permuted", "random weights"}
     # The last attention write is what makes near years alike.
-    writes = {one["write"]: one for one in told["writes"] if one["condition"] == "as loaded"}
+    writes = {one["write"]: one for one in reported["writes"] if one["condition"] == "as loaded"}
     assert writes["5.attention"]["generalization_change"] > 0.04
     assert writes["5.attention"]["generalization_direction"] == "up"
-    permuted = [one["generalization"] for one in told["sites"] if one["condition"] == "permuted"]
+    permuted = [one["generalization"] for one in reported["sites"] if one["condition"] == "permuted"]
     assert max(abs(value - 0.5) for value in permuted) < 0.03
     names = {path.name for path in folder.iterdir()}
     tables = {f"stream_semanticity_{name}.csv" for name in ("sites", "writes", "totals")}
     assert names == tables | {"stream_semanticity.json", "stream_semanticity.png", "stream_semanticity.svg"}
     assert len(pd.read_csv(folder / "stream_semanticity_writes.csv")) == 3 * 12
-    kept = json.loads((folder / "stream_semanticity.json").read_text())
-    assert kept == {name: value for name, value in told.items() if name != "files"}
+    stored = json.loads((folder / "stream_semanticity.json").read_text())
+    assert stored == {name: value for name, value in reported.items() if name != "files"}
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,9 @@ def test_the_text_answers_first(genlaws, drawn):
     found = advise(drawn.inputs, drawn.labels, is_fact=drawn.is_fact, seed=4)
     memory, rule = found.found_memory, found.found_rule
     assert lines[0].startswith(f"To remember, take gaussian:{memory.parameter:.4g} with λ")
-    assert lines[0].endswith(f"memory error {memory.memorization_error:.3f} on 20 facts.")
+    assert lines[0].endswith(f"memorization error {memory.memorization_error:.3f} on 20 facts.")
     assert lines[1].startswith(f"For the rule alone, take gaussian:{rule.parameter:.4g} with λ")
-    assert f"rule error {rule.rule_error_text}, memory error" in lines[1]
+    assert f"generalization error {rule.generalization_error_text}, memorization error" in lines[1]
     assert lines[2].startswith("Memory costs ")
     assert "than chance explains" in lines[2]
     head = next(place for place, line in enumerate(lines) if line.startswith("choice"))
@@ -97,7 +97,7 @@ def test_the_text_answers_first(genlaws, drawn):
         "theory, for the rule",
     ]
     text = answer.out
-    assert "samples n                100; rule error from 80, memory error from 20 facts" in text
+    assert "samples n                100; generalization error from 80, memorization error from 20 facts" in text
     assert "share of facts ε         0.2 (the facts are known)" in text
     assert "for Gaussian inputs and a linear rule" in text
     assert "took no part in the choice" in text
@@ -114,17 +114,19 @@ def test_the_text_says_whether_the_theory_describes_the_data(gaussian):
     assert gaussian.theory_misfits == ()
     text = explain(gaussian)
     assert "agrees with these data at its own choices" in text
-    assert "theory: rule  memory" in text
+    assert "theory: generalization  memorization" in text
     worse = Estimate(0.07, 0.03, 0.11)
     for name, what in (("price_of_theory", "the rule"), ("price_of_theory_memory", "memory")):
         text = explain(replace(gaussian, **{name: worse}))
         assert "does not describe these data, so its errors are not shown" in text
         assert f"- its choice for {what} breaks the rule more often than cross-validation's, by 0.070 ± 0.040" in text
-        assert "theory: rule" not in text
+        assert "theory: generalization" not in text
     far = replace(gaussian.theory_memory, nested_generalization_error=Estimate(0.4, 0.35, 0.45))
     text = explain(replace(gaussian, theory_memory=far))
     predicted = f"{far.predicted_generalization_error:.3f}"
-    assert f"- at its choice for memory it predicts a rule error of {predicted}, measured 0.400 ± 0.050" in text
+    assert (
+        f"- at its choice for memory it predicts a generalization error of {predicted}, measured 0.400 ± 0.050" in text
+    )
     assert text.count(predicted) == 1
 
 
@@ -144,16 +146,16 @@ def test_the_price_of_memory_in_words(gaussian):
     words = {
         "no more than chance explains": Estimate(0.0, -0.1, 0.1),
         "more than chance explains": Estimate(0.07, 0.03, 0.11),
-        "less than nothing, so that remembering helps": Estimate(-0.07, -0.11, -0.03),
+        "negative, so remembering helps": Estimate(-0.07, -0.11, -0.03),
     }
     for meaning, price in words.items():
-        assert f"of rule error, {meaning}." in explain(replace(gaussian, price_of_memory=price))
+        assert f"of generalization error, {meaning}." in explain(replace(gaussian, price_of_memory=price))
 
 
 def with_coin_flips(data, classes, share=0.2, seed=0):
     """Return two classes as they are stored, with a share of the labels replaced by coin flips."""
-    rng, kept = np.random.default_rng(seed), np.isin(data.target, classes)
-    inputs, labels = data.data[kept], data.target[kept]
+    rng, chosen = np.random.default_rng(seed), np.isin(data.target, classes)
+    inputs, labels = data.data[chosen], data.target[chosen]
     return inputs, np.where(rng.random(len(labels)) < share, rng.choice(classes, len(labels)), labels)
 
 
@@ -172,22 +174,23 @@ def test_where_the_theory_fails_the_answer_is_that_of_cross_validation(genlaws, 
     text = genlaws("rules-facts", "advise", *arguments).out
     assert f"For the rule alone, take gaussian:{found['parameter']:.4g} with λ = " in text
     assert "does not describe these data" in text
-    assert "theory: rule" not in text
+    assert "theory: generalization" not in text
     assert answer["memory_samples"] == "contradicted"
     counted = f"{answer['memory_count']} labels that left-out predictions contradict"
     assert f"on {counted}." in text.splitlines()[0]
-    assert f"memory error from {counted}" in text
+    assert f"memorization error from {counted}" in text
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(0.1, "] (clipped at 0)"), (0.5, "rule error 0 (clipped at 0, with its whole interval)")]
+    ("share", "words"),
+    [(0.1, "] (clipped at 0)"), (0.5, "generalization error 0 (clipped at 0, with its whole interval)")],
 )
 def test_a_clipped_error_is_called_so(drawn, share, words):
     rule = ~drawn.is_fact
     advice = advise(drawn.inputs[rule], drawn.labels[rule], fact_fraction=share, parameters=[0.5])
     assert advice.found_rule.nested_generalization_error.value == 0.0
     assert words in explain(advice)
-    assert "comes out below zero\nand is set to 0" in explain(advice)
+    assert "comes out\nbelow zero and is set to 0" in explain(advice)
     assert summary(advice)["found_rule"]["nested_generalization_error_clipped"] is True
     assert (advice.generalization_error[advice.generalization_clipped] == 0.0).all()
     assert np.array(summary(advice)["generalization_clipped"]).any()
@@ -204,8 +207,8 @@ def test_without_facts_of_its_own_their_share_is_estimated(genlaws):
     assert low <= answer["fact_fraction"] <= high < 0.2
     assert answer["rule_count"] == 150
     text = genlaws("rules-facts", "advise", *arguments).out
-    assert "estimated from how sure" in text
-    assert "counts as a fact, whatever it is" in text
+    assert "estimated from the confidence" in text
+    assert "counts as a fact and is included in ε" in text
 
 
 def test_all_samples_are_taken_if_no_number_is_given(genlaws, tmp_path: Path):
@@ -271,7 +274,7 @@ def test_the_theory_is_drawn_where_it_describes_the_data(gaussian):
     assert at == pytest.approx(gaussian.predicted_at_zero, abs=1e-3)
     chosen = {getattr(gaussian, name).parameter for name in CHOICES}
     assert set(table.loc[table["series"] == "theory_path", "parameter"]) == chosen
-    # Contradicted labels are not facts, so no theory of facts stands beside their memory.
+    # Contradicted labels are not facts, so no theory of facts is compared with their memory.
     hidden = advice_table(replace(gaussian, memory_samples="contradicted"))
     assert set(table["series"]) - set(hidden["series"]) == {"theory_path"}
     assert draw_advice(hidden, "title", "gaussian", "contradicted").axes[1].get_ylabel().endswith("contradicted labels")

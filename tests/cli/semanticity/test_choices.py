@@ -85,7 +85,7 @@ def test_the_text_answers_first_and_hides_nothing(genlaws, table):
     assert "10 of 150 answers could not be read (6.7 %, 95 % interval 3.7 %" in text
     assert "Columns not used: model." in text
     assert "offset[triangle]" in text
-    assert "trials tell exponential from gaussian" in text
+    assert "trials distinguish exponential from gaussian" in text
     assert "The maximum was found." in text
 
 
@@ -116,7 +116,7 @@ def test_the_exponent_of_the_power_law(genlaws, table, exponent):
     assert answer.json["exponent"] == fit_choices(read_trials(table), "power-law", exponent=wanted).exponent
 
 
-def test_a_temperature_asked_for_with_all_shapes_spares_those_that_have_none(genlaws, table):
+def test_a_temperature_requested_with_all_shapes_spares_those_that_have_none(genlaws, table):
     answer = genlaws(*COMMAND, str(table), "--temperature", "--no-background", "--folds", "2", "--json")
     assert answer.code == 0
     assert set(answer.json["comparison"]["shapes"]) == {"constant", "linear", "exponential", "gaussian", "power-law"}
@@ -187,7 +187,7 @@ def test_a_missing_file_is_said_to_be_missing(genlaws, tmp_path):
 def test_a_fit_that_fails_is_exit_code_1(genlaws, tmp_path, monkeypatch):
     file = tmp_path / "few.csv"
     file.write_text("distance_1,distance_2,chosen\n" + "1,9,1\n3,4,2\n" * 10, encoding="utf-8")
-    monkeypatch.setattr("genlaws.semanticity.choices.fit.FLAT", -1.0)
+    monkeypatch.setattr("genlaws.semanticity.choices.fit.MAX_RESIDUAL", -1.0)
     answer = genlaws(*COMMAND, str(file), "--shape", "exponential", "--json")
     assert answer.code == 1
     assert answer.out == ""
@@ -214,7 +214,7 @@ def test_the_example_of_the_documentation_is_true(genlaws, tmp_path, monkeypatch
     assert re.sub("Residual .*", "", answer.out) == re.sub("Residual .*", "", printed)
 
 
-def test_a_chooser_who_is_always_right_is_told_the_limit(genlaws, tmp_path):
+def test_a_chooser_who_is_always_right_gets_the_limit(genlaws, tmp_path):
     shown = np.random.default_rng(0).uniform(1, 100, (30, 3)).round(1)
     file = tmp_path / "perfect.csv"
     rows = [",".join(map(str, [*row, row.argmin() + 1])) for row in shown]

@@ -119,10 +119,18 @@ def test_weights_must_fit_the_distances(genlaws, matrix, tmp_path: Path):
     refused(genlaws("semanticity", "front", *arguments, "--set-size", "7"), "weights must be left out with --set-size")
 
 
-@pytest.mark.parametrize("asked", [("--resolution", "2"), ("--sweep",)])
-def test_if_all_items_are_tied_none_can_be_dropped(genlaws, tmp_path: Path, asked):
+@pytest.mark.parametrize("requested", [("--resolution", "2"), ("--sweep",)])
+def test_if_all_items_are_tied_none_can_be_dropped(genlaws, tmp_path: Path, requested):
     np.save(tmp_path / "alike.npy", 1.0 - np.eye(5))
-    arguments = ("--distances", str(tmp_path / "alike.npy"), "--set-size", "5", *asked, "--out", str(tmp_path / "none"))
+    arguments = (
+        "--distances",
+        str(tmp_path / "alike.npy"),
+        "--set-size",
+        "5",
+        *requested,
+        "--out",
+        str(tmp_path / "none"),
+    )
     refused(genlaws("semanticity", "front", *arguments, "--ties", "drop"), "ties must be split here")
     assert not (tmp_path / "none").exists()
 

@@ -29,7 +29,7 @@ def probe(genlaws, model):
     return call
 
 
-def test_a_folder_of_results_is_written_and_nothing_is_asked_twice(probe, tmp_path):
+def test_a_folder_of_results_is_written_and_no_prompt_is_repeated(probe, tmp_path):
     found = probe("--template", "list,sentences", "--out", tmp_path)
     assert found.code == 0, found.err
     assert "generalization p_S" in found.out
@@ -58,9 +58,9 @@ def test_the_numbers_are_those_of_the_library(probe, model):
     found = probe("--json", "--seed", "4")
     plan = plan_probe("years", [2, 3], 10, half_separations=[20, 100], shifts=[-50, 50], seed=4)
     expected = run_probe(TransformersModel.load(model, seed=4), plan).to_dict()
-    told = found.json["probes"][0]
-    assert told["rates"] == [pytest.approx(row, nan_ok=True) for row in expected["rates"]]
-    assert told["resolution"]["excess_over_chance"]["value"] == pytest.approx(
+    reported = found.json["probes"][0]
+    assert reported["rates"] == [pytest.approx(row, nan_ok=True) for row in expected["rates"]]
+    assert reported["resolution"]["excess_over_chance"]["value"] == pytest.approx(
         expected["resolution"]["excess_over_chance"]["value"]
     )
 
@@ -117,11 +117,11 @@ def test_answers_go_with_the_weights_and_not_with_the_folder(genlaws, model, tmp
     said = "answers.jsonl: 8 answers are of another model, other weights or other settings. They are not used."
     assert said in other.err
     assert said not in found.err
-    kept, asked, before = (
+    stored, requested, before = (
         [rate["probability"] for rate in one.json["probes"][0]["rates"]] for one in (other, alone, first)
     )
-    assert kept == pytest.approx(asked, rel=1e-3)
-    assert kept != pytest.approx(before, rel=1e-3)
+    assert stored == pytest.approx(requested, rel=1e-3)
+    assert stored != pytest.approx(before, rel=1e-3)
 
 
 def test_answers_of_older_versions_are_named_and_not_used(genlaws, model, tmp_path):
@@ -135,12 +135,12 @@ def test_answers_of_older_versions_are_named_and_not_used(genlaws, model, tmp_pa
         for prompt in prompts:
             store.add(old, "probability", prompt, Reply(log_probabilities=[0.0, -9.0]))
     found = genlaws("semanticity", "probe", model, *BRIEF, "--out", tmp_path)
-    assert "answers.jsonl: 8 answers were kept by the path of their model, as older versions did." in found.err
+    assert "answers.jsonl: 8 answers were stored under the path of their model by an older version." in found.err
     assert "none failed" in found.out
     assert len((tmp_path / "answers.jsonl").read_bytes().splitlines()) == 16
 
 
-def test_answers_of_a_server_are_said_to_be_kept_by_its_name(at_server, tmp_path):
+def test_answers_of_a_server_are_said_to_be_stored_by_its_name(at_server, tmp_path):
     with ScriptedServer() as server:
         first = at_server(server, "--out", tmp_path)
         again = at_server(server, "--out", tmp_path)
@@ -185,26 +185,26 @@ def test_a_probe_without_one_answer_fails_and_writes_no_result(at_server, genlaw
     assert {path.name for path in out.iterdir()} <= {"answers.jsonl"}
 
 
-def test_trials_that_got_no_answer_are_said_first_and_asked_again(at_server, tmp_path):
+def test_trials_that_got_no_answer_are_said_first_and_repeated(at_server, tmp_path):
     def first_two_refused(handler, body):
-        first = list(handler.server.asked)[:2]
+        first = list(handler.server.requested)[:2]
         act = status(400, "prompt refused") if scripted.prompt_in(body) in first else scripted.answer
         act(handler, body)
 
     with ScriptedServer(usual=first_two_refused) as server:
         text = at_server(server, "--out", tmp_path)
-        told = at_server(server, "--out", tmp_path, "--json")
+        reported = at_server(server, "--out", tmp_path, "--json")
         page = (tmp_path / "report.html").read_text(encoding="utf-8")
         server.usual = scripted.answer
         again = at_server(server, "--out", tmp_path)
     why = "The server answered 400 (bad request): prompt refused."
     said = f"2 of 8 trials got no answer and are in none of the numbers: 2 × {why}"
-    assert told.code == text.code == again.code == 0
-    assert text.out.startswith(f"Attention: {said} The same command with the same --out asks these again")
-    assert said in told.err
+    assert reported.code == text.code == again.code == 0
+    assert text.out.startswith(f"Attention: {said} The same command with the same --out repeats these prompts")
+    assert said in reported.err
     assert said in page
-    assert told.json["probes"][0]["failed"] == 2
-    assert told.json["probes"][0]["failures"] == [{"reason": why, "trials": 2}]
+    assert reported.json["probes"][0]["failed"] == 2
+    assert reported.json["probes"][0]["failures"] == [{"reason": why, "trials": 2}]
     assert "Attention" not in again.out
     assert "6 found in the store, 2 answered now, none failed" in again.out
 
@@ -213,11 +213,11 @@ def test_a_dry_run_shows_prompts_and_loads_nothing(genlaws):
     found = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--price", "1,2")
     assert found.code == 0
     assert found.out.count("---") == 3
-    assert "Nothing was asked." in found.out
+    assert "Nothing was sent to a model." in found.out
     assert "at the given price" in found.out
-    told = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--json", "--task", "colors").json
-    assert len(told["prompts"]) == 3
-    assert told["workload"][0]["pictures"] == told["workload"][0]["different"]
+    reported = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--json", "--task", "colors").json
+    assert len(reported["prompts"]) == 3
+    assert reported["workload"][0]["pictures"] == reported["workload"][0]["different"]
 
 
 def test_an_encoder_is_measured_layer_by_layer(genlaws, model, tmp_path):

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from genlaws.core.numerics.newton import ACCEPTABLE, MAXIMUM_EVALUATIONS, TwoEquations, solve_two_equations
+from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL, MAX_EVALUATIONS, TwoEquations, solve_two_equations
 
 # The residuals below are stopped at rounding level; the roots are then as good as the conditioning.
 ROOT_TOLERANCE = 1e-12
 
 
 def test_what_is_accepted_is_what_is_promised():
-    assert ACCEPTABLE <= 1e-10
+    assert ACCEPTABLE_RESIDUAL <= 1e-10
 
 
 def exponentials(a, b):
@@ -28,7 +28,7 @@ def test_many_systems_at_once():
     a, b = np.exp(rng.uniform(-5, 5, (2, 1000)))
     start = rng.uniform(-1, 1, (2, 1000))
     root = solve_two_equations(exponentials(a, b), *start)
-    assert root.residual.max() <= ACCEPTABLE
+    assert root.residual.max() <= ACCEPTABLE_RESIDUAL
     np.testing.assert_allclose(root.x, np.log(a), atol=ROOT_TOLERANCE)
     np.testing.assert_allclose(root.y, np.log(a) + np.log(b), atol=2 * ROOT_TOLERANCE)
     assert root.iterations.dtype == np.int64
@@ -89,11 +89,11 @@ def test_an_element_without_a_root_reports_its_residual_and_stops_no_other():
     root = solve_two_equations(equations, np.full(3, 5.0), np.zeros(3))
     np.testing.assert_allclose(root.x[[0, 2]], [2, 3], atol=ROOT_TOLERANCE)
     np.testing.assert_allclose(root.y[[0, 2]], 2, atol=ROOT_TOLERANCE)
-    assert root.residual[[0, 2]].max() <= ACCEPTABLE
+    assert root.residual[[0, 2]].max() <= ACCEPTABLE_RESIDUAL
     # x² + 1 is never below one, and the report is the residual at the reported point.
     assert root.residual[1] >= 1
     assert root.residual[1] == pytest.approx(max(root.x[1] ** 2 + 1, abs(root.y[1] - 2)))
-    assert root.iterations[1] <= MAXIMUM_EVALUATIONS
+    assert root.iterations[1] <= MAX_EVALUATIONS
 
 
 def test_an_element_that_is_not_a_number_is_given_up_at_once():
@@ -104,7 +104,7 @@ def test_an_element_that_is_not_a_number_is_given_up_at_once():
 
     root = solve_two_equations(equations, np.zeros(3), np.zeros(3))
     np.testing.assert_allclose(root.x[[0, 2]], 1)
-    assert not root.residual[1] <= ACCEPTABLE
+    assert not root.residual[1] <= ACCEPTABLE_RESIDUAL
     assert root.iterations[1] < 10
 
 
@@ -113,7 +113,7 @@ def test_a_singular_start_is_reported():
         return TwoEquations(x**2 - 1, y, 2 * x, 0 * x, 0 * x, np.ones_like(x))
 
     root = solve_two_equations(equations, np.array([0.0, 0.5]), np.array([0.0, 0.0]))
-    assert not root.residual[0] <= ACCEPTABLE
+    assert not root.residual[0] <= ACCEPTABLE_RESIDUAL
     assert root.x[1] == pytest.approx(1)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.core.numerics.reciprocal import SMALLEST_RATIO, TO_ROUNDING, TO_TEN_DIGITS, reciprocal_rule
+from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, MIN_RANGE_RATIO, TEN_DIGIT_SPACING, reciprocal_rule
 
 # A few hundred terms of size up to one are added.
 ROUNDING = 2e-14
@@ -34,10 +34,10 @@ def test_the_unit_does_not_matter(unit):
     np.testing.assert_allclose(scaled_w * unit, w, rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("spacing", [TO_TEN_DIGITS, 0.4, 0.5])
+@pytest.mark.parametrize("spacing", [TEN_DIGIT_SPACING, 0.4, 0.5])
 def test_a_coarser_rule_is_shorter_and_as_accurate_as_said(spacing):
-    fine, coarse = (reciprocal_rule(1e-6, 10.0, h) for h in (TO_ROUNDING, spacing))
-    assert len(coarse[0]) <= len(fine[0]) * TO_ROUNDING / spacing + 1
+    fine, coarse = (reciprocal_rule(1e-6, 10.0, h) for h in (FULL_PRECISION_SPACING, spacing))
+    assert len(coarse[0]) <= len(fine[0]) * FULL_PRECISION_SPACING / spacing + 1
     sums = np.geomspace(1e-6, 10.0, 500)
     worst = np.abs(sums * reciprocals(sums, coarse) - 1).max()
     assert 1 < worst / math.exp(-(math.pi**2) / spacing) < FACTOR
@@ -49,9 +49,9 @@ def test_below_the_range_the_sum_stays_bounded_and_finite(smallest, largest):
     assert np.isfinite(t).all()
     assert np.isfinite(w).all()
     assert (w > 0).all()
-    lowest = max(smallest, SMALLEST_RATIO * largest)
+    lowest = max(smallest, MIN_RANGE_RATIO * largest)
     # At S = 0 the weights add up to about the last rate, 45 and e^{0.25} over the smallest sum.
-    assert w.sum() < 1.1 * 45 * math.exp(TO_ROUNDING) / lowest
+    assert w.sum() < 1.1 * 45 * math.exp(FULL_PRECISION_SPACING) / lowest
 
 
 def test_the_mean_of_a_reciprocal_factorizes():

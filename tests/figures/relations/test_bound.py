@@ -70,7 +70,7 @@ def test_asking_table_loses_at_most_one_bit_an_answer():
     settings = {"relations": ("bipartite-15-15",), "questions": 35, "repeats": 2}
     table = get_figure("relations.asking").data(settings, NoProgress())
     for strategy, rows in table.groupby("strategy"):
-        bits = rows.sort_values("questions")["bits_left"].to_numpy()
+        bits = rows.sort_values("queries")["bits_left"].to_numpy()
         assert bits[0] == 29.0
         assert (np.diff(bits) >= -1.0 - 1e-12).all()
         assert (bits[29] == 0.0) == (strategy == "best")

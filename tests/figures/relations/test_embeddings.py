@@ -10,23 +10,23 @@ from genlaws.relations.networks.embeddings import class_spread, element_groups
 from genlaws.relations.networks.network import learn_relation
 
 # The ratio of the printed figure at larger rates, so that a third of the steps is enough.
-FASTER = {"memorizing_rates": (1e-4, 1e-2), "steps": 900, "times": 4}
-MERGED, APART = 0.2, 1.0
+FAST_SETTINGS = {"memorizing_rates": (1e-4, 1e-2), "steps": 900, "times": 4}
+MAX_MERGED_SPREAD, MIN_SEPARATE_SPREAD = 0.2, 1.0
 
 
 @pytest.fixture(scope="module")
 def frame():
-    return get_figure("relations.embeddings").data(FASTER)
+    return get_figure("relations.embeddings").data(FAST_SETTINGS)
 
 
 def test_one_network_merges_and_the_other_memorizes(frame):
-    last = get_figure("relations.embeddings").summary(frame, FASTER).groupby("ratio").last()
+    last = get_figure("relations.embeddings").summary(frame, FAST_SETTINGS).groupby("ratio").last()
     merging, memorizing = last.loc[0.1], last.loc[100.0]
     assert merging["test_accuracy"] > 0.95
-    assert merging["spread"] < MERGED
+    assert merging["spread"] < MAX_MERGED_SPREAD
     assert memorizing["train_accuracy"] > 0.95
     assert memorizing["test_accuracy"] < 0.75
-    assert memorizing["spread"] > APART
+    assert memorizing["spread"] > MIN_SEPARATE_SPREAD
 
 
 def test_both_start_from_the_same_embeddings_and_times_are_even_in_log_time(frame):
@@ -39,7 +39,7 @@ def test_both_start_from_the_same_embeddings_and_times_are_even_in_log_time(fram
 
 
 def test_panels_hold_every_element_on_one_scale(frame):
-    picture = get_figure("relations.embeddings").draw(frame, FASTER)
+    picture = get_figure("relations.embeddings").draw(frame, FAST_SETTINGS)
     assert len(picture.axes) == 8
     assert {len(axes.collections[0].get_offsets()) for axes in picture.axes} == {30}
     assert len({axes.get_xlim() for axes in picture.axes[:4]}) == 1

@@ -12,7 +12,7 @@ from genlaws.core.estimate import wilson_interval
 from genlaws.figures import NoProgress, get_figure
 from genlaws.figures.relations.graph import GraphSettings, graph_summary
 from genlaws.figures.relations.learning import (
-    BOUND,
+    BOUND_MODE,
     CurveSettings,
     NoiseSettings,
     SizeSettings,
@@ -30,7 +30,7 @@ from genlaws.relations.structure.training_set import draw_order, training_set_of
 from project_paths import DATA
 
 KINSHIPS = DATA / "kg" / "kinships.tsv"
-ROUNDING = 1e-9
+TOLERANCE = 1e-9
 SHARES = (0.1, 0.2, 0.4, 0.8)
 LINEAR = {"mode": "difference", "depth": 0, "width": 1, "dimension": 2}
 DEEP = {"mode": "concatenate", "depth": 2, "width": 10, "dimension": 2}
@@ -48,7 +48,7 @@ def curve(place, accuracies, runs=3, shares=SHARES):
 
 
 def curves_by_hand():
-    bound = curve({"mode": BOUND, "depth": 0, "width": 0, "dimension": 0}, (0.6, 0.8, 1.0, 1.0))
+    bound = curve({"mode": BOUND_MODE, "depth": 0, "width": 0, "dimension": 0}, (0.6, 0.8, 1.0, 1.0))
     return pd.concat([curve(LINEAR, (0.5, 0.6, 0.8, 1.0)), curve(DEEP, (0.4, 0.5, 0.6, 0.7)), bound])
 
 
@@ -76,10 +76,10 @@ def test_gaps_of_curves_made_by_hand():
     table = curve_summary(curves_by_hand(), settings).set_index("mode")
     # The bound passes 0.9 half-way from 0.2 to 0.4, the linear network half-way from 0.4 to 0.8, the deep one never.
     linear, deep = table.loc["difference"], table.loc["concatenate"]
-    assert linear["bound_fraction"] == pytest.approx(0.3, abs=ROUNDING)
-    assert linear["shift"] == linear["shift_low"] == linear["shift_high"] == pytest.approx(0.3, abs=ROUNDING)
-    assert linear["ratio"] == pytest.approx(2.0, abs=ROUNDING)
-    assert linear["area"] == pytest.approx(0.1 * 0.15 + 0.2 * 0.2 + 0.4 * 0.1, abs=ROUNDING)
+    assert linear["bound_fraction"] == pytest.approx(0.3, abs=TOLERANCE)
+    assert linear["shift"] == linear["shift_low"] == linear["shift_high"] == pytest.approx(0.3, abs=TOLERANCE)
+    assert linear["ratio"] == pytest.approx(2.0, abs=TOLERANCE)
+    assert linear["area"] == pytest.approx(0.1 * 0.15 + 0.2 * 0.2 + 0.4 * 0.1, abs=TOLERANCE)
     assert deep["shift"] == deep["network_fraction_low"] == math.inf
     assert (linear["networks"], linear["target_accuracy"]) == (3, 0.9)
 
@@ -120,15 +120,15 @@ def test_bound_is_that_of_the_posterior_and_networks_stay_below_it():
         seed=5,
     )
     frame = curve_data(settings, NoProgress())
-    assert frame.groupby("mode")["run"].max().to_dict() == {BOUND: 2, "squared_difference": 1}
+    assert frame.groupby("mode")["run"].max().to_dict() == {BOUND_MODE: 2, "squared_difference": 1}
     relation = named_relation("mod3")
     for repeat in range(settings.bound_repeats):
         order = draw_order(30, np.random.default_rng([settings.seed, repeat]))
         law = posterior(training_set_of(relation, order[:270]), hypotheses_of(relation))
-        found = frame[(frame["mode"] == BOUND) & (frame["train_fraction"] == 0.3) & (frame["run"] == repeat)]
-        assert found["table_accuracy"].item() == pytest.approx(law.accuracy, abs=ROUNDING)
+        found = frame[(frame["mode"] == BOUND_MODE) & (frame["train_fraction"] == 0.3) & (frame["run"] == repeat)]
+        assert found["table_accuracy"].item() == pytest.approx(law.accuracy, abs=TOLERANCE)
     means = frame.groupby(["mode", "train_fraction"])["table_accuracy"].mean()
-    assert (means[BOUND] > means["squared_difference"]).all()
+    assert (means[BOUND_MODE] > means["squared_difference"]).all()
 
 
 def test_sizes_show_the_same_entries_for_each_element():
@@ -164,14 +164,14 @@ def test_exponent_is_that_of_weighted_least_squares():
     found = size_exponent(table)
     # All weigh alike: an ordinary regression, whose error follows from the width of the intervals.
     line = stats.linregress(np.log(table["elements"]), np.log(table["critical_fraction"]))
-    assert found.value == pytest.approx(line.slope, abs=ROUNDING)
+    assert found.value == pytest.approx(line.slope, abs=TOLERANCE)
     spread = np.sqrt(np.sum((np.log([30, 60, 120]) - np.log(60)) ** 2))
     assert found.high - found.value == pytest.approx(0.1 / spread, rel=1e-6)
     assert found.count == 3
     # A size that is hardly known hardly counts, and one without a threshold not at all.
     wide = pd.concat([sizes_by_hand([0.3, 0.15], (30, 60), 0.01), sizes_by_hand([0.9], (120,), 3.0)])
     assert size_exponent(wide).value == pytest.approx(-1.0, abs=1e-3)
-    assert size_exponent(sizes_by_hand([0.3, 0.15, np.nan])).value == pytest.approx(-1.0, abs=ROUNDING)
+    assert size_exponent(sizes_by_hand([0.3, 0.15, np.nan])).value == pytest.approx(-1.0, abs=TOLERANCE)
     assert math.isnan(size_exponent(sizes_by_hand([0.3, np.nan, np.nan])).value)
 
 
@@ -192,7 +192,7 @@ def test_fitted_noise_is_wrong_on_the_share_of_noise():
     frame = noise_data(settings, NoProgress()).set_index(["label_noise", "train_fraction"])
     assert frame.loc[(0.0, 0.1), "train_accuracy"] == 1.0
     # 90 labels of which 22 are turned round: a network that fits them all is right on 68.
-    assert frame.loc[(0.25, 0.1), "train_accuracy"] == pytest.approx(68 / 90, abs=ROUNDING)
+    assert frame.loc[(0.25, 0.1), "train_accuracy"] == pytest.approx(68 / 90, abs=TOLERANCE)
     np.testing.assert_allclose(frame["majority_accuracy"], 2 / 3)
 
 

@@ -13,8 +13,8 @@ from genlaws.figures.figure import NoProgress
 from genlaws.figures.relations import phases as relations_phases
 from genlaws.figures.relations.cells import log_every
 from genlaws.figures.relations.phases import (
-    FILLED,
-    UPWARDS,
+    FILLED_FRACTION,
+    STACKED_PHASES,
     DecaySettings,
     PhaseSettings,
     boundaries,
@@ -25,10 +25,10 @@ from genlaws.figures.relations.phases import (
 )
 from genlaws.relations.networks.phases import PHASES, classify
 
-FEW = {"relations": ("less-than",), "grid": 3, "repeats": 2, "width": 8, "steps": 200}
+SMALL = {"relations": ("less-than",), "grid": 3, "repeats": 2, "width": 8, "steps": 200}
 RATES = np.logspace(-4, -1, 7)
 REPEATS = 4
-ROUNDING = 1.0 + 1e-6
+ROUNDING_FACTOR = 1.0 + 1e-6
 STEEPNESS = 8.0  # per decade, of the synthetic networks
 
 
@@ -93,16 +93,16 @@ def line_of(axes, label):
 
 @pytest.fixture(scope="module")
 def table():
-    return phase_data(PhaseSettings(**FEW, adam_decoder_rates=(1e-3, 1e-1)), NoProgress())
+    return phase_data(PhaseSettings(**SMALL, adam_decoder_rates=(1e-3, 1e-1)), NoProgress())
 
 
 def test_every_network_is_in_one_phase(table):
     assert len(table) == 9
-    assert (table[list(PHASES)].sum(axis=1) == FEW["repeats"]).all()
-    assert (table["count"] == FEW["repeats"]).all()
+    assert (table[list(PHASES)].sum(axis=1) == SMALL["repeats"]).all()
+    assert (table["count"] == SMALL["repeats"]).all()
     assert table["decoder_rate"].min() == pytest.approx(1e-3)
     assert table["encoder_rate"].min() == pytest.approx(1e-4)
-    assert table[list(PHASES)].sum().gt(0).sum() >= 2, "the grid is too small to tell phases apart"
+    assert table[list(PHASES)].sum().gt(0).sum() >= 2, "the grid is too small to show several phases"
 
 
 def test_who_memorizes_is_late_and_who_is_late_has_fitted(table):
@@ -116,9 +116,9 @@ def test_late_is_counted_by_patience(monkeypatch):
     train, test = np.array([100, 100, 100, -1, 0]), np.array([400, 401, -1, 50, 5])
     phases = [PHASES[one] for one in classify(train, test, 350)]
     place = {"relation": "mod3", "optimizer": "adam", "decoder_rate": 0.1, "encoder_rate": 0.1}
-    told = pd.DataFrame({"train_step": train, "test_step": test, "phase": phases, "test_accuracy": 0.5, **place})
-    told["delay"] = (told["test_step"] - told["train_step"]).where((train >= 0) & (test >= 0))
-    monkeypatch.setattr(relations_phases, "networks", lambda *_: told)
+    frame = pd.DataFrame({"train_step": train, "test_step": test, "phase": phases, "test_accuracy": 0.5, **place})
+    frame["delay"] = (frame["test_step"] - frame["train_step"]).where((train >= 0) & (test >= 0))
+    monkeypatch.setattr(relations_phases, "networks", lambda *_: frame)
     (row,) = phase_data(PhaseSettings(patience=4.0), NoProgress()).to_dict("records")
     assert [row[phase] for phase in PHASES] == [3, 0, 1, 1]
     assert row["late"] == 3
@@ -159,7 +159,7 @@ def test_the_summary_of_decays_recovers_a_known_rate():
         row = summary.loc[decay, "memorization"]
         low, high = row["critical_decoder_rate_low"], row["critical_decoder_rate_high"]
         # All that is known is between which two rates of the grid it lies.
-        assert RATES[2] / ROUNDING <= low < 2e-3 < high <= RATES[3] * ROUNDING
+        assert RATES[2] / ROUNDING_FACTOR <= low < 2e-3 < high <= RATES[3] * ROUNDING_FACTOR
     assert summary.loc[1.0, "critical_decoder_rate"].isna().all()
 
 
@@ -179,17 +179,17 @@ def test_bands_have_the_shares_of_the_phases():
     assert axes.get_xlim() == pytest.approx((1e-4, 1.0))
     assert axes.get_ylim() == pytest.approx((1e-4, 1.0))  # upwards
     for (column, row), counts in shares.items():
-        bottom = -4.0 + 2.0 * row + (1.0 - FILLED)
-        left = -4.0 + 2.0 * column + (1.0 - FILLED)
-        for phase in UPWARDS:
+        bottom = -4.0 + 2.0 * row + (1.0 - FILLED_FRACTION)
+        left = -4.0 + 2.0 * column + (1.0 - FILLED_FRACTION)
+        for phase in STACKED_PHASES:
             here = found[phase][np.isclose(found[phase][:, 0], left) & np.isclose(found[phase][:, 2], bottom)]
             share = counts[PHASES.index(phase)] / 10
             assert len(here) == (share > 0)
             if share:
                 assert here[0].tolist() == pytest.approx(
-                    [left, left + 2.0 * FILLED, bottom, bottom + 2.0 * FILLED * share]
+                    [left, left + 2.0 * FILLED_FRACTION, bottom, bottom + 2.0 * FILLED_FRACTION * share]
                 )
-            bottom += 2.0 * FILLED * share
+            bottom += 2.0 * FILLED_FRACTION * share
     assert sum(len(one) for one in found.values()) == 4 + 1 + 2 + 2
 
 

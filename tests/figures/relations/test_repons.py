@@ -7,8 +7,8 @@ import pytest
 from genlaws.figures.figure import Figure, NoProgress
 from genlaws.figures.relations.repons import (
     APART_COLOR,
+    COLLISION_CURVES,
     COLLISIONS,
-    CURVES,
     MERGE_COLOR,
     PLANE,
     CollisionSettings,
@@ -89,7 +89,7 @@ def collisions():
 
 def test_simulated_points_meet_their_laws(collisions):
     _, frame = collisions
-    for curve in CURVES:
+    for curve in COLLISION_CURVES:
         here = frame[frame["curve"] == curve.name]
         law, points = here[here["series"] == "law"], here[here["series"] == "simulation"]
         assert len(law) == 9

@@ -1,4 +1,4 @@
-"""Shares of networks beside the laws: formulas by another route, thresholds and bands recovered from made-up tables."""
+"""Shares of networks and the laws: formulas by another route, thresholds and bands recovered from made-up tables."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from genlaws.figures.relations.success import (
 )
 
 RATIOS = np.array([0.001, 0.03, 0.4, 1.0, 7.0, 300.0])
-ROUNDING = 1e-12
+TOLERANCE = 1e-12
 # The law is for normal weights, torch's are uniform: their narrower Gram matrix moves the chance by up to this.
 UNIFORM_START = 0.02
 DRAWS = 20_000
@@ -54,8 +54,8 @@ def test_laws_are_the_formulas_of_another_route(scale):
     x = np.sqrt(RATIOS / 2.0)
     assert tuple(found) == LAWS
     # The paper's black line at scale 1: half separations have the width of the factor, decoder entries width 1.
-    np.testing.assert_allclose(found["eq12"], 2 / np.pi * np.arctan(x / scale), rtol=ROUNDING)
-    np.testing.assert_allclose(found["sign_law"], 2 / np.pi * np.arctan(RATIOS / scale), rtol=ROUNDING)
+    np.testing.assert_allclose(found["eq12"], 2 / np.pi * np.arctan(x / scale), rtol=TOLERANCE)
+    np.testing.assert_allclose(found["sign_law"], 2 / np.pi * np.arctan(RATIOS / scale), rtol=TOLERANCE)
     # Half separations of embeddings of width s have variance s²/2; uniform weights on ±1/2 have variance 1/12.
     odds = (1 / 12) / (scale**2 / 2) * RATIOS / 2
     np.testing.assert_allclose(found["first_layer"], stats.f.cdf(odds * 39 / 2, 2, 39), rtol=1e-9)
@@ -114,7 +114,7 @@ def test_shares_and_laws_of_a_table_are_those_of_its_networks(monkeypatch):
     assert (frame["success_low"][0], frame["success_high"][0]) == (two_of_three.low, two_of_three.high)
     for _, row in frame.iterrows():
         for name, one in laws(row["ratio"], row["embedding_scale"], 14).items():
-            assert row[name] == pytest.approx(float(one), rel=ROUNDING)
+            assert row[name] == pytest.approx(float(one), rel=TOLERANCE)
 
 
 def test_success_summary_finds_the_ratio_and_those_of_the_laws():

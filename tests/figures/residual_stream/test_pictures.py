@@ -1,4 +1,4 @@
-"""The pictures of a residual stream show the numbers they were given beside surrogates, and hatch what has none."""
+"""The pictures of a residual stream show the given numbers and surrogates, and hatch cells without a value."""
 
 from dataclasses import replace
 
@@ -97,14 +97,14 @@ def test_units_that_are_constant_are_hatched_and_named(constant):
         assert np.isnan(drawn[:, 0]).all()
         assert np.isfinite(drawn[:, 1:]).all()
         assert figure.axes[0].patch.get_hatch()
-        assert units.CONSTANT in legend_of(figure)
+        assert units.NO_VALUE_LABEL in legend_of(figure)
         figure.draw_without_rendering()
 
 
 def test_nothing_is_hatched_where_everything_has_a_value(analysis):
     figure = units.draw_correlations(analysis)
     assert not figure.axes[0].patch.get_hatch()
-    assert units.CONSTANT not in legend_of(figure)
+    assert units.NO_VALUE_LABEL not in legend_of(figure)
 
 
 def test_histogram_of_correlations_is_its_table(analysis):
@@ -135,8 +135,8 @@ def test_portraits_show_units_from_few_turns_to_many(analysis):
     figure = turning.draw_portraits(analysis)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert len(titles) == UNITS
-    turns = [float(title.split(": ")[1].split()[0].replace("−", "-")) for title in titles]
-    assert turns == sorted(turns)
+    counts = [float(title.split(": ")[1].split()[0].replace("−", "-")) for title in titles]
+    assert counts == sorted(counts)
     unit = int(titles[0].split()[1].rstrip(":"))
     drawn = figure.axes[0].collections[1].get_offsets()
     assert np.allclose(drawn[:, 0], analysis.portraits.activation[:, unit])
@@ -203,11 +203,11 @@ def test_compression_is_drawn_as_it_is_and_normalized(analysis):
         assert np.allclose(values_of(axes, style.GRAY), one.components_explained.value)
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_arrows_of_teleports_say_what_came_nearer(analysis, kept):
-    figure = disturbed.draw_teleports(analysis, keep_rest=kept)
+@pytest.mark.parametrize("keep_rest", [False, True])
+def test_arrows_of_teleports_show_what_came_nearer(analysis, keep_rest):
+    figure = disturbed.draw_teleports(analysis, keep_rest=keep_rest)
     assert len(figure.axes) == 3  # two sites and the shares
-    first = next(one for one in analysis.teleports if one.keep_rest == kept)
+    first = next(one for one in analysis.teleports if one.keep_rest == keep_rest)
     arrows = next(one for one in figure.axes[0].collections if hasattr(one, "U"))
     assert np.allclose(np.column_stack([arrows.U, arrows.V]), first.movement)
     colors = {tuple(color) for color in arrows.get_facecolors()[1:]}
@@ -221,8 +221,8 @@ def test_arrows_of_teleports_say_what_came_nearer(analysis, kept):
 
 def test_arrows_are_shortened_until_they_do_not_cover_one_another():
     start = np.array([[0.0, 0.0], [8.0, 8.0]])
-    assert disturbed._shortening(start, np.full((2, 2), 0.5)) == 1
-    assert disturbed._shortening(start, np.full((2, 2), 10.0)) == 20
+    assert disturbed._arrow_factor(start, np.full((2, 2), 0.5)) == 1
+    assert disturbed._arrow_factor(start, np.full((2, 2), 10.0)) == 20
 
 
 def test_disturbances_have_rates_beside_random_weights(analysis):

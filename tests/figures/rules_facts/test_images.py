@@ -19,9 +19,9 @@ from genlaws.sweeps.computing import computing
 from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, labeled_run
 
 # The same number computed twice, in another order of additions.
-ROUNDING = 1e-12
+TOLERANCE = 1e-12
 # An error that is solved twice, alone and in an array.
-SOLVED_TWICE = 1e-9
+SOLVER_TOLERANCE = 1e-9
 TASK = {"redraws": 3, "sample_ratio": 2.0, "regularization_count": 7}
 BANDWIDTHS = (0.1, 0.5, 2.0, 8.0, 30.0)
 SMALL = {
@@ -72,9 +72,9 @@ def test_theory_rows_are_what_a_single_call_returns(bandwidth):
             kernel=f"gaussian:{row['parameter']!r}",
             regularization="optimal" if optimal else row["regularization"],
         )
-        assert row["generalization_error"] == pytest.approx(alone.generalization_error, abs=SOLVED_TWICE)
+        assert row["generalization_error"] == pytest.approx(alone.generalization_error, abs=SOLVER_TOLERANCE)
         if not optimal:  # where the least error is flat in λ, so that memory is not determined as well
-            assert row["memorization_error"] == pytest.approx(alone.memorization_error, abs=SOLVED_TWICE)
+            assert row["memorization_error"] == pytest.approx(alone.memorization_error, abs=SOLVER_TOLERANCE)
 
 
 def test_theory_marks_the_bandwidths_of_the_best_angles(bandwidth):
@@ -85,7 +85,7 @@ def test_theory_marks_the_bandwidths_of_the_best_angles(bandwidth):
         angle = optimal_angle(loss, fact_fraction=0.2, sample_ratio=2.0, regularization=regularization)
         assert marks.loc[choice, "parameter"] == pytest.approx(float(parameter_for_angle("gaussian", angle)))
         curve = where(theory, role="curve", regularization_choice=choice)["generalization_error"]
-        assert marks.loc[choice, "generalization_error"] <= curve.min() + SOLVED_TWICE
+        assert marks.loc[choice, "generalization_error"] <= curve.min() + SOLVER_TOLERANCE
     ratio = np.log(marks.loc["zero", "parameter"] / marks.loc["optimal", "parameter"])
     assert marks["log_ratio"].to_numpy() == pytest.approx(ratio)
     assert (ratio == pytest.approx(0.0)) if loss == "square" else ratio > 0.0
@@ -98,9 +98,9 @@ def test_measured_rows_are_means_of_redraws_with_student_intervals(bandwidth):
         mean, half = errors.mean(axis=0), stats.t.ppf(0.975, 2) * stats.sem(errors, axis=0)
         for place, parameter in enumerate(BANDWIDTHS):
             path = where(measured, parameter=parameter)
-            assert path[f"{name}_error"].to_numpy() == pytest.approx(mean[place], abs=ROUNDING)
-            assert path[f"{name}_error_low"].to_numpy() == pytest.approx((mean - half)[place], abs=ROUNDING)
-            assert path[f"{name}_error_high"].to_numpy() == pytest.approx((mean + half)[place], abs=ROUNDING)
+            assert path[f"{name}_error"].to_numpy() == pytest.approx(mean[place], abs=TOLERANCE)
+            assert path[f"{name}_error_low"].to_numpy() == pytest.approx((mean - half)[place], abs=TOLERANCE)
+            assert path[f"{name}_error_high"].to_numpy() == pytest.approx((mean + half)[place], abs=TOLERANCE)
 
 
 def test_preferred_bandwidths_come_with_bootstrap_intervals(bandwidth):
@@ -114,7 +114,7 @@ def test_preferred_bandwidths_come_with_bootstrap_intervals(bandwidth):
         ends = marks.loc[choice, ["parameter", "parameter_low", "parameter_high"]].tolist()
         assert ends == pytest.approx([estimate.value, estimate.low, estimate.high])
         curve = where(frame, series="measured", role="curve", regularization_choice=choice)
-        assert curve["generalization_error"].to_numpy() == pytest.approx(errors.mean(axis=0), abs=ROUNDING)
+        assert curve["generalization_error"].to_numpy() == pytest.approx(errors.mean(axis=0), abs=TOLERANCE)
         assert bool(marks.loc[choice, "at_edge"]) == (errors.mean(axis=0).argmin() in (0, len(BANDWIDTHS) - 1))
     assert marks["log_ratio"].to_numpy() == pytest.approx(found.log_ratio.value)
 
@@ -200,19 +200,19 @@ def test_matched_kernels_train_on_the_same_redraws(matched):
         differences.append(paths[0].generalization_error - paths[1].generalization_error)
     table = where(matched, series="difference")
     assert table["regularization"].to_numpy() == pytest.approx(lam)
-    assert table["generalization_difference"].to_numpy() == pytest.approx(np.mean(differences, axis=0), abs=ROUNDING)
+    assert table["generalization_difference"].to_numpy() == pytest.approx(np.mean(differences, axis=0), abs=TOLERANCE)
     half = stats.t.ppf(0.975, 2) * stats.sem(differences, axis=0)
     width = table["generalization_difference_high"] - table["generalization_difference"]
-    assert width.to_numpy() == pytest.approx(half, abs=ROUNDING)
+    assert width.to_numpy() == pytest.approx(half, abs=TOLERANCE)
     means = [where(matched, series=name)["generalization_error"].to_numpy() for name in ("gaussian", "matched")]
-    assert table["generalization_difference"].to_numpy() == pytest.approx(means[0] - means[1], abs=ROUNDING)
+    assert table["generalization_difference"].to_numpy() == pytest.approx(means[0] - means[1], abs=TOLERANCE)
 
 
 def test_quadratic_rows_are_those_of_their_angle(matched):
     errors, _ = runs_of(family="quadratic", parameters=(0.4, 1.2), normalize=True)
     for place, angle in enumerate((0.4, 1.2)):
         path = where(matched, series="quadratic", kernel_angle=angle)
-        assert path["generalization_error"].to_numpy() == pytest.approx(errors[:, place].mean(axis=0), abs=ROUNDING)
+        assert path["generalization_error"].to_numpy() == pytest.approx(errors[:, place].mean(axis=0), abs=TOLERANCE)
 
 
 class Stopping:

@@ -1,4 +1,4 @@
-"""The tables behind the rules-and-facts figures, at low resolution, against what the paper says they show."""
+"""The tables behind the rules-and-facts figures, at low resolution, against the statements of the paper."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ from genlaws.figures import NoProgress, get_figure
 from genlaws.rules_facts import infinite_regularization, interpolation_threshold, optimal_angle, solve
 
 # An error that is solved exactly twice must agree to this.
-ROUNDING = 1e-10
+TOLERANCE = 1e-10
 # The paper prints four digits.
 PRINTED = 5.1e-5
 # Memorization error below this is perfect memory for every purpose.
-PERFECT = 1e-12
+MAX_PERFECT_ERROR = 1e-12
 
 
 class CountingProgress:
@@ -58,8 +58,8 @@ def test_one_ends_are_the_exact_limits(kernels):
             path = where(kernels, loss=loss, kernel=name)
             assert path["regularization"].iloc[0] == 0.0
             assert path["regularization"].iloc[-1] == np.inf
-            assert path["generalization_error"].iloc[-1] == pytest.approx(ends.generalization_error, abs=ROUNDING)
-            assert path["memorization_error"].iloc[-1] == pytest.approx(ends.memorization_error, abs=ROUNDING)
+            assert path["generalization_error"].iloc[-1] == pytest.approx(ends.generalization_error, abs=TOLERANCE)
+            assert path["memorization_error"].iloc[-1] == pytest.approx(ends.memorization_error, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("loss", ["square", "hinge"])
@@ -71,13 +71,13 @@ def test_one_rows_are_what_a_single_call_returns(kernels, loss, name):
         alone = solve(
             loss, sample_ratio=2.0, fact_fraction=0.2, kernel=name, regularization=float(point["regularization"])
         )
-        assert point["generalization_error"] == pytest.approx(alone.generalization_error, abs=ROUNDING)
-        assert point["memorization_error"] == pytest.approx(alone.memorization_error, abs=ROUNDING)
+        assert point["generalization_error"] == pytest.approx(alone.generalization_error, abs=TOLERANCE)
+        assert point["memorization_error"] == pytest.approx(alone.memorization_error, abs=TOLERANCE)
 
 
 def test_one_memory_gets_worse_with_regularization(kernels):
     for _, path in kernels.groupby(["loss", "kernel"]):
-        assert (np.diff(path["memorization_error"]) >= -ROUNDING).all()
+        assert (np.diff(path["memorization_error"]) >= -TOLERANCE).all()
 
 
 def test_one_only_the_hinge_loss_fits_the_facts_with_the_linear_model(kernels):
@@ -128,7 +128,7 @@ def test_three_ridge_at_the_best_regularization_is_flat_beyond_the_best_angle(an
     best = optimal_angle("square", fact_fraction=0.2)
     here = where(angles, loss="square", regularization_choice="optimal")
     beyond, before = here[here["kernel_angle"] >= best], here[here["kernel_angle"] < best - 0.01]
-    assert np.abs(beyond["generalization_error"] - beyond["reference_error"]).max() < ROUNDING
+    assert np.abs(beyond["generalization_error"] - beyond["reference_error"]).max() < TOLERANCE
     assert (before["generalization_error"] > before["reference_error"]).all()
     assert (before["memorization_error"] == 0.0).all()
     assert (before["regularization"] == 0.0).all()
@@ -152,13 +152,13 @@ def test_three_the_hinge_loss_gains_from_regularization_and_pays_in_memory(angle
         lowest = curve.loc[curve["generalization_error"].idxmin()]
         assert lowest["generalization_error"] < lowest["reference_error"] - 0.003
         assert lowest["memorization_error"] > 0.01
-        remembering = curve[curve["memorization_error"] < PERFECT]
+        remembering = curve[curve["memorization_error"] < MAX_PERFECT_ERROR]
         assert remembering["generalization_error"].min() > lowest["generalization_error"] + 0.003
 
 
 def test_three_best_regularization_never_does_worse_than_none(angles):
     zero, best = (where(angles, regularization_choice=choice).reset_index() for choice in ("zero", "optimal"))
-    assert (best["generalization_error"] <= zero["generalization_error"] + ROUNDING).all()
+    assert (best["generalization_error"] <= zero["generalization_error"] + TOLERANCE).all()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_four_best_angle_of_ridge_remembers_all_at_the_least_error():
     square = where(frame, loss="square")
     end = where(square, angle_choice="best", regularization=0.0)
     assert end["memorization_error"].item() == 0.0
-    assert end["generalization_error"].item() <= square["generalization_error"].min() + ROUNDING
+    assert end["generalization_error"].item() <= square["generalization_error"].min() + TOLERANCE
     hinge = where(frame, loss="hinge")
     lowest = hinge.loc[hinge["generalization_error"].idxmin()]
     assert lowest["angle_choice"] == "best"
@@ -190,7 +190,7 @@ def test_four_best_angle_of_ridge_remembers_all_at_the_least_error():
 def test_six_bayes_is_least_and_leading_laws_hold():
     frame = table(6, points=13)
     errors = frame.pivot(index="sample_ratio", columns="learner", values="generalization_error")
-    assert (errors["bayes"] <= errors["hinge"] + ROUNDING).all()
+    assert (errors["bayes"] <= errors["hinge"] + TOLERANCE).all()
     many = errors.index > 1.0  # with few samples ridge regression is the better of the two
     assert (errors.loc[many, "hinge"] < errors.loc[many, "square"]).all()
     last = frame[frame["sample_ratio"] == frame["sample_ratio"].max()].set_index("learner")
@@ -209,8 +209,8 @@ def test_maps_rise_with_facts_and_fall_with_samples(number, learners):
     groups = [frame] if "loss" not in frame else [part for _, part in frame.groupby("loss")]
     for part in groups:
         values = part.pivot(index="fact_fraction", columns="sample_ratio", values="generalization_error").to_numpy()
-        assert (np.diff(values, axis=0) > -ROUNDING).all()
-        assert (np.diff(values, axis=1) < ROUNDING).all()
+        assert (np.diff(values, axis=0) > -TOLERANCE).all()
+        assert (np.diff(values, axis=1) < TOLERANCE).all()
         assert values[-1] == pytest.approx(0.5)
 
 
@@ -219,7 +219,7 @@ def test_sixteen_no_linear_model_beats_bayes():
     bayes = table(7, **grid).set_index(["sample_ratio", "fact_fraction"])["generalization_error"]
     for _, part in table(16, **grid).groupby("loss"):
         errors = part.set_index(["sample_ratio", "fact_fraction"])["generalization_error"]
-        assert (errors.to_numpy() >= bayes.loc[errors.index].to_numpy() - ROUNDING).all()
+        assert (errors.to_numpy() >= bayes.loc[errors.index].to_numpy() - TOLERANCE).all()
 
 
 def test_eight_memory_is_perfect_up_to_the_threshold_and_not_beyond():
@@ -280,7 +280,7 @@ def test_twelve_keeps_the_shape_at_another_fact_fraction():
     assert best < optimal_angle("square", fact_fraction=0.2)
     beyond = frame[(frame["loss"] == "square") & (frame["regularization_choice"] == "optimal")]
     beyond = beyond[beyond["kernel_angle"] >= best]
-    assert np.abs(beyond["generalization_error"] - beyond["reference_error"]).max() < ROUNDING
+    assert np.abs(beyond["generalization_error"] - beyond["reference_error"]).max() < TOLERANCE
 
 
 def test_progress_that_nobody_watches():

@@ -1,4 +1,4 @@
-"""Figures with runs of finite size: the right theory beside the right means, and the two agree."""
+"""Figures with runs of finite size: the theory and the means of the runs agree."""
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,15 @@ from genlaws.sweeps.computing import ComputedCell, computing
 from genlaws.sweeps.experiments.rules_facts import GaussianRunSettings
 
 # An error that is solved exactly twice must agree to this.
-ROUNDING = 1e-10
+TOLERANCE = 1e-10
 # Means of runs lie within this many standard errors of the theory, on top of a correction of this size over d: runs of
 # learners without an intercept or at weak regularization have corrections of 0.5 to 2 (the finite-size figure).
-LARGEST_Z, CORRECTION = 4.0, 3.0
+MAX_Z_SCORE, CORRECTION = 4.0, 3.0
 # The quadratic kernel has a larger correction than the Gaussian one: on the same draws, 0.9/d more at two samples per
 # dimension and 2.0/d more at four.
 MATCH_CORRECTION = 2.0
 
-FEW = {"dimension": 60, "repeats": 6, "path_points": 5}
+SMALL = {"dimension": 60, "repeats": 6, "path_points": 5}
 LIMITS = {
     "dimensions": (40, 80, 160),
     "repeats": 12,
@@ -73,17 +73,17 @@ def theory_of(row):
 
 @pytest.fixture(scope="module")
 def kernels():
-    return table(1, **FEW)
+    return table(1, **SMALL)
 
 
 @pytest.fixture(scope="module")
 def widths():
-    return table(2, **FEW, width_ratios=(0.5, 3.0))
+    return table(2, **SMALL, width_ratios=(0.5, 3.0))
 
 
 @pytest.fixture(scope="module")
 def agreement():
-    return table(13, **{**FEW, "dimension": 100, "repeats": 10})
+    return table(13, **{**SMALL, "dimension": 100, "repeats": 10})
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,8 @@ def test_runs_stand_beside_their_own_theory_and_agree_with_it(name, request):
     for _, row in rows.iterrows():
         alone = theory_of(row)
         for error in ERRORS:
-            assert row[error] == pytest.approx(getattr(alone, error), abs=ROUNDING)
-            allowed = LARGEST_Z * row[f"run_{error}_standard_error"] + CORRECTION / size
+            assert row[error] == pytest.approx(getattr(alone, error), abs=TOLERANCE)
+            allowed = MAX_Z_SCORE * row[f"run_{error}_standard_error"] + CORRECTION / size
             assert abs(row[f"run_{error}"] - row[error]) < allowed
 
 
@@ -172,7 +172,7 @@ def test_matched_kernels_agree_within_their_intervals(agreement):
         assert (summary[f"{error}_difference_low"] <= MATCH_CORRECTION / 100).all()
         assert (summary[f"{error}_difference_high"] >= -MATCH_CORRECTION / 100).all()
         parts = summary[f"{error}_Gaussian_less_theory"] - summary[f"{error}_quadratic_less_theory"]
-        assert parts.tolist() == pytest.approx(summary[f"{error}_difference"].tolist(), abs=ROUNDING)
+        assert parts.tolist() == pytest.approx(summary[f"{error}_difference"].tolist(), abs=TOLERANCE)
     pair = agreement.groupby(["loss", "regularization"])["generalization_error"].nunique()
     assert (pair == 1).all()
 
@@ -190,7 +190,7 @@ def test_matched_kernels_draw_nearer_as_the_dimension_grows():
             ]
             gaps.append(paths[1].generalization_error[0] - paths[0].generalization_error[0])
         found[d] = np.mean(gaps), stats.sem(gaps)
-    assert found[40][0] > LARGEST_Z * found[40][1]
+    assert found[40][0] > MAX_Z_SCORE * found[40][1]
     assert 0.0 < found[160][0] < 0.5 * found[40][0]
 
 
@@ -212,19 +212,19 @@ def test_bandwidths_are_those_of_the_best_angles(agreement):
 
 
 def test_limits_of_the_runs_are_those_of_the_theory(limits):
-    kept = limits[limits["compared"]]
+    compared = limits[limits["compared"]]
     assert len(limits) == 2 * 2 * 2 * 3
-    assert len(kept) >= 16
-    assert kept["z_score"].abs().max() < LARGEST_Z
+    assert len(compared) >= 16
+    assert compared["z_score"].abs().max() < MAX_Z_SCORE
     # Twenty z-scores of deviation one have a deviation of 1 ± 0.16 as a sample.
-    assert 0.5 < kept["z_score"].std() < 1.5
+    assert 0.5 < compared["z_score"].std() < 1.5
 
 
 def test_limits_are_recomputed_from_the_columns(limits):
     sizes, repeats = np.array(LIMITS["dimensions"]), LIMITS["repeats"]
     for _, row in limits[limits["compared"]].iterrows():
         alone = theory_of(row)
-        assert row["theory"] == pytest.approx(getattr(alone, f"{row['quantity']}_error"), abs=ROUNDING)
+        assert row["theory"] == pytest.approx(getattr(alone, f"{row['quantity']}_error"), abs=TOLERANCE)
         means = [row[f"mean_{d}"] for d in sizes]
         variance = np.mean([d * repeats * row[f"standard_error_{d}"] ** 2 for d in sizes])
         fit = extrapolate(sizes, means, np.sqrt(variance / (sizes * repeats)))
@@ -250,16 +250,16 @@ def test_summary_of_the_z_scores(limits):
 def test_message_passing_stands_beside_its_state_evolution_and_the_bayes_curve(passing):
     steps = passing[passing["series"] == "iterations"]
     theory = state_evolution(3.0, 0.2, 12).overlap
-    assert steps["teacher_overlap"].tolist() == pytest.approx(theory.tolist(), abs=ROUNDING)
+    assert steps["teacher_overlap"].tolist() == pytest.approx(theory.tolist(), abs=TOLERANCE)
     bayes = passing[passing["learner"] == "bayes"]
     best = bayes_optimal(sample_ratio=bayes["sample_ratio"].to_numpy(), fact_fraction=0.2).generalization_error
-    assert bayes["rule_error"].tolist() == pytest.approx(best.tolist(), abs=ROUNDING)
-    runs = bayes[bayes["run_rule_error"].notna()]
+    assert bayes["generalization_error"].tolist() == pytest.approx(best.tolist(), abs=TOLERANCE)
+    runs = bayes[bayes["run_generalization_error"].notna()]
     assert runs["sample_ratio"].tolist() == [1.0, 3.0]
-    for rows, name in ((steps.iloc[1:], "teacher_overlap"), (runs, "rule_error")):
-        allowed = LARGEST_Z * rows[f"run_{name}_standard_error"] + CORRECTION / 150
+    for rows, name in ((steps.iloc[1:], "teacher_overlap"), (runs, "generalization_error")):
+        allowed = MAX_Z_SCORE * rows[f"run_{name}_standard_error"] + CORRECTION / 150
         assert ((rows[f"run_{name}"] - rows[name]).abs() < allowed).all()
-    learners = passing.loc[passing["series"] == "samples"].groupby("learner")["rule_error"].min()
+    learners = passing.loc[passing["series"] == "samples"].groupby("learner")["generalization_error"].min()
     assert learners["bayes"] < learners["hinge"] < learners["square"]
 
 
@@ -271,13 +271,13 @@ def test_message_passing_stands_beside_its_state_evolution_and_the_bayes_curve(p
         ("finite-size", {**LIMITS, "dimensions": (20, 30, 40), "repeats": 2, "tasks": ((2.0, 0.4, 0.3),)}),
     ],
 )
-def test_one_folder_keeps_all_runs_of_a_figure(number, settings, tmp_path):
+def test_one_folder_holds_all_runs_of_a_figure(number, settings, tmp_path):
     data = get_figure(f"rules-facts.{number}").data
     here = data(settings, NoProgress())
     with computing(folder=tmp_path):
-        kept = data(settings, NoProgress())
+        stored = data(settings, NoProgress())
         again = data(settings, steps := Counting())
-    pd.testing.assert_frame_equal(kept, here, check_exact=True)
+    pd.testing.assert_frame_equal(stored, here, check_exact=True)
     pd.testing.assert_frame_equal(again, here, check_exact=True)
     assert steps.done == steps.total
     assert [folder.name for folder in tmp_path.iterdir()] == ["rules-facts.gaussian-runs"]

@@ -1,4 +1,4 @@
-"""The figure of trained features: means and exponents of the runs that were made, beside the right curves."""
+"""The figure of trained features: means and exponents of the runs, and the curves of the theory."""
 
 import numpy as np
 import pytest
@@ -30,10 +30,10 @@ def test_points_are_means_of_the_runs(frame):
     for moment in ("final", "best"):
         rows = frame[(frame["moment"] == moment) & (frame["feature_rate"] == feature_rate)]
         assert rows["sample_ratio"].tolist() == list(RATIOS)
-        errors = results[f"{moment}_rule_error"].to_numpy().reshape(3, 3)
-        np.testing.assert_allclose(rows["rule_error"], errors.mean(axis=1))
-        facts = results[f"{moment}_fact_error"].to_numpy().reshape(3, 3)
-        np.testing.assert_allclose(rows["fact_error"], facts.mean(axis=1))
+        errors = results[f"{moment}_generalization_error"].to_numpy().reshape(3, 3)
+        np.testing.assert_allclose(rows["generalization_error"], errors.mean(axis=1))
+        facts = results[f"{moment}_memorization_error"].to_numpy().reshape(3, 3)
+        np.testing.assert_allclose(rows["memorization_error"], facts.mean(axis=1))
         found = fit_decay(RATIOS, errors)
         assert rows["exponent"].unique() == pytest.approx([found.exponent.value])
         assert rows["exponent_low"].unique() == pytest.approx([found.exponent.low])
@@ -50,7 +50,7 @@ def test_curves_are_those_of_the_theory(frame):
     for learner, errors in expected.items():
         rows = frame[frame["learner"] == learner]
         at_runs = rows[rows["sample_ratio"].isin(RATIOS)]
-        np.testing.assert_allclose(at_runs["rule_error"], errors, rtol=1e-5)
+        np.testing.assert_allclose(at_runs["generalization_error"], errors, rtol=1e-5)
         assert rows["exponent"].unique() == pytest.approx([fit_decay(RATIOS, errors).exponent.value], rel=1e-4)
 
 
@@ -69,5 +69,5 @@ def test_the_legend_names_every_choice_of_rates_and_moment(frame):
     picture = get_figure("rules-facts.two-layer").draw(frame, SETTINGS)
     texts = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
     assert len(texts) == 4
-    assert texts[0].startswith("equal rates, in the end: ")
+    assert texts[0].startswith("equal rates, at the end: ")
     assert texts[3].startswith("first layer 100× faster, decay 0.03, best stop: ")

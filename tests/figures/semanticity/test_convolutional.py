@@ -26,7 +26,7 @@ def test_the_numbers_are_means_over_networks_and_changes_are_paired(trained):
     found = fine_tune("small", "digits", similarity_weight=WEIGHTS, seeds=(0, 1), epochs=1, most_stimuli=60)
     for name in ("peak_generalization", "mean_identification", "accuracy"):
         row = summary[(summary["quantity"] == name) & (summary["similarity_weight"] == 1)].iloc[0]
-        mean, change = found.estimate(name, 1.0), found.estimate(name, 1.0, beside=0.0)
+        mean, change = found.estimate(name, 1.0), found.estimate(name, 1.0, compared_with=0.0)
         assert (row["mean"], row["mean_low"], row["mean_high"]) == pytest.approx((mean.value, mean.low, mean.high))
         assert (row["change"], row["change_low"]) == pytest.approx((change.value, change.low))
     assert not summary.isna().to_numpy().any()

@@ -63,8 +63,8 @@ def test_resolution_curve_shows_each_separation_with_its_fit(planted):
     for axes, half in zip(figure.axes, halves, strict=True):
         assert f"{half:g} years" in axes.get_title()
         points = planted.curve.at(half)
-        told = [(one.shift, one.probability.value) for one in points]
-        assert np.allclose(drawn_points(axes), told)
+        expected = [(one.shift, one.probability.value) for one in points]
+        assert np.allclose(drawn_points(axes), expected)
         line = next(line for line in axes.get_lines() if line.get_color() == style.GREEN)
         x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
         assert np.allclose(y, planted.resolution.upper_probability(half, x))
@@ -116,8 +116,8 @@ def test_distances_have_a_curve_for_each_number_of_items(planted):
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     for count in (2, 4, 8):
         points = planted.distances.of(count)
-        told = [(one.distance, one.probability.value) for one in points]
-        assert np.allclose(lines[f"$n={count}$"].get_xydata(), told)
+        expected = [(one.distance, one.probability.value) for one in points]
+        assert np.allclose(lines[f"$n={count}$"].get_xydata(), expected)
     guides = [line for line in figure.axes[0].get_lines() if line.get_color() == style.LIGHT_GRAY]
     assert [line.get_ydata()[0] for line in guides] == [1 / 2, 1 / 4, 1 / 8]
 
@@ -144,8 +144,8 @@ def test_templates_stand_side_by_side_with_chance(planted, guessing):
     figure = likings.draw_templates([odd, guessing])
     figure.draw_without_rendering()  # a name with signs of a formula is no formula
     for axes, kind in zip(figure.axes, ("similarity", "identification"), strict=True):
-        told = sorted(one.best.value for result in (odd, guessing) for one in result.rates.of(kind))
-        assert sorted(drawn_points(axes)[:, 1]) == pytest.approx(told)
+        expected = sorted(one.best.value for result in (odd, guessing) for one in result.rates.of(kind))
+        assert sorted(drawn_points(axes)[:, 1]) == pytest.approx(expected)
         assert [text.get_text() for text in axes.get_xticklabels()] == ["2", "4", "8", "16"]
     assert len(figure.legends[0].get_texts()) == 2
 
@@ -153,15 +153,15 @@ def test_templates_stand_side_by_side_with_chance(planted, guessing):
 @pytest.mark.parametrize(
     ("draw", "sentence"),
     [
-        (pictures.draw_resolution_curve, "two-anchor test was not asked"),
-        (pictures.draw_items, "neither a test of similarity"),
+        (pictures.draw_resolution_curve, "no two-anchor test"),
+        (pictures.draw_items, "no test of similarity"),
         (pictures.draw_distances, "No test of nearness"),
         (likings.draw_options, "No likings"),
-        (lambda result: likings.draw_templates([result]), "neither a test of similarity"),
+        (lambda result: likings.draw_templates([result]), "no test of similarity"),
         (lambda result: likings.draw_templates([]), "got none"),
     ],
 )
-def test_what_was_not_asked_is_not_drawn(draw, sentence, planted):
+def test_missing_tests_are_not_drawn(draw, sentence, planted):
     empty = replace(
         planted,
         curve=None,
@@ -203,8 +203,8 @@ def test_layers_draw_their_tradeoff_beside_the_front(count):
         assert np.allclose(front[:, 1], 0.5 + 2 * (1 - front[:, 0]) * (2 * front[:, 0] - 1))
     drawn = [line.get_xydata() for line in axes.get_lines() if len(line.get_xdata()) == 21]
     for layer in range(4):
-        told = curves.loc[curves["layer"] == layer, ["identification", "generalization"]].to_numpy()
-        assert any(np.allclose(one, told) for one in drawn)
+        expected = curves.loc[curves["layer"] == layer, ["identification", "generalization"]].to_numpy()
+        assert any(np.allclose(one, expected) for one in drawn)
     assert has_point(axes, 1 / count, 1 / count)
     assert figure.axes[1].get_ylabel() == "layer"
     names = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -6,20 +6,20 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.figures import get_figure
-from genlaws.figures.semanticity.relu import mark_places, shown_logs
+from genlaws.figures.semanticity.relu import drawn_logs, mark_places
 
-FEW = {"stimulus_count": 20, "repeats": 3, "steps": 1000, "log_every": 20, "marks": (0, 310, 1000, 4000)}
-SIZES = {**FEW, "hidden_widths": (2, 8), "item_counts": (2, 6), "many_items": (2, 6, 18), "hidden": 8}
+SMALL = {"stimulus_count": 20, "repeats": 3, "steps": 1000, "log_every": 20, "marks": (0, 310, 1000, 4000)}
+SIZES = {**SMALL, "hidden_widths": (2, 8), "item_counts": (2, 6), "many_items": (2, 6, 18), "hidden": 8}
 
 
 @pytest.fixture(scope="module")
 def network():
-    return get_figure("semanticity.relu-network").data(FEW)
+    return get_figure("semanticity.relu-network").data(SMALL)
 
 
 @pytest.fixture(scope="module")
 def profile():
-    return get_figure("semanticity.relu-profile").data(FEW)
+    return get_figure("semanticity.relu-profile").data(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_two_hidden_units_are_too_few_and_many_items_collapse(sizes):
 
 @pytest.mark.parametrize("name", ["network", "profile", "sizes"])
 def test_picture_and_summary_come_from_the_table_alone(name, tmp_path, request):
-    figure, given = get_figure(f"semanticity.relu-{name}"), SIZES if name == "sizes" else FEW
+    figure, given = get_figure(f"semanticity.relu-{name}"), SIZES if name == "sizes" else SMALL
     request.getfixturevalue(name).to_csv(tmp_path / "table.csv", index=False)
     table = pd.read_csv(tmp_path / "table.csv")
     assert len(figure.draw(table, given).axes) == {"network": 3, "profile": 4, "sizes": 8}[name]
@@ -81,10 +81,10 @@ def test_picture_and_summary_come_from_the_table_alone(name, tmp_path, request):
 
 def test_logs_that_are_shown_hold_the_marks():
     steps = np.arange(0, 7501, 20)
-    shown = steps[shown_logs(steps, (0, 310, 4000, 9000))]
-    assert {0, 300, 4000, 7500} <= {*shown.tolist()}
-    assert (np.diff(shown) > 0).all()
-    assert len(shown) < 100
+    drawn = steps[drawn_logs(steps, (0, 310, 4000, 9000))]
+    assert {0, 300, 4000, 7500} <= {*drawn.tolist()}
+    assert (np.diff(drawn) > 0).all()
+    assert len(drawn) < 100
     assert mark_places(steps, (310, 9000)) == [15]
 
 
@@ -100,4 +100,4 @@ def test_logs_that_are_shown_hold_the_marks():
 )
 def test_settings_are_checked(name, wrong):
     with pytest.raises(InputError, match="is not accepted"):
-        get_figure(f"semanticity.relu-{name}").settings({**(SIZES if name == "sizes" else FEW), **wrong})
+        get_figure(f"semanticity.relu-{name}").settings({**(SIZES if name == "sizes" else SMALL), **wrong})

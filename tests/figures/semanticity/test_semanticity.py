@@ -12,7 +12,7 @@ from genlaws.figures import get_figure
 from genlaws.figures.semanticity.front import draw_sweep, even_ball_masses, front_table, smooth_resolutions, write_front
 from genlaws.semanticity import circle, front, similarity
 
-EXACT = 1e-10  # a closed form against the library's integral
+TOLERANCE = 1e-10  # a closed form against the library's integral
 PRINTED = 5.1e-6  # five digits are known
 LN2 = math.log(2.0)
 
@@ -66,21 +66,23 @@ def test_constant_fronts_are_theorem_two(fronts, background):
     rows = curve(fronts, space="circle", similarity="constant", background=background)
     b = rows["ball_mass"]
     expected = 0.5 + (1 - background) / (1 + background) * (b - b**2)
-    np.testing.assert_allclose(rows["generalization"], expected, atol=EXACT)
-    np.testing.assert_allclose(rows["identification"], (2 - (1 - background) * b) / (2 + 2 * background), atol=EXACT)
+    np.testing.assert_allclose(rows["generalization"], expected, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        rows["identification"], (2 - (1 - background) * b) / (2 + 2 * background), atol=TOLERANCE
+    )
 
 
 def test_the_front_without_background_is_one_curve_of_both_probabilities(fronts):
     rows = curve(fronts, space="circle", similarity="constant", background=0.0)
     p = rows["identification"]
-    np.testing.assert_allclose(rows["generalization"], 0.5 + 2 * (1 - p) * (2 * p - 1), atol=EXACT)
+    np.testing.assert_allclose(rows["generalization"], 0.5 + 2 * (1 - p) * (2 * p - 1), atol=TOLERANCE)
 
 
 def test_the_segment_lies_below_the_circle(fronts):
     rows = curve(fronts, space="segment")
     radius = rows["resolution"]
     mass = 2 * radius - radius**2
-    np.testing.assert_allclose(rows["ball_mass"], mass, atol=EXACT)
+    np.testing.assert_allclose(rows["ball_mass"], mass, atol=TOLERANCE)
     near = 2 / 3 * radius**3 - radius**4
     far = (2 * radius - 1) + 2 / 3 * (1 - radius**3) - mass**2
     variance = np.where(radius <= 0.5, near, far)
@@ -94,8 +96,8 @@ def test_the_linear_front_lies_above_the_constant_one(fronts):
     rows = curve(fronts, similarity="linear")
     rows = rows[rows["ball_mass"] < 1.0]
     b = rows["ball_mass"]
-    np.testing.assert_allclose(rows["generalization"], 0.5 + b - (1.5 - LN2) * b**2, atol=EXACT)
-    np.testing.assert_allclose(rows["identification"], 1 - (1 - LN2) * b, atol=EXACT)
+    np.testing.assert_allclose(rows["generalization"], 0.5 + b - (1.5 - LN2) * b**2, atol=TOLERANCE)
+    np.testing.assert_allclose(rows["identification"], 1 - (1 - LN2) * b, atol=TOLERANCE)
     p = rows["identification"]
     assert (rows["generalization"] > 0.5 + 2 * (1 - p) * (2 * p - 1)).all()
 
@@ -109,8 +111,8 @@ def test_the_exponential_front_is_the_integral_over_two_distances(fronts):
     for row in rows[rows["resolution"].between(0.03, 3.0)].itertuples():
         first, second, alone = (np.exp(-d / row.resolution) + 0.05 for d in (near, far, near[:, 0]))
         expected = 4.0 * (weight[:, None] * weight * (0.5 - near) * first / (first + second)).sum()
-        assert row.generalization == pytest.approx(expected, abs=EXACT)
-        assert row.identification == pytest.approx((weight * 1.05 / (1.05 + alone)).sum(), abs=EXACT)
+        assert row.generalization == pytest.approx(expected, abs=TOLERANCE)
+        assert row.identification == pytest.approx((weight * 1.05 / (1.05 + alone)).sum(), abs=TOLERANCE)
 
 
 def test_peaks_are_on_the_diagonal_where_they_must_be(fronts):
@@ -129,7 +131,7 @@ def test_peaks_are_on_the_diagonal_where_they_must_be(fronts):
 
 def test_peaks_are_above_their_curves(fronts):
     for _, rows in fronts.groupby("curve"):
-        assert rows.loc[rows["series"] == "peak", "generalization"].item() >= rows["generalization"].max() - EXACT
+        assert rows.loc[rows["series"] == "peak", "generalization"].item() >= rows["generalization"].max() - TOLERANCE
 
 
 def test_the_front_of_many_items():
@@ -137,8 +139,8 @@ def test_the_front_of_many_items():
     for background in (0.0, 0.1):
         for row in curve(frame, space="circle", similarity="constant", background=background).itertuples():
             generalization, identification = several(row.ball_mass, 20, background)
-            assert row.generalization == pytest.approx(generalization, abs=EXACT)
-            assert row.identification == pytest.approx(identification, abs=EXACT)
+            assert row.generalization == pytest.approx(generalization, abs=TOLERANCE)
+            assert row.identification == pytest.approx(identification, abs=TOLERANCE)
 
 
 def test_items_are_the_binomial_sums():
@@ -146,8 +148,8 @@ def test_items_are_the_binomial_sums():
     assert set(frame["ball_mass"]) == {0.01, 0.1, 0.3}
     for row in frame.itertuples():
         generalization, identification = several(row.ball_mass, row.item_count)
-        assert row.generalization == pytest.approx(generalization, abs=EXACT)
-        assert row.identification == pytest.approx(identification, abs=EXACT)
+        assert row.generalization == pytest.approx(generalization, abs=TOLERANCE)
+        assert row.identification == pytest.approx(identification, abs=TOLERANCE)
         assert row.collapse_law == pytest.approx(1 / (row.ball_mass * row.item_count))
 
 
@@ -187,9 +189,9 @@ def test_no_other_ball_is_better_and_the_peak_is_on_the_diagonal(best):
     for row in best[best["item_count"] <= 50].itertuples():
         here, copies = several(row.best_ball_mass, row.item_count, row.background)
         around = [several(row.best_ball_mass * f, row.item_count, row.background)[0] for f in (0.98, 1.02)]
-        assert row.best_generalization == pytest.approx(here, abs=EXACT)
+        assert row.best_generalization == pytest.approx(here, abs=TOLERANCE)
         assert here > max(around)
-        assert row.identification == pytest.approx(copies, abs=EXACT)
+        assert row.identification == pytest.approx(copies, abs=TOLERANCE)
         assert here == pytest.approx(copies, abs=1e-8)
 
 

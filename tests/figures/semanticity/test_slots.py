@@ -6,7 +6,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.figures import get_figure
 
-FEW = {
+SMALL = {
     "slots": (1, 3),
     "ring_sizes": (6,),
     "followed": (1, 3),
@@ -20,7 +20,7 @@ FEW = {
 
 @pytest.fixture(scope="module")
 def table():
-    return get_figure("semanticity.slots").data(FEW)
+    return get_figure("semanticity.slots").data(SMALL)
 
 
 def test_every_network_has_a_course_and_an_excess(table):
@@ -47,7 +47,7 @@ def test_products_lie_above_one_radial_similarity_and_the_largest_does_not(table
 
 def test_summary_is_the_excess_alone(table):
     figure = get_figure("semanticity.slots")
-    summary = figure.summary(table, FEW)
+    summary = figure.summary(table, SMALL)
     assert len(summary) == 10
     assert not summary.isna().to_numpy().any()
     assert "step" not in summary
@@ -56,7 +56,7 @@ def test_summary_is_the_excess_alone(table):
 def test_picture_comes_from_the_table_alone(table, tmp_path):
     figure = get_figure("semanticity.slots")
     table.to_csv(tmp_path / "table.csv", index=False)
-    picture = figure.draw(pd.read_csv(tmp_path / "table.csv"), FEW)
+    picture = figure.draw(pd.read_csv(tmp_path / "table.csv"), SMALL)
     assert len(picture.axes) == 10
     (legend,) = picture.legends
     assert {"$S=1$", "$S=3$"} < {text.get_text() for text in legend.get_texts()}
@@ -65,4 +65,4 @@ def test_picture_comes_from_the_table_alone(table, tmp_path):
 @pytest.mark.parametrize("wrong", [{"followed": (2,)}, {"followed_ring": 7}, {"repeats": 1}, {"slots": (1,)}])
 def test_settings_are_checked(wrong):
     with pytest.raises(InputError, match="is not accepted"):
-        get_figure("semanticity.slots").settings({**FEW, **wrong})
+        get_figure("semanticity.slots").settings({**SMALL, **wrong})

@@ -37,12 +37,12 @@ def save_letters(folder):
 
 
 def save_processor(folder, kind, side=32):
-    told = {
+    reported = {
         **{"image_processor_type": kind, "do_resize": True, "do_rescale": True, "do_normalize": True},
         **{"size": {"height": side, "width": side}, "do_center_crop": False, "resample": 2},
         **{"rescale_factor": 1 / 255, "image_mean": MEAN, "image_std": DEVIATION, "crop_pct": 1.0},
     }
-    (folder / "preprocessor_config.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "preprocessor_config.json").write_text(json.dumps(reported), encoding="utf-8")
 
 
 def save(folder, network, processor=None):
@@ -144,8 +144,8 @@ def test_dense_layers_of_a_sentence_encoder_are_applied(tmp_path):
     folder.mkdir()
     linear = torch.nn.Linear(16, 5)
     torch.save({f"linear.{name}": one for name, one in linear.state_dict().items()}, folder / "pytorch_model.bin")
-    told = {"in_features": 16, "out_features": 5, "activation_function": "torch.nn.modules.activation.Tanh"}
-    (folder / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    reported = {"in_features": 16, "out_features": 5, "activation_function": "torch.nn.modules.activation.Tanh"}
+    (folder / "config.json").write_text(json.dumps(reported), encoding="utf-8")
     encoder = load_encoder(tmp_path)
     with torch.no_grad():
         expected = torch.tanh(linear(network(tokens_of("abc")).last_hidden_state.mean(1)))[0]
@@ -226,8 +226,8 @@ def test_image_layers_are_means_over_patches_or_places(tmp_path, kind):
     pictures = hue_stimuli(7, size=32)
     found = encoder.embed(pictures)
     with torch.no_grad():
-        told = network(pixels_of(pictures.contents), output_hidden_states=True)
-    for layer, state in zip(encoder.layers, [*told.hidden_states, told.last_hidden_state], strict=True):
+        reported = network(pixels_of(pictures.contents), output_hidden_states=True)
+    for layer, state in zip(encoder.layers, [*reported.hidden_states, reported.last_hidden_state], strict=True):
         plain = state.mean((2, 3)) if state.ndim == 4 else state.mean(1)
         assert found[layer] == pytest.approx(plain.numpy(), abs=EXACT)
     if kind != "vit":
@@ -271,10 +271,10 @@ def test_random_weights_are_other_weights_and_the_network_stays(tmp_path, kind):
     assert all(torch.equal(one, before[name]) for name, one in encoder.network.state_dict().items())
     assert "random weights, seed=6" in other.name
     for layer in encoder.layers:
-        told = [one.embed(stimuli)[layer] for one in (encoder, first, again, other)]
-        assert np.array_equal(told[1], told[2])
-        assert np.abs(told[0] - told[1]).max() > 1e-3
-        assert np.abs(told[3] - told[1]).max() > 1e-3
+        reported = [one.embed(stimuli)[layer] for one in (encoder, first, again, other)]
+        assert np.array_equal(reported[1], reported[2])
+        assert np.abs(reported[0] - reported[1]).max() > 1e-3
+        assert np.abs(reported[3] - reported[1]).max() > 1e-3
 
 
 def test_a_network_is_measured_with_both_controls(tmp_path):
@@ -342,7 +342,7 @@ def test_a_network_of_the_wrong_kind_or_without_its_tools_is_refused(tmp_path):
 
 def test_a_network_without_all_its_weights_is_refused(tmp_path):
     save(tmp_path, bert(num_hidden_layers=1))
-    told = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    (tmp_path / "config.json").write_text(json.dumps({**told, "num_hidden_layers": 2}), encoding="utf-8")
+    reported = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps({**reported, "num_hidden_layers": 2}), encoding="utf-8")
     with pytest.raises(InputError, match="is no whole encoder; it holds no weights for encoder.layer.1"):
         load_encoder(tmp_path)

@@ -41,12 +41,12 @@ def test_minilm_layers_equal_a_pass_of_each_text_alone(minilm, years):
     rows = minilm.embed(years)
     for place in (0, 31, 59):
         with torch.no_grad():
-            told = minilm.network(
+            reported = minilm.network(
                 **minilm.tokenizer(years.contents[place], return_tensors="pt"), output_hidden_states=True
             )
-        for layer, state in zip(minilm.layers, told.hidden_states, strict=False):
+        for layer, state in zip(minilm.layers, reported.hidden_states, strict=False):
             assert rows[layer][place] == pytest.approx(state[0].mean(0).numpy(), abs=EXACT)
-        last = told.last_hidden_state[0].mean(0).numpy()
+        last = reported.last_hidden_state[0].mean(0).numpy()
         assert rows["output"][place] == pytest.approx(last / np.linalg.norm(last), abs=EXACT)
 
 

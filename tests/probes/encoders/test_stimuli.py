@@ -6,7 +6,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.probes.domains import DOMAINS, LATITUDES, domain_of
 from genlaws.probes.encoders.stimuli import (
-    PICTURES,
+    PICTURE_STIMULI,
     EmbeddingStimuli,
     embedding_stimuli,
     hue_stimuli,
@@ -44,9 +44,9 @@ def test_every_domain_gives_different_words(name):
 
 def test_items_with_places_of_their_own_are_named():
     stimuli = word_stimuli("latitudes", phrase="{item} lies at {place}")
-    told = dict(zip(stimuli.contents, stimuli.positions, strict=True))
-    assert len(told) == len(LATITUDES)
-    assert told["Berlin lies at 52.5 degrees north"] == 52.5
+    reported = dict(zip(stimuli.contents, stimuli.positions, strict=True))
+    assert len(reported) == len(LATITUDES)
+    assert reported["Berlin lies at 52.5 degrees north"] == 52.5
     assert set(word_stimuli("latitudes").contents) == set(LATITUDES)
 
 
@@ -83,7 +83,7 @@ def test_an_x_is_where_its_place_says():
     assert apart(stimuli)[0, 1] == pytest.approx(np.hypot(*(stimuli.positions[0] - stimuli.positions[1])))
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", PICTURE_STIMULI)
 def test_pictures_have_no_phrase(name):
     assert embedding_stimuli(name, count=4, size=16).kind == "image"
     with pytest.raises(InputError, match="phrase belongs to words"):

@@ -42,13 +42,13 @@ def test_vectors_are_those_of_the_file(tmp_path, form):
     encoder = load_encoder(write(tmp_path, form))
     assert encoder.layers == ("vectors",)
     assert encoder.width == 6
-    asked = ["803", "Paris", "New York", ". .", "na\u00efve", "the year 805", "Year"]
+    requested = ["803", "Paris", "New York", ". .", "na\u00efve", "the year 805", "Year"]
     expected = [
         *(ROW["803"], ROW["paris"], ROW["New_York"], ROW[". ."], ROW["na\u00efve"]),
         np.mean([ROW["the"], ROW["year"], ROW["805"]], axis=0),
         ROW["year"],
     ]
-    assert encoder.embed(asked)["vectors"] == pytest.approx(np.array(expected), abs=1e-6)
+    assert encoder.embed(requested)["vectors"] == pytest.approx(np.array(expected), abs=1e-6)
 
 
 def test_only_the_lines_of_wanted_words_are_parsed(tmp_path):

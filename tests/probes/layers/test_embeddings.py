@@ -20,10 +20,10 @@ class Bumps:
 
     name: str = "bumps"
     layers: tuple[str, ...] = ("noise", *WIDTHS)
-    asked: list = field(default_factory=list)
+    requested: list = field(default_factory=list)
 
     def embed(self, stimuli):
-        self.asked.append(len(stimuli))
+        self.requested.append(len(stimuli))
         x = np.linspace(0, 1, len(stimuli))
         rng = np.random.default_rng(0)
         found = {"noise": rng.normal(size=(len(x), 30)) + 1.0}
@@ -88,8 +88,8 @@ def test_controls_are_at_chance_within_their_intervals(found):
 def test_permuted_intervals_hold_one_half_as_often_as_they_say(stimuli):
     held = 0
     for seed in range(SEEDS):
-        told = measure_layers(Bumps(), stimuli, layers=("fine",), seed=seed, fronts=False, items=(2,))
-        one = told.controls["permuted"][0].generalization
+        reported = measure_layers(Bumps(), stimuli, layers=("fine",), seed=seed, fronts=False, items=(2,))
+        one = reported.controls["permuted"][0].generalization
         held += one.low <= 0.5 <= one.high
     # Jackknife intervals may be too wide but not too narrow: fewer than 34 of 40 at 95 % has a probability below 0.01.
     assert held >= 34
@@ -137,4 +137,4 @@ def test_arguments_are_checked_before_anything_is_embedded(stimuli):
         measure_layers(encoder, stimuli, control="shuffled")
     with pytest.raises(InputError, match="stimuli must be EmbeddingStimuli"):
         measure_layers(encoder, ["a", "b", "c", "d"])
-    assert encoder.asked == []
+    assert encoder.requested == []

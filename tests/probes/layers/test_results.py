@@ -20,13 +20,13 @@ PLAIN = Comparison("euclidean", center=False)
 def states_of(items, probes, right, options=None):
     """Return states of one layer; the read-out is of no importance unless given."""
     trials, count, _ = items.shape
-    told = np.full((trials, count), 1.0 / count) if options is None else options
+    reported = np.full((trials, count), 1.0 / count) if options is None else options
     return PlaceStates(
         ("embeddings",),
         items[None].astype(np.float32),
         probes[None].astype(np.float32),
         right,
-        told[None],
+        reported[None],
         np.ones(trials, dtype=bool),
     )
 
@@ -34,12 +34,12 @@ def states_of(items, probes, right, options=None):
 def planted(embed, away, count, trials=TRIALS, seed=0):
     """Return both tests with places uniform on [0, 1], what `embed` makes of them, and the nearest by `away`."""
     generator = np.random.default_rng(seed)
-    places, asked = generator.random((trials, count)), generator.random(trials)
-    nearest = away(places, asked[:, None]).argmin(axis=1)
+    places, requested = generator.random((trials, count)), generator.random(trials)
+    nearest = away(places, requested[:, None]).argmin(axis=1)
     copied, right = generator.random((trials, count)), generator.integers(count, size=trials)
     copies = copied[np.arange(trials), right]
     return [
-        states_of(embed(places), embed(asked), nearest),
+        states_of(embed(places), embed(requested), nearest),
         states_of(embed(copied), embed(copies), right),
     ]
 
@@ -102,11 +102,11 @@ def test_constant_states_are_at_chance_exactly(similarity, how, count):
 
 def by_hand(apart, right, threshold):
     """Return the probability of the right item in each trial, by a loop."""
-    told = []
+    reported = []
     for row, answer in zip(apart, right, strict=True):
         within = [place for place, away in enumerate(row) if away <= threshold]
-        told.append((1 / len(within) if answer in within else 0.0) if within else 1 / len(row))
-    return told
+        reported.append((1 / len(within) if answer in within else 0.0) if within else 1 / len(row))
+    return reported
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
@@ -151,7 +151,7 @@ def test_everything_equals_a_plain_loop(similarity):
 
 def check_halves(found, groups, apart, slack):
     """Compare the best points with a choice of the threshold on one half and a judgment on the other."""
-    told = [
+    reported = [
         np.array([by_hand(lines, one.right, threshold + slack) for threshold in found.threshold]).T
         for one, lines in zip(groups, apart, strict=True)
     ]
@@ -161,9 +161,9 @@ def check_halves(found, groups, apart, slack):
         best = [max(range(41), key=lambda place: chosen_on[half::2, place].mean()) for half in (0, 1)]
         return np.mean([judged[trial, best[1 - trial % 2]] for trial in range(len(judged))])
 
-    assert found.best_generalization.value == pytest.approx(crossed(told[0], told[0]))
-    assert found.identification_there.value == pytest.approx(crossed(told[0], told[1]))
-    assert found.best_identification.value == pytest.approx(crossed(told[1], told[1]))
+    assert found.best_generalization.value == pytest.approx(crossed(reported[0], reported[0]))
+    assert found.identification_there.value == pytest.approx(crossed(reported[0], reported[1]))
+    assert found.best_identification.value == pytest.approx(crossed(reported[1], reported[1]))
 
 
 def test_the_best_point_is_not_flattered_where_there_is_nothing_to_find():

@@ -7,7 +7,7 @@ from genlaws.models.language import TransformersModel
 from genlaws.probes.domains import DOMAINS, domain_of
 from genlaws.probes.layers.states import PlaceSpans, place_spans, tokens_of
 from genlaws.probes.templates import TEMPLATES, Template, prompt_of
-from genlaws.probes.trials import KINDS, ProbeTrial, draw_trials
+from genlaws.probes.trials import TRIAL_KINDS, ProbeTrial, draw_trials
 
 EVERY = [(domain, name) for domain in DOMAINS for name in TEMPLATES[domain]]
 
@@ -17,7 +17,7 @@ def written(trial, domain):
 
 
 @pytest.mark.parametrize(("name", "template"), EVERY)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIAL_KINDS)
 def test_the_text_is_that_of_the_prompt_and_holds_the_places(name, template, kind):
     domain, words = domain_of(name), TEMPLATES[name][template]
     for trial in draw_trials(domain, kind, 4, 5, seed=1):
@@ -53,7 +53,7 @@ def test_places_are_found_in_a_chat_that_strips_and_repeats():
     assert [found.text[first:end] for first, end in found.spans] == ["5", "6"]
     assert found.probe[0] > found.text.index("<user>")
     assert given.inside(given.text) == given
-    with pytest.raises(InputError, match="changes the words"):
+    with pytest.raises(InputError, match="changes the text"):
         given.inside("<user>AT 5, AT 6")
 
 
@@ -77,7 +77,7 @@ def test_a_real_tokenizer_gives_the_tokens_of_places_in_every_template(smollm_wo
     tokenizer = smollm_words.tokenizer
     for name, template in EVERY:
         domain, words = domain_of(name), TEMPLATES[name][template]
-        for kind in KINDS:
+        for kind in TRIAL_KINDS:
             trial = draw_trials(domain, kind, 3, 1, seed=2)[0]
             prompt = prompt_of(trial, domain, words)
             found = place_spans(trial, domain, words).inside(smollm_words.prompt_text(prompt))

@@ -13,7 +13,7 @@ from genlaws.probes.domains import DOMAINS, domain_of
 from genlaws.probes.layers.states import layer_names, layer_states, place_spans, randomized, tokens_of
 from genlaws.probes.layers.tests import layer_tests
 from genlaws.probes.templates import TEMPLATES, prompt_of, template_of
-from genlaws.probes.trials import KINDS, draw_trials
+from genlaws.probes.trials import TRIAL_KINDS, draw_trials
 
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
 pytest.importorskip("tokenizers", reason="needs the package tokenizers")
@@ -48,18 +48,20 @@ def model_of(stories, kind):
 
 def plain_states(model, tokens):
     """Return the states of one text in every layer by blocks called one after another, without padding."""
-    kept = []
+    selected = []
     blocks = next(one for name, one in model.network.named_modules() if isinstance(one, torch.nn.ModuleList))
-    hooks = [blocks[0].register_forward_pre_hook(lambda _, given: kept.append(given[0]))]
+    hooks = [blocks[0].register_forward_pre_hook(lambda _, given: selected.append(given[0]))]
     hooks += [
-        block.register_forward_hook(lambda *told: kept.append(told[2][0] if isinstance(told[2], tuple) else told[2]))
+        block.register_forward_hook(
+            lambda *reported: selected.append(reported[2][0] if isinstance(reported[2], tuple) else reported[2])
+        )
         for block in blocks
     ]
     with torch.inference_mode():
         logits = model.network(input_ids=torch.tensor([tokens])).logits[0]
     for hook in hooks:
         hook.remove()
-    return [one[0].numpy() for one in kept], logits
+    return [one[0].numpy() for one in selected], logits
 
 
 @pytest.mark.parametrize("kind", ["Llama", "GPT2", "GPTNeoX", "stories"])
@@ -83,12 +85,12 @@ def test_states_and_the_last_read_out_equal_those_of_a_plain_pass(stories, kind,
                 wanted = state[here[-1]] if pooling == "last" else state[here].mean(axis=0)
                 got = found.probes[layer, place] if item == 3 else found.items[layer, place, item]
                 assert got == pytest.approx(wanted, abs=EXACT * float(np.abs(state).max()))
-        asked = model.continuations(prompt)
-        first = [ending[0] for ending in asked.endings]
+        requested = model.continuations(prompt)
+        first = [ending[0] for ending in requested.endings]
         if len(set(first)) < 3:
             assert np.isnan(found.options[:, place]).all()
         else:
-            own = logits[len(asked.shared) - 1, first].double().softmax(-1).numpy()
+            own = logits[len(requested.shared) - 1, first].double().softmax(-1).numpy()
             assert found.options[-1, place] == pytest.approx(own, abs=1e-4)
             assert found.options[:, place].sum(axis=1) == pytest.approx(np.ones(len(states)))
 
@@ -96,12 +98,12 @@ def test_states_and_the_last_read_out_equal_those_of_a_plain_pass(stories, kind,
 def test_states_do_not_depend_on_the_batch(stories):
     domain = domain_of("dates")
     words, trials = template_of(domain, "list"), draw_trials(domain, "identification", 2, 9, seed=4)
-    told = []
+    reported = []
     one, many = (
-        layer_states(dataclasses.replace(stories, batch_size=size), trials, domain, words, advance=told.append)
+        layer_states(dataclasses.replace(stories, batch_size=size), trials, domain, words, advance=reported.append)
         for size in (1, 6)
     )
-    assert told == [1] * 9 + [6, 3]
+    assert reported == [1] * 9 + [6, 3]
     assert one.items == pytest.approx(many.items, abs=1e-4)
     assert one.probes == pytest.approx(many.probes, abs=1e-4)
     assert one.options == pytest.approx(many.options, abs=1e-4, nan_ok=True)
@@ -111,7 +113,7 @@ def test_embeddings_are_those_of_the_last_token_of_each_place(stories):
     domain = domain_of("letters")
     trials = draw_trials(domain, "identification", 3, 4, seed=5)
     found = layer_states(stories, trials, domain, template_of(domain, "list"))
-    # The letter asked for is the same token as that of its copy.
+    # The letter of the probe is the same token as that of its copy.
     for place, trial in enumerate(trials):
         assert found.probes[0, place] == pytest.approx(found.items[0, place, trial.right], abs=1e-7)
         assert list(found.right) == [one.right for one in trials]
@@ -129,8 +131,8 @@ def test_stories_in_every_layer(stories):
         assert (one.generalization_low <= one.generalization + 1e-12).all()
         assert (one.generalization <= one.generalization_high + 1e-12).all()
         for name in ("best_generalization", "best_identification", "nearest_generalization", "nearest_identification"):
-            told = getattr(control, name)
-            assert abs(told.value - 0.5) < 4 * 0.5 / np.sqrt(60)
+            reported = getattr(control, name)
+            assert abs(reported.value - 0.5) < 4 * 0.5 / np.sqrt(60)
     # The last digit of a copy is the same token; only another year that ends alike ties with it.
     assert found.layers[0].nearest_identification.value > 0.9
     frame, curves = found.to_frame(), found.curves_frame()
@@ -174,7 +176,7 @@ def test_random_weights_leave_the_model_as_it_was(stories):
 def test_the_tokens_of_places_are_found_in_every_template(stories, name):
     domain, tokenizer = domain_of(name), stories.tokenizer
     for words in TEMPLATES[name].values():
-        for kind in KINDS:
+        for kind in TRIAL_KINDS:
             trial = draw_trials(domain, kind, 3, 1, seed=2)[0]
             prompt = prompt_of(trial, domain, words)
             found = place_spans(trial, domain, words).inside(stories.prompt_text(prompt))
@@ -185,7 +187,7 @@ def test_the_tokens_of_places_are_found_in_every_template(stories, name):
 
 
 class SlowTokenizer:
-    """A tokenizer that does not tell where its tokens stand."""
+    """A tokenizer that does not give the positions of its tokens."""
 
     is_fast = False
 

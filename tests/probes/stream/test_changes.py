@@ -37,8 +37,8 @@ def test_values_without_each_stimulus_are_those_of_the_set_without_it(ties, whol
 def test_values_and_errors_are_those_of_the_measurement():
     given = set_of(np.random.default_rng(4), count=30)
     found = both_tests(given)
-    told = measure(given.similarity, distances=given.distance, similarity="precomputed", items=(2,), fronts=False)
-    both = (told.generalization, told.identification)
+    reported = measure(given.similarity, distances=given.distance, similarity="precomputed", items=(2,), fronts=False)
+    both = (reported.generalization, reported.identification)
     for value, left, estimate in zip(found.values, found.without, both, strict=True):
         assert value == pytest.approx(estimate.value, abs=ROUNDING)
         half = stats.t.ppf(0.975, 29) * jackknife_error(left)

@@ -111,10 +111,10 @@ def test_a_real_stream_is_measured_as_its_captured_states_are(stories, years, fo
     for place in (1, len(read.sites) - 1):
         for name, states in (("as loaded", read.stream.states), ("random weights", fresh.stream.states)):
             rows = states[:, place] - states[:, place].mean(axis=0)
-            told = measure(rows, **years.truth, items=(2,), fronts=False)
+            reported = measure(rows, **years.truth, items=(2,), fronts=False)
             one = found.conditions[name].measurements[place]
-            assert one.generalization.value == pytest.approx(told.generalization.value, abs=1e-5)
-            assert one.identification.value == pytest.approx(told.identification.value, abs=1e-5)
+            assert one.generalization.value == pytest.approx(reported.generalization.value, abs=1e-5)
+            assert one.identification.value == pytest.approx(reported.identification.value, abs=1e-5)
     assert 0 < found.identity_error < 1e-5
     assert any("different states" in message for message in found.messages)
 
@@ -147,8 +147,8 @@ def test_mean_over_tokens_leaves_marks_out(stories, years):
     found = stream_semanticity(model, tokenizer, years, position="mean", controls=None, fronts=False)
     read = capture_texts(model, tokenizer, list(years.contents), position="all")
     rows = np.stack([read.stream.states[read.text_numbers == text, 3].mean(axis=0) for text in range(len(years))])
-    told = measure(rows - rows.mean(axis=0), **years.truth, items=(2,), fronts=False)
-    assert found.measurements[3].generalization.value == pytest.approx(told.generalization.value, abs=1e-5)
+    reported = measure(rows - rows.mean(axis=0), **years.truth, items=(2,), fronts=False)
+    assert found.measurements[3].generalization.value == pytest.approx(reported.generalization.value, abs=1e-5)
     assert list(found.conditions) == ["as loaded"]
     assert any("tokens" in message for message in found.messages)
 

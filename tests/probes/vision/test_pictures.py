@@ -10,10 +10,10 @@ from PIL import Image
 from scipy import ndimage
 
 from genlaws.core.errors import InputError
-from genlaws.probes.trials import KINDS
+from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.pictures import picture_of, png_of, save_pictures, vision_prompt
 from genlaws.probes.vision.scenes import (
-    MOST_PICTURED,
+    MAX_PICTURE_ITEMS,
     NUMBERS,
     TASKS,
     draw_vision_resolution_trials,
@@ -49,7 +49,7 @@ def middle_of(mask):
 
 
 @pytest.mark.parametrize("task", ["shapes", "numbers"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIAL_KINDS)
 def test_the_mark_is_one_red_x_where_the_trial_says(task, kind):
     for trial in draw_vision_trials(task, kind, 4, 6, 1):
         red = red_of(pixels_of(trial))
@@ -84,7 +84,7 @@ def test_shapes_are_read_from_the_picture_and_the_nearest_is_right():
 
 @pytest.mark.parametrize("count", [2, 4, 7, 12])
 def test_colors_are_read_from_the_picture_and_the_nearest_is_right(count):
-    for kind in KINDS:
+    for kind in TRIAL_KINDS:
         for trial in draw_vision_trials("colors", kind, count, 3, count):
             pixels = pixels_of(trial)
             colored = parts_of(np.ptp(pixels, axis=2) > 20)
@@ -174,8 +174,8 @@ def test_a_prompt_shows_the_picture_and_asks():
     )
     assert vision_prompt(trial, "options").text.endswith(f"only: {', '.join(trial.options)}.")
     mine = VisionTemplate("mine", "Which of {options}?", "On which?", system="Be brief.", answer_prefix=" ")
-    asked = vision_prompt(trial, mine)
-    assert (asked.text, asked.system, asked.answer_prefix) == (
+    requested = vision_prompt(trial, mine)
+    assert (requested.text, requested.system, requested.answer_prefix) == (
         f"Which of {', '.join(trial.options)}?",
         "Be brief.",
         " ",
@@ -186,10 +186,10 @@ def test_a_prompt_shows_the_picture_and_asks():
     assert vision_prompt(trial).text == prompt.text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIAL_KINDS)
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_can_be_asked_for_every_number_of_items(task, kind):
-    for count in range(2, MOST_PICTURED[task] + 1):
+    for count in range(2, MAX_PICTURE_ITEMS[task] + 1):
         (trial,) = draw_vision_trials(task, kind, count, 1, count)
         prompt = vision_prompt(trial)
         assert "{" not in prompt.text

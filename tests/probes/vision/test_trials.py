@@ -9,19 +9,19 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Reply
 from genlaws.probes.outcomes import parse_answer, recorded
-from genlaws.probes.trials import KINDS
+from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.scenes import (
-    GAP,
+    DEFAULT_MARGINS,
     LETTERS,
-    MARGINS,
     MARK_HALF,
-    MOST_PICTURED,
+    MAX_PICTURE_ITEMS,
+    MIN_GAP,
     NUMBERS,
-    OPTIONS,
+    PICTURE_SIDE,
+    SHAPE_NAMES,
     SHAPE_RADIUS,
-    SHAPES,
-    SIDE,
     SQUARE_SIDE,
+    TASK_OPTIONS,
     TASKS,
     draw_vision_resolution_trials,
     draw_vision_trials,
@@ -32,7 +32,7 @@ from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.trials import Trials
 
 HALF = {"shapes": SHAPE_RADIUS, "numbers": SQUARE_SIDE / 2}
-COUNTS = [(task, count) for task in TASKS for count in (2, 3, MOST_PICTURED[task])]
+COUNTS = [(task, count) for task in TASKS for count in (2, 3, MAX_PICTURE_ITEMS[task])]
 
 
 def by_hand(task, place, probe):
@@ -44,15 +44,15 @@ def by_hand(task, place, probe):
 def check_nothing_touches(trial):
     half, mark = HALF[trial.task], MARK_HALF[trial.task]
     for at, place in enumerate(trial.places):
-        assert all(half + GAP <= one <= SIDE - half - GAP for one in place)
+        assert all(half + MIN_GAP <= one <= PICTURE_SIDE - half - MIN_GAP for one in place)
         for other in trial.places[at + 1 :]:
-            assert max(abs(a - b) for a, b in zip(place, other, strict=True)) >= 2 * half + GAP
+            assert max(abs(a - b) for a, b in zip(place, other, strict=True)) >= 2 * half + MIN_GAP
         if trial.kind != "identification":
-            assert max(abs(a - b) for a, b in zip(place, trial.probe, strict=True)) >= half + mark + GAP
-    assert all(mark + GAP <= one <= SIDE - mark - GAP for one in trial.probe)
+            assert max(abs(a - b) for a, b in zip(place, trial.probe, strict=True)) >= half + mark + MIN_GAP
+    assert all(mark + MIN_GAP <= one <= PICTURE_SIDE - mark - MIN_GAP for one in trial.probe)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIAL_KINDS)
 @pytest.mark.parametrize(("task", "count"), COUNTS)
 def test_the_right_answer_is_the_nearest_and_nothing_touches(task, count, kind):
     trials = draw_vision_trials(task, kind, count, 60, 3)
@@ -69,7 +69,7 @@ def test_the_right_answer_is_the_nearest_and_nothing_touches(task, count, kind):
         if kind == "identification":
             assert trial.probe == trial.places[trial.right]
         else:
-            assert second - first >= MARGINS[task] - 1e-9
+            assert second - first >= DEFAULT_MARGINS[task] - 1e-9
         if task == "colors":
             steps = [by_hand(task, a, b) for at, a in enumerate(trial.places) for b in trial.places[at + 1 :]]
             assert min(steps) >= 5
@@ -77,7 +77,7 @@ def test_the_right_answer_is_the_nearest_and_nothing_touches(task, count, kind):
             check_nothing_touches(trial)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIAL_KINDS)
 @pytest.mark.parametrize(("task", "count"), COUNTS)
 @pytest.mark.parametrize("trial_count", [1, 25])
 def test_each_answer_is_right_equally_often(task, count, kind, trial_count):
@@ -86,14 +86,16 @@ def test_each_answer_is_right_equally_often(task, count, kind, trial_count):
     assert sum(counts.values()) == trial_count
     assert max(counts.values()) - min(counts.values()) <= 1
     if trial_count == 25:
-        assert list(counts) == list(OPTIONS[task] if task == "shapes" else OPTIONS[task][:count])
+        assert list(counts) == list(TASK_OPTIONS[task] if task == "shapes" else TASK_OPTIONS[task][:count])
     assert counts == {option: sum(t.options[t.right] == option for t in trials) for option in counts}
 
 
 def test_shapes_change_corners_and_any_answer_may_come_first():
     trials = draw_vision_trials("shapes", "similarity", 4, 800, 1)
     corners = Counter(
-        (name, x > SIDE / 2, y > SIDE / 2) for t in trials for name, (x, y) in zip(t.options, t.places, strict=True)
+        (name, x > PICTURE_SIDE / 2, y > PICTURE_SIDE / 2)
+        for t in trials
+        for name, (x, y) in zip(t.options, t.places, strict=True)
     )
     assert len(corners) == 16
     # Binomial, 800 trials with 1/4: standard deviation 12.2; five of them.
@@ -183,11 +185,11 @@ def test_bad_input_is_refused_in_one_sentence(call, sentence):
 @pytest.mark.parametrize(
     ("options", "reply", "named"),
     [
-        (SHAPES, "Star", "star"),
-        (SHAPES, "The **triangle** is closest to the X.", "triangle"),
-        (SHAPES, "The black circle.", "circle"),
-        (SHAPES, "The X is on the square, not on the star.", None),
-        (SHAPES, "The triangular shape", None),
+        (SHAPE_NAMES, "Star", "star"),
+        (SHAPE_NAMES, "The **triangle** is closest to the X.", "triangle"),
+        (SHAPE_NAMES, "The black circle.", "circle"),
+        (SHAPE_NAMES, "The X is on the square, not on the star.", None),
+        (SHAPE_NAMES, "The triangular shape", None),
         (NUMBERS, "10", "10"),
         (NUMBERS, "1.", "1"),
         (NUMBERS, "The X is closest to square 12.", "12"),
@@ -222,8 +224,8 @@ def test_questions_name_no_answer_alone(task):
     """A model that repeats the question is not read as an answer."""
     for name, template in VISION_TEMPLATES[task].items():
         for question in (template.similarity, template.identification):
-            for count in range(2, MOST_PICTURED[task] + 1):
-                shown = OPTIONS[task][:count]
+            for count in range(2, MAX_PICTURE_ITEMS[task] + 1):
+                shown = TASK_OPTIONS[task][:count]
                 words = question.format(count=count, options=", ".join(shown))
                 assert parse_answer(words, shown) is None
                 assert (", ".join(shown) in words) == (name == "options")
@@ -285,6 +287,6 @@ def test_trials_in_pictures_are_counted_like_trials_in_words():
     right = [trial.options[trial.right] for trial in trials]
     wrong = [trial.options[trial.right - 1] for trial in trials]
     replies = [Reply(right[0]), Reply(f"I'd say a square, {right[1]}."), Reply(wrong[2]), Reply("B or C")]
-    asked = recorded(trials, replies, "text")
-    assert asked.chosen.tolist() == [trials[0].right, trials[1].right, trials[2].options.index(wrong[2]), -1]
-    assert asked.unparsed.tolist() == [False, False, False, True]
+    requested = recorded(trials, replies, "text")
+    assert requested.chosen.tolist() == [trials[0].right, trials[1].right, trials[2].options.index(wrong[2]), -1]
+    assert requested.unparsed.tolist() == [False, False, False, True]

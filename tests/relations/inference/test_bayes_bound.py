@@ -100,7 +100,7 @@ def test_names_of_elements_do_not_matter(seed, n, place, share):
 
 
 def test_an_answer_is_worth_the_entropy_of_its_probability(entangled_class, brute):
-    """Σ_v P(v) bits(v) = bits - h(P), exactly: an answer without noise tells as much as is open about it."""
+    """Σ_v P(v) bits(v) = bits - h(P), exactly: an answer without noise gives the entropy of its probability."""
     n = 5 if possible(entangled_class, 5) else 6
     rng = np.random.default_rng(8)
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""The mean bound over training sets: exact means on small relations, Eq. 5 beside it, and refusals."""
+"""The mean bound over training sets: exact means on small relations, Eq. 5, and errors."""
 
 from itertools import combinations
 

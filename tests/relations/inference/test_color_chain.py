@@ -108,7 +108,7 @@ def test_a_truth_that_contradicts_the_training_set_is_refused():
 
 
 def test_no_coloring_is_said_after_a_search_that_found_none(monkeypatch):
-    monkeypatch.setattr(color_chain, "MOST_STEPS", 20)
+    monkeypatch.setattr(color_chain, "MAX_HARDENING_STEPS", 20)
     triangle = TrainingSet(3, [(0, 1), (1, 2), (2, 0)], [1, 1, 1])
     with pytest.raises(ConvergenceError, match="No coloring with 2 classes was found"):
         posterior(triangle, CompleteBipartite(), method="chain", draws=100)
@@ -149,7 +149,7 @@ def test_colorings_of_which_some_populations_find_none_are_still_counted(monkeyp
     crown = [frozenset({(i + 1) % 9, (i - 1) % 9}) for i in range(9)]
     truth = 2.0**9 - 2.0  # colorings of a ring of nine with three colors
     monkeypatch.setattr(color_chain, "SWEEPS_PER_STEP", 0)
-    monkeypatch.setattr(color_chain, "PROPER_SHARE", 0.0)
+    monkeypatch.setattr(color_chain, "ENOUGH_PROPER_SHARE", 0.0)
     estimates = []
     for seed in range(40):
         walkers = color_chain._Walkers(crown, 3, 16 * color_chain.POPULATIONS, np.random.default_rng(seed))

@@ -62,7 +62,7 @@ def test_a_wrong_diagonal_is_refused_by_name(reflexive):
 def test_a_circle_is_shown_in_the_order_it_runs(length):
     pairs = [(i, (i + 1) % length) for i in range(length)]
     values = [1] * length
-    if length > 2:  # told the other way round; of two, this would be the same entry twice
+    if length > 2:  # in the opposite direction; of two, this would be the same entry twice
         pairs[0], values[0] = (pairs[0][1], pairs[0][0]), 0
     with pytest.raises(InputError, match="contradicts every total order") as refused:
         known_order(TrainingSet(8, pairs, values, NAMES), reflexive=False)

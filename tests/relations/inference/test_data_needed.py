@@ -83,7 +83,7 @@ def test_a_target_below_blind_guessing_needs_nothing(relation, known_class):
     [Relation(12, [(0, 1), (3, 3), (4, 5), (5, 4), (7, 2)]), equivalence([2, 18]), less_than(9)],
     ids=["entrywise", "unequal classes", "order"],
 )
-def test_the_commoner_answer_needs_nothing(relation):
+def test_the_majority_answer_needs_nothing(relation):
     majority = relation.majority_accuracy
     for target in (0.6 * majority, majority):
         needed = data_needed(relation, target, repeats=4)
@@ -93,7 +93,7 @@ def test_the_commoner_answer_needs_nothing(relation):
     assert data_needed(relation, 0.5 + 0.5 * majority, repeats=4).train_fraction.value > 0.0
 
 
-def test_an_entrywise_relation_needs_what_seen_entries_and_the_commoner_answer_give():
+def test_an_entrywise_relation_needs_what_seen_entries_and_the_majority_answer_give():
     """Of R's 30 ones those are missed that were not seen; of a symmetric one those seen from neither side."""
     rng = np.random.default_rng(0)
     off_diagonal = rng.permutation([(i, j) for i in range(20) for j in range(i)])[:30]

@@ -1,4 +1,4 @@
-"""Where an entry tells of its mirror image alone: against all tables written out."""
+"""Classes in which an entry determines only its mirror image, compared with all tables."""
 
 import numpy as np
 import pytest

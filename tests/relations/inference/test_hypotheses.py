@@ -1,4 +1,4 @@
-"""What a learner may know: names, recognition, words, and refusals."""
+"""Classes of relations: names, recognition, texts, and errors."""
 
 import numpy as np
 import pytest

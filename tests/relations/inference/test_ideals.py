@@ -165,8 +165,8 @@ def test_a_window_that_leaps_is_never_miscounted(reach):
     for gap_x, gap_z, gap_e in product(
         range(lowest, middle + 1), range(middle, highest + 1), range(middle - 2, middle + 3)
     ):
-        beside = (gap_e == gap_x) + (gap_e == gap_z)
-        total += 1 + beside  # x before z, so that e alone may change places inside a gap
+        adjacent = (gap_e == gap_x) + (gap_e == gap_z)
+        total += 1 + adjacent  # x before z, so that e alone may change places inside a gap
     assert lattice is not None or reach > 40
     if lattice is not None:
         assert 2 ** count_extensions(lattice).log2_count == pytest.approx(total, rel=ROUNDING)

@@ -6,7 +6,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
-from genlaws.relations.inference.next_pair import asking_curve, next_pair
+from genlaws.relations.inference.next_pair import next_pair, query_curve
 from genlaws.relations.structure.families import complete_bipartite, less_than, modulo
 from genlaws.relations.structure.training_set import TrainingSet, draw_training_set
 
@@ -22,14 +22,14 @@ def nothing_seen(n):
 
 @pytest.mark.parametrize("n", [2, 5, 30])
 def test_the_first_comparison_of_an_order_is_worth_one_bit(n):
-    asked = next_pair(nothing_seen(n), TotalOrder())
-    assert asked.bits == pytest.approx(1.0, abs=ROUNDING)
-    assert asked.probability == pytest.approx(0.5, abs=ROUNDING)
-    assert asked.ties == n * (n - 1)
-    assert asked.pair == (0, 1)
-    assert asked.names == ("0", "1")
-    assert asked.random_bits == pytest.approx((n - 1) / n, abs=ROUNDING)
-    assert asked.method == "exact"
+    best = next_pair(nothing_seen(n), TotalOrder())
+    assert best.bits == pytest.approx(1.0, abs=ROUNDING)
+    assert best.probability == pytest.approx(0.5, abs=ROUNDING)
+    assert best.ties == n * (n - 1)
+    assert best.pair == (0, 1)
+    assert best.names == ("0", "1")
+    assert best.random_bits == pytest.approx((n - 1) / n, abs=ROUNDING)
+    assert best.method == "exact"
 
 
 def test_the_best_answer_is_worth_the_fall_of_the_entropy(entangled_class, brute):
@@ -39,30 +39,30 @@ def test_the_best_answer_is_worth_the_fall_of_the_entropy(entangled_class, brute
     rng = np.random.default_rng(4)
     for _ in range(5):
         known = brute.training_set(entangled_class, n, rng, most=0.3)
-        asked = next_pair(known, entangled_class)
+        best = next_pair(known, entangled_class)
         expected = brute.law(entangled_class, known)
-        assert asked.bits_left == pytest.approx(expected.bits_left, abs=1e-10)
-        if asked.pair is None:
+        assert best.bits_left == pytest.approx(expected.bits_left, abs=1e-10)
+        if best.pair is None:
             assert expected.bits_left == pytest.approx(0.0, abs=ROUNDING)
             continue
-        p = expected.probability[asked.pair]
-        left = [brute.law(entangled_class, known.with_answer(asked.pair, value)).bits_left for value in (False, True)]
-        assert expected.bits_left - (1 - p) * left[0] - p * left[1] == pytest.approx(asked.bits, abs=1e-10)
+        p = expected.probability[best.pair]
+        left = [brute.law(entangled_class, known.with_answer(best.pair, value)).bits_left for value in (False, True)]
+        assert expected.bits_left - (1 - p) * left[0] - p * left[1] == pytest.approx(best.bits, abs=1e-10)
         nearest = np.abs(expected.probability - 0.5).min()
         assert abs(p - 0.5) == pytest.approx(nearest, abs=1e-9)
-        assert asked.random_bits <= asked.bits
+        assert best.random_bits <= best.bits
 
 
 def test_wrong_answers_that_do_not_contradict_each_other_are_taken_as_certain():
     order, rng, known = less_than(12), np.random.default_rng(0), nothing_seen(12)
-    while (asked := next_pair(known, TotalOrder(), seed=rng)).pair is not None:
-        right = bool(order.values([asked.pair])[0])
-        known = known.with_answer(asked.pair, right != (rng.random() < 0.1))
-        assert "taken as certain" in asked.message
+    while (best := next_pair(known, TotalOrder(), seed=rng)).pair is not None:
+        right = bool(order.values([best.pair])[0])
+        known = known.with_answer(best.pair, right != (rng.random() < 0.1))
+        assert "taken as certain" in best.message
     law = posterior(known, TotalOrder())
     assert law.accuracy == 1.0  # of what the answers say
     assert ((law.probability > 0.5) == order.matrix).mean() < 0.95  # of the truth
-    assert "taken as certain" in asked.message
+    assert "taken as certain" in best.message
 
 
 def test_nothing_is_left_to_ask():
@@ -74,11 +74,11 @@ def test_nothing_is_left_to_ask():
         (less_than(1), TotalOrder()),
         (less_than(3), Entrywise()),
     ):
-        asked = next_pair(draw_training_set(relation, 1.0), known_class)
-        assert asked.pair is None
-        assert asked.names is None
-        assert (asked.bits, asked.ties, asked.random_bits) == (0.0, 0, 0.0)
-        assert "Nothing is left to ask" in asked.message
+        best = next_pair(draw_training_set(relation, 1.0), known_class)
+        assert best.pair is None
+        assert best.names is None
+        assert (best.bits, best.ties, best.random_bits) == (0.0, 0, 0.0)
+        assert "No query is left" in best.message
 
 
 def test_chance_among_equals_follows_the_seed():
@@ -101,16 +101,16 @@ def test_a_known_entry_is_never_asked():
 
 @pytest.mark.parametrize("prior", ["elements", "relations"])
 def test_two_sides_take_one_question_less_than_elements(prior):
-    curve = asking_curve(complete_bipartite(15, 15), hypotheses=CompleteBipartite(prior), repeats=2)
-    needed = curve.questions_to_certainty
+    curve = query_curve(complete_bipartite(15, 15), hypotheses=CompleteBipartite(prior), repeats=2)
+    needed = curve.queries_to_certainty
     assert needed.value == 29 if prior == "elements" else 28 <= needed.value <= 29
     if prior == "elements":
         np.testing.assert_allclose(curve.bits_left, [np.arange(29, -1, -1)] * 2, atol=ROUNDING)
 
 
 def test_an_order_is_sorted_with_hardly_a_question_too_many():
-    curve = asking_curve(less_than(30), repeats=2, seed=1)
-    needed = curve.questions_to_certainty.value
+    curve = query_curve(less_than(30), repeats=2, seed=1)
+    needed = curve.queries_to_certainty.value
     assert LOG2_30_FACTORIAL - WASTED < needed < LOG2_30_FACTORIAL + WASTED
     assert curve.bits_left[:, 0] == pytest.approx([LOG2_30_FACTORIAL] * 2, abs=1e-3)
     assert curve.bits_left[0, -1] == pytest.approx(0.0, abs=1e-9)
@@ -119,8 +119,8 @@ def test_an_order_is_sorted_with_hardly_a_question_too_many():
 
 @pytest.mark.parametrize("known_class", [Equivalence(3), Equivalence(3, "relations")])
 def test_asking_well_is_better_than_asking_at_random(known_class):
-    best, random = (asking_curve(modulo(12, 3), way, hypotheses=known_class, repeats=6) for way in ("best", "random"))
-    assert best.questions_to_certainty.high < random.questions_to_certainty.value
+    best, random = (query_curve(modulo(12, 3), way, hypotheses=known_class, repeats=6) for way in ("best", "random"))
+    assert best.queries_to_certainty.high < random.queries_to_certainty.value
     assert best.accuracy[:, -1].tolist() == random.accuracy[:, -1].tolist() == [1.0] * 6
     frame = best.to_frame()
     assert len(frame) == best.accuracy.shape[1]
@@ -128,29 +128,29 @@ def test_asking_well_is_better_than_asking_at_random(known_class):
 
 
 def test_classes_that_follow_from_their_number_need_no_question():
-    curve = asking_curve(modulo(4, 4), hypotheses=Equivalence(4, "relations"), repeats=2)
-    assert curve.questions_to_certainty.value == 0.0
-    assert asking_curve(less_than(1), repeats=2).questions_to_certainty.value == 0.0
+    curve = query_curve(modulo(4, 4), hypotheses=Equivalence(4, "relations"), repeats=2)
+    assert curve.queries_to_certainty.value == 0.0
+    assert query_curve(less_than(1), repeats=2).queries_to_certainty.value == 0.0
 
 
 def test_a_given_number_of_questions_ends_where_it_says():
     ticks = []
-    curve = asking_curve(less_than(6), questions=4, repeats=3, advance=ticks.append)
+    curve = query_curve(less_than(6), queries=4, repeats=3, advance=ticks.append)
     assert curve.accuracy.shape == curve.bits_left.shape == (3, 5)
     assert ticks == [1] * 12
-    assert np.isnan(curve.questions_to_certainty.value)
-    one = asking_curve(less_than(6), questions=40, repeats=1)
+    assert np.isnan(curve.queries_to_certainty.value)
+    one = query_curve(less_than(6), queries=40, repeats=1)
     assert one.accuracy.shape == (1, 41)
     assert one.to_frame()["accuracy_error"].isna().all()
 
 
 def test_the_same_seed_asks_the_same_questions():
-    one, two = (asking_curve(modulo(8, 2), seed=3, repeats=2) for _ in range(2))
+    one, two = (query_curve(modulo(8, 2), seed=3, repeats=2) for _ in range(2))
     np.testing.assert_array_equal(one.bits_left, two.bits_left)
 
 
 def test_after_random_questions_the_law_is_that_of_their_answers():
-    curve = asking_curve(less_than(5), "random", repeats=2)
+    curve = query_curve(less_than(5), "random", repeats=2)
     assert curve.accuracy[0, 0] == pytest.approx(posterior(nothing_seen(5), TotalOrder()).accuracy)
     assert curve.accuracy.shape[1] <= 26
 
@@ -160,13 +160,13 @@ def test_after_random_questions_the_law_is_that_of_their_answers():
     [
         ({"strategy": "worst"}, "strategy must be one of best, random"),
         ({"repeats": 0}, "repeats must be a whole number, at least 1"),
-        ({"questions": 0}, "questions must be a whole number, at least 1"),
+        ({"queries": 0}, "queries must be a whole number, at least 1"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, said):
     with pytest.raises(InputError, match=said):
-        asking_curve(less_than(4), **arguments)
+        query_curve(less_than(4), **arguments)
 
 
 def test_an_unknown_method_is_refused():

@@ -61,7 +61,7 @@ def test_every_draw_extends_what_is_known_and_a_seed_fixes_it():
 
 def test_walkers_that_did_not_move_are_reported(monkeypatch):
     monkeypatch.setattr(order_chain, "FIRST_SWEEPS", 0)
-    monkeypatch.setattr(order_chain, "MOST_SWEEPS", 0)
+    monkeypatch.setattr(order_chain, "MAX_SWEEPS", 0)
     law = posterior(draw_training_set(less_than(30), 0.02), TotalOrder(), method="chain", draws=400)
     assert not law.converged
     assert "not converged" in law.message

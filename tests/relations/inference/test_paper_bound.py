@@ -59,7 +59,7 @@ def test_two_pairs_known_apart_are_taken_as_decided():
     assert paper_bound(sides, known) == 1.0
 
 
-def test_the_commoner_answer_is_scored_on_its_own_draws():
+def test_the_majority_answer_is_scored_on_its_own_draws():
     """With nothing seen P = 1/2 everywhere off the diagonal, and S draws give 1/2 + 1/√(2πS) on average."""
     n, draws = 12, 50
     known = TrainingSet(n, [], [])

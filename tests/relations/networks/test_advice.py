@@ -110,7 +110,7 @@ def test_sparse_relations_are_judged_by_the_balanced_accuracy():
     found = advise_relation(tree, pilot=replace(TINY, steps=60))
     assert found.balanced
     assert found.best_fraction is None
-    assert "commoner answer" in found.no_bound
+    assert "majority answer" in found.no_bound
     # Networks that only say no are right on half.
     assert found.fractions[0].accuracy.value < 0.9
     assert not advise_relation(tree, target_accuracy=0.97, pilot=replace(TINY, steps=2)).balanced
@@ -128,9 +128,9 @@ def points(values, networks, successes, steps=None):
 
 
 def decided(monkeypatch, sides, successes, ratio_successes, steps=None):
-    """Return the advice on networks that succeed as often as told."""
+    """Return the advice on networks that succeed at given rates."""
 
-    class Told:
+    class FixedTrials:
         def __init__(self, *given):
             pass
 
@@ -140,7 +140,7 @@ def decided(monkeypatch, sides, successes, ratio_successes, steps=None):
         def ratios(self, train_fraction):
             return points((0.1, 1.0, 10.0, 100.0), 4, ratio_successes, steps)
 
-    monkeypatch.setattr(learning_advice, "Trials", Told)
+    monkeypatch.setattr(learning_advice, "Trials", FixedTrials)
     return advise_relation(sides, pilot=TINY)
 
 
@@ -191,9 +191,9 @@ def test_advice_names_nothing_beyond_what_was_tried(monkeypatch, sides):
     assert not found.half_fraction_seen
     assert not found.boundary_seen
     text = " ".join(explain(found).split())
-    assert "It is the smallest share tried: a smaller one may do." in text
+    assert "It is the smallest fraction tried: a smaller one may suffice." in text
     assert "It is the smallest ratio tried: one beyond it may do better." in text
-    assert "every other generalizes at a share of less than 0.1, the smallest tried" in text
+    assert "every other generalizes at a fraction of less than 0.1, the smallest tried" in text
     assert "critical ratio more than 100, the largest tried" in text
     inside = decided(monkeypatch, sides, (0, 0, 4, 4), (0, 4, 4, 0))
     assert inside.half_fraction_seen
@@ -202,7 +202,7 @@ def test_advice_names_nothing_beyond_what_was_tried(monkeypatch, sides):
     assert not inside.ratio_at_edge
     assert "tried:" not in explain(inside)
     nowhere = decided(monkeypatch, sides, (0, 0, 0, 2), (4, 4, 4, 0))
-    assert "At no share of the entries tried, up to 80%" in " ".join(explain(nowhere).split())
+    assert "At no training fraction tried, up to 80%" in " ".join(explain(nowhere).split())
 
 
 def test_the_quick_pilot_is_smaller():
@@ -222,9 +222,9 @@ def test_the_quick_pilot_is_smaller():
     ],
 )
 def test_wrong_questions_are_refused(sides, change, complaint):
-    asked = {"relation": sides, "pilot": TINY, **change}
+    arguments = {"relation": sides, "pilot": TINY, **change}
     with pytest.raises(InputError, match=complaint):
-        advise_relation(asked.pop("relation"), **asked)
+        advise_relation(arguments.pop("relation"), **arguments)
 
 
 @pytest.mark.parametrize(

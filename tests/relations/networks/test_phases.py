@@ -95,7 +95,7 @@ def test_overlap_has_a_width():
     assert fit_boundary(x, y, memorized).width == pytest.approx(2.0 * math.log(3.0) / 6.0, rel=0.15)
 
 
-def test_an_upright_boundary_has_an_infinite_end():
+def test_a_vertical_boundary_has_an_infinite_end():
     x, y = (one.ravel() for one in np.meshgrid(GRID, GRID))
     found = fit_boundary(x, y, x > 1e-4)
     assert found.slope.high == math.inf

@@ -133,7 +133,7 @@ def test_middle_sized_graphs_agree_between_back_ends(seed):
 
 
 def test_copies_are_recognized_by_every_back_end():
-    """Rings of 12 and two prisms of 6: equal colors everywhere, so only a true comparison tells them apart."""
+    """Rings of 12 and two prisms of 6: equal colors everywhere, so only a real comparison distinguishes them."""
     parts = [nx.cycle_graph(12)] * 2 + [nx.circular_ladder_graph(6)] * 2 + [nx.moebius_kantor_graph()]
     relation = Relation.from_graph(nx.disjoint_union_all([nx.DiGraph(part) for part in parts]))
     for method in ("igraph", "networkx", "search"):
@@ -176,7 +176,7 @@ def test_without_igraph_the_own_search_is_used(monkeypatch):
 
 def test_a_search_that_takes_too_long_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "igraph", None)
-    monkeypatch.setattr(automorphism_search, "MOST_WORK", 10_000)
+    monkeypatch.setattr(automorphism_search, "MAX_EDGES_VISITED", 10_000)
     with pytest.raises(ConvergenceError, match="takes too long without igraph; install it"):
         count_automorphisms(Relation.from_graph(nx.hypercube_graph(6)))
 
@@ -197,7 +197,7 @@ def test_kinships():
 
 
 def test_wordnet_hypernyms():
-    """74,401 elements; igraph alone takes 12 s and gives the same 37,883 digits, of which some are kept here."""
+    """74,401 elements; igraph alone takes 12 s and gives the same 37,883 digits, of which some are stored here."""
     graph = read_knowledge_graph(data_file("wordnet3_noun_relations.tsv.gz"))
     found = count_automorphisms(graph.relation("hypernym"))
     assert str(found) == "5.14e37882 automorphisms (reduction)"

@@ -127,7 +127,7 @@ def test_large_relations_are_accurate_to_twelve_digits(n):
 def test_huge_relations_take_the_logarithm(monkeypatch):
     relation = families.named_relation("mod3", 3000)
     exact = description_length_exact(relation)
-    monkeypatch.setattr(description_length, "LARGEST_EXACT", 10)
+    monkeypatch.setattr(description_length, "MAX_EXACT_ELEMENTS", 10)
     assert description_length_exact(relation) == pytest.approx(exact, rel=1e-10)
     assert description_length_count("total order", element_count=50) == pytest.approx(lgamma(51) / log(2), rel=1e-13)
 
@@ -222,8 +222,8 @@ def test_formulas_of_the_table():
             lambda: description_length_table("incomplete bipartite", element_count=3, side_sizes=(1, 1)),
             "must add up to element_count 3",
         ),
-        (lambda: description_length_table(Relation(2, []), element_count=2), "brings its own numbers"),
-        (lambda: description_length_table(RelationClass("generic", 2), class_count=2), "brings its own numbers"),
+        (lambda: description_length_table(Relation(2, []), element_count=2), "has its own numbers"),
+        (lambda: description_length_table(RelationClass("generic", 2), class_count=2), "has its own numbers"),
     ],
 )
 def test_wrong_input_is_refused(call, sentence):

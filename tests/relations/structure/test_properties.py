@@ -98,8 +98,8 @@ def breaks(r: np.ndarray, law: str, found: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("lists", [False, True], ids=["bits", "lists"])
 def test_small_relations_agree_with_the_definitions(monkeypatch, lists):
     if lists:
-        monkeypatch.setattr(transitivity, "DENSE", 1.0)
-        monkeypatch.setattr(transitivity, "MOST_STEPS", 4)
+        monkeypatch.setattr(transitivity, "MIN_BITSET_DENSITY", 1.0)
+        monkeypatch.setattr(transitivity, "MAX_STEPS_AT_ONCE", 4)
     rng = np.random.default_rng(11)
     for number in range(1200):
         table = special(rng, number)

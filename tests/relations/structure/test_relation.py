@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from genlaws.core.errors import InputError
-from genlaws.relations.structure.relation import LARGEST_MATRIX, Relation
+from genlaws.relations.structure.relation import MAX_MATRIX_SIZE, Relation
 
 TABLE = np.array([[0, 1, 0], [0, 1, 1], [0, 0, 0]])
 
@@ -73,7 +73,7 @@ def test_a_large_relation_keeps_its_pairs_alone():
     with pytest.raises(InputError, match=r"full table of 1,000,000 elements would be too large"):
         _ = relation.matrix
     with pytest.raises(InputError, match="at most"):
-        Relation.from_matrix(sparse.csr_array((LARGEST_MATRIX + 1, LARGEST_MATRIX + 1)))
+        Relation.from_matrix(sparse.csr_array((MAX_MATRIX_SIZE + 1, MAX_MATRIX_SIZE + 1)))
 
 
 @pytest.mark.parametrize(

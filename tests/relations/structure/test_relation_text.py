@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genlaws.core.errors import InputError
 from genlaws.relations import Relation
 from genlaws.relations.structure.families import named_relation
-from genlaws.relations.structure.relation import LARGEST, relation_from_text, relation_to_text
+from genlaws.relations.structure.relation import MAX_TEXT_ELEMENTS, relation_from_text, relation_to_text
 
 MEGABYTE = 1_000_000
 
@@ -55,11 +55,11 @@ def test_text_is_short_for_a_relation_with_a_law():
 
 
 def test_the_largest_relation_goes_through_and_a_larger_one_does_not():
-    largest = Relation(LARGEST, np.array([[0, 1], [LARGEST - 1, 7]]))
+    largest = Relation(MAX_TEXT_ELEMENTS, np.array([[0, 1], [MAX_TEXT_ELEMENTS - 1, 7]]))
     found = relation_from_text(relation_to_text(largest))
     np.testing.assert_array_equal(found.pairs, largest.pairs)
-    with pytest.raises(InputError, match=f"at most {LARGEST} elements; got {LARGEST + 1}"):
-        relation_to_text(Relation(LARGEST + 1, np.array([[0, 1]])))
+    with pytest.raises(InputError, match=f"at most {MAX_TEXT_ELEMENTS} elements; got {MAX_TEXT_ELEMENTS + 1}"):
+        relation_to_text(Relation(MAX_TEXT_ELEMENTS + 1, np.array([[0, 1]])))
 
 
 GOOD = relation_to_text(random_relation(5))
@@ -83,16 +83,16 @@ BODY = GOOD.partition(":")[2]
         f"5_0:{BODY}",
         f"٥:{BODY}",
         f"⁵:{BODY}",
-        f"{LARGEST + 1}:{BODY}",
+        f"{MAX_TEXT_ELEMENTS + 1}:{BODY}",
         f"{'9' * 5000}:{BODY}",  # python itself refuses to read that many digits
         "\x00" * 10,
     ],
     ids=lambda text: repr(text[:12]),
 )
 def test_text_without_its_number_of_elements_is_refused(text):
-    with pytest.raises(InputError, match="must begin with its number of elements, at most 4096, and a colon") as told:
+    with pytest.raises(InputError, match="must begin with its number of elements, at most 4096, and a colon") as caught:
         relation_from_text(text)
-    assert len(str(told.value)) < 200
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(
@@ -103,16 +103,16 @@ def test_text_without_its_number_of_elements_is_refused(text):
         (f"5: {BODY}", "as relation_to_text writes it"),
         (f"5:{BODY}\n", "as relation_to_text writes it"),
         (f"5:{BODY}é", "as relation_to_text writes it"),
-        (f"5:{BODY[:-4]}", "must hold 4 bytes|must end where its table does"),
+        (f"5:{BODY[:-4]}", "must hold 4 bytes|must end with its table"),
         (f"5:{base64.b64encode(bytes(4)).decode()}", "as relation_to_text writes it"),
         (f"5:{packed(b'')}", "must hold 4 bytes for its table; got 0"),
         (f"5:{packed(bytes(3))}", "must hold 4 bytes for its table; got 3"),
         (f"5:{packed(bytes(5))}", "must hold 4 bytes for its table; got more"),
         (f"6:{BODY}", "must hold 5 bytes for its table; got 4"),
         (f"4:{BODY}", "must hold 2 bytes for its table; got more"),
-        (f"5:{packed(bytes([0, 0, 0, 1]))}", "must end where its table does"),  # a bit beyond the 25
-        (f"5:{base64.b64encode(zlib.compress(bytes(4)) + b'more').decode()}", "must end where its table does"),
-        (f"5:{base64.b64encode(zlib.compress(bytes(4))[:-2]).decode()}", "must end where its table does"),
+        (f"5:{packed(bytes([0, 0, 0, 1]))}", "must end with its table"),  # a bit beyond the 25
+        (f"5:{base64.b64encode(zlib.compress(bytes(4)) + b'more').decode()}", "must end with its table"),
+        (f"5:{base64.b64encode(zlib.compress(bytes(4))[:-2]).decode()}", "must end with its table"),
     ],
 )
 def test_text_without_its_table_is_refused(text, complaint):

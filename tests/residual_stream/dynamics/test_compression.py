@@ -74,20 +74,20 @@ def test_components_are_those_of_the_training_texts_judged_on_others(curved):
 
 
 def test_the_same_seed_gives_the_same_answer(curved):
-    before, told = torch.get_rng_state(), []
+    before, reported = torch.get_rng_state(), []
     first, second, other = (
-        compress(curved, layers=3, epochs=3, seed=seed, batch_size=16, advance=told.append) for seed in (5, 5, 6)
+        compress(curved, layers=3, epochs=3, seed=seed, batch_size=16, advance=reported.append) for seed in (5, 5, 6)
     )
     assert torch.equal(torch.get_rng_state(), before)
-    assert told == [1] * 9
+    assert reported == [1] * 9
     assert first.training == second.training
     assert np.array_equal(first.explained.value, second.explained.value)
     assert first.training != other.training
 
 
-def test_of_several_trainings_the_best_is_kept(curved):
-    alone, kept = (compress(curved, layers=4, epochs=4, seed=2, batch_size=8, restarts=one) for one in (1, 3))
-    assert min(kept.training.validation_losses) < min(alone.training.validation_losses)
+def test_of_several_trainings_the_best_is_used(curved):
+    alone, best = (compress(curved, layers=4, epochs=4, seed=2, batch_size=8, restarts=one) for one in (1, 3))
+    assert min(best.training.validation_losses) < min(alone.training.validation_losses)
     assert "principal components" in alone.message
 
 

@@ -94,7 +94,7 @@ def test_the_skew_matrix_is_the_least_squares_one():
     np.testing.assert_allclose(skew_matrix(step, state), np.tensordot(weights, basis, 1), atol=1e-12)
 
 
-def test_a_random_walk_is_foretold_no_better_than_by_staying():
+def test_a_random_walk_is_predicted_no_better_than_by_staying():
     held_out = dynamic_modes(Stream.from_states(random_walks(60, 12, 0)), components=4).held_out
     assert held_out.persistence > 0.9
     assert -0.02 < held_out.skill < 0.005  # the map has 20 free numbers for 3,000 steps of 4

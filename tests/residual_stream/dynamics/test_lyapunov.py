@@ -140,14 +140,14 @@ def test_wrong_directions_are_named(linear):
 
 
 def test_a_wide_model_is_not_taken_whole(linear, monkeypatch):
-    monkeypatch.setattr("genlaws.residual_stream.dynamics.lyapunov.WIDEST", WIDTH - 1)
+    monkeypatch.setattr("genlaws.residual_stream.dynamics.lyapunov.MAX_WHOLE_JACOBIAN_UNITS", WIDTH - 1)
     with pytest.raises(InputError, match="directions must be given"):
         lyapunov(linear, [1], "0.mlp", directions=None, seed=0)
 
 
 def test_stories(stories, wikitext):
     network, tokenizer = stories
-    before = hook_count(network)  # transformers leaves its own where hidden states were once asked for
+    before = hook_count(network)  # transformers leaves its own where hidden states were once requested
     tokens = tokenize(tokenizer, wikitext[:2], strip=True, max_tokens=24)
     found = lyapunov(network, tokens, "0.attention", directions=None, seed=0)
     assert found.singular_values.shape == (2, 64)

@@ -144,10 +144,10 @@ def test_teleports_follow_the_linear_map(linear, matrices, plane):
     assert grid.tolist()[:4] == [[-2, -2], [-2, 0], [-2, 2], [0, -2]]
     token = OneToken(linear, np.array(TEXTS[0]), 2)
     control, maps = token.control(), products(matrices, 2)
-    kept = teleport(linear, TEXTS[0], plane, grid, "1.attention", keep_rest=True, steps=3, batch_size=4)
+    unchanged = teleport(linear, TEXTS[0], plane, grid, "1.attention", keep_rest=True, steps=3, batch_size=4)
     lost = teleport(linear, TEXTS[0], plane, grid, "1.attention", steps=3)
     rest = control[2] - plane.center - plane.axes @ (plane.axes.T @ (control[2] - plane.center))
-    for found, outside in ((kept, rest), (lost, 0.0)):
+    for found, outside in ((unchanged, rest), (lost, 0.0)):
         starts = plane.center + grid @ plane.axes.T + outside
         paths = np.einsum("mij,pj->pmi", maps[:4], starts)
         np.testing.assert_allclose(found.coordinates, (paths - plane.center) @ plane.axes, atol=1e-10)
@@ -155,9 +155,9 @@ def test_teleports_follow_the_linear_map(linear, matrices, plane):
         np.testing.assert_allclose(found.coordinates[:, 0], grid, atol=1e-10)
         np.testing.assert_allclose(found.movement, found.coordinates[:, 3] - grid, atol=1e-10)
         assert found.message == ""
-    np.testing.assert_allclose(kept.out_of_plane[:, 0], 0.0, atol=1e-10)
+    np.testing.assert_allclose(unchanged.out_of_plane[:, 0], 0.0, atol=1e-10)
     np.testing.assert_allclose(lost.out_of_plane[:, 0], np.linalg.norm(rest), rtol=1e-9)
-    assert len(kept.to_frame()) == 9 * 4
+    assert len(unchanged.to_frame()) == 9 * 4
 
 
 def test_a_teleport_to_where_it_is_returns_the_control(llama):
@@ -176,7 +176,7 @@ def test_a_teleport_to_where_it_is_returns_the_control(llama):
 
 def test_steps_that_do_not_exist_are_said(linear, plane):
     found = teleport(linear, TEXTS[0], plane, [[0.0, 0.0]], "2.attention", steps=12)
-    assert (found.steps_asked, found.steps) == (12, 2)
+    assert (found.steps_requested, found.steps) == (12, 2)
     assert "only 2 sites follow 2.attention" in found.message
     assert found.later == ("2.attention", "2.mlp", "end")
 

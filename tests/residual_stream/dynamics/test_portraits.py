@@ -7,7 +7,7 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.portraits import centered_winding, portraits, rotations, tangent_turns
+from genlaws.residual_stream.dynamics.portraits import centered_winding, portraits, rotations, tangent_rotations
 from genlaws.residual_stream.surrogates.comparison import against_permuted_points, against_surrogates
 
 SITES, UNITS = 64, 8192
@@ -44,7 +44,7 @@ def autoregressive(persistence, seed, count=SITES):
     return drawn
 
 
-# Means and standard deviations over 200,000 units (standard error .004), beside what is quoted to fewer digits:
+# Means and standard deviations over 200,000 units (standard error .004), and what is quoted to fewer digits:
 # 10.93 ± 1.68, 10.62 ± 1.67, 14.9, 11.4.
 PROCESSES = {
     "random walk": (lambda: walk_of(noise(0, SITES - 1)), 10.944, 1.673),
@@ -58,9 +58,9 @@ PROCESSES = {
 @pytest.mark.parametrize("name", PROCESSES)
 def test_random_processes_turn_by_themselves(name):
     make, mean, deviation = PROCESSES[name]
-    turns = rotations(make()).as_printed
-    assert abs(turns.mean() - mean) < LARGEST_Z * deviation / np.sqrt(UNITS)
-    assert abs(turns.std() - deviation) < LARGEST_Z * deviation / np.sqrt(2 * UNITS)
+    counts = rotations(make()).as_printed
+    assert abs(counts.mean() - mean) < LARGEST_Z * deviation / np.sqrt(UNITS)
+    assert abs(counts.std() - deviation) < LARGEST_Z * deviation / np.sqrt(2 * UNITS)
 
 
 def test_a_random_walk_winds_about_its_mean():
@@ -89,8 +89,8 @@ def test_permuted_points_turn_neither_way():
 
 def test_backwards_a_path_has_the_opposite_count():
     drawn = portraits(noise(8)[:, :100])
-    forwards = tangent_turns(drawn.activation, drawn.gradient)
-    backwards = tangent_turns(drawn.activation[::-1], drawn.gradient[::-1])
+    forwards = tangent_rotations(drawn.activation, drawn.gradient)
+    backwards = tangent_rotations(drawn.activation[::-1], drawn.gradient[::-1])
     np.testing.assert_allclose(backwards, -forwards, atol=ROUNDING)
 
 
@@ -108,14 +108,14 @@ def test_counts_are_the_definition_written_out():
             while change <= -np.pi:
                 change += 2 * np.pi
             total += change
-        assert rotations(a).tangent_turns[unit] == pytest.approx(total / (2 * np.pi), abs=ROUNDING)
+        assert rotations(a).tangent_rotations[unit] == pytest.approx(total / (2 * np.pi), abs=ROUNDING)
 
 
 def test_one_period_of_a_sinusoid_is_one_turn_clockwise():
     phase = np.array([0.0, 0.8, 2.0])
     one = rotations(np.sin(2 * np.pi * np.arange(SITES)[:, None] / (SITES - 1) + phase))
     # The tangents are secants, and the gradient at both ends is one-sided.
-    np.testing.assert_allclose(one.tangent_turns, -1.0, atol=0.01)
+    np.testing.assert_allclose(one.tangent_rotations, -1.0, atol=0.01)
     np.testing.assert_allclose(one.centered_winding, -1.0, atol=0.01)
 
 
@@ -124,23 +124,23 @@ def test_circles_count_with_their_sign():
     x, y = np.cos(angle), np.sin(angle)
     # The mean of the points lies a little off the middle, and one tangent is missing at the end.
     np.testing.assert_allclose(centered_winding(x, y), [3.0, -3.0], atol=0.01)
-    np.testing.assert_allclose(tangent_turns(x, y), [3 - 3 / 60, -3 + 3 / 60], atol=ROUNDING)
+    np.testing.assert_allclose(tangent_rotations(x, y), [3 - 3 / 60, -3 + 3 / 60], atol=ROUNDING)
 
 
 def test_a_reversal_counts_as_half_a_turn_counterclockwise():
     x = np.array([0.0, 1.0, 0.0, 1.0])[:, None]
-    assert tangent_turns(x, np.zeros((4, 1)))[0] == pytest.approx(1.0, abs=ROUNDING)
+    assert tangent_rotations(x, np.zeros((4, 1)))[0] == pytest.approx(1.0, abs=ROUNDING)
 
 
 def test_straight_and_still_units_do_not_turn():
     sites = np.arange(10.0)
-    np.testing.assert_array_equal(rotations(np.stack([sites, 0 * sites], axis=1)).tangent_turns, [0.0, 0.0])
+    np.testing.assert_array_equal(rotations(np.stack([sites, 0 * sites], axis=1)).tangent_rotations, [0.0, 0.0])
 
 
 def test_a_stream_is_averaged_over_texts():
     states = np.random.default_rng(10).standard_normal((4, 12, 3)).astype(np.float32)
     of_stream, of_means = rotations(Stream.from_states(states)), rotations(states.mean(axis=0, dtype=np.float64))
-    np.testing.assert_array_equal(of_stream.tangent_turns, of_means.tangent_turns)
+    np.testing.assert_array_equal(of_stream.tangent_rotations, of_means.tangent_rotations)
     np.testing.assert_array_equal(of_stream.to_frame()["centered_winding"], of_means.centered_winding)
     assert "over 3 units" in str(of_stream)
     table = portraits(states.mean(axis=0)).to_frame()

@@ -9,7 +9,7 @@ from scipy.stats import gaussian_kde
 
 from genlaws.core.errors import InputError
 from genlaws.residual_stream.measures.estimators import (
-    JITTER,
+    RELATIVE_JITTER,
     binned_information,
     copula_shortfall,
     gaussian_copula_information,
@@ -22,8 +22,8 @@ from genlaws.residual_stream.measures.estimators import (
 
 TEXTS, PAIRS = 1000, 50
 DEVIATIONS = 5.0  # z-score that a right mean of 50 pairs does not reach
-# Bias at 1,000 texts, beside the sampling error: the copula's scores are not quite Gaussian; the neighbors' boxes are
-# not small; kernels smooth (the published note says .03).
+# Bias at 1,000 texts, beyond the sampling error: the copula's scores are not quite Gaussian; the neighbors' boxes are
+# not small; kernels smooth (the published note gives .03).
 BIAS = {"copula": 0.015, "neighbors": 0.025, "kernel": 0.035}
 SERIES = 1e-7  # nats that cutting the Fourier series of the kernel may cost; 1e-9 is usual
 ESTIMATORS = {
@@ -180,7 +180,7 @@ def test_fast_kernels_equal_the_direct_sum_and_scipy():
 @pytest.mark.parametrize("neighbors", [1, 3, 8])
 def test_neighbors_equal_counting_by_hand(neighbors):
     x, y = gaussian_pairs(0.6, 80, 1)
-    noise = JITTER * np.random.default_rng(0).standard_normal((2, 80))
+    noise = RELATIVE_JITTER * np.random.default_rng(0).standard_normal((2, 80))
     u, v = (normal_scores(one[:, 0]) + jitter for one, jitter in zip((x, y), noise, strict=True))
     total = 0.0
     for place in range(80):

@@ -1,4 +1,4 @@
-"""Sums kept batch by batch are those of the whole array, in any split and order of merging."""
+"""Sums accumulated batch by batch are those of the whole array, in any split and order of merging."""
 
 import copy
 import tracemalloc
@@ -10,7 +10,7 @@ from genlaws.core.errors import InputError
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures import reducers
 from genlaws.residual_stream.measures.correlations import UnitReducer
-from genlaws.residual_stream.measures.paths import SCALARS, PathReducer
+from genlaws.residual_stream.measures.paths import SCALAR_FIELDS, PathReducer
 from genlaws.residual_stream.measures.samples import SecondMomentReducer
 
 KINDS = [UnitReducer, PathReducer, SecondMomentReducer]
@@ -40,7 +40,7 @@ def assert_same(one, two):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("block", [1, 10**9])
 def test_batches_give_what_the_whole_array_gives(kind, block, states, monkeypatch):
-    monkeypatch.setattr(reducers, "BLOCK", block)
+    monkeypatch.setattr(reducers, "NUMBERS_PER_BLOCK", block)
     streamed = kind()
     for first, last in ((0, 1), (1, 14), (14, 40), (40, TEXTS)):
         streamed.update(states[first:last])
@@ -106,7 +106,7 @@ def test_wrong_batches_are_named(kind, states):
         reducer.update(states[:, :3])
     with pytest.raises(InputError, match="sites must be the same"):
         reducer.update(Stream.from_states(states, [Site(layer, "block") for layer in range(SITES)]))
-    with pytest.raises(InputError, match="finite numbers; the first that are not stand at the site 1.attention"):
+    with pytest.raises(InputError, match="finite numbers; the first that are not are at the site 1.attention"):
         reducer.update(np.where(np.arange(SITES)[:, None] == 2, np.nan, states))
     with pytest.raises(InputError, match="texts must be one whole number"):
         reducer.update(states, [-1] * TEXTS)
@@ -139,8 +139,8 @@ def test_memory_does_not_grow_with_the_texts(kind):
     assert peak(40) < 1.1 * peak(4)
 
 
-def test_every_scalar_is_kept_for_every_text(states):
+def test_every_scalar_is_stored_for_every_text(states):
     result = PathReducer().update(states).result()
     widths = {"norm": SITES, "curvature": SITES - 2, "straightness": 1}
-    for name in SCALARS:
+    for name in SCALAR_FIELDS:
         assert getattr(result, name).shape == (TEXTS, widths.get(name, SITES - 1)), name

@@ -113,7 +113,7 @@ def test_p_values_are_uniform_where_the_stream_is_one_more_draw():
     np.testing.assert_allclose(share, [0.05, 0.25, 0.5], atol=4 * np.sqrt(0.25 / 20_000))
 
 
-def test_a_surrogate_that_changes_nothing_says_nothing():
+def test_a_surrogate_that_changes_nothing_has_no_z_score():
     test = against_surrogates(
         a_stream(), lambda one: np.linalg.norm(one.states), ["basis rotation"], draws=10, seed=0
     ).against["basis rotation"]
@@ -125,10 +125,10 @@ def test_a_surrogate_that_changes_nothing_says_nothing():
     assert np.isnan(compare(np.asarray(np.nan), np.ones(10)).p_value)
 
 
-def test_turns_of_a_walk_are_those_of_its_surrogates():
+def test_rotations_of_a_walk_are_those_of_its_surrogates():
     stream = a_stream(texts=1, sites=64, units=400, growth=1.05)
     kinds = ["random walk", "step signs", "basis rotation"]
-    test = against_surrogates(stream, lambda one: rotations(one).tangent_turns, kinds, draws=99, seed=0)
+    test = against_surrogates(stream, lambda one: rotations(one).tangent_rotations, kinds, draws=99, seed=0)
     for name in kinds:
         assert (test.against[name].p_value <= 0.05).mean() == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
         assert abs(test.of_mean().against[name].z_score) < 4
@@ -136,7 +136,7 @@ def test_turns_of_a_walk_are_those_of_its_surrogates():
     assert test.to_frame().shape == (1200, 8)
 
 
-def test_turns_of_persistent_units_stand_out():
+def test_rotations_of_persistent_units_stand_out():
     smooth = np.sin(0.5 * np.arange(64)[:, None] + np.arange(50.0))
     states = 20 * smooth + np.cumsum(np.random.default_rng(1).standard_normal((64, 50)), axis=0)
     test = against_surrogates(Stream.from_states(states[None]), lambda one: rotations(one).as_printed, draws=99, seed=0)
@@ -158,7 +158,7 @@ def test_a_kind_does_not_depend_on_its_company():
     assert np.all(other.against["random walk"].draws != among.against["random walk"].draws)
 
 
-def test_supplied_streams_stand_beside_the_drawn_ones():
+def test_supplied_streams_are_compared_like_drawn_ones():
     stream, other = a_stream(), a_stream(seed=5)
 
     def two(one):

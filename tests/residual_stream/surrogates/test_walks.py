@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.claims.residual_stream.data import SPEEDS, in_order
-from genlaws.claims.residual_stream.units import turns_written_out
+from genlaws.claims.residual_stream.units import rotations_written_out
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Stream
 from genlaws.models.texts import ENDS, example_texts
@@ -12,10 +12,10 @@ from genlaws.residual_stream.dynamics.portraits import rotations
 from genlaws.residual_stream.measure_groups import plane_share
 from genlaws.residual_stream.measures.correlations import unit_correlations
 from genlaws.residual_stream.measures.samples import mean_path
-from genlaws.residual_stream.surrogates import walks as walk_turns
+from genlaws.residual_stream.surrogates import walks as walks_module
 from genlaws.residual_stream.surrogates.comparison import against_surrogates
-from genlaws.residual_stream.surrogates.walk_comparison import beside_walk, path_shares_of, walk_like
-from genlaws.residual_stream.surrogates.walks import Walk, draw_walk, expected_bends, geometric_walk
+from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk, path_shares_of, walk_like
+from genlaws.residual_stream.surrogates.walks import Walk, draw_walk, expected_rotation_angles, geometric_walk
 
 LARGEST_Z = 4.0
 SECOND_ORDER = 3.0  # times (components / units)^2: what the first order in 1/units leaves of a share
@@ -73,7 +73,7 @@ def test_correlation_cosine_and_size_of_drawn_walks(persistence):
     assert max(abs(z_score(r[at], walk.correlation[at] - low_by[at])) for at in range(9)) < LARGEST_Z
     by_unit = (stream.states**2).mean(axis=0)
     assert max(abs(z_score(by_unit[at], walk.size[at] ** 2)) for at in range(10)) < LARGEST_Z
-    found = beside_walk(stream)
+    found = compare_with_walk(stream)
     # Of so many units a cosine is within some hundredths; the mean path's part is drawn once.
     np.testing.assert_allclose(found.cosine.value, walk.cosine, atol=0.05)
 
@@ -93,16 +93,16 @@ def test_shares_of_drawn_walks(persistence):
 @pytest.mark.parametrize(
     ("sites", "growth", "persistence"), [(3, 2.0, 0.3), (5, 0.3, 0.0), (20, 20.0, -0.5), (20, 1.0, 0.8)]
 )
-def test_turns_of_drawn_walks(sites, growth, persistence):
+def test_rotations_of_drawn_walks(sites, growth, persistence):
     walk = geometric_walk(sites, growth=growth, persistence=persistence)
-    drawn = -turns_written_out(draw_walk(walk, 1, 30_000, seed=5).states[0])
+    drawn = -rotations_written_out(draw_walk(walk, 1, 30_000, seed=5).states[0])
     assert abs(z_score(drawn, walk.turns[-1])) < LARGEST_Z
     assert walk.turns.shape == (sites - 2,)
 
 
-def test_turns_at_every_site_are_those_counted():
+def test_rotations_at_every_site_are_those_counted():
     walk = geometric_walk(12, growth=6.0, persistence=0.2)
-    found = beside_walk(draw_walk(walk, 2, 20_000, seed=1)).turns
+    found = compare_with_walk(draw_walk(walk, 2, 20_000, seed=1)).turns
     half = (found.high - found.low) / 2
     assert (np.abs(found.value - walk.turns) < LARGEST_Z / 1.96 * half).all()
 
@@ -110,8 +110,8 @@ def test_turns_at_every_site_are_those_counted():
 def test_white_noise_and_the_papers_speeds_turn_as_known():
     steps = 63
     differences = 2 * np.eye(steps) - np.eye(steps, k=1) - np.eye(steps, k=-1)
-    noise = -expected_bends(differences).sum() / (2 * np.pi)
-    drawn = -turns_written_out(np.random.default_rng(0).standard_normal((64, 20_000)))
+    noise = -expected_rotation_angles(differences).sum() / (2 * np.pi)
+    drawn = -rotations_written_out(np.random.default_rng(0).standard_normal((64, 20_000)))
     assert abs(z_score(drawn, noise)) < LARGEST_Z
     speeds = in_order(SPEEDS)
     assert Walk(speeds, speeds).turns[-1] == pytest.approx(10.59, abs=0.02)  # the paper: 10.74
@@ -120,11 +120,11 @@ def test_white_noise_and_the_papers_speeds_turn_as_known():
 
 def test_quadrature_has_converged(monkeypatch):
     walks = [geometric_walk(9, growth=30.0, persistence=phi) for phi in (-0.6, 0.0, 0.9)]
-    turns = [walk.turns.copy() for walk in walks]
-    monkeypatch.setattr(walk_turns, "DIRECTIONS", 200)
-    monkeypatch.setattr(walk_turns, "INSIDE", 40)
+    counts = [walk.turns.copy() for walk in walks]
+    monkeypatch.setattr(walks_module, "LINE_DIRECTIONS", 200)
+    monkeypatch.setattr(walks_module, "QUADRATURE_NODES", 40)
     again = [geometric_walk(9, growth=30.0, persistence=phi).turns for phi in (-0.6, 0.0, 0.9)]
-    np.testing.assert_allclose(turns, again, atol=1e-5)
+    np.testing.assert_allclose(counts, again, atol=1e-5)
 
 
 def test_straight_paths_do_not_turn_and_angles_of_equal_tangents_vanish():
@@ -146,16 +146,16 @@ def test_the_walk_like_a_stream_has_its_sizes_and_is_its_surrogate():
     assert abs(z_score(flat.against["random walk"].draws, walk.path_shares(200)[1])) < LARGEST_Z
 
 
-def test_a_stream_beside_its_walk_says_where_it_leaves_it():
+def test_a_stream_compared_with_its_walk_shows_where_it_leaves_it():
     stream = draw_walk(geometric_walk(14, shared=0.3, persistence=0.6), 60, 128, seed=4)
-    found = beside_walk(stream)
+    found = compare_with_walk(stream)
     assert found.persistence == pytest.approx(0.6, abs=0.03)
     assert found.size.value[-1] > 1.5 * found.walk.size[-1]
     assert found.turns.high[-1] < found.walk.turns[-1]
     frame = found.to_frame()
     assert set(frame["measure"]) == {
         "correlation",
-        "correlation_turned",
+        "correlation_random_axes",
         "cosine",
         "size",
         "step_size",
@@ -170,16 +170,16 @@ def test_unequal_units_lower_r_in_their_own_axes_and_not_in_random_ones():
     large = np.where(np.arange(200) < 8, 20.0, 1.0)  # a few units hold nearly all of the variance at first
     first, steps = stream.states[:, :1], np.diff(stream.states, axis=1)
     states = np.cumsum(np.concatenate([first * large, steps * 3.0], axis=1), axis=1)
-    found = beside_walk(Stream.from_states(states))
+    found = compare_with_walk(Stream.from_states(states))
     away, turned = (
-        np.abs(one.value - found.walk.correlation).max() for one in (found.correlation, found.correlation_turned)
+        np.abs(one.value - found.walk.correlation).max() for one in (found.correlation, found.correlation_random_axes)
     )
     assert away > 0.1
     assert turned < 0.03
 
 
 def test_one_text_has_a_path_and_no_intervals():
-    found = beside_walk(draw_walk(geometric_walk(6), 1, 40, seed=0))
+    found = compare_with_walk(draw_walk(geometric_walk(6), 1, 40, seed=0))
     assert np.isnan(found.shares.low).all()
     assert np.isfinite(found.shares.value).all()
     assert found.walk.own_steps.max() == 0.0
@@ -194,13 +194,13 @@ def test_one_text_has_a_path_and_no_intervals():
         (lambda: Walk(-np.ones(3), np.ones(3)), "own_steps must be zero or positive"),
         (lambda: geometric_walk(2), "sites must be a whole number, at least 3"),
         (lambda: geometric_walk(5, shared=1.5), "shared must lie in"),
-        (lambda: expected_bends(np.zeros((3, 3))), "positive variances"),
-        (lambda: expected_bends(np.ones(3)), "square array"),
+        (lambda: expected_rotation_angles(np.zeros((3, 3))), "positive variances"),
+        (lambda: expected_rotation_angles(np.ones(3)), "square array"),
         (lambda: geometric_walk(5).path_shares(1), "units must be a whole number"),
         (lambda: example_texts(0), "count must be a whole number"),
     ],
 )
-def test_wrong_arguments_are_told(make, said):
+def test_wrong_arguments_are_refused(make, said):
     with pytest.raises(InputError, match=said):
         make()
 
@@ -216,7 +216,7 @@ def test_a_network_leaves_its_walk_when_it_is_trained():
     from genlaws.residual_stream.digit_network import digit_stream
 
     found = digit_stream(blocks=6, width=48, epochs=3, seed=1)
-    before, after = beside_walk(found.untrained), beside_walk(found.stream)
+    before, after = compare_with_walk(found.untrained), compare_with_walk(found.stream)
     # Over the seeds 0 to 5: persistence rose by .12 to .24, the ratio of lengths was .96 to 1.07 before and 1.25 to
     # 1.36 after, and r was at most .019 from the walk's before and at least .088 after.
     assert after.persistence > before.persistence + 0.06

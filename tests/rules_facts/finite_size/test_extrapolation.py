@@ -1,4 +1,4 @@
-"""The limit of infinite dimension: exact where the form is, with an error that says how far off it may be."""
+"""The limit of infinite dimension: exact where the form is, with an error that covers its distance from the truth."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_it_prints_value_and_correction():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (([100, 200], [0.3, 0.2], [0.1, 0.0]), "standard_errors must be positive.*take more of them"),
+        (([100, 200], [0.3, 0.2], [0.1, 0.0]), "standard_errors must be positive.*take more runs"),
         (([100, 100], [0.3, 0.2], [0.1, 0.1]), "at least 2 different values for order 1; got 1"),
         (([100, 200], [0.3, 0.2], [0.1, 0.1], 2), "at least 3 different values for order 2; got 2"),
         (([100, 200], [0.3, 0.2, 0.1], [0.1, 0.1]), "lists of one length"),

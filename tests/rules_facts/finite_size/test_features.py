@@ -7,7 +7,7 @@ import pytest
 from scipy.special import erf
 
 from genlaws.core.errors import InputError
-from genlaws.rules_facts.finite_size.features import BLOCK_SIZE, FeatureLayer, read_activation
+from genlaws.rules_facts.finite_size.features import INPUTS_PER_BLOCK, FeatureLayer, read_activation
 from genlaws.rules_facts.finite_size.gram import gram_matrix
 from genlaws.rules_facts.kernels.families import FAMILIES
 
@@ -73,9 +73,13 @@ def test_features_are_the_formula():
 
 def test_an_input_has_the_same_features_in_any_batch():
     layer = FeatureLayer.draw("relu", 5, 4)
-    inputs = np.random.default_rng(0).normal(size=(2 * BLOCK_SIZE + 3, 4))
+    inputs = np.random.default_rng(0).normal(size=(2 * INPUTS_PER_BLOCK + 3, 4))
     together = layer(inputs)
-    for start, stop in ((0, 1), (BLOCK_SIZE - 1, BLOCK_SIZE + 1), (2 * BLOCK_SIZE, 2 * BLOCK_SIZE + 3)):
+    for start, stop in (
+        (0, 1),
+        (INPUTS_PER_BLOCK - 1, INPUTS_PER_BLOCK + 1),
+        (2 * INPUTS_PER_BLOCK, 2 * INPUTS_PER_BLOCK + 3),
+    ):
         np.testing.assert_allclose(layer(inputs[start:stop]), together[start:stop], rtol=1e-12, atol=1e-14)
     assert layer(inputs[:0]).shape == (0, 5)
 

@@ -1,4 +1,4 @@
-"""Gram matrices: the same whatever the blocks, exactly symmetric, and refused for inputs that have none."""
+"""Gram matrices: the same whatever the blocks, exactly symmetric, and errors for invalid inputs."""
 
 import numpy as np
 import pytest

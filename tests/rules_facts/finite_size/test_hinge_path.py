@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import gram_matrix
-from genlaws.rules_facts.finite_size.hinge import PATIENCE, box_program, hinge_path
+from genlaws.rules_facts.finite_size.hinge import MAX_STEPS_WITHOUT_PROGRESS, box_program, hinge_path
 from genlaws.rules_facts.finite_size.ridge import Spectrum
 
 # A relative gap of g leaves outputs √g away from the optimum; tests of outputs ask for this gap and that distance.
@@ -271,7 +271,7 @@ def test_the_interior_point_keeps_its_cap():
     gram, labels = problem(40, 5)
     quadratic = gram * np.outer(labels, labels)
     assert box_program(quadratic, 1e4, 1e-12, step_cap=2)[2] == 2
-    assert PATIENCE > 2
+    assert MAX_STEPS_WITHOUT_PROGRESS > 2
 
 
 @pytest.mark.parametrize(

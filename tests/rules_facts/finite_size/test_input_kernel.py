@@ -15,7 +15,7 @@ from scipy.special import erf
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.gram import gram_matrix
 from genlaws.rules_facts.finite_size.input_kernel import (
-    INTERPOLATION_ERROR,
+    INTERPOLATION_TOLERANCE,
     InputKernel,
     quadratic_match,
     read_input_kernel,
@@ -60,7 +60,7 @@ def test_a_wide_layer_has_the_kernel_at_inputs_of_any_length(name):
             found = gram_matrix(name, inputs)[i, j]
             error = products.std() / np.sqrt(WIDTH)
             assert abs(products.mean() - found) <= DEVIATIONS * error + ROUNDING
-            # The layer must be wide enough to tell: to 1 % of the geometric mean of the diagonal.
+            # The layer must be wide enough: to 1 % of the geometric mean of the diagonal.
             assert error <= 0.01 * np.sqrt(gram_matrix(name, inputs)[i, i] * gram_matrix(name, inputs)[j, j])
 
 
@@ -80,10 +80,10 @@ def test_on_the_sphere_it_is_the_function_of_the_family(name):
 def test_networks_are_interpolated_closely(label, depth):
     kind, activation = label.split("-")
     exact = network_kernel(depth, activation, kind).function
-    # Even in angle, and crowded toward t = 1, where deep kernels bend.
+    # Even in angle, and crowded toward t = 1, where deep kernels curve.
     t = np.concatenate([np.cos(np.linspace(0, np.pi, 9973)), 1 - np.geomspace(1e-12, 1, 997)])
     found = value(f"{label}:{depth}", t, np.ones_like(t), np.ones_like(t))
-    np.testing.assert_allclose(found, exact(t), rtol=0, atol=OFF_MIDDLE * INTERPOLATION_ERROR * float(exact(1.0)))
+    np.testing.assert_allclose(found, exact(t), rtol=0, atol=OFF_MIDDLE * INTERPOLATION_TOLERANCE * float(exact(1.0)))
 
 
 @given(

@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 from genlaws.core.errors import InputError
 from genlaws.rules_facts import draw_gaussian
 from genlaws.rules_facts.finite_size import left_out_outputs
-from genlaws.rules_facts.finite_size.left_out import _dealt
+from genlaws.rules_facts.finite_size.left_out import _assign_folds
 
 EXACT = 1e-9
 # The gap of both solvers bounds the objective; outputs follow with its square root.
@@ -36,7 +36,7 @@ def test_each_fold_is_left_out_of_the_support_vector_machine(small):
     inputs, labels = small
     lam = np.array([0.05, 1.0])
     found = left_out_outputs(inputs @ inputs.T, labels, "hinge", lam, folds=4, tolerance=1e-9, seed=5)
-    part = _dealt(labels, 4, 5)
+    part = _assign_folds(labels, 4, 5)
     for fold in range(4):
         seen = part != fold
         for column, shift in enumerate(lam):
@@ -46,14 +46,14 @@ def test_each_fold_is_left_out_of_the_support_vector_machine(small):
 
 
 @pytest.mark.parametrize("folds", [2, 5, 7])
-def test_every_label_is_dealt_evenly(folds):
+def test_every_label_is_assign_folds_evenly(folds):
     labels = np.where(np.arange(61) % 3 == 0, 1.0, -1.0)
-    part = _dealt(labels, folds, 0)
+    part = _assign_folds(labels, folds, 0)
     for sign in (1.0, -1.0):
         counts = np.bincount(part[labels == sign], minlength=folds)
         assert counts.max() - counts.min() <= 1
-    assert (part == _dealt(labels, folds, 0)).all()
-    assert (part != _dealt(labels, folds, 1)).any()
+    assert (part == _assign_folds(labels, folds, 0)).all()
+    assert (part != _assign_folds(labels, folds, 1)).any()
 
 
 @pytest.mark.parametrize(

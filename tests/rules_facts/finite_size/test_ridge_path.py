@@ -13,7 +13,7 @@ from genlaws.rules_facts.finite_size.ridge import Spectrum, ridge_path, ridge_so
 
 # Backward stable solves of condition up to 1e6 keep ten digits.
 CLOSE = 1e-9
-# At λ = 1e-9 of the largest eigenvalue a singular matrix keeps six digits (LOST_SHARE); below, more again.
+# At λ = 1e-9 of the largest eigenvalue a singular matrix has six digits (NEGLIGIBLE_SHIFT_SHARE); below, more again.
 LOST = 1e-5
 PATH = np.geomspace(1e-4, 1e3, 15)
 KERNELS = {"linear, full rank": ("linear", 30, 50), "linear, low rank": ("linear", 30, 7), "relu": ("relu", 30, 7)}

@@ -1,4 +1,4 @@
-"""Every family of kernels: closed form, function, activation and the parameter for an angle tell the same story."""
+"""Every family of kernels: closed form, function, activation and the parameter for an angle agree."""
 
 import mpmath
 import numpy as np

@@ -168,7 +168,7 @@ def test_hidden_facts_are_estimated():
 
 def test_labels_without_a_rule_are_refused():
     rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match="labels must follow a rule; by the estimate"):
+    with pytest.raises(InputError, match="labels must follow a rule; the estimated fact fraction"):
         advise(rng.normal(size=(100, 50)), rng.choice([-1.0, 1.0], 100))
 
 
@@ -241,13 +241,13 @@ def test_units_of_the_data_do_not_matter_to_the_exponential_of_long_inputs():
     assert advice.theory_memory.kernel_angle == pytest.approx(advice.wanted_angle_memory, abs=0.02)
 
 
-def test_progress_is_told():
-    told = []
+def test_progress_is_reported():
+    reported = []
     advice = ask(
-        gaussian(0, dimension=20), parameters=[0.5, 1.0], progress=lambda done, total: told.append((done, total))
+        gaussian(0, dimension=20), parameters=[0.5, 1.0], progress=lambda done, total: reported.append((done, total))
     )
     count = len(advice.parameter)
-    assert told == [(done, count) for done in range(1, count + 1)]
+    assert reported == [(done, count) for done in range(1, count + 1)]
 
 
 @pytest.mark.parametrize(
@@ -272,18 +272,18 @@ def test_bad_input_is_refused(change, sentence):
 def test_the_choice_for_the_rule_is_as_good_as_a_library_default_where_the_theory_is_not():
     rng, data = np.random.default_rng(0), load_breast_cancer()
     truth, order = 2.0 * data.target - 1.0, rng.permutation(len(data.target))
-    shown, kept = order[:300], order[300:]
-    labels = np.where(rng.random(300) < FACTS, rng.choice([-1.0, 1.0], 300), truth[shown])
-    scaled = (data.data - data.data[shown].mean(axis=0)) / data.data[shown].std(axis=0)
-    advice = advise(scaled[shown], labels)
+    training, held_out = order[:300], order[300:]
+    labels = np.where(rng.random(300) < FACTS, rng.choice([-1.0, 1.0], 300), truth[training])
+    scaled = (data.data - data.data[training].mean(axis=0)) / data.data[training].std(axis=0)
+    advice = advise(scaled[training], labels)
 
     def error(choice):
         kernel = f"gaussian:{choice.parameter!r}"
-        ridge = gram_matrix(kernel, scaled[shown]) + choice.regularization * np.eye(300)
-        outputs = gram_matrix(kernel, scaled[kept], scaled[shown]) @ np.linalg.solve(ridge, labels)
-        return np.mean(np.sign(outputs) != truth[kept])
+        ridge = gram_matrix(kernel, scaled[training]) + choice.regularization * np.eye(300)
+        outputs = gram_matrix(kernel, scaled[held_out], scaled[training]) @ np.linalg.solve(ridge, labels)
+        return np.mean(np.sign(outputs) != truth[held_out])
 
-    default = np.mean(SVC().fit(scaled[shown], labels).predict(scaled[kept]) != truth[kept])
+    default = np.mean(SVC().fit(scaled[training], labels).predict(scaled[held_out]) != truth[held_out])
     found, memory, theory = (error(getattr(advice, name)) for name in ("found_rule", "found_memory", "theory_rule"))
     assert found < default + 0.02
     assert memory < theory - 0.1

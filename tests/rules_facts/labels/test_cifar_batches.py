@@ -101,7 +101,7 @@ def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path, name, pro
         content = pickle.dumps({b"data": Harm(function, argument), b"labels": [1]}, protocol=protocol)
         folder = write_cifar(tmp_path / f"cifar-{function.__name__}", **{name: content})
         with pytest.raises(
-            InputError, match=rf"{name} is not a CIFAR-10 batch: it asks for \w+\.\w+, which could run code"
+            InputError, match=rf"{name} is not a CIFAR-10 batch: it refers to \w+\.\w+, which could run code"
         ):
             load_labeled(folder)
         assert not (tmp_path / "harm").exists()
@@ -172,10 +172,10 @@ def test_batches_that_do_not_fit_are_refused(tmp_path, content, sentence):
         load_labeled(folder)
 
 
-@pytest.mark.parametrize("kept", [0, 1, 30, 5000, -1])
-def test_batches_cut_short_are_refused(tmp_path, kept):
+@pytest.mark.parametrize("length", [0, 1, 30, 5000, -1])
+def test_batches_cut_short_are_refused(tmp_path, length):
     whole = pickle.dumps(dict(zip((b"data", b"labels"), batch_of(1), strict=True)), protocol=2)
-    folder = write_cifar(tmp_path / "c", data_batch_3=whole[:kept])
+    folder = write_cifar(tmp_path / "c", data_batch_3=whole[:length])
     with pytest.raises(InputError, match="data_batch_3 could not be read"):
         load_labeled(folder)
 

@@ -8,12 +8,12 @@ from scipy.special import erf
 
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size import gram_matrix, ridge_path
-from genlaws.rules_facts.labels.fact_fraction import PROFILE_DROP, SHARE_ACCURACY, estimate_fact_fraction
+from genlaws.rules_facts.labels.fact_fraction import PROFILE_DROP, SHARE_TOLERANCE, estimate_fact_fraction
 from genlaws.rules_facts.labels.task import draw_gaussian
 
 # Half a step of the dense grid below, and the accuracy of the search.
 STEP = 0.002
-RESOLUTION = STEP + 2 * SHARE_ACCURACY
+RESOLUTION = STEP + 2 * SHARE_TOLERANCE
 # Intervals are of 95 %. Of 150 draws 90 % are three standard errors less, of 60 draws 85 % three and a half.
 COVERED_OF_THE_MODEL, COVERED_OF_LEARNERS = 0.90, 0.85
 
@@ -54,7 +54,7 @@ def test_value_and_interval_are_those_of_the_likelihood(share, steepness):
 def test_the_interval_covers_the_share_of_the_model(share, count, widest):
     found = [estimate_fact_fraction(*from_the_model(count, share, 2.0, seed)) for seed in range(150)]
     assert np.mean([one.low <= share <= one.high for one in found]) >= COVERED_OF_THE_MODEL
-    # And it says something: it is not all of [0, 1].
+    # And it is informative: not all of [0, 1].
     assert np.mean([one.high - one.low for one in found]) < widest
 
 
@@ -76,7 +76,7 @@ def test_perfect_agreement_means_no_facts():
     found = estimate_fact_fraction(outputs, np.sign(outputs))
     assert found.value == found.low == 0
     # All of 200 labels that agree with a sure learner: (1 − ε/2)^200 = e^(−1.92).
-    assert found.high == pytest.approx(2 * (1 - np.exp(-PROFILE_DROP / 200)), abs=2 * SHARE_ACCURACY)
+    assert found.high == pytest.approx(2 * (1 - np.exp(-PROFILE_DROP / 200)), abs=2 * SHARE_TOLERANCE)
 
 
 @pytest.mark.parametrize("wrong", [1, 20])
@@ -86,9 +86,9 @@ def test_labels_against_a_sure_learner_are_half_of_the_facts(wrong):
     labels = outputs.copy()
     labels[50 : 50 + wrong] *= -1
     found = estimate_fact_fraction(outputs, labels)
-    # Outputs of one size cannot tell a shallow learner from facts: any share up to twice the wrong ones will do.
+    # Outputs of one size do not separate a shallow learner from facts: any share up to twice the wrong ones fits.
     assert found.low == 0
-    assert found.value <= 2 * wrong / 200 + SHARE_ACCURACY
+    assert found.value <= 2 * wrong / 200 + SHARE_TOLERANCE
     assert found.high >= 2 * wrong / 200
 
 
@@ -111,7 +111,7 @@ def test_units_signs_and_order_do_not_matter(seed, share, unit, flip):
     found = estimate_fact_fraction(outputs, labels)
     other = estimate_fact_fraction(flip * unit * outputs[order], flip * labels[order])
     ends = np.array([found.low, found.high]), np.array([other.low, other.high])
-    np.testing.assert_allclose(*ends, rtol=0, atol=10 * SHARE_ACCURACY)
+    np.testing.assert_allclose(*ends, rtol=0, atol=10 * SHARE_TOLERANCE)
 
 
 def test_outputs_of_zero_say_nothing():
@@ -119,7 +119,7 @@ def test_outputs_of_zero_say_nothing():
     found = estimate_fact_fraction(outputs, labels)
     padded = estimate_fact_fraction(np.append(outputs, np.zeros(50)), np.append(labels, np.ones(50)))
     assert padded.count == 150
-    assert (padded.low, padded.high) == pytest.approx((found.low, found.high), abs=10 * SHARE_ACCURACY)
+    assert (padded.low, padded.high) == pytest.approx((found.low, found.high), abs=10 * SHARE_TOLERANCE)
 
 
 @pytest.mark.parametrize(

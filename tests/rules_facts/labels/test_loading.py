@@ -53,7 +53,7 @@ def test_labeled_data_cannot_be_changed_and_leave_the_given_arrays_alone():
         ([-1, 1, 1, 1, 1, 1], {-1: 1, 1: 5}),
     ],
 )
-def test_classes_are_whole_numbers_or_words(classes, counts):
+def test_classes_are_whole_numbers_or_text(classes, counts):
     assert LabeledData(X, classes).class_counts == counts
 
 
@@ -89,11 +89,11 @@ def with_gaps():
         ([[1, 2], [3]], Y, "inputs must be a rectangular array"),
         (X, Y[:5], r"one class for each of the 6 inputs; got shape \(5,\)"),
         (X, np.eye(6), r"one class for each of the 6 inputs; got shape \(6, 6\)"),
-        (X, Y + 0.5, "classes must be whole numbers or words; got an array of type float64"),
-        (X, [0, 1, 2, np.nan, 1, 2], "classes must be whole numbers or words"),
-        (X, [0, 1, 2, np.inf, 1, 2], "classes must be whole numbers or words"),
-        (X, Y.astype(object), "classes must be whole numbers or words; got an array of type object"),
-        (X, Y.astype(complex), "classes must be whole numbers or words"),
+        (X, Y + 0.5, "classes must be whole numbers or text; got an array of type float64"),
+        (X, [0, 1, 2, np.nan, 1, 2], "classes must be whole numbers or text"),
+        (X, [0, 1, 2, np.inf, 1, 2], "classes must be whole numbers or text"),
+        (X, Y.astype(object), "classes must be whole numbers or text; got an array of type object"),
+        (X, Y.astype(complex), "classes must be whole numbers or text"),
         (X, [[1], [1, 2]], "classes must be a rectangular array"),
     ],
 )
@@ -107,7 +107,7 @@ def test_arrays_that_are_no_labeled_data_are_refused(inputs, classes, sentence):
     [
         (Y, ("cat", "dog"), "must name every class; got 2 names for classes from 0 to 2"),
         (Y - 1, ("cat", "dog", "car"), "classes from -1 to 1"),
-        ([*"abcabc"], ("a", "b", "c"), "must be left out where the classes are words"),
+        ([*"abcabc"], ("a", "b", "c"), "must be left out where the classes are text"),
     ],
 )
 def test_names_that_do_not_fit_are_refused(classes, names, sentence):
@@ -206,10 +206,10 @@ def archive_bytes():
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.99])
-def test_archives_cut_short_are_refused(tmp_path, kept):
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_archives_cut_short_are_refused(tmp_path, share):
     whole = archive_bytes()
-    (tmp_path / "s.npz").write_bytes(whole[: int(kept * len(whole))])
+    (tmp_path / "s.npz").write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(InputError, match="not an .npz archive, or it is cut short"):
         load_labeled(tmp_path / "s.npz")
 

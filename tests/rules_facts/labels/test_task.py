@@ -1,4 +1,4 @@
-"""Draws of the rules-and-facts task: what they hold, that they come out the same, and that bad data is refused."""
+"""Draws of the rules-and-facts task: content, reproducibility, and errors for bad data."""
 
 import numpy as np
 import pytest
@@ -277,7 +277,7 @@ def test_the_median_squared_distance_becomes_that_of_gaussian_inputs():
 
 
 def test_many_inputs_are_scaled_by_drawn_pairs():
-    inputs = np.random.default_rng(0).normal(size=(input_scaling.ALL_PAIRS_UP_TO + 1, 40))
+    inputs = np.random.default_rng(0).normal(size=(input_scaling.MAX_ALL_PAIRS_INPUTS + 1, 40))
     drawn = input_scaling.median_squared_distance(inputs)
     assert drawn == input_scaling.median_squared_distance(inputs)
     assert drawn == pytest.approx(np.median(squared_distances(inputs)), rel=PAIR_NOISE)
@@ -319,7 +319,7 @@ def test_pixels_of_one_byte_do_not_overflow():
 def test_sizes_left_out_are_chosen():
     by_dimension = draw_labeled(labeled(100, 90, 50, dimension=30), (0, 1), fact_fraction=0.2)
     assert (by_dimension.sample_count, by_dimension.is_fact.sum(), by_dimension.test_labels.size) == (30, 6, 156)
-    # With more features than samples a fifth of the smaller class, 18, and as many of the larger are kept back.
+    # With more features than samples a fifth of the smaller class, 18, and as many of the larger are held out.
     by_data = draw_labeled(labeled(100, 90, 50, dimension=300), (0, 1), fact_fraction=0.0)
     assert (by_data.sample_count, by_data.test_labels.size) == (145, 36)
     many = draw_labeled(labeled(3000, 3000, dimension=3), (0, 1), fact_fraction=0.0)
@@ -358,7 +358,7 @@ def test_classes_can_be_named():
 
 
 def test_the_largest_sample_count_named_is_the_largest():
-    # 8 samples of each class of the rule are left beside 4 for testing, and 16 of the rule go with 8 facts.
+    # 8 samples of each class of the rule are left next to 4 for testing, and 16 of the rule go with 8 facts.
     data, sizes = labeled(10, 10, 30), {"fact_fraction": 0.34, "test_count": 4}
     assert draw_labeled(data, (0, 1), **sizes, sample_count=24).sample_count == 24
     with pytest.raises(InputError, match="The largest sample_count possible is 24. Fewer test samples leave more"):

@@ -1,4 +1,4 @@
-"""Stacked two-layer networks: the same as plain torch, alone or together, and at rest what theory says of features."""
+"""Stacked two-layer networks: the same as plain torch, alone or together, and the theory of random features."""
 
 import math
 
@@ -12,7 +12,7 @@ from genlaws.ensembles import Checkpoint
 from genlaws.ensembles.architecture import Layout
 from genlaws.ensembles.perceptron import layer_parameters
 from genlaws.rules_facts import Kernel, draw_gaussian, solve
-from genlaws.rules_facts.networks.runs import MEASURED
+from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS
 from genlaws.rules_facts.networks.task import DRAW_STREAM
 from genlaws.rules_facts.networks.two_layer import train_two_layer
 
@@ -49,7 +49,7 @@ def plain_loss(name, f, y):
 
 
 def plain_training(optimizer, loss, seed, steps, rates):
-    """Return loss and fact error after training with torch's own modules and optimizers."""
+    """Return loss and memorization error after training with torch's own modules and optimizers."""
     draw = draw_of(seed)
     x, y = torch.tensor(draw.inputs), torch.tensor(draw.labels)
     network = Plain(seed, 0.5)
@@ -87,9 +87,9 @@ def test_a_network_is_that_of_plain_torch(optimizer, loss, monkeypatch):
         steps=20,
         dtype="float64",
     )
-    expected, fact_error, network = plain_training(optimizer, loss, 4, 20, rates)
+    expected, memorization_error, network = plain_training(optimizer, loss, 4, 20, rates)
     assert runs.training_loss[0, -1] == pytest.approx(expected, rel=ROUNDING)
-    assert runs.fact_error[0, -1] == pytest.approx(fact_error)
+    assert runs.memorization_error[0, -1] == pytest.approx(memorization_error)
     teacher = torch.tensor(draw_of(4).teacher)
     W = network.W.detach()
     share = (W @ teacher).square().sum() / (W.square().sum() * teacher.square().sum())
@@ -113,13 +113,13 @@ def test_a_network_alone_is_the_same_as_in_a_stack():
     together = train_two_layer(**settings, seeds=[3, 8, 3], learning_rate=[0.01, 0.02, 0.05], weight_decay=[0, 0.1, 0])
     for place, (seed, rate, decay) in enumerate(((3, 0.01, 0.0), (8, 0.02, 0.1), (3, 0.05, 0.0))):
         alone = train_two_layer(**settings, seeds=[seed], learning_rate=rate, weight_decay=decay)
-        for name in MEASURED:
+        for name in MEASURED_COLUMNS:
             np.testing.assert_allclose(getattr(together, name)[place], getattr(alone, name)[0], rtol=ROUNDING)
     assert together.training_loss[0, -1] != together.training_loss[2, -1]
 
 
-def test_rule_error_of_a_known_network(monkeypatch):
-    """With identity units the network is a linear map, whose rule error is its angle to the teacher."""
+def test_generalization_error_of_a_known_network(monkeypatch):
+    """With identity units the network is a linear map, whose generalization error is its angle to the teacher."""
     runs = train_two_layer(
         **{**SMALL, "test_count": 40_000},
         seeds=[1, 2],
@@ -128,23 +128,23 @@ def test_rule_error_of_a_known_network(monkeypatch):
         steps=50,
         log_at=[0, 50],
     )
-    z = (runs.rule_error - runs.direction_error) / runs.rule_error_standard_error
+    z = (runs.generalization_error - runs.direction_error) / runs.generalization_error_standard_error
     assert np.abs(z).max() < 4.0
-    assert np.abs((runs.choice_error - runs.direction_error) / runs.rule_error_standard_error).max() < 4.0
-    assert (runs.rule_error[:, 1] < runs.rule_error[:, 0]).all()
+    assert np.abs((runs.choice_error - runs.direction_error) / runs.generalization_error_standard_error).max() < 4.0
+    assert (runs.generalization_error[:, 1] < runs.generalization_error[:, 0]).all()
 
 
 def test_wide_networks_remember_every_fact_and_narrow_ones_cannot():
     settings = {**SMALL, "dimension": 20, "sample_ratio": 4.0, "activation": "tanh", "learning_rate": 0.03}
     wide = train_two_layer(**settings | {"width": 80}, seeds=[0, 1, 2], steps=600)
-    assert (wide.fact_error[:, -1] == 0.0).all()
+    assert (wide.memorization_error[:, -1] == 0.0).all()
     assert (wide.rule_sample_error[:, -1] == 0.0).all()
     assert (wide.memorized_log > 0).all()
-    assert (wide.at("fact_error", wide.memorized_log) == 0.0).all()
-    assert (wide.at("fact_error", wide.memorized_log - 1) > 0.0).all()
+    assert (wide.at("memorization_error", wide.memorized_log) == 0.0).all()
+    assert (wide.at("memorization_error", wide.memorized_log - 1) > 0.0).all()
     narrow = train_two_layer(**settings | {"width": 1}, seeds=[0, 1, 2], steps=600)
     assert (narrow.memorized_log == -1).all()
-    assert np.isnan(narrow.at("rule_error", narrow.memorized_log)).all()
+    assert np.isnan(narrow.at("generalization_error", narrow.memorized_log)).all()
     assert (wide.alignment[:, -1] > 1.3 * wide.alignment[:, 0]).all()
 
 
@@ -154,8 +154,8 @@ def test_the_best_time_is_chosen_on_other_inputs():
     assert (runs.at("choice_error", best) == runs.choice_error.min(axis=1)).all()
     frame = runs.to_frame()
     assert len(frame) == 2 * len(runs.steps)
-    assert frame.loc[len(runs.steps), "rule_error"] == runs.rule_error[1, 0]
-    assert not (runs.choice_error == runs.rule_error).all()
+    assert frame.loc[len(runs.steps), "generalization_error"] == runs.generalization_error[1, 0]
+    assert not (runs.choice_error == runs.generalization_error).all()
 
 
 RIDGE = 0.3
@@ -189,8 +189,8 @@ def test_features_that_stay_are_random_features():
         "square", sample_ratio=ratio, fact_fraction=facts, kernel=kernel, regularization=RIDGE, width_ratio=width_ratio
     )
     for name, expected in (
-        ("rule_error", theory.generalization_error),
-        ("fact_error", theory.memorization_error),
+        ("generalization_error", theory.generalization_error),
+        ("memorization_error", theory.memorization_error),
     ):
         values = getattr(runs, name)[:, -1]
         error = values.std(ddof=1) / np.sqrt(count)
@@ -207,7 +207,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert keeping.path.exists()
     resumed = train_two_layer(**settings, checkpoint=keeping)
-    for name in MEASURED:
+    for name in MEASURED_COLUMNS:
         np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
 
 
@@ -225,9 +225,9 @@ def stop_after(monkeypatch, updates):
     monkeypatch.setattr(Stack, "update", update)
 
 
-def test_a_draw_without_facts_has_no_fact_error():
+def test_a_draw_without_facts_has_no_memorization_error():
     runs = train_two_layer(**SMALL | {"fact_fraction": 0.0}, seeds=[0], steps=2)
-    assert np.isnan(runs.fact_error).all()
+    assert np.isnan(runs.memorization_error).all()
     assert np.isfinite(runs.rule_sample_error).all()
     assert (runs.memorized_log == -1).all()
 

@@ -86,17 +86,17 @@ def test_the_theory_decays_as_it_is_known_to():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"rule_error": [0.1, 0.2, 0.3]}, "rule_error must have 5 rows"),
-        ({"rule_error": 0.0 * RATIOS}, "rule_error must be positive"),
-        ({"rule_error": np.full((5, 3), np.nan)}, "rule_error must be finite, with 2 or more runs"),
+        ({"generalization_error": [0.1, 0.2, 0.3]}, "generalization_error must have 5 rows"),
+        ({"generalization_error": 0.0 * RATIOS}, "generalization_error must be positive"),
+        ({"generalization_error": np.full((5, 3), np.nan)}, "generalization_error must be finite, with 2 or more runs"),
         ({"sample_ratio": [2.0, 2.0, 4.0, 8.0, 16.0]}, "all different"),
         ({"sample_ratio": [2.0]}, "at least two"),
         ({"standard_error": [0.1]}, "standard_error must hold 5"),
-        ({"rule_error": np.ones((5, 2)), "standard_error": RATIOS}, "standard_error must be left out"),
+        ({"generalization_error": np.ones((5, 2)), "standard_error": RATIOS}, "standard_error must be left out"),
         ({"replicates": 3}, "replicates must be"),
     ],
 )
 def test_wrong_input_is_refused(arguments, complaint):
-    valid = {"sample_ratio": RATIOS, "rule_error": 0.4 / RATIOS}
+    valid = {"sample_ratio": RATIOS, "generalization_error": 0.4 / RATIOS}
     with pytest.raises(InputError, match=complaint):
         fit_decay(**valid | arguments)

@@ -149,8 +149,8 @@ def test_the_margin_constraint_has_its_digits_at_every_steepness(a):
     with mpmath.workdps(DIGITS):
         for i in range(b.size):
             end, steep = mpmath.mpf(b[i]), mpmath.mpf(a)
-            turns = [turn / steep for turn in (-12, -9, -6, -4, -2, 0, 2, 4, 6, 9, 12)] if a > 0.1 else []
-            edges = sorted({mpmath.mpf(edge) for edge in [-14, -8, -4, -2, 0, 2, 4, 8, 14, *turns] if edge < end})
+            cuts = [cut / steep for cut in (-12, -9, -6, -4, -2, 0, 2, 4, 6, 9, 12)] if a > 0.1 else []
+            edges = sorted({mpmath.mpf(edge) for edge in [-14, -8, -4, -2, 0, 2, 4, 8, 14, *cuts] if edge < end})
 
             def density(z, steep=steep):
                 return mpmath.npdf(z) * mpmath.erfc(-steep * z / mpmath.sqrt(2))

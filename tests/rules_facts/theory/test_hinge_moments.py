@@ -29,8 +29,8 @@ def skew_partial_moments(b, a, delta=1.0):
 def many_digits(b, a):
     """Integrate zᵏ 2φ(z)Φ(az) up to b for k = 0, 1, 2 over panels that follow Φ(az)."""
     b, a = mpmath.mpf(b), mpmath.mpf(a)
-    turns = [turn / a for turn in (-12, -6, -3, -1, 0, 1, 3, 6, 12)] if a > 0.1 else []
-    edges = [-40, -20, -10, -5, -2, 0, 2, 5, 10, 20, *turns]
+    cuts = [cut / a for cut in (-12, -6, -3, -1, 0, 1, 3, 6, 12)] if a > 0.1 else []
+    edges = [-40, -20, -10, -5, -2, 0, 2, 5, 10, 20, *cuts]
     edges = [*sorted({mpmath.mpf(edge) for edge in edges if edge < b}), b] if b > -40 else [b - 10, b]
 
     def density(z):

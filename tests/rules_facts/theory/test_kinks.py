@@ -1,12 +1,12 @@
-"""Bends of a proximal map are found, and a map whose bends are hidden is not believed."""
+"""Kinks of a proximal map are found, and a solution that missed some is rejected."""
 
 import numpy as np
 import pytest
 
 from genlaws.rules_facts import LOSSES, Kernel, Loss, huber_loss, solve
-from genlaws.rules_facts.theory.losses import find_bends
+from genlaws.rules_facts.theory.losses import find_kinks
 
-# (z, pull) of each bend, from the definitions of the losses.
+# (z, pull) of each kink, from the definitions of the losses.
 KNOWN = {
     "hinge": [(1.0, 1.0), (1.0, 0.0)],
     "squared_hinge": [(1.0, 0.0)],
@@ -24,13 +24,13 @@ POINTS = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_bends_of_every_loss_are_found(name):
-    found = find_bends(LOSSES[name]().proximal)
+    found = find_kinks(LOSSES[name]().proximal)
     np.testing.assert_allclose(found, np.reshape(KNOWN[name], (-1, 2)), atol=1e-12)
 
 
 @pytest.mark.parametrize("width", [0.013, 1.0, 7.3])
 def test_bends_at_any_place_are_found(width):
-    found = find_bends(huber_loss(width).proximal)
+    found = find_kinks(huber_loss(width).proximal)
     np.testing.assert_allclose(found, [(1.0 - width, width), (1.0 + width, -width)], atol=1e-9)
 
 
@@ -41,7 +41,7 @@ def test_a_curved_piece_beside_a_bend_does_not_blur_it():
         g = 2.0 * gap / (1.0 + V + np.sqrt((1.0 + V) ** 2 + 4.0 * V * gap))
         return np.where(u < 1.0, 1.0 - g, u)
 
-    found = find_bends(proximal)
+    found = find_kinks(proximal)
     assert found.shape == (1, 2)
     assert found[0] == pytest.approx([1.0, 0.0], abs=1e-8)
 

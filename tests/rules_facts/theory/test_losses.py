@@ -74,13 +74,13 @@ def test_the_slope_is_found_from_the_proximal_map(loss):
 
 
 def test_the_map_bends_only_where_it_says(loss):
-    # Between two bends the map is smooth: a fifth difference on a fine grid is rounding, across a kink it is not.
-    # The bends of the logistic loss are only places to cut.
+    # Between two kinks the map is smooth: a fifth difference on a fine grid is rounding, across a kink it is not.
+    # The breakpoints of the logistic loss are only cuts.
     if loss.name == "logistic":
         return
     V = 0.8
-    bends = sorted(float(bend[0]) for bend in loss.breakpoints(np.array([V])))
-    for low, high in zip([-6.0, *bends], [*bends, 6.0], strict=True):
+    kinks = sorted(float(kink[0]) for kink in loss.breakpoints(np.array([V])))
+    for low, high in zip([-6.0, *kinks], [*kinks, 6.0], strict=True):
         u = np.linspace(low, high, 21)
         assert np.abs(np.diff(loss.proximal(u, np.full(21, V)), n=2)).max() < 1e-13
 
@@ -199,7 +199,7 @@ def test_the_exponential_loss_from_its_proximal_map_alone(alpha, epsilon, angle,
     found = solve(exponential, sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularization=lam)
     state = paper.state(found)
     again = paper.one_round("exponential", alpha, epsilon, kernel.mu_1, kernel.mu_star, lam, state)
-    # No breakpoints: panels of 16 nodes on a map that turns over within a distance of one.
+    # No breakpoints: panels of 16 nodes on a map that changes slope within a distance of one.
     assert again == pytest.approx(state, rel=1e-8)
 
 

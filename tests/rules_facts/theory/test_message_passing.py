@@ -1,9 +1,10 @@
 """Message passing against the Bayes curve, its own equations, many digits, and a sampler of the exact posterior.
 
-A run at dimension d has three finite-size effects, all measured with 200 to 1600 runs at d = 50 to 400. The rule error
-of one run scatters by 0.21 (α = 2), 0.16 (α = 5), 0.10 (α = 10) times d^(-1/2), most of it because the teacher lies
-closer or farther than the posterior expects; its mean is off by -0.15 ± 0.05 over d; that of the overlaps by nothing
-found within 1/d. So single runs are held to a multiple of d^(-1/2), and means to standard errors plus a declared 1/d.
+A run at dimension d has three finite-size effects, all measured with 200 to 1600 runs at d = 50 to 400. The
+generalization error of one run scatters by 0.21 (α = 2), 0.16 (α = 5), 0.10 (α = 10) times d^(-1/2), most of it because
+the teacher lies closer or farther than the posterior expects; its mean is off by -0.15 ± 0.05 over d; the mean
+overlaps agree within 1/d. So single runs are held to a multiple of d^(-1/2), and means to standard errors plus a
+declared 1/d.
 """
 
 import mpmath
@@ -17,7 +18,7 @@ from genlaws.rules_facts.theory.message_passing import channel, message_passing,
 FACTS = 0.2
 # Standard errors a mean may be away from the theory, beyond the finite-size term; single runs: standard deviations.
 DEVIATIONS = 4.0
-# Bounds on the 1/d terms of a mean rule error and a mean overlap, and on the d^(-1/2) scatter of one overlap.
+# Bounds on the 1/d terms of a mean generalization error and a mean overlap, and on the d^(-1/2) scatter of one overlap.
 ERROR_TERM, OVERLAP_TERM, OVERLAP_SCATTER = 0.5, 2.0, 0.7
 # How far a mean error at d = 2000 may be from the curve.
 REQUIRED = 0.01
@@ -78,7 +79,7 @@ def test_answer_solves_the_equations(alpha, epsilon):
     assert rows.T @ (labels * pull) == pytest.approx(found.weights, abs=SETTLED)
     assert v == pytest.approx(1 / (1 - slope.sum() / 200), abs=SETTLED)
     assert found.fact_probability == pytest.approx(facts, abs=SETTLED)
-    # The data say nothing about the length of a rule, so its mean square stays that of the prior.
+    # The data do not determine the length of a rule, so its mean square stays that of the prior.
     assert found.overlap_history[-1] + v == pytest.approx(1.0, abs=SETTLED)
     assert found.generalization_error == pytest.approx(np.arccos(np.sqrt(1 - v)) / np.pi, abs=SETTLED)
 
@@ -100,24 +101,24 @@ def test_state_evolution_ends_on_the_bayes_curve(alpha, epsilon):
 # --- the curve, and the way to it ------------------------------------------------------------------------------------
 
 
-def rule_errors(dimension, alpha, runs):
-    """Return the rule error of each run and the one it expects of itself."""
+def errors_of_runs(dimension, alpha, runs):
+    """Return the true and the expected generalization error of each run."""
     found = []
     for seed in range(runs):
         inputs, labels, teacher, _ = draw(dimension, alpha, seed)
         result = message_passing(inputs, labels, FACTS)
         assert result.converged, result.message
-        found.append((result.rule_error(teacher), result.generalization_error))
+        found.append((result.true_generalization_error(teacher), result.generalization_error))
     return np.array(found)
 
 
 def assert_on_the_curve(dimension, alpha, runs):
     curve = bayes_optimal(sample_ratio=alpha, fact_fraction=FACTS).generalization_error
-    found = rule_errors(dimension, alpha, runs)
+    found = errors_of_runs(dimension, alpha, runs)
     gap = np.abs(found.mean(axis=0) - curve)
     assert (gap <= DEVIATIONS * standard_error(found) + ERROR_TERM / dimension).all(), (found, curve)
     assert (gap <= REQUIRED).all(), (found.mean(axis=0), curve)
-    # The teacher is as far as the posterior says, whatever the data: free of the scatter of the curve.
+    # The distance of the teacher is that of the posterior, whatever the data: free of the scatter of the curve.
     surprise = found[:, 0] - found[:, 1]
     assert abs(surprise.mean()) <= DEVIATIONS * standard_error(surprise) + ERROR_TERM / dimension
 
@@ -125,13 +126,13 @@ def assert_on_the_curve(dimension, alpha, runs):
 @pytest.mark.parametrize(
     ("dimension", "alpha", "runs"), [(300, 2.0, 40), (300, 5.0, 20), (1000, 5.0, 4), (2000, 2.0, 4)]
 )
-def test_rule_error_is_on_the_bayes_curve(dimension, alpha, runs):
+def test_generalization_error_is_on_the_bayes_curve(dimension, alpha, runs):
     assert_on_the_curve(dimension, alpha, runs)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("alpha", [2.0, 5.0, 10.0])
-def test_rule_error_is_on_the_bayes_curve_at_larger_size(alpha):
+def test_generalization_error_is_on_the_bayes_curve_at_larger_size(alpha):
     assert_on_the_curve(2000, alpha, 10)
 
 
@@ -194,7 +195,9 @@ def test_learning_the_fact_fraction_costs_little():
     inputs, labels, teacher, _ = draw(1000, 5.0, 0)
     known, learned = (message_passing(inputs, labels, given) for given in (FACTS, None))
     assert known.fact_fraction_error == 0.0
-    assert learned.rule_error(teacher) == pytest.approx(known.rule_error(teacher), abs=2e-3)
+    assert learned.true_generalization_error(teacher) == pytest.approx(
+        known.true_generalization_error(teacher), abs=2e-3
+    )
 
 
 # --- the exact posterior ---------------------------------------------------------------------------------------------
@@ -247,13 +250,13 @@ def test_no_facts_and_nothing_but_facts():
     assert rule.converged
     assert (rule.fact_probability == 0.0).all()
     curve = bayes_optimal(sample_ratio=3.0, fact_fraction=0.0).generalization_error
-    assert rule.rule_error(teacher) == pytest.approx(curve, abs=DEVIATIONS * 0.2 / np.sqrt(300))
+    assert rule.true_generalization_error(teacher) == pytest.approx(curve, abs=DEVIATIONS * 0.2 / np.sqrt(300))
     facts = message_passing(inputs, labels, 1.0)
     assert facts.converged
     assert facts.iterations == 1
     assert (facts.weights == 0.0).all()
     assert (facts.fact_probability == 1.0).all()
-    assert facts.generalization_error == facts.rule_error(teacher) == 0.5
+    assert facts.generalization_error == facts.true_generalization_error(teacher) == 0.5
     assert (facts.predict(inputs) == 1.0).all()
 
 
@@ -281,24 +284,26 @@ def test_length_of_inputs_and_of_the_rule_is_free():
     plain = message_passing(inputs, labels, FACTS, teacher=teacher)
     scaled = message_passing(inputs * 10.0 ** np.arange(-100, 100)[:, None], labels, FACTS)
     assert scaled.weights == pytest.approx(plain.weights, abs=1e-9)
-    assert plain.rule_error(teacher) == pytest.approx(plain.rule_error(7 * teacher), abs=1e-15)
+    assert plain.true_generalization_error(teacher) == pytest.approx(
+        plain.true_generalization_error(7 * teacher), abs=1e-15
+    )
     assert np.isnan(scaled.teacher_overlap_history).all()
     assert plain.teacher_overlap_history[-1] == pytest.approx(plain.weights @ teacher / 100)
     assert plain.iterations + 1 == len(plain.overlap_history) == len(plain.fact_fraction_history)
 
 
-def test_rule_error_is_the_share_of_wrong_predictions():
+def test_generalization_error_is_the_share_of_wrong_predictions():
     inputs, labels, teacher, _ = draw(100, 2.0, 0)
     found = message_passing(inputs, labels, FACTS)
     fresh = np.random.default_rng(1).normal(size=(40_000, 100))
-    share, error = np.mean(found.predict(fresh) != np.sign(fresh @ teacher)), found.rule_error(teacher)
+    share, error = np.mean(found.predict(fresh) != np.sign(fresh @ teacher)), found.true_generalization_error(teacher)
     assert abs(share - error) < DEVIATIONS * np.sqrt(error * (1 - error) / 40_000)
     assert found.predict(fresh[0]) == found.predict(fresh)[0]
 
 
 def test_damping_keeps_the_answer():
     inputs, labels, _, _ = draw(200, 2.0, 0)
-    plain, damped = (message_passing(inputs, labels, FACTS, damping=kept, tolerance=1e-8) for kept in (0.0, 0.6))
+    plain, damped = (message_passing(inputs, labels, FACTS, damping=damping, tolerance=1e-8) for damping in (0.0, 0.6))
     assert damped.iterations > plain.iterations
     assert damped.weights == pytest.approx(plain.weights, abs=SETTLED)
 
@@ -366,7 +371,7 @@ def test_wrong_input_of_the_rest_is_explained():
         with pytest.raises(InputError, match="inputs must be finite and have 2 columns"):
             found.predict(wrong)
     with pytest.raises(InputError, match="teacher must be 2 finite numbers"):
-        found.rule_error([1.0])
+        found.true_generalization_error([1.0])
     for arguments in ((0.0, 0.2, 5), (1.0, 2.0, 5), (1.0, 0.2, -1), ([1.0, 2.0], 0.2, 5)):
         with pytest.raises(InputError):
             state_evolution(*arguments)

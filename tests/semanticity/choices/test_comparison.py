@@ -176,7 +176,7 @@ def test_a_named_shape_is_fitted_to_the_record_first(question):
     assert named.truth == fitted
     assert named.alternative.lapse == 0
     assert named.trial_count == trials_to_distinguish(recorded, fitted, "linear", lapse=0.0).trial_count
-    assert f"{named.trial_count:.0f} trials tell gaussian from linear with probability 90" in str(named)
+    assert f"{named.trial_count:.0f} trials distinguish gaussian from linear with probability 90" in str(named)
 
 
 @pytest.mark.parametrize(

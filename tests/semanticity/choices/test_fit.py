@@ -1,4 +1,4 @@
-"""The fit of recorded choices: the answer put back, planted choosers found, and what cannot be told refused."""
+"""The fit of recorded choices: the answer put back, planted choosers found, and unidentifiable parameters refused."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ def test_a_likelier_point_met_on_the_way_becomes_the_maximum(shape, monkeypatch)
     fit = fit_choices(trials, shape)
     assert fit.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-9)
     assert fit.intervals["background"] == pytest.approx(expected.intervals["background"], rel=1e-3)
-    monkeypatch.setattr("genlaws.semanticity.choices.fit.MOST_RESTARTS", 1)
+    monkeypatch.setattr("genlaws.semanticity.choices.fit.MAX_RESTARTS", 1)
     lost = fit_choices(trials, shape)
     assert np.isnan(lost.intervals["resolution"]).all()
-    assert "likelier points kept turning up" in lost.message
+    assert "found a likelier point" in lost.message
 
 
 def test_a_maximum_on_a_corner_counts_as_found():

@@ -1,4 +1,4 @@
-"""Where a fit of choices meets its limits: steps, impossible choices, what trials cannot tell, wrong options."""
+"""Where a fit of choices meets its limits: steps, impossible choices, what trials cannot determine, wrong options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_without_background_and_lapse_single_choices_decide(shape):
     trials = Trials.from_lists(distances * 20, chosen * 20)
     fit = fit_choices(trials, shape, background=0.0, lapse=0.0)
     assert np.isfinite(fit.log_likelihood)
-    assert fit.resolution >= 7.0  # the choice at distance 7 beside one at 1 must lie inside
+    assert fit.resolution >= 7.0  # the choice at distance 7 next to one at 1 must lie inside
     assert "single ones decide it" in fit.message
     assert fit.intervals["resolution"][0] >= 6.99
 
@@ -67,9 +67,9 @@ def test_parameters_the_trials_cannot_tell_are_named():
     pairs = Trials.from_lists(np.exp(rng.uniform(0, 5, (300, 2))))
     pairs = simulate_choices(pairs, ChoiceModel("constant", 20.0, 0.1, lapse=0.1), rng)
     fit = fit_choices(pairs, "constant")
-    assert "cannot tell apart background, lapse" in fit.message
+    assert "cannot distinguish background, lapse" in fit.message
     alone = fit_choices(pairs, "constant", lapse=0.0)
-    assert "cannot tell" not in alone.message
+    assert "cannot distinguish" not in alone.message
     assert alone.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
 
 
@@ -149,12 +149,12 @@ def test_unread_answers_are_counted_and_change_nothing():
     trials, _ = planted("exponential")
     lost = np.arange(500) % 10 == 3
     some = replace(trials, chosen=np.where(lost, -1, trials.chosen))
-    fit, kept = fit_choices(some), fit_choices(trials.take(~lost))
+    fit, selected = fit_choices(some), fit_choices(trials.take(~lost))
     assert (fit.trial_count, fit.parsed_count, fit.unparsed_count) == (500, 450, 50)
     assert fit.unparsed_interval == pytest.approx(stats.binomtest(50, 500).proportion_ci(method="wilson"))
-    assert fit.log_likelihood == pytest.approx(kept.log_likelihood, abs=1e-9)
-    assert fit.intervals["resolution"] == pytest.approx(kept.intervals["resolution"])
-    assert kept.unparsed_count == 0
+    assert fit.log_likelihood == pytest.approx(selected.log_likelihood, abs=1e-9)
+    assert fit.intervals["resolution"] == pytest.approx(selected.intervals["resolution"])
+    assert selected.unparsed_count == 0
     assert "50 more unparsed" in str(fit)
 
 

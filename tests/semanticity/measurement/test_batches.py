@@ -8,7 +8,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.semanticity import similarity
 from genlaws.semanticity.measurement import pairs
-from genlaws.semanticity.measurement.batches import FEWEST
+from genlaws.semanticity.measurement.batches import MIN_BATCHES
 from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR, measure
 from genlaws.semanticity.theory import finite_sets
 
@@ -115,10 +115,10 @@ def test_precision_stops_early():
     z = planted_set(2000)
     options = {"memory": room_for(50), "batch_size": 50, "batch_count": 40, **QUICK}
     rough, fine, all_of_them = (in_batches(z, precision=precision, **options) for precision in (0.1, 1e-9, None))
-    assert rough.batch_count == FEWEST
+    assert rough.batch_count == MIN_BATCHES
     assert fine.batch_count == all_of_them.batch_count == 40
     middle = in_batches(z, precision=0.012, **options)
-    assert FEWEST < middle.batch_count < 40
+    assert MIN_BATCHES < middle.batch_count < 40
     for estimate in (middle.generalization, middle.identification):
         assert estimate.high - estimate.low <= 2 * 0.012
 
@@ -228,7 +228,7 @@ def test_a_matrix_on_disk_is_read_batch_by_batch(tmp_path):
     found = measure(g, similarity="precomputed", distances=d, memory=memory, batch_size=100, batch_count=5, **QUICK)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # Beside the pairs there are blocks of 2 MiB; one matrix alone would take 9 MiB as it is and 17 in double precision.
+    # Besides pairs there are blocks of 2 MiB; one matrix alone would take 9 MiB as it is and 17 in double precision.
     assert peak < memory + 2**22 < n**2 * 4
     assert found.fit.resolution.value == pytest.approx(0.2, rel=0.02)
 

@@ -5,7 +5,7 @@ import pytest
 
 from genlaws.semanticity import finite_generalization, finite_set_probabilities, similarity
 from genlaws.semanticity.measurement import empirical_front as module
-from genlaws.semanticity.measurement.empirical_front import OwnFront, constant_front, own_front
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront, constant_front, empirical_front
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.tests import MeasuredSet, two_items
 from genlaws.semanticity.theory.similarity import SHAPES
@@ -29,7 +29,7 @@ def ring(x):
 
 
 def front_of(g, d, planted, ties="split", tolerance=0.0):
-    return own_front(MeasuredSet(g, d, ties, tolerance), planted, np.random.default_rng(0))
+    return empirical_front(MeasuredSet(g, d, ties, tolerance), planted, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("n", [40, 150])
@@ -40,7 +40,7 @@ def test_a_planted_system_lies_on_its_front(name, n):
     front = front_of(planted(d), d, planted)
     assert planted.resolution in front.resolution
     assert abs(front.distance()) < RULE
-    assert front.probe_count == min(n, module.PROBES)
+    assert front.probe_count == min(n, module.MAX_PROBES)
     # Without its own resolution among those swept it lies on a piece between two.
     other = front_of(planted(d), d, planted.at_resolution(2.0))
     assert abs(other.distance()) < ON_FRONT
@@ -139,7 +139,7 @@ def test_a_copy_that_stands_out_lies_on_the_front_of_its_own_amplitude(name, own
 def test_the_amplitude_enters_every_point_of_a_front():
     d = ring(places(30))
     planted = PLANTED["gaussian"]
-    front = own_front(MeasuredSet(planted(d), d, "split", 0.0), planted, np.random.default_rng(0), amplitude=0.4)
+    front = empirical_front(MeasuredSet(planted(d), d, "split", 0.0), planted, np.random.default_rng(0), amplitude=0.4)
     for place in (0, 15, 30):
         g = 0.4 * planted.at_resolution(front.resolution[place])(d)
         np.fill_diagonal(g, 1.0)
@@ -151,7 +151,7 @@ def test_the_amplitude_enters_every_point_of_a_front():
 def test_distance_and_sign_beside_a_straight_front():
     s, i = np.array([0.5, 0.7, 0.5]), np.array([1.0, 0.8, 0.6])
     for measured, expected in (((0.6, 0.8), -0.1 / 2**0.5), ((0.8, 0.8), 0.1), ((0.6, 0.9), 0), ((0.5, 1.0), 0)):
-        front = OwnFront("linear", 0.0, np.array([0.1, 0.2, 0.3]), s, i, measured, 10)
+        front = EmpiricalFront("linear", 0.0, np.array([0.1, 0.2, 0.3]), s, i, measured, 10)
         assert front.distance() == pytest.approx(expected, abs=1e-12)
     assert front.peak == 1
     assert front.nearest() == 0
@@ -161,7 +161,7 @@ def test_probes_that_see_no_distance(monkeypatch):
     # No metric, but nothing forbids it: two of 120 stimuli are apart, and no distance leads to any other.
     d = np.zeros((120, 120))
     d[0, 1] = d[1, 0] = 1.0
-    monkeypatch.setattr(module, "PROBES", 4)
+    monkeypatch.setattr(module, "MAX_PROBES", 4)
     front = front_of(PLANTED["exponential"](d), d, PLANTED["exponential"])
     np.testing.assert_allclose(front.generalization, 0.5)
     assert front.probe_count == 4

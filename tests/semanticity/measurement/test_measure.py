@@ -185,7 +185,7 @@ def test_block_sizes_do_not_matter(ties, monkeypatch):
     results = []
     for block in (1, 7 * 13, 1 << 18, 1 << 40):
         for module in (finite_sets, pairs):
-            monkeypatch.setattr(module, "BLOCK", block)
+            monkeypatch.setattr(module, "BLOCK_SIZE", block)
         measured = measure_planted(x, planted, items=(2, 3), ties=ties, intervals=False)
         results.append([*values(measured), measured.distance_to_front])
     for other in results[1:]:
@@ -212,9 +212,9 @@ def test_ties_of_fifty_points_are_counted_and_split():
     assert "at random" in split.message
     assert "left out" in drop.message
     # A dropped tie had one half.
-    kept = 1 - split.tied_fraction
+    selected = 1 - split.tied_fraction
     assert split.generalization.value == pytest.approx(
-        kept * drop.generalization.value + 0.5 * split.tied_fraction, abs=ROUNDING
+        selected * drop.generalization.value + 0.5 * split.tied_fraction, abs=ROUNDING
     )
     assert split.identification == drop.identification
 

@@ -120,9 +120,9 @@ def test_a_stimulus_can_be_left_out():
 def test_the_size_of_the_blocks_does_not_matter(monkeypatch):
     for size, kind in ((12, "ties and zeros"), (600, "ties")):
         others, _ = stimuli(size, **KINDS[kind])
-        monkeypatch.setattr(pairs, "BLOCK", 1 << 18)
+        monkeypatch.setattr(pairs, "BLOCK_SIZE", 1 << 18)
         whole = pair_sums(others)
-        monkeypatch.setattr(pairs, "BLOCK", 5000)
+        monkeypatch.setattr(pairs, "BLOCK_SIZE", 5000)
         np.testing.assert_allclose(pair_sums(others).right, whole.right, rtol=ROUNDING)
 
 

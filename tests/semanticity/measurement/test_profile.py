@@ -73,7 +73,7 @@ def test_shown_bins_hold_all_pairs_in_order():
     sums = profile_sums(g, d)
     assert sums.count.size == module.FINE_BINS
     shown = sums.profile()
-    assert len(shown.distance) == module.SHOWN_BINS
+    assert len(shown.distance) == module.DISPLAY_BINS
     assert shown.pair_count.sum() == 120 * 119
     assert (np.diff(shown.distance) > 0).all()
     assert (shown.lower <= shown.distance).all()
@@ -183,7 +183,7 @@ def test_no_relabeling_fits_a_planted_shape_as_well(name, n):
 def test_a_large_set_is_relabeled_in_part_and_stimuli_unlike_their_copy_are_left_out(monkeypatch):
     g, d = draw(np.random.default_rng(0), 60)
     bins = profile_sums(g, d).bins
-    monkeypatch.setattr(module, "MOST_RELABELED", 30)
+    monkeypatch.setattr(module, "MAX_RELABELED", 30)
     assert relabeled_fits(g, d, bins) == 0
     g[:50] = 0.0
     assert relabeled_fits(g, d, bins) < 5
@@ -209,7 +209,7 @@ def test_no_stimulus_like_its_copy_gives_an_empty_profile():
     g = 1 - np.eye(20)
     shown = profile_sums(g, d).profile()
     assert shown.distance.size == shown.pair_count.size == 0
-    # A copy that is like nothing at all beside the others is no unit to measure in.
+    # A copy that is like nothing at all compared with the others is no unit to measure in.
     np.fill_diagonal(g, 1e-200)
     assert profile_sums(g, d).profile().distance.size == 0
 
@@ -255,9 +255,9 @@ def test_first_order_weights_are_as_good_as_drawing_stimuli_again(seed):
     quick = fit(g, d, seed, 1000)
     drawn = [fit_profile(sums_of_different(g, d, rng.integers(0, n, n)), rng, 0) for _ in range(replicates)]
     # The resolution of another shape is another quantity; the quick way keeps the shape.
-    kept = [one.resolution.value for one in drawn if one.shape == quick.shape]
-    assert len(kept) > 0.8 * replicates
-    low, high = np.quantile(kept, [0.025, 0.975])
+    selected = [one.resolution.value for one in drawn if one.shape == quick.shape]
+    assert len(selected) > 0.8 * replicates
+    low, high = np.quantile(selected, [0.025, 0.975])
     # 150 replicates give a width to some 10 %.
     assert quick.resolution.high - quick.resolution.low == pytest.approx(high - low, rel=0.25)
 

@@ -152,7 +152,7 @@ def test_a_costly_curve_uses_a_part_of_the_probes(monkeypatch):
     d = np.abs(np.subtract.outer(x, x))
     whole = curve(set_of(planted(d), d), (2, 3, 10), errors=False)
     assert whole.probe_count == 150
-    monkeypatch.setattr(module, "BUDGET", 2e6)
+    monkeypatch.setattr(module, "OPERATION_BUDGET", 2e6)
     part = curve(set_of(planted(d), d), (2, 3, 10))
     assert 8 <= part.probe_count < 150
     # Two items never need a part; more are near the whole, within the spread over probes.

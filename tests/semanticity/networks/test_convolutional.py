@@ -241,7 +241,7 @@ def test_networks_of_a_seed_start_alike_whatever_the_weight(images):
     found = fine_tune("small", images, similarity_weight=(0.0, 1.0), seeds=(7, 8), epochs=0, batch_size=16)
     assert found.features[0].tolist() == found.features[2].tolist()
     assert found.features[0].tolist() != found.features[1].tolist()
-    assert found.estimate("peak_generalization", 1.0, beside=0.0).value == 0.0
+    assert found.estimate("peak_generalization", 1.0, compared_with=0.0).value == 0.0
 
 
 def test_the_easy_images_are_learned_and_the_distances_matched(images):

@@ -75,7 +75,7 @@ def test_features_that_match_the_tree_generalize_best_of_all(features):
     assert best.peak_generalization == pytest.approx(expected[0])
     assert best.peak_generalization > image_tests(features, CLASSES, DISTANCES).peak_generalization
     assert best.curve.threshold.tolist() == [0.0, 1.0, 3.0]
-    # Images of one class cannot be told apart by their place in the tree.
+    # Images of one class cannot be distinguished by their place in the tree.
     assert np.isnan(best.generalization_at(0.99))
     assert best.generalization_at(best.curve.identification[0]) == pytest.approx(best.curve.generalization[0])
 

@@ -8,7 +8,7 @@ from genlaws.core.errors import InputError
 from genlaws.ensembles import Checkpoint, Differentiated, streams
 from genlaws.ensembles.architecture import Workspace
 from genlaws.semanticity import measure
-from genlaws.semanticity.networks.relu import FLOOR, ReluNetwork, draw_trials, train_relu_networks
+from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_trials, train_relu_networks
 from genlaws.semanticity.networks.relu_runs import linear_front
 from genlaws.semanticity.networks.stacked_tests import ProfileMeans, StackedTests, untied_triples
 from genlaws.semanticity.theory.finite_sets import sort_others, stimulus_distances, tuple_probabilities
@@ -71,7 +71,7 @@ def test_stacked_tests_do_not_depend_on_how_many_triples_are_held_at_once(monkey
 @pytest.mark.parametrize("resolution", [0.13, 0.31, 0.45])
 def test_stacked_tests_agree_with_the_theory_of_finite_sets_and_with_measure(resolution):
     d, linear = stimulus_distances("circle", 15), similarity("linear", resolution)
-    g = linear(d) + FLOOR
+    g = linear(d) + SIMILARITY_FLOOR
     found = [float(part) for part in StackedTests(d)(torch.from_numpy(g[None]))]
     theory = finite_set_probabilities(d, linear, (2,), "drop")
     np.testing.assert_allclose(found, np.ravel(theory), rtol=0, atol=1e-8)  # the floor
@@ -131,7 +131,7 @@ def plain_losses(network, values, batch):
     losses = torch.zeros(len(z), dtype=z.dtype)
     if network.similarity_weight:
         at = torch.arange(len(z))[:, None, None]
-        g = z[at, batch["items"], batch["probe"][..., None]] + FLOOR
+        g = z[at, batch["items"], batch["probe"][..., None]] + SIMILARITY_FLOOR
         chosen = g.gather(2, batch["right"][..., None])[..., 0] / g.sum(2)
         weight = batch["weight"].to(z.dtype)
         losses = losses - network.similarity_weight * (weight * chosen.log()).sum(1) / weight.sum(1)
@@ -153,7 +153,7 @@ def test_gradient_by_hand_is_that_of_autograd(goal, items):
     plain = Differentiated(network.layout, lambda values, batch: plain_losses(network, values, batch))
     expected = plain.loss_and_gradient(values, batch, by_torch, Workspace())
     torch.testing.assert_close(found, expected, rtol=ROUNDING, atol=ROUNDING)
-    # Beside the floor a similarity is one part in 1e10 of the others, and so is the rounding of its derivative.
+    # Next to the floor a similarity is one part in 1e10 of the others, and so is the rounding of its derivative.
     torch.testing.assert_close(by_hand["weights"], by_torch["weights"], rtol=1e-8, atol=ROUNDING)
     assert by_torch["weights"].abs().max() > 0
 
@@ -173,7 +173,7 @@ def test_training_is_that_of_torch_s_own_adam():
         adam.zero_grad()
         plain_losses(network, {"weights": weights}, batch).sum().backward()
         adam.step()
-    expected = torch.relu(weights.transpose(1, 2) @ weights).detach().numpy() + FLOOR
+    expected = torch.relu(weights.transpose(1, 2) @ weights).detach().numpy() + SIMILARITY_FLOOR
     np.testing.assert_allclose(runs.similarity, expected, rtol=LEARNED)
 
 

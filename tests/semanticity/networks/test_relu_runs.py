@@ -64,7 +64,7 @@ def test_sign_says_on_which_side():
 def test_distance_does_not_depend_on_how_many_points_are_held_at_once(monkeypatch):
     curve, points = linear_front(), np.random.default_rng(1).uniform(0.5, 0.9, (2, 4, 7))
     together = curve.distance(*points)
-    monkeypatch.setattr("genlaws.semanticity.networks.relu_runs.AT_ONCE", 1)
+    monkeypatch.setattr("genlaws.semanticity.networks.relu_runs.BLOCK_SIZE", 1)
     np.testing.assert_array_equal(curve.distance(*points), together)
 
 
@@ -82,7 +82,7 @@ def test_front_of_a_space_joins_its_points(name):
     found = front.distance(*np.array([(one.generalization, one.identification) for one in exact]).T)
     np.testing.assert_allclose(found, 0.0, atol=JOINED)
     if name == "circle":
-        b = np.linspace(0.05, 0.85, 100)  # a bend follows where the circle is covered
+        b = np.linspace(0.05, 0.85, 100)  # a kink follows where the circle is covered
         np.testing.assert_allclose(front.distance(*linear_on_circle(b)), 0.0, atol=JOINED)
 
 

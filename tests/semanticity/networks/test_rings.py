@@ -7,7 +7,7 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.semanticity import circle, finite_set_probabilities, linear_on_circle, probabilities, similarity
-from genlaws.semanticity.measurement.empirical_front import constant_front, own_front
+from genlaws.semanticity.measurement.empirical_front import constant_front, empirical_front
 from genlaws.semanticity.measurement.tests import MeasuredSet
 from genlaws.semanticity.networks.rings import (
     circle_generalization,
@@ -68,7 +68,7 @@ def test_fronts_are_those_of_the_set(drawn_set):
         own_nearer, own_named = pairs.front("constant")
         assert np.hypot(own_nearer - nearer, own_named - named).min() < 1e-9
     # The front of the linear similarity jumps at each level; what lies below a jump is not the best.
-    linear = own_front(stimuli, similarity("linear", 0.2), np.random.default_rng(0))
+    linear = empirical_front(stimuli, similarity("linear", 0.2), np.random.default_rng(0))
     best = pairs.best_generalization(np.clip(linear.identification, 0, 1))
     apart = best - linear.generalization
     assert apart.min() > -INTERPOLATED

@@ -10,7 +10,7 @@ from genlaws.ensembles.architecture import Workspace
 from genlaws.semanticity.measurement.pairs import pair_generalization
 from genlaws.semanticity.measurement.tests import identification_of_two
 from genlaws.semanticity.networks.rings import distance_of_steps, draw_stimuli, steps_apart
-from genlaws.semanticity.networks.slots import FLOOR, draw_triples, feature_network, train_slot_networks
+from genlaws.semanticity.networks.slots import SIMILARITY_FLOOR, draw_triples, feature_network, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import sort_others
 
 ROUNDING = 1e-12  # double precision, sums of a few hundred terms
@@ -44,11 +44,11 @@ def plain_log_similarity(kind, combine, maps, first, second):
     if kind == "shared":
         w = maps.reshape(slots * size, -1).T
         one, other = (part.flatten(1) @ w.T for part in ones)
-        return (torch.relu((one * other).sum(1)) + FLOOR).log()
+        return (torch.relu((one * other).sum(1)) + SIMILARITY_FLOOR).log()
     by_slot = []
     for s in range(slots):
         one, other = (part[:, s] @ maps[s] for part in ones)
-        by_slot.append(torch.relu((one * other).sum(1)) + FLOOR)
+        by_slot.append(torch.relu((one * other).sum(1)) + SIMILARITY_FLOOR)
     g = torch.stack(by_slot)
     return {"max": g.amax(0), "mean": g.mean(0), "product": g.prod(0)}[combine].log()
 
@@ -111,7 +111,7 @@ def test_one_slot_is_the_relu_network_however_it_is_combined():
         np.testing.assert_allclose(slot.maps, plain.maps, rtol=0, atol=LEARNED)
     w = torch.from_numpy(plain.maps[0, 0]).T
     hidden = (w @ torch.eye(12, dtype=torch.float64)).T
-    expected = torch.relu(hidden @ hidden.T) + FLOOR
+    expected = torch.relu(hidden @ hidden.T) + SIMILARITY_FLOOR
     network = feature_network("slots", 1, 12, 4, "max")
     stimuli = torch.arange(12)[None, :, None]
     found = network.all_log_similarities(torch.from_numpy(plain.maps), stimuli).exp()[0]

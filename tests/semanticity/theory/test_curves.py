@@ -28,7 +28,7 @@ from genlaws.semanticity import (
     whole_curve,
 )
 from genlaws.semanticity.theory.curves import ACCURACY
-from genlaws.semanticity.theory.front import _probe_bends
+from genlaws.semanticity.theory.front import _probe_kinks
 from genlaws.semanticity.theory.luce import probabilities_from_density
 
 EXACT = 1e-12  # in a discrete space, and for the constant similarity in a homogeneous one
@@ -49,7 +49,7 @@ HOMOGENEOUS = {
 
 def exact(where, shape, item_counts):
     """Return both tests to nearly the last digit, (2, counts), by the adaptive integrals of `probabilities`."""
-    weights, measures = zip(*where.probes(_probe_bends(shape, max(item_counts))), strict=True)
+    weights, measures = zip(*where.probes(_probe_kinks(shape, max(item_counts))), strict=True)
     values = [probabilities_from_density(measure, shape, item_counts) for measure in measures]
     return np.tensordot(np.array(weights), np.array(values), axes=1)
 
@@ -170,14 +170,14 @@ def test_the_peak_is_that_of_the_exact_front(space):
 def test_the_peak_of_a_segment_is_a_peak():
     form = similarity("linear", 1.0)
     best = best_on_curve(segment(), form)
-    beside = [probabilities(segment(), form.at_resolution(best.resolution * step)) for step in (0.97, 1.0, 1.03)]
-    heights = [one.generalization for one in beside]
+    nearby = [probabilities(segment(), form.at_resolution(best.resolution * step)) for step in (0.97, 1.0, 1.03)]
+    heights = [one.generalization for one in nearby]
     assert heights[1] > max(heights[0], heights[2])
     assert best.generalization == pytest.approx(heights[1], abs=ACCURACY)
 
 
 def test_the_peak_where_distances_come_into_sight():
-    # Just beyond a distance the slightest similarity beats none, so that generalization jumps.
+    # Just beyond a distance any similarity beats none, so that generalization jumps.
     best = best_on_curve(hypercube(3), similarity("linear", 1.0))
     assert best.resolution == pytest.approx(2.0, rel=1e-7)
     assert best.generalization == pytest.approx(13 / 16, abs=1e-6)

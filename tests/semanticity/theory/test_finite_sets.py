@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.core.numerics.reciprocal import TO_TEN_DIGITS
+from genlaws.core.numerics.reciprocal import TEN_DIGIT_SPACING
 from genlaws.semanticity import (
     circle,
     finite_generalization,
@@ -112,7 +112,7 @@ def test_distances_within_the_tolerance_are_tied(ties):
 
 
 def test_ties_of_two_and_of_three_agree_where_both_apply():
-    # Tied pairs take a shorter way; a probe with three equals beside them takes all the longer one.
+    # Tied pairs take a shorter way; a probe with three equals next to them takes all the longer one.
     g, d = stimuli("pairs")
     apart = tuple_probabilities(sort_others(g, d, np.diagonal(g).copy()), COUNTS)
     more_g, more_d = np.vstack([g, g[:1]]), np.vstack([d, [[0, 1, 1, 1, 2, 2, 3]]])
@@ -162,16 +162,16 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch):
     for kind, ties in itertools.product(("plain", "pairs", "zeros"), ("split", "drop")):
         g, d = stimuli(kind)
         others = sort_others(g, d, np.diagonal(g).copy())
-        monkeypatch.setattr(finite_sets, "BLOCK", 1 << 18)
+        monkeypatch.setattr(finite_sets, "BLOCK_SIZE", 1 << 18)
         whole = tuple_probabilities(others, (2, 5), ties)
-        monkeypatch.setattr(finite_sets, "BLOCK", 1)
+        monkeypatch.setattr(finite_sets, "BLOCK_SIZE", 1)
         np.testing.assert_allclose(tuple_probabilities(others, (2, 5), ties), whole, rtol=ROUNDING)
 
 
 def test_ten_digits_are_ten_digits():
     g, d = stimuli("many ties")
     others = sort_others(g, d, np.diagonal(g).copy())
-    coarse = tuple_probabilities(others, (2, 5), "split", TO_TEN_DIGITS)
+    coarse = tuple_probabilities(others, (2, 5), "split", TEN_DIGIT_SPACING)
     np.testing.assert_allclose(coarse, tuple_probabilities(others, (2, 5)), rtol=1e-10)
 
 

@@ -177,7 +177,7 @@ def test_a_floor_gives_the_exponential_circle_a_peak(background, generalization,
     assert peak.generalization == pytest.approx(generalization, abs=5e-6)
     assert peak.resolution == pytest.approx(resolution, abs=2e-5)
     if near:
-        # The rounded values that circulate lie close by, a little beside the peak.
+        # The rounded values that circulate lie close by, a little off the peak.
         assert probabilities(circle(), shape.at_resolution(near[1])).generalization == pytest.approx(near[0], abs=6e-4)
 
 
@@ -222,8 +222,8 @@ def test_the_constant_front_reaches_its_peak_for_any_number_of_items(n):
 
 def test_the_linear_front_finds_the_peak_of_a_million_items():
     peak = best_resolution(torus(2), similarity("linear", 1.0), 10**6)
-    beside = [peak.resolution * factor for factor in (0.9, 0.99, 1.01, 1.1)]
-    others = [probabilities(torus(2), similarity("linear", r), 10**6).generalization for r in beside]
+    nearby = [peak.resolution * factor for factor in (0.9, 0.99, 1.01, 1.1)]
+    others = [probabilities(torus(2), similarity("linear", r), 10**6).generalization for r in nearby]
     assert peak.generalization > max(others)
 
 
@@ -288,8 +288,8 @@ def test_ties_of_a_discrete_space_are_dealt_with_as_asked(ties):
     m, s = hypercube(3).mass[0], similarity("linear", 2.5)(np.arange(4.0))
     total = np.add.outer(s, s)
     chance = np.where(total > 0, np.maximum.outer(s, s) / np.where(total > 0, total, 1), 0.5)
-    kept = np.outer(m, m) * (1 - np.eye(4)) if ties == "drop" else np.outer(m, m)
-    assert points.generalization == pytest.approx((kept * chance).sum() / kept.sum(), rel=CLOSED)
+    selected = np.outer(m, m) * (1 - np.eye(4)) if ties == "drop" else np.outer(m, m)
+    assert points.generalization == pytest.approx((selected * chance).sum() / selected.sum(), rel=CLOSED)
 
 
 def test_continuous_spaces_have_no_ties():

@@ -138,7 +138,7 @@ def seen_from(place):
 def test_each_probe_of_the_segment(shape, n):
     g = SHAPES[shape].at_resolution(0.6) if shape != "cut" else similarity("exponential", 0.6, cut=0.7)
     for _, measure in segment().probes(())[:: 9 if n == 5 else 5]:
-        (place,) = measure.bends
+        (place,) = measure.kinks
         panels = panels_to([(0.0, place, None), (place, 1 - place, None)], g.support)
         order = {2: 40, 3: 24, 5: 8}[n]
         expected = product_reference(panels, seen_from(place), g, n, order)
@@ -220,7 +220,7 @@ def test_powers_of_the_linear_similarity_on_the_circle(a, b):
         both = float(mpmath.quad(lambda v: 1 / (1 + v ** mpmath.mpf(a)), [0, 1e-6, 0.5, 0.9, 0.99, 1]))
     g = similarity(user_shape(lambda x: np.clip(1 - x, 0, None) ** a, (1.0,)), b / 2)
     found = probabilities(circle(), g)
-    # At a = 50 a share of 2.5e-6 of the ball has similarities below 1e-280, which are not told apart.
+    # At a = 50 a share of 2.5e-6 of the ball has similarities below 1e-280, which are not distinguished.
     tolerance = 7e-12 if a == 50 else ROUNDING
     assert found.generalization == pytest.approx(b**2 * both + 2 * b * (1 - b) + (1 - b) ** 2 / 2, abs=tolerance)
     assert found.identification == pytest.approx(1 - b + b * both, abs=ROUNDING)
@@ -230,8 +230,8 @@ def test_powers_of_the_linear_similarity_on_the_circle(a, b):
 def test_a_bend_without_a_name_costs_little_accuracy(name):
     where = ALL_SPACES[name]
     named, unnamed = (
-        probabilities(where, similarity(user_shape(stairs, bends), 0.45 * where.reach, background=0.01), 3)
-        for bends in ((0.4, 0.8, 1.5), ())
+        probabilities(where, similarity(user_shape(stairs, kinks), 0.45 * where.reach, background=0.01), 3)
+        for kinks in ((0.4, 0.8, 1.5), ())
     )
     # Panels are halved around a jump until it falls between the last node of one and its end.
     assert unnamed.generalization == pytest.approx(named.generalization, rel=1e-6)
@@ -260,8 +260,8 @@ def test_a_cut_of_the_constant_similarity_is_a_finer_resolution(cut, resolution)
 @pytest.mark.parametrize("shape", ["linear", "exponential"])
 def test_a_cut_exactly_at_a_bend_changes_nothing(shape):
     g = similarity(shape, 0.3, cut=0.3)
-    beside = similarity(shape, 0.3, cut=np.nextafter(0.3, 1))
-    found, other = (probabilities(circle(), form, 3).generalization for form in (g, beside))
+    nearby = similarity(shape, 0.3, cut=np.nextafter(0.3, 1))
+    found, other = (probabilities(circle(), form, 3).generalization for form in (g, nearby))
     assert found == pytest.approx(other, rel=ROUNDING)
 
 

@@ -27,7 +27,7 @@ def tied_matrix():
 
 def enumerated(d, w, g, n, ties):
     """Go through every probe and every list of n items drawn with replacement."""
-    right, kept, named = np.zeros(len(d)), np.zeros(len(d)), np.zeros(len(d))
+    right, selected, named = np.zeros(len(d)), np.zeros(len(d)), np.zeros(len(d))
     for p, items in itertools.product(range(len(d)), itertools.product(range(len(d)), repeat=n)):
         chance = np.prod(w[list(items)])
         seen, similar = d[p, list(items)], g(d[p, list(items)])
@@ -35,12 +35,12 @@ def enumerated(d, w, g, n, ties):
         luce_choice = similar / similar.sum() if similar.sum() > 0 else np.full(n, 1 / n)
         if ties == "split" or nearest.size == 1:
             right[p] += chance * luce_choice[nearest].mean()
-            kept[p] += chance
+            selected[p] += chance
     for p, items in itertools.product(range(len(d)), itertools.product(range(len(d)), repeat=n - 1)):
         rivals = g(d[p, list(items)]).sum()
         named[p] += np.prod(w[list(items)]) * g(0.0) / (g(0.0) + rivals)
-    there = kept > 0
-    return (right[there] / kept[there]) @ w[there] / w[there].sum(), named @ w
+    there = selected > 0
+    return (right[there] / selected[there]) @ w[there] / w[there].sum(), named @ w
 
 
 @pytest.mark.parametrize("ties", ["split", "drop"])
@@ -118,6 +118,6 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch):
         lambda: probabilities_from_density(torus(2).probes(())[0][1], g, (2, 4)),
     ]
     whole = [call() for call in calls]
-    monkeypatch.setattr(luce, "BLOCK", 1)
+    monkeypatch.setattr(luce, "BLOCK_SIZE", 1)
     for before, after in zip(whole, [call() for call in calls], strict=True):
         np.testing.assert_allclose(after, before, rtol=1e-13)

@@ -203,7 +203,7 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch):
     b, delta = rng.random((2, 7, 11))
     n = rng.integers(1, 50, (7, 11))
     whole = generalization_of_many(b, n, delta), identification_of_many(b, n, delta)
-    monkeypatch.setattr(many_items, "BLOCK", 1)
+    monkeypatch.setattr(many_items, "BLOCK_SIZE", 1)
     parts = generalization_of_many(b, n, delta), identification_of_many(b, n, delta)
     np.testing.assert_allclose(parts, whole, rtol=1e-15)
 

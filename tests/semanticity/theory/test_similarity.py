@@ -1,4 +1,4 @@
-"""Shapes, backgrounds and cuts: values, areas, bends, and what is refused."""
+"""Shapes, backgrounds and cuts: values, areas, kinks, and what is refused."""
 
 import itertools
 import pickle
@@ -49,7 +49,7 @@ def test_shapes_start_at_one_and_never_rise(shape):
 @pytest.mark.parametrize("shape", ALL_SHAPES, ids=lambda shape: shape.name)
 @pytest.mark.parametrize("x", [1e-9, 0.3, 0.999999, 1.0, 1.000001, 2.5, 40.0])
 def test_area_is_the_integral_of_the_shape(shape, x):
-    pieces = [0.0, *(bend for bend in shape.bends if bend < x), x]
+    pieces = [0.0, *(kink for kink in shape.kinks if kink < x), x]
     integral = sum(
         quad(lambda u: shape.profile(np.array(u)), low, high, epsabs=0, epsrel=1e-13, limit=200)[0]
         for low, high in itertools.pairwise(pieces)
@@ -58,8 +58,8 @@ def test_area_is_the_integral_of_the_shape(shape, x):
 
 
 def test_the_exponent_one_is_the_limit_of_its_neighbors():
-    beside = [power_law(1 + step).area(X) for step in (-1e-9, 1e-9)]
-    np.testing.assert_allclose(power_law(1.0).area(X), 0.5 * (beside[0] + beside[1]), rtol=1e-14)
+    nearby = [power_law(1 + step).area(X) for step in (-1e-9, 1e-9)]
+    np.testing.assert_allclose(power_law(1.0).area(X), 0.5 * (nearby[0] + nearby[1]), rtol=1e-14)
     np.testing.assert_allclose(power_law(1.0).area(X), np.log1p(X), rtol=EXACT)
 
 
@@ -82,7 +82,7 @@ def test_a_cut_leaves_the_background_alone():
 
 
 @pytest.mark.parametrize(
-    ("shape", "cut", "bends", "support"),
+    ("shape", "cut", "kinks", "support"),
     [
         ("linear", None, (0.2,), 0.2),
         ("linear", 0.1, (0.1,), 0.1),
@@ -95,9 +95,9 @@ def test_a_cut_leaves_the_background_alone():
         (user_shape(step, (0.5, 2.0)), 0.25, (0.1, 0.25), 0.25),
     ],
 )
-def test_bends_and_support_end_at_the_cut(shape, cut, bends, support):
+def test_bends_and_support_end_at_the_cut(shape, cut, kinks, support):
     form = similarity(shape, 0.2, cut=cut)
-    assert form.bends == pytest.approx(bends, rel=EXACT)
+    assert form.kinks == pytest.approx(kinks, rel=EXACT)
     assert form.support == pytest.approx(support, rel=EXACT)
     if np.isfinite(support):
         assert form(support * (1 - 1e-9)) > 0
@@ -180,7 +180,7 @@ def test_the_class_checks_what_the_function_checks():
 
 
 @pytest.mark.parametrize(
-    ("profile", "bends", "complaint"),
+    ("profile", "kinks", "complaint"),
     [
         (lambda x: x, (), "positive one at distance 0"),
         (lambda x: 1 + 0.1 * np.sin(x), (), "must not increase with distance; it rises near"),
@@ -188,12 +188,12 @@ def test_the_class_checks_what_the_function_checks():
         (lambda x: 1 - x, (), "zero or positive"),
         (lambda x: 1.0, (), "one finite number"),
         (lambda x: np.where(x > 3, np.nan, 1.0), (), "one finite number"),
-        (lambda x: 1 / (1 + x), (-1.0,), "bends must be positive"),
+        (lambda x: 1 / (1 + x), (-1.0,), "kinks must be positive"),
     ],
 )
-def test_a_users_shape_must_be_a_similarity(profile, bends, complaint):
+def test_a_users_shape_must_be_a_similarity(profile, kinks, complaint):
     with pytest.raises(InputError, match=complaint):
-        user_shape(profile, bends)
+        user_shape(profile, kinks)
 
 
 def test_a_users_shape_cannot_take_a_built_in_name():

@@ -55,7 +55,7 @@ def test_a_ball_is_the_integral_of_its_density(name):
     assert measure.reach == where.reach
     for share in (1e-3, 0.2, 0.5, 0.6, 0.75, 0.9, 0.97, 1.0):
         radius = share * where.reach
-        pieces = [0.0, *(bend for bend in measure.bends if bend < radius), radius]
+        pieces = [0.0, *(kink for kink in measure.kinks if kink < radius), radius]
         integral = sum(
             quad(lambda d: measure.density(np.array(d)), low, high, epsabs=1e-14, epsrel=1e-13, limit=300)[0]
             for low, high in itertools.pairwise(pieces)
@@ -166,11 +166,11 @@ def test_the_segment_has_balls_cut_at_its_ends(radius):
 
 
 def test_probes_of_the_segment_see_all_of_it():
-    for bends in ((), (0.3,), (0.7, 0.05)):
-        weights, measures = zip(*segment().probes(bends), strict=True)
+    for kinks in ((), (0.3,), (0.7, 0.05)):
+        weights, measures = zip(*segment().probes(kinks), strict=True)
         assert sum(weights) == pytest.approx(1.0, abs=CLOSED)
         for measure in measures:
-            (place,) = measure.bends
+            (place,) = measure.kinks
             assert measure.reach == pytest.approx(1 - place)
             assert 2 * place + (measure.reach - place) == pytest.approx(1.0)
 

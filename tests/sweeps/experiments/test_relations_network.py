@@ -16,16 +16,16 @@ from genlaws.relations.networks.runs import ACCURACIES
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import relation_to_text
 from genlaws.sweeps import Axis, get_experiment, make_sweep, run_sweep, stacking
-from genlaws.sweeps.checkpoints import UNFINISHED
+from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER
 from genlaws.sweeps.engines import InProcess
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments import relation_networks as here
 from genlaws.sweeps.experiments.relation_networks import (
-    ON_A_CARD,
+    GPU_STACK_SIZE,
     PER_NETWORK,
+    PER_NETWORK_ON_GPU,
     RELATION_NETWORK,
-    STACK,
-    STACK_ON_A_CARD,
+    STACK_SIZE,
     RelationNetworkSettings,
     relation_network_runs,
 )
@@ -99,7 +99,7 @@ def test_a_cell_is_the_network_its_settings_say():
     assert found["majority_accuracy"] == named_relation("less-than", 12).majority_accuracy
 
 
-@pytest.mark.parametrize("per_network", [PER_NETWORK, ON_A_CARD], ids=["processor", "card"])
+@pytest.mark.parametrize("per_network", [PER_NETWORK, PER_NETWORK_ON_GPU], ids=["processor", "card"])
 def test_a_cell_does_not_depend_on_its_stack(per_network, monkeypatch):
     """Also with cells that are shown less than their neighbors and filled up, as on a card."""
     monkeypatch.setattr(here, "PER_NETWORK", per_network)
@@ -114,9 +114,9 @@ def test_a_cell_does_not_depend_on_its_stack(per_network, monkeypatch):
             embedding_scale=rng.uniform(0.2, 2),
             label_noise=(0.0, 0.2)[place % 2],
         )
-        for place in range(STACK)
+        for place in range(STACK_SIZE)
     ]
-    seeds = list(range(50, 50 + STACK))
+    seeds = list(range(50, 50 + STACK_SIZE))
     together = relation_network_runs(cells, seeds)
     backwards = relation_network_runs(cells[::-1], seeds[::-1])[::-1]
     for settings, seed, found, again in zip(cells, seeds, together, backwards, strict=True):
@@ -125,7 +125,7 @@ def test_a_cell_does_not_depend_on_its_stack(per_network, monkeypatch):
         for name in FINAL:
             np.testing.assert_allclose([found[name], again[name]], alone[name], rtol=0, atol=1e-12)
         assert [found[name] for name in NUMBERS] == [alone[name] for name in NUMBERS]
-    assert len({found["final_table_accuracy"] for found in together}) > STACK // 2
+    assert len({found["final_table_accuracy"] for found in together}) > STACK_SIZE // 2
 
 
 def test_a_clear_case_has_the_same_phase_and_steps_alone_and_in_a_stack_in_single_precision():
@@ -218,8 +218,8 @@ def test_a_broken_network_is_told_from_the_others():
 
 def test_a_stack_is_larger_on_a_card():
     sizes = [RELATION_NETWORK.cells_together(cell(device=name)) for name in ("cpu", "cuda", "cuda:1")]
-    assert sizes == [16, STACK_ON_A_CARD, STACK_ON_A_CARD]
-    assert STACK == 16 < STACK_ON_A_CARD
+    assert sizes == [16, GPU_STACK_SIZE, GPU_STACK_SIZE]
+    assert STACK_SIZE == 16 < GPU_STACK_SIZE
 
 
 def test_the_engine_is_given_stacks_of_that_size(tmp_path):
@@ -244,8 +244,10 @@ def test_the_engine_is_given_stacks_of_that_size(tmp_path):
 def test_a_plain_number_of_cells_still_serves():
     fixed = Procedure(RelationNetworkSettings, run_batch=relation_network_runs, batch_size=3)
     assert fixed.cells_together(cell()) == 3
-    asked = Procedure(RelationNetworkSettings, run_batch=relation_network_runs, batch_size=lambda given: given.steps)
-    assert asked.cells_together(cell(steps=7)) == 7
+    procedure = Procedure(
+        RelationNetworkSettings, run_batch=relation_network_runs, batch_size=lambda given: given.steps
+    )
+    assert procedure.cells_together(cell(steps=7)) == 7
 
 
 @pytest.mark.parametrize(
@@ -295,7 +297,7 @@ def test_stopping_at_the_target_is_allowed():
         ({"relation": "nothing", "elements": None}, "There is no relation 'nothing'"),
         ({"relation": "bipartite-2-2"}, "bipartite-2-2 has 4 elements"),
         ({"matrix": "12:nonsense"}, "must hold a table"),
-        ({"train_fraction": 0.0}, "must show at least one entry"),
+        ({"train_fraction": 0.0}, "must include at least one entry"),
     ],
 )
 def test_what_only_the_training_can_know_is_refused_in_a_sentence(settings, complaint):
@@ -317,4 +319,4 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, 
     run_sweep(sweep, tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
     assert len(contents(tmp_path / "s")) == 3
-    assert not (tmp_path / "s" / UNFINISHED).exists()
+    assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()

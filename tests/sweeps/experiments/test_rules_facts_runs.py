@@ -69,8 +69,8 @@ def test_repeats_of_a_sweep_have_draws_of_their_own():
     experiment = get_experiment("rules-facts.message-passing")
     sweep = make_sweep(experiment, {"dimension": 20, "iterations": 5}, [Axis("sample_ratio", (2.0, 3.0))], repeats=3)
     first, again = compute_sweep(sweep), compute_sweep(sweep)
-    assert first["rule_error"].nunique() == 6
-    assert first["rule_error"].tolist() == again["rule_error"].tolist()
+    assert first["generalization_error"].nunique() == 6
+    assert first["generalization_error"].tolist() == again["generalization_error"].tolist()
 
 
 def test_labeled_runs_of_one_redraw_share_their_draw_whatever_the_loss(labeled):
@@ -109,7 +109,7 @@ def test_message_passing_keeps_its_last_value_after_it_has_settled():
     best = bayes_optimal(sample_ratio=3.0, fact_fraction=0.2).generalization_error
     assert found["bayes_error"] == pytest.approx(best)
     # A run scatters around the curve by about 0.2/√d.
-    assert abs(found["rule_error"] - best) < 4 * 0.2 / np.sqrt(60)
+    assert abs(found["generalization_error"] - best) < 4 * 0.2 / np.sqrt(60)
 
 
 @pytest.mark.parametrize(

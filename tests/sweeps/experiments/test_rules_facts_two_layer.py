@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.rules_facts.networks.runs import MEASURED
+from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS
 from genlaws.rules_facts.networks.two_layer import train_two_layer
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.experiments.two_layer import TwoLayerSettings, two_layer_runs
@@ -27,9 +27,9 @@ def test_a_batch_gives_each_cell_its_own_result():
     for settings, seed, found in zip(different, seeds, together, strict=True):
         (alone,) = two_layer_runs([settings], [seed])
         assert set(alone) == set(found)
-        for name in MEASURED:
+        for name in MEASURED_COLUMNS:
             np.testing.assert_allclose(found[name], alone[name], rtol=ROUNDING)
-    assert len({found["final_rule_error"] for found in together}) > 1
+    assert len({found["final_generalization_error"] for found in together}) > 1
 
 
 def test_a_cell_is_the_network_its_settings_say():
@@ -49,11 +49,14 @@ def test_a_cell_is_the_network_its_settings_say():
         test_count=100,
         dtype="float64",
     )
-    for name in MEASURED:
+    for name in MEASURED_COLUMNS:
         np.testing.assert_array_equal(found[name], getattr(runs, name)[0])
-    assert found["final_rule_error"] == runs.rule_error[0, -1]
+    assert found["final_generalization_error"] == runs.generalization_error[0, -1]
     best = runs.best_log[0]
-    assert (found["best_rule_error"], found["best_step"]) == (runs.rule_error[0, best], runs.steps[best])
+    assert (found["best_generalization_error"], found["best_step"]) == (
+        runs.generalization_error[0, best],
+        runs.steps[best],
+    )
     assert (found["device"], found["dtype"], found["path"]) == ("cpu", "float64", "eager")
     assert found["failed"] is False
 
@@ -74,7 +77,7 @@ def test_a_sweep_that_was_stopped_goes_on(tmp_path, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr("genlaws.sweeps.stacking.CHECKPOINT_EVERY", 20)
     assert run_sweep(sweep, tmp_path / "stopped").failed == 0
-    whole, resumed = kept(tmp_path / "whole"), kept(tmp_path / "stopped")
+    whole, resumed = stored(tmp_path / "whole"), stored(tmp_path / "stopped")
     assert set(whole) == set(resumed)
     assert len(whole) == 8
     for key, (numbers, arrays) in whole.items():
@@ -83,7 +86,7 @@ def test_a_sweep_that_was_stopped_goes_on(tmp_path, monkeypatch):
             np.testing.assert_array_equal(resumed[key][1][name], array)
 
 
-def kept(folder):
+def stored(folder):
     with Store(folder) as store:
         return {cell.key: (cell.numbers, cell.arrays) for cell in store.cells()}
 

@@ -1,4 +1,4 @@
-"""Cells of the experiment on images: paired by network, whatever they are trained beside."""
+"""Cells of the experiment on images: paired by network, whatever shares their stack."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.semanticity.networks.convolutional import fine_tune
 from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep, run_sweep
-from genlaws.sweeps.experiments.semanticity import IDENTIFICATION, ConvolutionalSettings, convolutional_runs
+from genlaws.sweeps.experiments.semanticity import IDENTIFICATION_GRID, ConvolutionalSettings, convolutional_runs
 
 EXPERIMENT = get_experiment("semanticity.convolutional")
 ROUNDING = 2e-3  # one trial in some hundred thousand moves when features change in their last digits
@@ -36,7 +36,7 @@ def test_a_cell_is_the_network_of_its_number_and_not_of_its_seed(few):
     )
     for name in ("accuracy", "peak_generalization", "mean_identification"):
         assert first[name] == expected.values(name)[0]
-    assert first["generalization"].tolist() == expected.tests[0].generalization_at(IDENTIFICATION).tolist()
+    assert first["generalization"].tolist() == expected.tests[0].generalization_at(IDENTIFICATION_GRID).tolist()
     assert (first["device"], first["dtype"], first["path"]) == ("cpu", "float32", "eager")
 
 
@@ -55,7 +55,7 @@ def test_cells_do_not_depend_on_which_others_are_trained_with_them(few):
 def test_a_kept_sweep_is_the_sweep_itself(few, tmp_path):
     axes = [Axis("network", (0, 1)), Axis("similarity_weight", (0.0, 1.0))]
     sweep = make_sweep(EXPERIMENT, few, axes)
-    report = run_sweep(sweep, tmp_path / "kept")
+    report = run_sweep(sweep, tmp_path / "sweep")
     assert (report.computed, report.failed) == (4, 0)
     frame = compute_sweep(sweep)
     assert len(frame) == 4

@@ -14,7 +14,7 @@ from genlaws.semanticity.networks.relu import train_relu_networks
 from genlaws.semanticity.networks.relu_runs import linear_front, set_front
 from genlaws.semanticity.networks.stacked_tests import StackedTests
 from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep, run_sweep, stacking
-from genlaws.sweeps.checkpoints import UNFINISHED, halfway_folder
+from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER, checkpoint_folder
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments.semanticity import ReluSettings, relu_runs
 from genlaws.sweeps.tasks import Task, compute
@@ -79,7 +79,7 @@ def test_a_stopped_sweep_goes_on_in_the_middle_of_a_training(tmp_path: Path, mon
     """The first stack is done and the second interrupted at its last log; both are in one task."""
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
     run_sweep(small_sweep(), tmp_path / "unbroken")
-    assert not (tmp_path / "unbroken" / UNFINISHED).exists()
+    assert not (tmp_path / "unbroken" / CHECKPOINTS_FOLDER).exists()
     measured, calls = StackedTests.__call__, []
 
     def interrupted(self, similarity):
@@ -92,14 +92,14 @@ def test_a_stopped_sweep_goes_on_in_the_middle_of_a_training(tmp_path: Path, mon
     with pytest.raises(KeyboardInterrupt):
         run_sweep(small_sweep(), tmp_path / "s")
     assert contents(tmp_path / "s") == []
-    (halfway,) = (tmp_path / "s" / UNFINISHED).iterdir()
-    assert [file.name for file in halfway.iterdir()] == ["stack-1.npz"]
+    (checkpoints,) = (tmp_path / "s" / CHECKPOINTS_FOLDER).iterdir()
+    assert [file.name for file in checkpoints.iterdir()] == ["stack-1.npz"]
     report = run_sweep(small_sweep(), tmp_path / "s")
     assert report.computed == 6
     # The first stack again in full, of the second the one log after the last checkpoint, at 30 of 40 updates.
     assert len(calls) == 2 * LOGS + LOGS + 1
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
-    assert not (tmp_path / "s" / UNFINISHED).exists()
+    assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()
 
 
 def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, monkeypatch):
@@ -112,7 +112,7 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, 
     assert len(calls) == 1  # the log at 30 updates is in the checkpoint
     run_sweep(sweep, tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
-    assert not (tmp_path / "s" / UNFINISHED).exists()
+    assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()
 
 
 def counted_measurements(monkeypatch) -> list[int]:
@@ -134,7 +134,7 @@ def test_a_checkpoint_of_another_training_is_an_error_that_is_forgotten(tmp_path
     seen = []
 
     def spoil(settings, seeds):
-        folder = halfway_folder()
+        folder = checkpoint_folder()
         if not seen:
             folder.mkdir(parents=True)
             np.savez(folder / "stack-0.npz", fingerprint=np.array("another"))
@@ -147,7 +147,7 @@ def test_a_checkpoint_of_another_training_is_an_error_that_is_forgotten(tmp_path
     assert len(seen) == 2
     assert report.computed == 1
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
-    assert not (tmp_path / "s" / UNFINISHED).exists()
+    assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()
 
 
 def test_a_task_without_a_folder_for_unfinished_work_is_computed_all_the_same(tmp_path: Path, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_task_without_a_folder_for_unfinished_work_is_computed_all_the_same(tm
     settings = ReluSettings(**SMALL)
     (outcome,) = compute(Task(get_experiment(NAME).procedure, (settings,), (7,), ""))
     assert outcome.error is None
-    assert halfway_folder() is None
+    assert checkpoint_folder() is None
     assert list(tmp_path.iterdir()) == []
     (plain,) = relu_runs([settings], [7])
     np.testing.assert_array_equal(outcome.result["generalization"], plain["generalization"])

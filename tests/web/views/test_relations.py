@@ -1,4 +1,4 @@
-"""The relations view: its numbers are the library's, its kept tables can be made again."""
+"""The relations view: its numbers are the library's, its bundled tables can be made again."""
 
 import math
 import shlex
@@ -9,8 +9,8 @@ import pytest
 from copied_lines import printed_by
 from genlaws import relations
 from genlaws.cli import run
-from genlaws.web.bundled import kept_rows
-from genlaws.web.views.data_needed import kept_bound, kept_count
+from genlaws.web.bundled import bundled_rows
+from genlaws.web.views.data_needed import bundled_bound, nearest_element_count
 from genlaws.web.views.merging import Pair, critical_ratio, path, probability
 from genlaws.web.views.relations import VIEW, Settings
 
@@ -48,37 +48,45 @@ def test_lengths_and_formulas_are_the_librarys():
     assert number(found, "share needed, the paper's Eq. 4") == f"{float(needed):.3f}"
 
 
-@pytest.mark.parametrize(("kept", "name", "count"), [("mod3", "mod3", 20), ("bipartite", "bipartite-13-12", 25)])
-def test_kept_bound_can_be_made_again(kept, name, count):
-    bound, some = kept_bound(name, count).accuracy, slice(2, None, 9)
+@pytest.mark.parametrize(("relation", "name", "count"), [("mod3", "mod3", 20), ("bipartite", "bipartite-13-12", 25)])
+def test_bundled_bound_can_be_made_again(relation, name, count):
+    bound, some = bundled_bound(name, count).accuracy, slice(2, None, 9)
     again = relations.bound_curve(relations.named_relation(name, count), bound.place[some])
     for place, point in zip(bound.place[some], again.points, strict=True):
         assert str(bound.at(place)) == str(point.accuracy)
-    assert len([row for row in kept_rows("relations_bound.csv") if row["relation"] == kept]) == 5 * len(bound.place)
+    assert len([row for row in bundled_rows("relations_bound.csv") if row["relation"] == relation]) == 5 * len(
+        bound.place
+    )
 
 
 @pytest.mark.parametrize(("name", "count"), [("mod2", 25), ("less-than", 10), ("divisibility", 30)])
-def test_kept_data_needed_can_be_made_again(name, count):
-    needed = kept_bound(name, count).needed
+def test_bundled_data_needed_can_be_made_again(name, count):
+    needed = bundled_bound(name, count).needed
     for target in needed.place[20::40]:
         wanted = relations.data_needed(relations.named_relation(name, count), target)
         assert str(needed.at(target)) == str(wanted.train_fraction)
 
 
-def test_tables_are_kept_for_every_place_of_the_sliders():
+def test_tables_are_bundled_for_every_place_of_the_sliders():
     properties = Settings.model_json_schema()["properties"]
-    for name, kept in (("train_fraction", "accuracy"), ("target_accuracy", "needed")):
-        schema, place = properties[name], getattr(kept_bound("mod3", 30), kept).place
+    for name, stored in (("train_fraction", "accuracy"), ("target_accuracy", "needed")):
+        schema, place = properties[name], getattr(bundled_bound("mod3", 30), stored).place
         assert (place[0], place[-1]) == (schema["minimum"], schema["maximum"])
         assert schema["default"] in place
         steps = np.diff(np.log10(place) if schema["control"]["log"] else place)
         assert (steps < 1.2 * schema["control"]["step"]).all()
     counts = properties["element_count"]
-    assert [kept_count(n) for n in range(counts["minimum"], counts["maximum"] + 1, 5)] == [10, 15, 20, 25, 30]
+    assert [nearest_element_count(n) for n in range(counts["minimum"], counts["maximum"] + 1, 5)] == [
+        10,
+        15,
+        20,
+        25,
+        30,
+    ]
 
 
-def test_kept_bound_agrees_with_other_training_sets():
-    bound, some = kept_bound("less-than", 10).accuracy, slice(20, 100, 16)
+def test_bundled_bound_agrees_with_other_training_sets():
+    bound, some = bundled_bound("less-than", 10).accuracy, slice(20, 100, 16)
     again = relations.bound_curve(relations.less_than(10), bound.place[some], repeats=40, seed=5)
     error = (bound.high - bound.value)[some] / 2.09
     other = np.array([(point.accuracy.high - point.accuracy.value) / 2.0 for point in again.points])
@@ -89,9 +97,9 @@ def test_kept_bound_agrees_with_other_training_sets():
 def test_a_number_between_two_places_is_taken_as_the_nearer_and_said():
     typed = answer(element_count=27, train_fraction=0.0502, target_accuracy=0.9013)
     assert typed.numbers == answer(element_count=25, train_fraction=0.05, target_accuracy=0.9).numbers
-    told = {one.name: one.meaning for one in typed.numbers}
-    assert told["best accuracy"].startswith("from 0.05 of the pairs of 25 elements;")
-    assert told["share needed for the target"].startswith("for 0.9, by the best learner:")
+    reported = {one.name: one.meaning for one in typed.numbers}
+    assert reported["best accuracy"].startswith("from 0.05 of the pairs of 25 elements;")
+    assert reported["share needed for the target"].startswith("for 0.9, by the best learner:")
     assert "--elements 25 --train-fraction 0.05" in typed.command
 
 
@@ -105,7 +113,7 @@ def test_a_target_reached_from_nothing_is_marked_at_the_end_of_the_axis():
 @pytest.mark.parametrize("relation", ["binary-tree", "divisibility"])
 def test_an_average_over_an_entrywise_class_is_not_called_a_bound(relation):
     known = relations.named_relation(relation, 10)
-    target = 0.98  # between what the commoner answer gives and all
+    target = 0.98  # between what the majority answer gives and all
     assert known.majority_accuracy < target
     found = answer(relation=relation, element_count=10, target_accuracy=target)
     caption, curves = found.panels[0].caption, [one.name for one in found.panels[0].curves]
@@ -146,8 +154,8 @@ def test_sign_probability_and_critical_ratio(outputs):
     assert at_half == pytest.approx(0.5, abs=1e-6)
 
 
-def test_kept_law_of_sign_updates_is_the_librarys():
-    rows = [row for row in kept_rows("relations_sign.csv") if row["outputs"] == "5"][20:50:10]
+def test_bundled_law_of_sign_updates_is_the_librarys():
+    rows = [row for row in bundled_rows("relations_sign.csv") if row["outputs"] == "5"][20:50:10]
     for row in rows:
         wanted = float(relations.sign_collision_probability(float(row["slope"]), 1.0, outputs=5))
         assert float(row["probability"]) == pytest.approx(wanted, rel=1e-4)
@@ -155,7 +163,7 @@ def test_kept_law_of_sign_updates_is_the_librarys():
 
 def test_simulated_pairs_agree_with_the_laws():
     z = []
-    for row in kept_rows("relations_repons.csv"):
+    for row in bundled_rows("relations_repons.csv"):
         ratio, outputs = float(row["ratio"]), int(row["outputs"])
         if row["update"] == "sign" and row["dimension"] != "1":
             continue

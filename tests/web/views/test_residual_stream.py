@@ -1,4 +1,4 @@
-"""The view on the residual stream shows a walk's laws beside a model or a walk drawn, and its lines of code run."""
+"""The view on the residual stream compares a walk's laws with a model or a drawn walk, and its lines of code run."""
 
 import math
 import shlex
@@ -12,7 +12,7 @@ from genlaws.cli import app
 from genlaws.core.errors import InputError
 from genlaws.models.texts import example_texts
 from genlaws.residual_stream.surrogates.walks import geometric_walk
-from genlaws.web.views.residual_stream import MODELS, VIEW, WalkSettings, kept_stream
+from genlaws.web.views.residual_stream import MODELS, VIEW, WalkSettings, bundled_stream
 
 PANELS = ["neighbors", "sizes", "shares", "turns"]
 QUICK_ENOUGH = 0.030  # seconds of one core for an answer
@@ -48,7 +48,7 @@ def test_every_fit_has_the_same_panels_with_a_line_and_points(answers, fit):
 def test_a_drawn_walk_lies_on_the_lines(answers):
     answer = answers["none"]
     for panel, name, line in (
-        ("turns", "one walk drawn", "walk: turns"),
+        ("turns", "one walk drawn", "walk: rotations"),
         ("neighbors", "one walk drawn: r over texts", "walk: r over texts"),
         ("sizes", "one walk drawn: state", "walk: state"),
     ):
@@ -66,7 +66,7 @@ def test_settings_reach_the_walk():
     answer = VIEW.answer(WalkSettings(fit="none", units=128, **given))
     walk = geometric_walk(given.pop("sites"), **given)
     found = numbers(answer)
-    assert found["turns R"].startswith(f"walk {walk.turns[-1]:.2f}; drawn ")
+    assert found["rotations R"].startswith(f"walk {walk.turns[-1]:.2f}; drawn ")
     assert found["correlation r in the middle"].startswith(f"walk {walk.correlation[9]:.3f}; drawn ")
     np.testing.assert_allclose(curves(answer, "sizes")["walk: state"].y, walk.size)
     np.testing.assert_allclose(1.0 - np.array(curves(answer, "neighbors")["walk: cosine"].y), walk.cosine)
@@ -74,42 +74,42 @@ def test_settings_reach_the_walk():
 
 def test_persistence_changes_the_walk_of_a_model_and_not_the_model():
     plain, lasting = (VIEW.answer(WalkSettings(fit="SmolLM2", persistence=phi)) for phi in (0.0, 0.6))
-    assert curves(plain, "turns")["walk: turns"].y[-1] > curves(lasting, "turns")["walk: turns"].y[-1] + 2.0
+    assert curves(plain, "turns")["walk: rotations"].y[-1] > curves(lasting, "turns")["walk: rotations"].y[-1] + 2.0
     assert curves(plain, "turns")["SmolLM2-135M"].y == curves(lasting, "turns")["SmolLM2-135M"].y
 
 
-def test_kept_models_are_what_the_documentation_says_of_them():
-    small = kept_stream("SmolLM2")
+def test_bundled_models_are_what_the_documentation_says_of_them():
+    small = bundled_stream("SmolLM2")
     assert (small.walk.site_count, small.units, small.texts) == (61, 576, 120)
     turns, low, high = small.points["turns"].at(59)
     assert low < turns < high
     assert abs(turns - small.walk.turns[-1]) < 1.0  # a walk turns about as often
     assert small.points["shares"].at(2)[1] > small.walk.path_shares(576)[1] + 0.1  # and is less flat
-    own, turned = (1.0 - small.points[one].value.mean() for one in ("correlation", "correlation_turned"))
+    own, turned = (1.0 - small.points[one].value.mean() for one in ("correlation", "correlation_random_axes"))
     walk = 1.0 - small.walk.correlation.mean()
     assert own > 1.4 * walk  # unequal units,
     assert turned == pytest.approx(walk, rel=0.1)  # for in random axes it is the walk's
-    encoder = kept_stream("MiniLM")
+    encoder = bundled_stream("MiniLM")
     assert encoder.persistence < -0.3  # norms take back what was written
     assert encoder.points["size"].value[-1] < 0.7 * encoder.walk.size[-1]
     for model in ("SmolLM2", "MiniLM", "stories260K"):
-        kept = kept_stream(model)
-        for measure, size in (("size", kept.walk.size), ("step_size", kept.walk.step_size)):
-            assert kept.points[measure].value.shape == size.shape
-        np.testing.assert_allclose(kept.points["step_size"].value, kept.walk.step_size, rtol=1e-3)
-    paper = kept_stream("paper")
+        stored = bundled_stream(model)
+        for measure, size in (("size", stored.walk.size), ("step_size", stored.walk.step_size)):
+            assert stored.points[measure].value.shape == size.shape
+        np.testing.assert_allclose(stored.points["step_size"].value, stored.walk.step_size, rtol=1e-3)
+    paper = bundled_stream("paper")
     assert paper.walk.cosine[0] == pytest.approx(0.52, abs=1e-9)
     assert math.isnan(paper.persistence)
     with pytest.raises(InputError, match="model must be one of"):
-        kept_stream("gpt")
+        bundled_stream("gpt")
 
 
 def test_sentences_say_what_the_numbers_say(answers):
     assert "no sign of orbits" in answers["SmolLM2"].sentence
     assert "more than 95 % of walks show" in answers["SmolLM2"].sentence
     assert "10.7 times, a walk with its steps 10.6" in answers["paper"].sentence
-    assert "10.9 turns of each unit" in answers["none"].sentence
-    assert "22.3 turns of each unit" in VIEW.answer(WalkSettings(fit="none", sites=128)).sentence
+    assert "10.9 rotations of each unit" in answers["none"].sentence
+    assert "22.3 rotations of each unit" in VIEW.answer(WalkSettings(fit="none", sites=128)).sentence
 
 
 def test_packaged_models_can_be_measured_again(answers, tmp_path):
@@ -120,7 +120,7 @@ def test_packaged_models_can_be_measured_again(answers, tmp_path):
         place = words.index("genlaws")
         texts = tmp_path / f"{fit}.txt"
         run_program(words[words.index("-c") + 1], str(texts))
-        assert tuple(texts.read_text(encoding="utf-8").splitlines()) == example_texts(kept_stream(fit).texts)
+        assert tuple(texts.read_text(encoding="utf-8").splitlines()) == example_texts(bundled_stream(fit).texts)
         command, bound, _ = app.parse_args(words[place + 1 :], exit_on_error=False, print_error=False)
         assert (command.__name__, bound.args, bound.arguments["texts"].name) == ("analyze", (name,), "$file")
         assert bound.arguments["measured"].measures == "paths,correlations,dimensions,rotations"

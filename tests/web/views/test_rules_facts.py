@@ -32,17 +32,17 @@ def test_lines_at_the_best_regularization_are_as_accurate_as_their_captions_say(
     ):
         kernel = rules_facts.Kernel.from_angle(angles)
         wanted = rules_facts.solve("hinge", sample_ratio=sample_ratio, fact_fraction=fact_fraction, kernel=kernel)
-        too_high = errors.rule - wanted.generalization_error
+        too_high = errors.generalization - wanted.generalization_error
         assert (too_high > -ROUNDING).all()
         assert (too_high < RULE_TOLERANCE).all()
-        assert errors.fact == pytest.approx(wanted.memorization_error, abs=FACT_TOLERANCE)
+        assert errors.memorization == pytest.approx(wanted.memorization_error, abs=FACT_TOLERANCE)
 
 
 def test_captions_say_which_lines_are_less_accurate_than_the_marks():
-    told = f"at most {RULE_TOLERANCE:g} too high, fact errors within {FACT_TOLERANCE:g}"
-    assert [told in panel.caption for panel in answer(loss="hinge").panels] == [True, False, True]
+    reported = f"at most {RULE_TOLERANCE:g} too high, memorization errors within {FACT_TOLERANCE:g}"
+    assert [reported in panel.caption for panel in answer(loss="hinge").panels] == [True, False, True]
     for settings in ({}, {"loss": "hinge", "regularization": "chosen"}, {"loss": "hinge", "fact_fraction": 1.0}):
-        assert not [panel for panel in answer(**settings).panels if told in panel.caption]
+        assert not [panel for panel in answer(**settings).panels if reported in panel.caption]
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "hinge", "sample_ratio": 32.56, "kernel_angle": 1.57}], ids=str)
@@ -50,7 +50,10 @@ def test_marks_lie_on_their_lines(settings):
     samples, path, angles = answer(**settings).panels
     for panel in (samples, angles):
         curves_of = {one.name: one for one in panel.curves}
-        for line, mark in (("rule error ε_gen", "rule error here"), ("fact error ε_mem", "fact error here")):
+        for line, mark in (
+            ("generalization error ε_gen", "generalization error here"),
+            ("memorization error ε_mem", "memorization error here"),
+        ):
             (at,), (y,) = curves_of[mark].x, curves_of[mark].y
             assert curves_of[line].y[curves_of[line].x.index(at)] == y
             assert curves_of[line].x == sorted(set(curves_of[line].x))
@@ -66,7 +69,7 @@ def test_trade_off_of_a_nearly_linear_kernel_is_drawn_around_its_best_regulariza
 def test_without_a_rule_the_lines_have_infinite_regularization_as_the_numbers():
     found = answer(loss="hinge", fact_fraction=1.0)
     assert number(found, "regularization λ") == "inf"
-    line = next(one for one in found.panels[0].curves if one.name == "fact error ε_mem")
+    line = next(one for one in found.panels[0].curves if one.name == "memorization error ε_mem")
     wanted = rules_facts.solve(
         "hinge",
         sample_ratio=line.x,
@@ -91,7 +94,7 @@ def test_every_end_answers(loss, name, value):
     found = answer(**{"loss": loss, **control["when"], name: value})
     assert tuple(one.name for one in found.panels) == PANELS
     assert found.sentence
-    assert np.isfinite(float(number(found, "rule error")))
+    assert np.isfinite(float(number(found, "generalization error")))
     for panel in found.panels:
         theory = [one for one in panel.curves if one.kind == "theory"]
         assert all(np.isfinite(one.y).any() for one in theory)
@@ -121,7 +124,10 @@ def test_runs_agree_with_the_theory():
         )
         wanted[loss] = runs, found
     for runs, found in wanted.values():
-        for name, theory in (("rule", found.generalization_error), ("fact", found.memorization_error)):
+        for name, theory in (
+            ("generalization", found.generalization_error),
+            ("memorization", found.memorization_error),
+        ):
             value, low, high = np.array([getattr(run, name) for run in runs]).T
             half = 0.5 * (high - low)
             assert (np.abs(value - theory) < 1.5 * half + FINITE_SIZE).all()
@@ -137,14 +143,14 @@ def test_runs_are_shown_with_their_own_settings():
     near = answer(fact_fraction=0.25, kernel_angle=0.75, regularization="chosen", strength=0.12).panels[0]
     names = [one.name for one in near.curves]
     assert "theory at ε = 0.2, θ = 0.7, λ = 0.1" in names
-    assert "rule error, runs at ε = 0.2, θ = 0.7, λ = 0.1" in names
+    assert "generalization error, runs at ε = 0.2, θ = 0.7, λ = 0.1" in names
     far = answer(fact_fraction=0.8)
     assert not [one for panel in far.panels for one in panel.curves if one.kind == "run"]
     assert "No runs" in far.panels[0].caption
     assert not [one for panel in answer(width="finite").panels for one in panel.curves if one.kind == "run"]
 
 
-def test_theory_beside_runs_is_that_of_their_settings():
+def test_theory_of_runs_is_that_of_their_settings():
     near = answer(fact_fraction=0.25, kernel_angle=0.75, regularization="chosen", strength=0.12).panels[0]
     line = next(one for one in near.curves if one.name.startswith("theory at"))
     half = (len(line.x) - 1) // 2

@@ -16,12 +16,12 @@ from genlaws.semanticity import best_resolution, linear_on_circle, probabilities
 from genlaws.semanticity.theory.curves import ACCURACY
 from genlaws.web.views.semanticity import (
     VIEW,
-    Asked,
+    FrontQuery,
     FrontSettings,
     answer,
-    asked_of,
-    asked_point,
     language_model,
+    point_of,
+    query_of,
     relu_networks,
     simulated_choices,
 )
@@ -127,12 +127,12 @@ def test_resolutions_have_one_unit_which_is_named(given, reach, radius):
     share = "as a share of the largest distance"
     assert FrontSettings.model_fields["resolution"].title.endswith(share)
     assert found.panels[1].x_label.endswith(share)
-    told = {one.name: one for one in found.numbers}
-    assert told["Resolution ε"].value == "0.3"  # as on the slider
-    assert told["Resolution ε"].meaning == f"{share}, {reach}; as a distance it is {radius}"
-    assert f"{share}, {reach}; as a distance" in told["Best resolution"].meaning
+    reported = {one.name: one for one in found.numbers}
+    assert reported["Resolution ε"].value == "0.3"  # as on the slider
+    assert reported["Resolution ε"].meaning == f"{share}, {reach}; as a distance it is {radius}"
+    assert f"{share}, {reach}; as a distance" in reported["Best resolution"].meaning
     (at, _) = next(one.x for one in found.panels[1].curves if one.name == "best resolution")
-    assert told["Best resolution"].value == f"{at:.4g}"
+    assert reported["Best resolution"].value == f"{at:.4g}"
     assert max(float(one.removeprefix("ε = ")) for one in found.panels[0].curves[0].notes) == 1.0
 
 
@@ -181,16 +181,16 @@ def test_command_runs_and_gives_the_same_numbers(given):
     assert words[0] == "genlaws"
     with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
         app([*words[1:], "--json"])
-    told = json.loads(printed.getvalue())
-    assert told["generalization"] == pytest.approx(float(shown["Generalization p_S"]), abs=SHOWN)
-    assert told["identification"] == pytest.approx(float(shown["Identification p_I"]), abs=SHOWN)
-    assert told["collapse_constant"] == pytest.approx(float(shown["Collapse constant c"]), rel=1e-3)
+    reported = json.loads(printed.getvalue())
+    assert reported["generalization"] == pytest.approx(float(shown["Generalization p_S"]), abs=SHOWN)
+    assert reported["identification"] == pytest.approx(float(shown["Identification p_I"]), abs=SHOWN)
+    assert reported["collapse_constant"] == pytest.approx(float(shown["Collapse constant c"]), rel=1e-3)
     if shown["Best resolution"] == "none":
-        assert told["best_resolution"] is None
+        assert reported["best_resolution"] is None
     else:
-        reach = asked_of(settings).where().reach
-        assert told["best_resolution"] == pytest.approx(float(shown["Best resolution"]) * reach, rel=2e-3)
-        assert told["best_generalization"] == pytest.approx(float(shown["Best generalization"]), abs=SHOWN)
+        reach = query_of(settings).where().reach
+        assert reported["best_resolution"] == pytest.approx(float(shown["Best resolution"]) * reach, rel=2e-3)
+        assert reported["best_generalization"] == pytest.approx(float(shown["Best generalization"]), abs=SHOWN)
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -203,32 +203,32 @@ def test_simulated_choices_agree_with_the_theory():
         for shape in SHAPES:
             for background in (0.0, 0.05):
                 exponent = 2.0 if shape == "power-law" else None
-                asked = Asked(chosen, sizes, shape, exponent, 0.15, background, 10)
-                run = next(one for one in simulated_choices(asked) if one.share == 0.15)
-                here = asked_point(asked)
+                requested = FrontQuery(chosen, sizes, shape, exponent, 0.15, background, 10)
+                run = next(one for one in simulated_choices(requested) if one.share == 0.15)
+                here = point_of(requested)
                 for name in ("generalization", "identification"):
                     value, low, high = getattr(run, name)
                     score = (value - getattr(here, name)) / ((high - low) / 3.92)
-                    assert abs(score) < STANDARD_ERRORS, (asked, name)
+                    assert abs(score) < STANDARD_ERRORS, (requested, name)
                     left, total = left + score**2, total + 1
     assert total == 100
     assert 0.6 < left / total < 1.5  # the mean square of standard scores is 1
 
 
 def test_runs_are_shown_only_where_they_belong():
-    default = Asked("circle", (), "linear", None, 0.3, 0.0, 2)
+    default = FrontQuery("circle", (), "linear", None, 0.3, 0.0, 2)
     assert len(simulated_choices(default)) == 4
     assert len(relu_networks(default)) == 8
-    assert simulated_choices(Asked("circle", (), "linear", None, 0.3, 0.01, 2)) == []
-    assert simulated_choices(Asked("sphere", (3,), "linear", None, 0.3, 0.0, 2)) == []
-    assert simulated_choices(Asked("circle", (), "power-law", 3.0, 0.3, 0.0, 2)) == []
-    assert relu_networks(Asked("circle", (), "linear", None, 0.3, 0.0, 3)) == []
-    assert relu_networks(Asked("sphere", (2,), "linear", None, 0.3, 0.0, 2)) == []
+    assert simulated_choices(FrontQuery("circle", (), "linear", None, 0.3, 0.01, 2)) == []
+    assert simulated_choices(FrontQuery("sphere", (3,), "linear", None, 0.3, 0.0, 2)) == []
+    assert simulated_choices(FrontQuery("circle", (), "power-law", 3.0, 0.3, 0.0, 2)) == []
+    assert relu_networks(FrontQuery("circle", (), "linear", None, 0.3, 0.0, 3)) == []
+    assert relu_networks(FrontQuery("sphere", (2,), "linear", None, 0.3, 0.0, 2)) == []
     assert "No runs" in answer(FrontSettings(background=0.01, item_count=3)).panels[0].caption
 
 
 def test_networks_end_near_the_linear_front():
-    last = relu_networks(Asked("circle", (), "linear", None, 0.3, 0.0, 2))[-1]
+    last = relu_networks(FrontQuery("circle", (), "linear", None, 0.3, 0.0, 2))[-1]
     b = np.linspace(0.0, 1.0, 401)
     s, i = linear_on_circle(b)
     assert np.hypot(s - last.generalization[0], i - last.identification[0]).min() < 0.02

@@ -1,7 +1,4 @@
-"""Checks of the relations paper's own procedure for its upper bound, Appendix D.
-
-Checks of how much data a relation needs: balls in buckets, and the Bayes bound.
-"""
+"""Checks of how much data a relation needs: balls in buckets, the Bayes bound, and the procedure of Appendix D."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from genlaws.relations import (
     TotalOrder,
     TrainingSet,
     accuracy_formula,
-    asking_curve,
     bound_curve,
     critical_fraction,
     data_needed,
@@ -32,19 +28,20 @@ from genlaws.relations import (
     named_relation,
     paper_bound,
     posterior,
+    query_curve,
 )
 from genlaws.relations.inference.bound_curve import guess_accuracy, paper_accuracy
 
 N = 30
-EXACT = 1e-9
-NAMES = ("mod3", "mod5", "less-than", "bipartite-15-15")
-KNOWN: dict[str, Hypotheses] = {
+TOLERANCE = 1e-9  # of numbers that are equal but for rounding
+RELATION_NAMES = ("mod3", "mod5", "less-than", "bipartite-15-15")
+HYPOTHESES: dict[str, Hypotheses] = {
     "mod3": Equivalence(3), "mod5": Equivalence(5), "less-than": TotalOrder(), "bipartite-15-15": CompleteBipartite()
 }  # fmt: skip
-ROUGH = 0.2  # two curves that agree roughly may differ by so much in accuracy
+ACCURACY_TOLERANCE = 0.2  # two curves that agree roughly may differ by so much in accuracy
 
 
-def _empty(elements: int) -> TrainingSet:
+def _empty_training_set(elements: int) -> TrainingSet:
     return TrainingSet(elements, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool))
 
 
@@ -58,7 +55,9 @@ def check_balls_in_buckets(quick: bool) -> Finding:
         for _ in range(balls):
             law = law * filled / buckets + np.append(0.0, (law * (buckets - filled) / buckets)[:-1])
         worst = max(worst, abs(float(law @ filled) / buckets - float(inferable_fraction(balls, buckets))))
-    return holds_if(worst < EXACT, {"largest difference": worst}, "The mean share of filled buckets is that of Eq. 3.")
+    return holds_if(
+        worst < TOLERANCE, {"largest difference": worst}, "The mean share of filled buckets is that of Eq. 3."
+    )
 
 
 def check_critical_fraction(quick: bool) -> Finding:
@@ -67,12 +66,12 @@ def check_critical_fraction(quick: bool) -> Finding:
     share = critical_fraction(0.9, N, lengths)
     back = inferable_fraction(share * N**2, lengths)
     worst = float(np.abs(back - 0.9).max())
-    return holds_if(worst < EXACT, {"largest difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3.")
+    return holds_if(worst < TOLERANCE, {"largest difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3.")
 
 
 def check_data_needed(quick: bool) -> Finding:
     """Compare Eq. 4 with the share of entries that the best learner needs for an accuracy of 0.9."""
-    names = ("mod3", "less-than", "bipartite-15-15") if quick else NAMES
+    names = ("mod3", "less-than", "bipartite-15-15") if quick else RELATION_NAMES
     ratios: dict[str, float] = {}
     for name in names:
         found = data_needed(named_relation(name), 0.9, repeats=2 if quick else 20)
@@ -93,7 +92,7 @@ def check_upper_bound(quick: bool) -> Finding:
     shares, repeats = (0.0, 0.02, 0.06, 0.1), 6 if quick else 40
     above, below, listed = 0.0, 0.0, _largest_listing_gap()
     for name in ("less-than", "bipartite-15-15", "mod3"):
-        paper = paper_accuracy(N, KNOWN[name], shares)
+        paper = paper_accuracy(N, HYPOTHESES[name], shares)
         for point, value in zip(bound_curve(named_relation(name), shares, repeats=repeats).points, paper, strict=True):
             spare = 0.0 if point.train_fraction == 0.0 else float(point.accuracy.value - point.accuracy.low)
             above = max(above, point.accuracy.value - spare - float(value))
@@ -105,7 +104,7 @@ def check_upper_bound(quick: bool) -> Finding:
     }
     return corrected_if(
         above <= 0.0,
-        listed < EXACT,
+        listed < TOLERANCE,
         numbers,
         "Eq. 5 bounds nothing: the best learner is better than it in the middle and worse where little is seen. The "
         "bound is the mean of max(P, 1 - P) over all entries, with P the share of relations that agree.",
@@ -131,7 +130,7 @@ def check_guess_of_an_order(quick: bool) -> Finding:
     orders = [one for one in permutations("xyz") if one.index("x") < one.index("y")]
     chances = [np.mean([one.index(a) < one.index("z") for one in orders]) for a in "xy"]
     best = float(np.mean([max(one, 1.0 - one) for one in chances]))
-    nothing = posterior(_empty(N), TotalOrder()).accuracy
+    nothing = posterior(_empty_training_set(N), TotalOrder()).accuracy
     stated = guess_accuracy(TotalOrder())
     numbers = {
         "orders": len(orders),
@@ -141,8 +140,8 @@ def check_guess_of_an_order(quick: bool) -> Finding:
         "accuracy with nothing seen, exact": nothing,
     }
     return corrected_if(
-        abs(best - stated) < EXACT,
-        abs(best - (1.0 - stated)) < EXACT,
+        abs(best - stated) < TOLERANCE,
+        abs(best - (1.0 - stated)) < TOLERANCE,
         numbers,
         "A guess is right with 2/3; 1/3 is the chance of the rarer answer. With nothing seen no pair is known to "
         "precede another, and the accuracy is 0.517, not 2/3.",
@@ -153,76 +152,79 @@ def check_guess_of_classes(quick: bool) -> Finding:
     """Compare 1/k and 1/2 with the chance of an entry between two elements of which nothing is known."""
     worst = 0.0
     for known, stated in ((Equivalence(3), 1 / 3), (Equivalence(5), 1 / 5), (CompleteBipartite(), 1 / 2)):
-        chance = float(posterior(_empty(N), known).probability[0, 1])
+        chance = float(posterior(_empty_training_set(N), known).probability[0, 1])
         worst = max(worst, abs(chance - stated), abs(guess_accuracy(known) - stated))
-    return holds_if(worst < EXACT, {"largest difference": worst}, "1/k for k classes and 1/2 for two sides are exact.")
+    return holds_if(
+        worst < TOLERANCE, {"largest difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
+    )
 
 
 def check_first_comparison(quick: bool) -> Finding:
-    """Measure what the comparison 0 < 9 tells about the order of ten numbers."""
-    before = posterior(_empty(10), TotalOrder()).bits_left
-    worth = before - posterior(_empty(10).with_answer((0, 9), True), TotalOrder()).bits_left
-    chain = _empty(10)
+    """Measure what the comparison 0 < 9 adds about the order of ten numbers."""
+    before = posterior(_empty_training_set(10), TotalOrder()).bits_left
+    worth = before - posterior(_empty_training_set(10).with_answer((0, 9), True), TotalOrder()).bits_left
+    chain = _empty_training_set(10)
     for number in range(9):
         chain = chain.with_answer((number, number + 1), True)
     last = posterior(chain, TotalOrder()).bits_left - posterior(chain.with_answer((0, 9), True), TotalOrder()).bits_left
     numbers = {"bits of 0 < 9 as the first comparison": worth, "as the last": last}
     return corrected_if(
-        abs(worth) < EXACT,
-        abs(worth - 1.0) < EXACT,
+        abs(worth) < TOLERANCE,
+        abs(worth - 1.0) < TOLERANCE,
         numbers,
-        "Any first comparison is worth exactly one bit; 0 < 9 tells nothing only once a chain from 0 to 9 is known.",
+        "Any first comparison is worth exactly one bit; 0 < 9 adds no information only once a chain from 0 to 9 is "
+        "known.",
     )
 
 
 def check_powerful_comparison(quick: bool) -> Finding:
     """Count what follows from 4 < 5 when the order of 0 to 4 is known."""
-    known = _empty(10)
+    known = _empty_training_set(10)
     for number in range(4):
         known = known.with_answer((number, number + 1), True)
     pairs = [(number, 5) for number in range(4)]
     before, after = (posterior(one, TotalOrder()).probability for one in (known, known.with_answer((4, 5), True)))
-    open_before = sum(before[pair] < 1.0 - EXACT for pair in pairs)
-    follow = sum(after[pair] > 1.0 - EXACT for pair in pairs)
+    open_before = sum(before[pair] < 1.0 - TOLERANCE for pair in pairs)
+    follow = sum(after[pair] > 1.0 - TOLERANCE for pair in pairs)
     numbers = {"pairs open before": open_before, "pairs inferred": follow}
     return holds_if(open_before == follow == len(pairs), numbers, "All four pairs follow from the one comparison.")
 
 
 def check_at_least_b_samples(quick: bool) -> Finding:
-    """Ask for the most telling pair each time and count the answers until an order is known."""
+    """Ask for the most informative pair each time and count the answers until an order is known."""
     size = 9 if quick else 16
     order = less_than(size)
     length = description_length_exact(order)
-    curve = asking_curve(order, repeats=2 if quick else 5)
-    needed = float(curve.questions_to_certainty.value)
+    curve = query_curve(order, repeats=2 if quick else 5)
+    needed = float(curve.queries_to_certainty.value)
     first = float(np.mean(curve.bits_left[:, 0] - curve.bits_left[:, 1]))
     numbers = {"description length": length, "answers needed, best questions": needed, "bits of the first": first}
     return holds_if(
-        needed >= length and first <= 1.0 + EXACT,
+        needed >= length and first <= 1.0 + TOLERANCE,
         numbers,
-        "An answer is worth one bit at most on average, so no order is known before log2 n! answers; asked well, "
-        "hardly more are needed.",
+        "An answer is worth one bit at most on average, so no order is known before log2 n! answers; with the best "
+        "questions hardly more are needed.",
     )
 
 
 def check_two_estimates(quick: bool) -> Finding:
     """Measure the distance between Eq. 5 and the exact bound for the four relations of Fig. 2."""
     shares = np.array([0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4])
-    far = {name: _distance(name, shares, 2 if quick else 20) for name in NAMES}
+    far = {name: _largest_distance(name, shares, 2 if quick else 20) for name in RELATION_NAMES}
     numbers = {f"largest distance, {name}": one for name, one in far.items()}
     return graded(
         max(far.values()) < 0.02,
-        max(far.values()) < ROUGH,
+        max(far.values()) < ACCURACY_TOLERANCE,
         numbers,
         "Eq. 5 follows the bound within 0.02.",
         "Roughly: Eq. 5 is off by up to 0.15, most for an order of which little is seen; true transitions are sharper.",
     )
 
 
-def _distance(name: str, shares: Array, repeats: int) -> float:
+def _largest_distance(name: str, shares: Array, repeats: int) -> float:
     points = bound_curve(named_relation(name), shares, repeats=repeats).points
     exact = np.array([point.accuracy.value for point in points])
-    return float(np.abs(paper_accuracy(N, KNOWN[name], shares) - exact).max())
+    return float(np.abs(paper_accuracy(N, HYPOTHESES[name], shares) - exact).max())
 
 
 def check_caption(quick: bool) -> Finding:
@@ -234,7 +236,10 @@ def check_caption(quick: bool) -> Finding:
     fifth = np.abs(accuracy_formula(shares, N, length, 1 / 3) - exact).max()
     numbers = {"largest distance of Eq. 3": third, "largest distance of Eq. 5": fifth}
     return corrected_if(
-        bool(third < ROUGH), bool(fifth < ROUGH), numbers, "The curve is Eq. 5, as the text says: Eq. 3 starts at zero."
+        bool(third < ACCURACY_TOLERANCE),
+        bool(fifth < ACCURACY_TOLERANCE),
+        numbers,
+        "The curve is Eq. 5, as the text says: Eq. 3 starts at zero.",
     )
 
 
@@ -254,7 +259,7 @@ def check_possible_classes(quick: bool) -> Finding:
     }
     return corrected_if(
         float(np.abs(paper - exact).max()) < 0.02,
-        float(np.abs(counted - exact).max()) < EXACT,
+        float(np.abs(counted - exact).max()) < TOLERANCE,
         numbers,
         "The sets of possible classes use labels of partners that the learner cannot know. Exact for two classes: one "
         "half, and half the sum of squared shares of the components of known pairs.",
@@ -280,7 +285,7 @@ def _literal_bound(relation: Relation) -> float:
 
 def check_sampled_orders(quick: bool) -> Finding:
     """Compute how much a guess gains when it is scored on the orders it was found in."""
-    gains = {draws: _gain(draws) for draws in (10, 1000)}
+    gains = {draws: _gain_of_guess(draws) for draws in (10, 1000)}
     numbers = {f"gain at even odds, {draws} orders": one for draws, one in gains.items()}
     numbers["0.4 over the root of 10"] = 0.4 / math.sqrt(10)
     return graded(
@@ -292,7 +297,7 @@ def check_sampled_orders(quick: bool) -> Finding:
     )
 
 
-def _gain(draws: int) -> float:
+def _gain_of_guess(draws: int) -> float:
     """Return the mean of max(p, 1 - p) - 1/2 over a binomial share of even odds."""
     counts = np.arange(draws + 1)
     law = stats.binom.pmf(counts, draws, 0.5)

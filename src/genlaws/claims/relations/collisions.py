@@ -11,19 +11,19 @@ from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
 from genlaws.core.arguments import Array, Mask
 from genlaws.relations import collision_probability, decoder_pull, simulate_two_repons
 
-RATIOS = (0.1, 1.0, 10.0)  # encoder rate over decoder rate
-LARGEST_Z = 4.0
-FLOW = 1e-6
-LARGE = 0.02  # difference of two chances that no sample here could make
-CLUSTERS = (1, 3, 10)
+RATE_RATIOS = (0.1, 1.0, 10.0)  # encoder rate over decoder rate
+MAX_Z_SCORE = 4.0
+FLOW_TOLERANCE = 1e-6
+MAX_CHANCE_DIFFERENCE = 0.02  # difference of two chances that no sample here could make
+CLUSTER_COUNTS = (1, 3, 10)
 
 
-def _arctan(ratio: float, scale: float = 1.0, pull: float = 2.0) -> float:
+def _eq_12_probability(ratio: float, scale: float = 1.0, pull: float = 2.0) -> float:
     """Return the arctangent of Eq. 12, or of Eq. 13 with another factor than 2."""
     return 2.0 / math.pi * math.atan(scale * math.sqrt(ratio / pull))
 
 
-def _score(hits: Mask, chance: float) -> float:
+def _z_score(hits: Mask, chance: float) -> float:
     """Return how far a share of draws is from a chance, in standard errors."""
     return float((hits.mean() - chance) / math.sqrt(max(chance * (1.0 - chance), 1e-12) / hits.size))
 
@@ -32,16 +32,18 @@ def check_eq_12(quick: bool) -> Finding:
     """Draw gain and separation, see on which side of the invariant they are, and compare with Eq. 12."""
     rng, draws, scores = np.random.default_rng(0), 10**5 if quick else 10**7, {}
     library = 0.0
-    for ratio in RATIOS:
+    for ratio in RATE_RATIOS:
         for width in (1.0, 0.5):
             a, c = rng.standard_normal(draws), width * rng.standard_normal(draws)
-            law = _arctan(ratio, 1.0 / width)
-            scores[ratio, width] = _score(a**2 / 2.0 - c**2 / ratio > 0.0, law)
+            law = _eq_12_probability(ratio, 1.0 / width)
+            scores[ratio, width] = _z_score(a**2 / 2.0 - c**2 / ratio > 0.0, law)
             library = max(library, abs(float(collision_probability(ratio, 1.0, width)) - law))
     worst = max(abs(one) for one in scores.values())
-    numbers = {"largest z": worst, "library against Eq. 12": library, "chance at equal rates": _arctan(1.0)}
+    numbers = {"largest z": worst, "library against Eq. 12": library, "chance at equal rates": _eq_12_probability(1.0)}
     return holds_if(
-        worst < LARGEST_Z and library < FLOW, numbers, "Draws of gain and separation merge as often as Eq. 12 says."
+        worst < MAX_Z_SCORE and library < FLOW_TOLERANCE,
+        numbers,
+        "Draws of gain and separation merge as often as Eq. 12 says.",
     )
 
 
@@ -52,10 +54,10 @@ def check_region(quick: bool) -> Finding:
     edge = math.sqrt(ratio / 2.0)
     printed = float(((c < edge) & (a < edge)).mean())
     right = np.abs(c / a) < edge
-    numbers = {"printed region": printed, "right region": right.mean(), "Eq. 12": _arctan(ratio)}
+    numbers = {"printed region": printed, "right region": right.mean(), "Eq. 12": _eq_12_probability(ratio)}
     return corrected_if(
-        abs(printed - _arctan(ratio)) < LARGE,
-        abs(_score(right, _arctan(ratio))) < LARGEST_Z,
+        abs(printed - _eq_12_probability(ratio)) < MAX_CHANCE_DIFFERENCE,
+        abs(_z_score(right, _eq_12_probability(ratio))) < MAX_Z_SCORE,
         numbers,
         "The region is |c/a| < √(η_x/2η_A); the result of the integral is right.",
     )
@@ -66,19 +68,19 @@ def check_width_of_repons(quick: bool) -> Finding:
     rng, draws, ratio = np.random.default_rng(2), 10**5 if quick else 10**7, 1.0
     a, x1, x2 = rng.standard_normal((3, draws))
     merges = a**2 / 2.0 - (0.5 * (x1 - x2)) ** 2 / ratio > 0.0
-    right = _arctan(ratio, pull=1.0)
+    right = _eq_12_probability(ratio, pull=1.0)
     library = float(collision_probability(ratio, 1.0, encoder_scale_of="repon"))
     numbers = {
         "drawn": merges.mean(),
-        "Eq. 12 with the width of a repon": _arctan(ratio),
+        "Eq. 12 with the width of a repon": _eq_12_probability(ratio),
         "with half the separation": right,
     }
     return corrected_if(
-        abs(_score(merges, _arctan(ratio))) < LARGEST_Z,
-        abs(_score(merges, right)) < LARGEST_Z and abs(library - right) < FLOW,
+        abs(_z_score(merges, _eq_12_probability(ratio))) < MAX_Z_SCORE,
+        abs(_z_score(merges, right)) < MAX_Z_SCORE and abs(library - right) < FLOW_TOLERANCE,
         numbers,
-        "σ_c is the width of half the separation, a root of two smaller than that of a repon: "
-        "(2/π) arctan((σ_a/σ_x) √(η_x/η_A)) for repons of width σ_x, as in the paper's Fig. 6.",
+        "σ_c is the width of half the separation, a root of two smaller than that of a repon: (2/π) arctan((σ_a/σ_x) "
+        "√(η_x/η_A)) for repons of width σ_x, as in the paper's Fig. 6.",
     )
 
 
@@ -88,14 +90,18 @@ def check_only_the_ratio(quick: bool) -> Finding:
     shares, scores = {}, {}
     for dimension, outputs in ((1, 1), (2, 2), (2, 5), (2, 50), (3, 3)):
         decoder = rng.standard_normal((draws if outputs < 50 else draws // 10, outputs, dimension))
-        merges = _merges(decoder, rng.standard_normal((len(decoder), dimension)), ratio)
+        merges = _pairs_that_merge(decoder, rng.standard_normal((len(decoder), dimension)), ratio)
         law = float(collision_probability(ratio, 1.0, dimension=dimension, outputs=outputs))
         shares[f"{dimension} dimensions, {outputs} outputs"] = merges.mean()
-        scores[dimension, outputs] = abs(_score(merges, law)), abs(merges.mean() - _arctan(ratio))
-    numbers = {**shares, "Eq. 12": _arctan(ratio), "largest z of the law of F": max(one[0] for one in scores.values())}
+        scores[dimension, outputs] = abs(_z_score(merges, law)), abs(merges.mean() - _eq_12_probability(ratio))
+    numbers = {
+        **shares,
+        "Eq. 12": _eq_12_probability(ratio),
+        "largest z of the law of F": max(one[0] for one in scores.values()),
+    }
     return graded(
-        max(one[1] for one in scores.values()) < LARGE,
-        scores[1, 1][1] < LARGE and max(one[0] for one in scores.values()) < LARGEST_Z,
+        max(one[1] for one in scores.values()) < MAX_CHANCE_DIFFERENCE,
+        scores[1, 1][1] < MAX_CHANCE_DIFFERENCE and max(one[0] for one in scores.values()) < MAX_Z_SCORE,
         numbers,
         "The chance is the same for all dimensions and outputs.",
         "For one dimension and one output. In general the chance is a distribution function of F with d and k - d + 1 "
@@ -103,7 +109,7 @@ def check_only_the_ratio(quick: bool) -> Finding:
     )
 
 
-def _merges(decoder: Array, half: Array, ratio: float) -> Mask:
+def _pairs_that_merge(decoder: Array, half: Array, ratio: float) -> Mask:
     """Return whether the conserved matrix has no negative eigenvalue, pair by pair."""
     gram = np.einsum("nki,nkj->nij", decoder, decoder) / 2.0
     lowest = np.linalg.eigvalsh(gram - half[:, :, None] * half[:, None, :] / ratio)[:, 0]
@@ -132,17 +138,21 @@ def check_target(quick: bool) -> Finding:
 def check_eq_13(quick: bool) -> Finding:
     """Integrate one repon against N that move as one, and watch the invariant with the factor of Eq. 13."""
     drift, wrong, library = 0.0, math.inf, 0.0
-    for count in CLUSTERS:
+    for count in CLUSTER_COUNTS:
         pull = 4.0 / (1.0 + 1.0 / count)
         a, x, c = _cluster_path(count)
         drift = max(drift, float(np.ptp(a**2 / (pull * 0.4) - (0.5 * (x - c)) ** 2 / 0.7)))
         library = max(library, abs(float(decoder_pull(count)) - pull))
-        library = max(library, abs(float(collision_probability(1.0, 1.0, cluster=count)) - _arctan(1.0, pull=pull)))
+        library = max(
+            library, abs(float(collision_probability(1.0, 1.0, cluster=count)) - _eq_12_probability(1.0, pull=pull))
+        )
         if count > 1:
             wrong = min(wrong, float(np.ptp(a**2 / (2.0 * 0.4) - (0.5 * (x - c)) ** 2 / 0.7)))
     numbers = {"drift with 4/(1 + 1/N)": drift, "least drift with 2, for N > 1": wrong, "library": library}
     return holds_if(
-        drift < FLOW < wrong and library < FLOW, numbers, "4/(1 + 1/N) is the factor that is conserved; 2 for N = 1."
+        drift < FLOW_TOLERANCE < wrong and library < FLOW_TOLERANCE,
+        numbers,
+        "4/(1 + 1/N) is the factor that is conserved; 2 for N = 1.",
     )
 
 
@@ -174,8 +184,8 @@ def check_slope_of_eq_12(quick: bool) -> Finding:
     turned = np.ptp(np.asarray(collision_probability(1.0 / decoder, decoder)))
     numbers = {"slope of the level line": slope, "spread of Eq. 12 along it": same, "along slope -1": turned}
     return corrected_if(
-        bool(turned < FLOW),
-        bool(same < FLOW) and abs(slope - 1.0) < FLOW,
+        bool(turned < FLOW_TOLERANCE),
+        bool(same < FLOW_TOLERANCE) and abs(slope - 1.0) < FLOW_TOLERANCE,
         numbers,
         "Slope +1, as the caption says: η_enc in proportion to η_dec. It looks like -1 because the axis of η_enc is "
         "drawn upside down.",

@@ -1,7 +1,4 @@
-"""Checks of the description lengths of the relations paper, by counting every relation of three or four elements.
-
-Checks of the relations of the relations paper and of their symmetries: laws, relabelings, automorphisms.
-"""
+"""Checks of the relations paper's laws, automorphisms and description lengths, by counting small relations."""
 
 from __future__ import annotations
 
@@ -29,31 +26,30 @@ from genlaws.relations import (
 )
 
 N = 30  # elements of the paper
-EXACT = 1e-9
-LONGEST = 60.0  # seconds that still count as seconds
-# What Section II says of each relation.
-STATED = {
+TOLERANCE = 1e-9  # of numbers that are equal but for rounding
+MAX_SECONDS = 60.0  # that still count as a matter of seconds
+# Laws that Section II names for each relation.
+STATED_LAWS = {
     "modulo 3": (modulo(N, 3), ("symmetric", "reflexive", "transitive")),
     "modulo 5": (modulo(N, 5), ("symmetric", "reflexive", "transitive")),
     "greater-than": (less_than(N), ("antisymmetric", "transitive")),
     "bipartite": (complete_bipartite(15, 15), ("symmetric",)),
 }
-# elements of the paper
-NEAR = 0.05  # relative: an approximation of a length may be off by so much
-IN_TEXT = 2.0  # what n is divided by in the text, n log2(n/2)
+APPROXIMATION_TOLERANCE = 0.05  # relative: an approximation of a length may be off by so much
+TEXT_DIVISOR = 2.0  # what n is divided by in the text, n log2(n/2)
 
 
 def check_stated_properties(quick: bool) -> Finding:
     """Test the laws that Section II names on the tables of Table I."""
     failed = [
-        f"{name} is not {law}" for name, (relation, laws) in STATED.items() for law in laws
+        f"{name} is not {law}" for name, (relation, laws) in STATED_LAWS.items() for law in laws
         if not getattr(properties(relation), law)
     ]  # fmt: skip
-    sides = STATED["bipartite"][0].matrix
+    sides = STATED_LAWS["bipartite"][0].matrix
     two_steps = (sides.astype(int) @ sides.astype(int) > 0) & sides
-    order = STATED["greater-than"][0].matrix
+    order = STATED_LAWS["greater-than"][0].matrix
     numbers = {
-        "laws tested": sum(len(laws) for _, laws in STATED.values()) + 1,
+        "laws tested": sum(len(laws) for _, laws in STATED_LAWS.values()) + 1,
         "laws broken": ", ".join(failed) or "none",
         "pairs of two steps that hold, bipartite": int(two_steps.sum()),
         "the relation called greater-than holds for 0 and 1": str(bool(order[0, 1])),
@@ -77,7 +73,9 @@ def check_orbit_formula(quick: bool) -> Finding:
         copies = len({table[np.ix_(order, order)].tobytes() for order in orders})
         worst = max(worst, abs(math.log2(copies) - description_length_exact(relation)))
     numbers = {"relations": len(relations), "largest difference in bits": worst}
-    return holds_if(worst < EXACT, numbers, "log2(n!/|Aut|) is the logarithm of the number of different relabelings.")
+    return holds_if(
+        worst < TOLERANCE, numbers, "log2(n!/|Aut|) is the logarithm of the number of different relabelings."
+    )
 
 
 def check_bipartite_automorphisms(quick: bool) -> Finding:
@@ -95,8 +93,8 @@ def check_bipartite_automorphisms(quick: bool) -> Finding:
     return holds_if(
         off == 0 and abs(share[3000] - limit) < 0.01,
         numbers,
-        "a! c! for unequal sides, as said, and twice that for equal ones; log2 C(n, a) is 0.92 n for sides of one and "
-        "two thirds, so the row n is right up to a factor.",
+        "a! c! for unequal sides, as claimed, and twice that for equal ones; log2 C(n, a) is 0.92 n for sides of one "
+        "and two thirds, so the row n is right up to a factor.",
     )
 
 
@@ -108,8 +106,13 @@ def check_large_graphs(quick: bool) -> Finding:
     relation, start = Relation(size, np.column_stack([parents, children])), perf_counter()
     bits = count_automorphisms(relation).count.bit_length()
     seconds = perf_counter() - start
-    numbers = {"elements": size, "bits of the number of automorphisms": bits, "seconds": seconds, "allowed": LONGEST}
-    return holds_if(seconds < LONGEST, numbers, "A random tree of that size takes seconds, here without SAUCY.")
+    numbers = {
+        "elements": size,
+        "bits of the number of automorphisms": bits,
+        "seconds": seconds,
+        "allowed": MAX_SECONDS,
+    }
+    return holds_if(seconds < MAX_SECONDS, numbers, "A random tree of that size takes seconds, here without SAUCY.")
 
 
 @cache
@@ -120,7 +123,7 @@ def all_tables(elements: int) -> Mask:
     return bits.astype(bool).reshape(-1, elements, elements)
 
 
-def _laws(tables: Mask) -> dict[str, Mask]:
+def _laws_obeyed(tables: Mask) -> dict[str, Mask]:
     """Return which tables obey each law, from their entries."""
     turned = tables.swapaxes(1, 2)
     n = tables.shape[1]
@@ -137,7 +140,7 @@ def _laws(tables: Mask) -> dict[str, Mask]:
     }
 
 
-def _table(name: str, elements: int, **more: Any) -> float:
+def _table_bits(name: str, elements: int, **more: Any) -> float:
     return float(description_length_table(name, element_count=elements, **more))
 
 
@@ -145,29 +148,29 @@ def check_plain_classes(quick: bool) -> Finding:
     """Count generic, symmetric and reflexive relations and compare with Table II."""
     worst, counts = 0.0, {}
     for n in (2, 3) if quick else (2, 3, 4):
-        laws = _laws(all_tables(n))
+        laws = _laws_obeyed(all_tables(n))
         found = {"generic": len(all_tables(n))} | {one: int(laws[one].sum()) for one in ("symmetric", "reflexive")}
         for name, count in found.items():
-            worst = max(worst, abs(math.log2(count) - _table(name, n)))
+            worst = max(worst, abs(math.log2(count) - _table_bits(name, n)))
             counts[f"{name}, {n} elements"] = count
-    return holds_if(worst < EXACT, {"largest difference": worst, **counts}, "The three rows are exact.")
+    return holds_if(worst < TOLERANCE, {"largest difference": worst, **counts}, "The three rows are exact.")
 
 
 def check_antisymmetric(quick: bool) -> Finding:
     """Count antisymmetric relations."""
     sizes = (3,) if quick else (3, 4)
-    counts = {n: int(_laws(all_tables(n))["antisymmetric"].sum()) for n in sizes}
-    paper = max(abs(math.log2(count) - _table("antisymmetric", n)) for n, count in counts.items())
+    counts = {n: int(_laws_obeyed(all_tables(n))["antisymmetric"].sum()) for n in sizes}
+    paper = max(abs(math.log2(count) - _table_bits("antisymmetric", n)) for n, count in counts.items())
     right = max(abs(count - 2**n * 3 ** (n * (n - 1) // 2)) for n, count in counts.items())
     library = max(abs(description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes)
     numbers = {
         **{f"antisymmetric relations of {n} elements": count for n, count in counts.items()},
-        "bits by the paper, 30 elements": _table("antisymmetric", N),
+        "bits by the paper, 30 elements": _table_bits("antisymmetric", N),
         "bits by counting": N + N * (N - 1) / 2 * math.log2(3),
     }
     return corrected_if(
-        paper < EXACT,
-        right == 0 and library < EXACT,
+        paper < TOLERANCE,
+        right == 0 and library < TOLERANCE,
         numbers,
         "n + n(n-1)/2 · log2 3 bits; n(n-1)/2 counts tournaments, in which one of two elements always precedes.",
     )
@@ -176,19 +179,19 @@ def check_antisymmetric(quick: bool) -> Finding:
 def check_equivalence(quick: bool) -> Finding:
     """Count equivalences by their number of classes."""
     tables = all_tables(3 if quick else 4)
-    n, laws = tables.shape[1], _laws(tables)
+    n, laws = tables.shape[1], _laws_obeyed(tables)
     classes = np.array(
         [len(np.unique(one, axis=0)) for one in tables[laws["symmetric"] & laws["reflexive"] & laws["transitive"]]]
     )
     counts = {k: int((classes == k).sum()) for k in range(1, n + 1)}
     right = max(abs(counts[k] - _stirling(n, k)) for k in counts)
-    bits = {k: (_table("equivalence", N, class_count=k), math.log2(_stirling(N, k))) for k in (3, 5)}
+    bits = {k: (_table_bits("equivalence", N, class_count=k), math.log2(_stirling(N, k))) for k in (3, 5)}
     exact = {k: description_length_exact(modulo(N, k)) for k in bits}
     numbers = {f"bits by the paper, {k} classes of 30": pair[0] for k, pair in bits.items()}
     numbers |= {f"by counting, {k} classes": pair[1] for k, pair in bits.items()}
     numbers |= {f"of equal size, {k} classes": one for k, one in exact.items()}
     return corrected_if(
-        all(abs(paper / count - 1.0) < NEAR for paper, count in bits.values()),
+        all(abs(paper / count - 1.0) < APPROXIMATION_TOLERANCE for paper, count in bits.values()),
         right == 0,
         numbers,
         "log2 S(n, k) with Stirling's number of the second kind: the names of the classes do not matter. Classes of "
@@ -204,18 +207,18 @@ def _stirling(n: int, k: int) -> int:
 def check_total_order(quick: bool) -> Finding:
     """Count total orders, and compare Stirling's approximation as printed in Table II."""
     n = 3 if quick else 4
-    laws = _laws(all_tables(n))
+    laws = _laws_obeyed(all_tables(n))
     count = int((laws["antisymmetric"] & laws["transitive"] & laws["total"] & laws["irreflexive"]).sum())
-    bits, short = math.log2(math.factorial(N)), _table("total order", N)
+    bits, short = math.log2(math.factorial(N)), _table_bits("total order", N)
     numbers = {
         f"orders of {n} elements": count,
         "log2 30!": bits,
         "n log2(n/e)": N * math.log2(N / math.e),
         "library, exact": description_length_exact(less_than(N)),
     }
-    same = abs(float(numbers["library, exact"]) - bits) < EXACT
+    same = abs(float(numbers["library, exact"]) - bits) < TOLERANCE
     return holds_if(
-        count == math.factorial(n) and same and abs(short / bits - 1.0) < NEAR,
+        count == math.factorial(n) and same and abs(short / bits - 1.0) < APPROXIMATION_TOLERANCE,
         numbers,
         "log2 n! is exact, and n log2(n/e) is 3.6 % short of it at 30 elements.",
     )
@@ -226,9 +229,9 @@ def check_total_order_in_text(quick: bool) -> Finding:
     gaps = {}
     for n in (N, 10**6):
         bits = math.lgamma(n + 1) / math.log(2)
-        gaps[n] = (n * math.log2(n / IN_TEXT) - bits) / n, (n * math.log2(n / math.e) - bits) / n
+        gaps[n] = (n * math.log2(n / TEXT_DIVISOR) - bits) / n, (n * math.log2(n / math.e) - bits) / n
     numbers = {
-        "n log2(n/2), 30 elements": N * math.log2(N / IN_TEXT),
+        "n log2(n/2), 30 elements": N * math.log2(N / TEXT_DIVISOR),
         "log2 30!": math.lgamma(N + 1) / math.log(2),
         "bits too many for each of a million elements": gaps[10**6][0],
         "the same of n log2(n/e)": gaps[10**6][1],
@@ -249,12 +252,12 @@ def check_complete_bipartite(quick: bool) -> Finding:
     count = sum(tuple(one.ravel()) in splits for one in tables)
     numbers = {
         f"relations of {n} elements": count,
-        "bits by the paper": _table("complete bipartite", n),
+        "bits by the paper": _table_bits("complete bipartite", n),
         "bits by counting": math.log2(count),
         "15 and 15 known": description_length_exact(complete_bipartite(15, 15)),
     }
     return corrected_if(
-        abs(math.log2(count) - _table("complete bipartite", n)) < EXACT,
+        abs(math.log2(count) - _table_bits("complete bipartite", n)) < TOLERANCE,
         count == 2 ** (n - 1),
         numbers,
         "n - 1 bits: exchanging the sides changes nothing. With known sides fewer, 26.2 for 15 and 15.",
@@ -269,7 +272,7 @@ def check_incomplete_bipartite(quick: bool) -> Finding:
     count = int(((tables == tables.swapaxes(1, 2)) & (across | ~tables)).all(axis=(1, 2)).sum())
     paper = float(description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
     numbers = {"relations": count, "bits": math.log2(count), "bits by the paper": paper}
-    return holds_if(abs(math.log2(count) - paper) < EXACT, numbers, "One bit for each pair across the sides.")
+    return holds_if(abs(math.log2(count) - paper) < TOLERANCE, numbers, "One bit for each pair across the sides.")
 
 
 def check_tree(quick: bool) -> Finding:
@@ -285,7 +288,7 @@ def check_tree(quick: bool) -> Finding:
         "bits by counting, rooted": rooted,
     }
     return corrected_if(
-        deepest > (1.0 - NEAR) * (N - 2) * math.log2(N),
+        deepest > (1.0 - APPROXIMATION_TOLERANCE) * (N - 2) * math.log2(N),
         all(count == n ** (n - 2) for n, count in counts.items()),
         numbers,
         "(n-2) log2 n bits, (n-1) log2 n with a root. No mean depth gives as much: the paper's row is smaller for "
@@ -307,7 +310,7 @@ def _tree_count(n: int) -> int:
 def check_transitive(quick: bool) -> Finding:
     """Count transitive relations, and put a total order into the paper's row."""
     n = 3 if quick else 4
-    count = int(_laws(all_tables(n))["transitive"].sum())
+    count = int(_laws_obeyed(all_tables(n))["transitive"].sum())
     order = float(description_length_table("transitive", element_count=N, chain_length=float(N)))
     pairs = float(description_length_table("transitive", element_count=n, chain_length=2.0))
     numbers = {

@@ -1,9 +1,4 @@
-"""Claims of the relations paper: how much data a relation needs, how representations move, how networks learn.
-
-Claims of the relations paper on representations that attract each other.
-
-Claims of the relations paper on networks: learning curves, phase diagrams, settings.
-"""
+"""Claims of the relations paper: how much data a relation needs, how representations move, how networks learn."""
 
 from __future__ import annotations
 
@@ -11,9 +6,12 @@ from functools import partial
 
 from genlaws.claims.claim import Claim, make_claim
 
-GRADIENT = "genlaws.claims.relations.repons:check_"
+DESCRIPTION_LENGTH = "genlaws.claims.relations.description_length:check_"
+BOUND = "genlaws.claims.relations.bound:check_"
 REPON = "genlaws.claims.relations.repons:check_"
 COLLISION = "genlaws.claims.relations.collisions:check_"
+NETWORK = "genlaws.claims.relations.phases:check_"
+LEARNING = "genlaws.claims.relations.learning:check_"
 DRAW = "genlaws figure relations."
 _claim = partial(make_claim, "relations")
 
@@ -33,7 +31,7 @@ DYNAMICS = (
         "Two repons of one class obey dA/dt = -2η_A A r rᵀ and dr/dt = -η_x AᵀA r.",
         "Eqs. 6-8",
         "exact",
-        f"{GRADIENT}eq_8",
+        f"{REPON}eq_8",
         "genlaws relations repons --encoder-rate 1e-3 --decoder-rate 1e-3",
     ),
     _claim(
@@ -42,7 +40,7 @@ DYNAMICS = (
         "The bias obeys db/dt = -η_A (A(x1 + x2) + b - y).",
         "App. C, Eq. C1",
         "exact",
-        f"{GRADIENT}bias_equation",
+        f"{REPON}bias_equation",
         "",
     ),
     _claim(
@@ -51,7 +49,7 @@ DYNAMICS = (
         "Without loss of generality x1 + x2 = 0.",
         "App. C",
         "exact",
-        f"{GRADIENT}center",
+        f"{REPON}center",
         "",
     ),
     _claim(
@@ -178,12 +176,9 @@ DYNAMICS = (
         "Sec. IV, text on Fig. 5",
         "exact",
         f"{COLLISION}slope_of_eq_12",
-        f"{DRAW}5 --kept",
+        f"{DRAW}5 --bundled",
     ),
 )
-NETWORK = "genlaws.claims.relations.phases:check_"
-LEARNING = "genlaws.claims.relations.learning:check_"
-
 NETWORKS = (
     _claim(
         "encoder-decoder-models",
@@ -200,54 +195,54 @@ NETWORKS = (
         "figure",
         "Learning curves of networks track the upper bound with a slightly delayed rise.",
         "Sec. III, Fig. 3",
-        "kept table",
+        "bundled table",
         f"{LEARNING}behind_the_bound",
-        f"{DRAW}3 --kept",
+        f"{DRAW}3 --bundled",
     ),
     _claim(
         "fig-3-scale",
         "figure",
         "b/n² is the approximate scale of the transition.",
         "Sec. III, Fig. 3",
-        "kept table",
+        "bundled table",
         f"{LEARNING}transition_scale",
-        f"{DRAW}3 --kept",
+        f"{DRAW}3 --bundled",
     ),
     _claim(
         "fig-3-classes",
         "figure",
         "For modulo 3 the gap is smallest with squared differences and no hidden layer.",
         "Sec. III, Fig. 3(a)",
-        "kept table",
+        "bundled table",
         f"{LEARNING}gap_of_classes",
-        f"{DRAW}3 --kept",
+        f"{DRAW}3 --bundled",
     ),
     _claim(
         "fig-3-orders",
         "figure",
         "For greater-than the gap is smallest with differences and no hidden layer.",
         "Sec. III, Fig. 3(b)",
-        "kept table",
+        "bundled table",
         f"{LEARNING}gap_of_orders",
-        f"{DRAW}3 --kept",
+        f"{DRAW}3 --bundled",
     ),
     _claim(
         "inductive-bias",
         "finding",
         "Building the right inductive bias into the decoder reduces the gap.",
         "Sec. III",
-        "kept table",
+        "bundled table",
         f"{LEARNING}bias_helps",
-        f"{DRAW}3 --kept",
+        f"{DRAW}3 --bundled",
     ),
     _claim(
         "statics-conclusion",
         "finding",
         "The critical training share can be derived from information-theoretic properties of the input.",
         "Sec. I and V",
-        "kept table",
+        "bundled table",
         f"{LEARNING}statics_of_graphs",
-        f"{DRAW}graph --kept",
+        f"{DRAW}graph --bundled",
     ),
     _claim(
         "table-3",
@@ -283,45 +278,45 @@ NETWORKS = (
         "figure",
         "The boundary between generalization and memorization has slope 1 for all relations.",
         "Fig. 5",
-        "kept table",
+        "bundled table",
         f"{NETWORK}slope",
-        f"{DRAW}5 --kept",
+        f"{DRAW}5 --bundled",
     ),
     _claim(
         "fig-5-intercept",
         "figure",
         "The boundary has approximately the same intercept for all relations.",
         "Sec. IV, text on Fig. 5",
-        "kept table",
+        "bundled table",
         f"{NETWORK}intercept",
-        f"{DRAW}5 --kept",
+        f"{DRAW}5 --bundled",
     ),
     _claim(
         "rule-of-thumb",
         "finding",
         "Generalization requires η_dec/η_enc of about 10 or less.",
         "Sec. IV",
-        "kept table",
+        "bundled table",
         f"{NETWORK}rule_of_thumb",
-        f"{DRAW}5 --kept",
+        f"{DRAW}5 --bundled",
     ),
     _claim(
         "fig-6-bound",
         "figure",
         "The share of networks that generalize is bounded from above by Eq. 12.",
         "Fig. 6",
-        "kept table",
+        "bundled table",
         f"{NETWORK}success_bound",
-        f"{DRAW}6 --kept",
+        f"{DRAW}6 --bundled",
     ),
     _claim(
         "fig-6-scale",
         "figure",
         "Smaller initial values generalize more often, as Eq. 12 has it.",
         "Fig. 6",
-        "kept table",
+        "bundled table",
         f"{NETWORK}initial_scale",
-        f"{DRAW}6 --kept",
+        f"{DRAW}6 --bundled",
     ),
     _claim(
         "fig-7-sweet-spot",
@@ -329,52 +324,47 @@ NETWORKS = (
         "Generalization has a sweet spot of decoder depth and fails on both sides; without layers not even the "
         "training entries are fitted.",
         "App. E, Fig. 7",
-        "kept table",
+        "bundled table",
         f"{NETWORK}sweet_spot",
-        f"{DRAW}7 --kept",
+        f"{DRAW}7 --bundled",
     ),
     _claim(
         "fig-7-band",
         "figure",
         "Networks of width 10 generalize at depths of 3 to 10.",
         "App. E, Fig. 7",
-        "kept table",
+        "bundled table",
         f"{NETWORK}depth_band",
-        f"{DRAW}7 --kept",
+        f"{DRAW}7 --bundled",
     ),
     _claim(
         "fig-7-too-deep",
         "finding",
         "A decoder that is too complex memorizes: high training accuracy, low test accuracy.",
         "App. E",
-        "kept table",
+        "bundled table",
         f"{NETWORK}too_deep",
-        f"{DRAW}7 --kept",
+        f"{DRAW}7 --bundled",
     ),
     _claim(
         "fig-8",
         "figure",
         "The boundary between memorization and generalization does not depend on weight decay.",
         "App. F, Fig. 8",
-        "kept table",
+        "bundled table",
         f"{NETWORK}weight_decay",
-        f"{DRAW}8 --kept",
+        f"{DRAW}8 --bundled",
     ),
 )
-SYMMETRY = "genlaws.claims.relations.description_length:check_"
-BITS = "genlaws.claims.relations.description_length:check_"
-BOUND = "genlaws.claims.relations.bound:check_"
-PROCEDURE = "genlaws.claims.relations.bound:check_"
-
 STATICS = (
     _claim(
         "table-1",
         "table",
-        "Four relations of 30 elements: modulo 3 and 5 are equivalences, greater-than is antisymmetric and "
-        "transitive, the bipartite one symmetric and anti-transitive.",
+        "Four relations of 30 elements: modulo 3 and 5 are equivalences, greater-than is antisymmetric and transitive, "
+        "the bipartite one symmetric and anti-transitive.",
         "Sec. II, Table I",
         "exact",
-        f"{SYMMETRY}stated_properties",
+        f"{DESCRIPTION_LENGTH}stated_properties",
         "genlaws relations describe mod3",
     ),
     _claim(
@@ -383,7 +373,7 @@ STATICS = (
         "A relation is one of n!/|Aut| relabeled copies, so its description length is log2 of that.",
         "Sec. III",
         "exact",
-        f"{SYMMETRY}orbit_formula",
+        f"{DESCRIPTION_LENGTH}orbit_formula",
         "genlaws relations describe mod3",
     ),
     _claim(
@@ -392,7 +382,7 @@ STATICS = (
         "There are n! total orders, so b ≈ n log2(n/2).",
         "Sec. III",
         "exact",
-        f"{BITS}total_order_in_text",
+        f"{DESCRIPTION_LENGTH}total_order_in_text",
         "genlaws relations describe less-than",
     ),
     _claim(
@@ -401,7 +391,7 @@ STATICS = (
         "|Aut K(a, c)| = a! c!, and b = log2 C(n, a) is n up to a constant factor.",
         "Sec. III",
         "exact",
-        f"{SYMMETRY}bipartite_automorphisms",
+        f"{DESCRIPTION_LENGTH}bipartite_automorphisms",
         "genlaws relations describe bipartite-10-20",
     ),
     _claim(
@@ -410,7 +400,7 @@ STATICS = (
         "Automorphisms of sparse graphs with millions of nodes are counted in seconds.",
         "Sec. III",
         "exact",
-        f"{SYMMETRY}large_graphs",
+        f"{DESCRIPTION_LENGTH}large_graphs",
         "",
     ),
     _claim(
@@ -419,7 +409,7 @@ STATICS = (
         "Generic, symmetric and reflexive relations: n², n(n+1)/2 and n(n-1) bits.",
         "Table II",
         "exact",
-        f"{BITS}plain_classes",
+        f"{DESCRIPTION_LENGTH}plain_classes",
         f"{DRAW}table2",
     ),
     _claim(
@@ -428,7 +418,7 @@ STATICS = (
         "Antisymmetric relations: n(n-1)/2 bits.",
         "Table II",
         "exact",
-        f"{BITS}antisymmetric",
+        f"{DESCRIPTION_LENGTH}antisymmetric",
         f"{DRAW}table2",
     ),
     _claim(
@@ -437,7 +427,7 @@ STATICS = (
         "Transitive relations: about n²/(k-1)! bits, k being the mean length of a chain.",
         "Table II",
         "exact",
-        f"{BITS}transitive",
+        f"{DESCRIPTION_LENGTH}transitive",
         f"{DRAW}table2",
     ),
     _claim(
@@ -446,7 +436,7 @@ STATICS = (
         "Equivalences with k classes: about n log2 k bits.",
         "Table II",
         "exact",
-        f"{BITS}equivalence",
+        f"{DESCRIPTION_LENGTH}equivalence",
         "genlaws relations describe mod3",
     ),
     _claim(
@@ -455,7 +445,7 @@ STATICS = (
         "Total orders: log2 n!, about n log2(n/e) bits.",
         "Table II",
         "exact",
-        f"{BITS}total_order",
+        f"{DESCRIPTION_LENGTH}total_order",
         "genlaws relations describe less-than",
     ),
     _claim(
@@ -464,7 +454,7 @@ STATICS = (
         "Complete bipartite relations: n bits.",
         "Table II",
         "exact",
-        f"{BITS}complete_bipartite",
+        f"{DESCRIPTION_LENGTH}complete_bipartite",
         "genlaws relations describe bipartite-15-15",
     ),
     _claim(
@@ -473,7 +463,7 @@ STATICS = (
         "Bipartite relations between known sides: one bit for each pair across.",
         "Table II",
         "exact",
-        f"{BITS}incomplete_bipartite",
+        f"{DESCRIPTION_LENGTH}incomplete_bipartite",
         f"{DRAW}table2",
     ),
     _claim(
@@ -482,7 +472,7 @@ STATICS = (
         "Trees: about n log2 d bits, d being the mean depth.",
         "Table II",
         "exact",
-        f"{BITS}tree",
+        f"{DESCRIPTION_LENGTH}tree",
         "genlaws relations describe binary-tree",
     ),
     _claim(
@@ -590,7 +580,7 @@ STATICS = (
         "The upper bound for classes follows from sets of possible classes of each element, taken as independent.",
         "App. D",
         "exact",
-        f"{PROCEDURE}possible_classes",
+        f"{BOUND}possible_classes",
         "genlaws relations bound bipartite-15-15 --train-fraction 0.02",
     ),
     _claim(
@@ -599,7 +589,7 @@ STATICS = (
         "The upper bound for orders follows from 1000 (or 10) random orders that agree with the samples.",
         "App. D",
         "exact",
-        f"{PROCEDURE}sampled_orders",
+        f"{BOUND}sampled_orders",
         "genlaws relations bound less-than --train-fraction 0.1",
     ),
 )

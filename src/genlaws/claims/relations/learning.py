@@ -1,4 +1,4 @@
-"""Checks of the learning curves of the relations paper, its defaults, and what it says of models at large."""
+"""Checks of the learning curves of the relations paper, its defaults, and its statements on large models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import stats
 
 from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
 from genlaws.core.arguments import Array
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.figures.relations.cells import grouped
 from genlaws.relations import description_length_table, named_relation
 from genlaws.relations.inference.bound_curve import crossing
@@ -18,18 +18,18 @@ from genlaws.relations.networks.embeddings import class_spread
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGET = 0.9
+TARGET_ACCURACY = 0.9
 # Smallest induction gap by the paper: how the embeddings are joined, and hidden layers.
-SMALLEST = {"mod3": ("squared_difference", 0), "less-than": ("difference", 0)}
-DEFAULT = ("concatenate", 3)
+SMALLEST_DECODERS = {"mod3": ("squared_difference", 0), "less-than": ("difference", 0)}
+DEFAULT_DECODER = ("concatenate", 3)
 # Table III.
-DEFAULTS = {"dimension": 2, "decoder_decay": 0.0, "encoder_rate": 1e-3, "decoder_rate": 1e-3, "train_fraction": 0.75,
-            "depth": 3, "width": 50, "activation": "tanh"}  # fmt: skip
+DEFAULT_SETTINGS = {"dimension": 2, "decoder_decay": 0.0, "encoder_rate": 1e-3, "decoder_rate": 1e-3,
+            "train_fraction": 0.75, "depth": 3, "width": 50, "activation": "tanh"}  # fmt: skip
 
 
-def _curves(relation: str) -> tuple[Array, dict[tuple[str, int], Array]]:
-    """Return the shares shown and, by architecture, the accuracies on the whole table, one row for each network."""
-    frame: pd.DataFrame = kept_table("relations.3").frame
+def _accuracy_curves(relation: str) -> tuple[Array, dict[tuple[str, int], Array]]:
+    """Return the training fractions and, by architecture, accuracies on the whole table, one row for each network."""
+    frame: pd.DataFrame = bundled_table("relations.3").frame
     frame = frame[frame["relation"] == relation]
     curves = {}
     for place, group in grouped(frame, ["mode", "depth"]):
@@ -39,10 +39,10 @@ def _curves(relation: str) -> tuple[Array, dict[tuple[str, int], Array]]:
     return shares, curves
 
 
-def _needed(relation: str) -> dict[tuple[str, int], float]:
+def _fractions_needed(relation: str) -> dict[tuple[str, int], float]:
     """Return the share of entries at which the mean of each architecture reaches the target; infinite if never."""
-    shares, curves = _curves(relation)
-    return {name: crossing(shares, one.mean(axis=0), TARGET) for name, one in curves.items()}
+    shares, curves = _accuracy_curves(relation)
+    return {name: crossing(shares, one.mean(axis=0), TARGET_ACCURACY) for name, one in curves.items()}
 
 
 def check_gap_of_classes(quick: bool) -> Finding:
@@ -56,13 +56,13 @@ def check_gap_of_orders(quick: bool) -> Finding:
 
 
 def _smallest_gap(relation: str) -> Finding:
-    needed = _needed(relation)
+    needed = _fractions_needed(relation)
     bound = needed.pop(("bound", 0))
     best = min(needed, key=lambda name: needed[name])
     others = [one for name, one in needed.items() if name != best]
     numbers = {f"share over the bound's, {mode}, {depth} layers": one / bound for (mode, depth), one in needed.items()}
     return holds_if(
-        best == SMALLEST[relation] and min(others) > 1.1 * needed[best],
+        best == SMALLEST_DECODERS[relation] and min(others) > 1.1 * needed[best],
         {"share of the best learner": bound, **numbers},
         f"The smallest gap is that of {best[0].replace('_', ' ')} without hidden layers, as in the paper.",
     )
@@ -72,15 +72,15 @@ def check_bias_helps(quick: bool) -> Finding:
     """Compare the default network with one that has the relation's symmetry built in, and with a wrong one."""
     numbers: dict[str, float] = {}
     helps = []
-    for relation, right in SMALLEST.items():
-        needed = _needed(relation)
-        wrong = SMALLEST["less-than" if relation == "mod3" else "mod3"]
+    for relation, right in SMALLEST_DECODERS.items():
+        needed = _fractions_needed(relation)
+        wrong = SMALLEST_DECODERS["less-than" if relation == "mod3" else "mod3"]
         numbers |= {
-            f"{relation}, default": needed[DEFAULT],
+            f"{relation}, default": needed[DEFAULT_DECODER],
             f"{relation}, right symmetry": needed[right],
             f"{relation}, wrong symmetry": needed[wrong],
         }
-        helps.append(needed[right] < 0.6 * needed[DEFAULT] and needed[wrong] == np.inf)
+        helps.append(needed[right] < 0.6 * needed[DEFAULT_DECODER] and needed[wrong] == np.inf)
     return holds_if(
         all(helps),
         numbers,
@@ -92,12 +92,12 @@ def check_bias_helps(quick: bool) -> Finding:
 def check_behind_the_bound(quick: bool) -> Finding:
     """Compare all learning curves with the exact bound."""
     excess, delays = -np.inf, []
-    for relation in SMALLEST:
-        _, curves = _curves(relation)
+    for relation in SMALLEST_DECODERS:
+        _, curves = _accuracy_curves(relation)
         bound = curves.pop(("bound", 0))
         limit = bound.mean(axis=0) + 3.0 * bound.std(axis=0, ddof=1) / np.sqrt(len(bound))
         excess = max(excess, *(float((one.mean(axis=0) - limit).max()) for one in curves.values()))
-        needed = _needed(relation)
+        needed = _fractions_needed(relation)
         delays += [one / needed["bound", 0] for name, one in needed.items() if name[0] != "bound" and one < np.inf]
     numbers = {"largest excess over the bound": excess, "smallest delay": min(delays), "largest delay": max(delays)}
     return graded(
@@ -114,10 +114,10 @@ def check_transition_scale(quick: bool) -> Finding:
     """Compare b/n² with where the bound and the default networks reach 0.9."""
     numbers: dict[str, float] = {}
     near = {"bound": True, "network": True}
-    for relation in SMALLEST:
+    for relation in SMALLEST_DECODERS:
         scale = float(description_length_table(named_relation(relation))) / 900
-        needed = _needed(relation)
-        found = {"bound": needed["bound", 0], "network": needed[DEFAULT]}
+        needed = _fractions_needed(relation)
+        found = {"bound": needed["bound", 0], "network": needed[DEFAULT_DECODER]}
         numbers[f"b/n², {relation}"] = scale
         for name, share in found.items():
             numbers[f"share at 0.9, {relation}, {name}"] = share
@@ -133,8 +133,8 @@ def check_transition_scale(quick: bool) -> Finding:
 
 def check_statics_of_graphs(quick: bool) -> Finding:
     """Rank 21 relations of a knowledge graph by their bits and by the share of entries networks need."""
-    frame = kept_table("relations.graph").frame
-    target = float(kept_table("relations.graph").settings["target"])
+    frame = bundled_table("relations.graph").frame
+    target = float(bundled_table("relations.graph").settings["target"])
     bits, pairs, needed = [], [], []
     for _, group in frame.groupby("relation"):
         rows = group.sort_values("train_fraction")
@@ -154,7 +154,7 @@ def check_statics_of_graphs(quick: bool) -> Finding:
         numbers,
         "Relations of a longer description need more entries.",
         "Not for real relations: the share of entries that networks need does not grow with the description length; "
-        "how rare the related pairs are tells more.",
+        "how rare the related pairs are predicts more.",
     )
 
 
@@ -163,8 +163,10 @@ def check_defaults(quick: bool) -> Finding:
     from genlaws.sweeps.experiments.relation_networks import RelationNetworkSettings  # noqa: PLC0415
 
     fields = RelationNetworkSettings.model_fields
-    other = {name: str(fields[name].default) for name, value in DEFAULTS.items() if fields[name].default != value}
-    numbers = {"defaults compared": len(DEFAULTS), "defaults that differ": len(other), **other}
+    other = {
+        name: str(fields[name].default) for name, value in DEFAULT_SETTINGS.items() if fields[name].default != value
+    }
+    numbers = {"defaults compared": len(DEFAULT_SETTINGS), "defaults that differ": len(other), **other}
     return holds_if(
         not other,
         numbers,
@@ -187,7 +189,7 @@ def check_collision_is_needed(quick: bool) -> Finding:
         "mean spread": spread.mean(),
     }
     return corrected_if(
-        bool((spread < 0.1).all()) or bool((right < TARGET).any()),
+        bool((spread < 0.1).all()) or bool((right < TARGET_ACCURACY).any()),
         bool((spread > 0.1).any()),
         numbers,
         "Sufficient, not necessary: networks generalize although the spread inside classes stays a good part of the "

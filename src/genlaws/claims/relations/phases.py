@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genlaws.claims.claim import Finding, graded, holds_if
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.figures.relations.cells import grouped
 from genlaws.figures.relations.phases import boundaries
 from genlaws.relations.networks.phases import CONFUSION, GENERALIZATION, GROKKING, MEMORIZATION, classify, fit_threshold
@@ -17,23 +17,23 @@ from genlaws.relations.networks.phases import CONFUSION, GENERALIZATION, GROKKIN
 if TYPE_CHECKING:
     import pandas as pd
 
-FRESH = "relations.5-fresh.csv"
-UNIT = 1.0  # slope of the boundary
-RULE_OF_THUMB = 10.0  # decoder rate over encoder rate up to which networks generalize
-BAND = (3, 10)  # depths that the paper shades
+FRESH_RUNS_FILE = "relations.5-fresh.csv"
+UNIT_SLOPE = 1.0  # slope of the boundary
+MAX_RATE_RATIO = 10.0  # decoder rate over encoder rate up to which networks generalize
+SHADED_DEPTHS = (3, 10)  # depths that the paper shades
 EQ_12_FACTOR = 4.0  # of the critical ratio when the initial embeddings are halved
 
 
 def table_of(figure: str) -> pd.DataFrame:
-    """Return the kept table of a figure."""
-    return kept_table(figure).frame
+    """Return the bundled table of a figure."""
+    return bundled_table(figure).frame
 
 
 def fresh_networks() -> pd.DataFrame:
     """Return the table of Fig. 5 for networks of another seed, trained after criterion and split had been fixed."""
     import pandas as pd  # noqa: PLC0415
 
-    with (files("genlaws.claims") / "bundled_tables" / FRESH).open(encoding="utf-8") as stream:
+    with (files("genlaws.claims") / "bundled_tables" / FRESH_RUNS_FILE).open(encoding="utf-8") as stream:
         return pd.read_csv(stream)
 
 
@@ -47,17 +47,17 @@ def fitted_boundaries(rates: str) -> pd.DataFrame:
     return boundaries(frame)
 
 
-def _rows(rates: str, criterion: str) -> list[dict[str, Any]]:
+def _boundary_rows(rates: str, criterion: str) -> list[dict[str, Any]]:
     found = fitted_boundaries(rates)
     rows = found[found["criterion"] == criterion].to_dict("records")
     return [{str(name): value for name, value in row.items()} for row in rows]
 
 
-def _label(row: dict[str, Any]) -> str:
+def _format_label(row: dict[str, Any]) -> str:
     return f"{row['relation']}, {row['optimizer']}"
 
 
-def _slope_text(row: dict[str, Any]) -> str:
+def _format_slope(row: dict[str, Any]) -> str:
     return f"{row['slope']:.2f} [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
 
 
@@ -74,27 +74,27 @@ def check_phase_table(quick: bool) -> Finding:
     left_out = {(True, True), (True, False), (False, True), (False, False)} - {
         (train != never, test != never) for train, test, _ in cases.values()
     }
-    numbers = {"cases told wrongly": ", ".join(wrong) or "none", "combinations without a row": len(left_out)}
+    numbers = {"cases classified wrongly": ", ".join(wrong) or "none", "combinations without a row": len(left_out)}
     return graded(
         not wrong and not left_out,
         not wrong,
         numbers,
         "The four rows cover every network.",
-        "The four rows are told apart as printed. One case has no row: right on the other entries but never on those "
-        "shown. It counts as confusion here.",
+        "The four rows are distinguished as printed. One case has no row: right on the other entries but never on "
+        "those shown. It counts as confusion here.",
     )
 
 
 def check_slope(quick: bool) -> Finding:
     """Fit the slope of the boundary of memorizing for three relations and two optimizers."""
-    everywhere = {_label(row): row for row in _rows("all", "memorization")}
-    low = _rows("lower, fresh", "late")
-    numbers = {f"slope, {name}": _slope_text(row) for name, row in everywhere.items()}
-    numbers |= {f"lower rates, late, fresh, {_label(row)}": _slope_text(row) for row in low}
+    everywhere = {_format_label(row): row for row in _boundary_rows("all", "memorization")}
+    low = _boundary_rows("lower, fresh", "late")
+    numbers = {f"slope, {name}": _format_slope(row) for name, row in everywhere.items()}
+    numbers |= {f"lower rates, late, fresh, {_format_label(row)}": _format_slope(row) for row in low}
 
     def allows(row: dict[str, Any]) -> bool:
         """Return whether the interval of a slope holds 1."""
-        return bool(row["slope_low"] <= UNIT <= row["slope_high"])
+        return bool(row["slope_low"] <= UNIT_SLOPE <= row["slope_high"])
 
     return graded(
         all(allows(row) for row in everywhere.values()),
@@ -114,7 +114,7 @@ def check_intercept(quick: bool) -> Finding:
     for optimizer in ("adam", "sgd"):
         ratios = {
             str(row["relation"]): float(row["critical_ratio"])
-            for row in _rows("all", "memorization")
+            for row in _boundary_rows("all", "memorization")
             if row["optimizer"] == optimizer
         }
         spread[optimizer] = max(ratios.values()) / min(ratios.values())
@@ -132,13 +132,13 @@ def check_intercept(quick: bool) -> Finding:
 
 def check_rule_of_thumb(quick: bool) -> Finding:
     """Compare the critical ratios with 10."""
-    ratios = {_label(row): float(row["critical_ratio"]) for row in _rows("all", "memorization")}
+    ratios = {_format_label(row): float(row["critical_ratio"]) for row in _boundary_rows("all", "memorization")}
     adam = [one for name, one in ratios.items() if "adam" in name]
     numbers = {f"critical ratio, {name}": one for name, one in ratios.items()}
 
     def near(values: list[float], factor: float) -> bool:
         """Return whether all values are within a factor of 10."""
-        return all(1.0 / factor < one / RULE_OF_THUMB < factor for one in values)
+        return all(1.0 / factor < one / MAX_RATE_RATIO < factor for one in values)
 
     return graded(
         near(list(ratios.values()), 2.0),
@@ -164,7 +164,7 @@ def check_success_bound(quick: bool) -> Finding:
         numbers,
         "Nowhere do networks generalize more often than Eq. 12 allows.",
         "Eq. 12 is no upper bound: networks generalize more often than it allows at about half of the ratios or more, "
-        "up to always where it says 0.14 to 0.84.",
+        "up to always where it allows 0.14 to 0.84.",
     )
 
 
@@ -174,7 +174,7 @@ def check_initial_scale(quick: bool) -> Finding:
     for place, group in grouped(table_of("relations.6"), ["optimizer"]):
         curves = group.pivot_table(index="ratio", columns="embedding_scale", values="success")
         rises &= bool((np.diff(curves[[1.0, 0.5, 0.25]].to_numpy(), axis=1) >= -0.05).all())
-        halves = [_half_way(group[group["embedding_scale"] == scale]) for scale in (1.0, 0.5)]
+        halves = [_ratio_at_half(group[group["embedding_scale"] == scale]) for scale in (1.0, 0.5)]
         factors[str(place["optimizer"])] = halves[0] / halves[1]
     numbers = {f"factor of the critical ratio when halved, {name}": one for name, one in factors.items()}
     numbers["factor of Eq. 12"] = EQ_12_FACTOR
@@ -188,7 +188,7 @@ def check_initial_scale(quick: bool) -> Finding:
     )
 
 
-def _half_way(group: pd.DataFrame) -> float:
+def _ratio_at_half(group: pd.DataFrame) -> float:
     """Return the ratio at which every other network generalizes."""
     right = (group["success"] * group["networks"]).round().astype(int)
     counts = np.concatenate([right, group["networks"] - right])
@@ -196,15 +196,15 @@ def _half_way(group: pd.DataFrame) -> float:
     return float(fit_threshold(np.repeat(ratios, counts), np.repeat(truths, counts)).value)
 
 
-def _depths() -> pd.DataFrame:
+def _rows_by_depth() -> pd.DataFrame:
     frame = table_of("relations.7")
     return frame[frame["width"] == 10].set_index("depth")
 
 
 def check_depth_band(quick: bool) -> Finding:
     """See at which depths networks of width 10 generalize."""
-    success = _depths()["success"]
-    inside = success[(success.index >= BAND[0]) & (success.index <= BAND[1])]
+    success = _rows_by_depth()["success"]
+    inside = success[(success.index >= SHADED_DEPTHS[0]) & (success.index <= SHADED_DEPTHS[1])]
     numbers = {f"share that generalizes, depth {depth}": one for depth, one in success.items()}
     return holds_if(
         bool((inside > 0.5).all()) and success.idxmax() in inside.index,
@@ -224,7 +224,7 @@ def check_sweet_spot(quick: bool) -> Finding:
     numbers = {
         f"no layer, best, deepest at width {name}": ", ".join(f"{x:g}" for x in one) for name, one in shapes.items()
     }
-    fitted = float(_depths()["fitted"].iloc[0])
+    fitted = float(_rows_by_depth()["fitted"].iloc[0])
     return holds_if(
         all(best > 0.4 and max(first, last) < 0.1 for first, best, last in shapes.values()) and fitted < 0.1,
         {**numbers, "share that fits, no layer": fitted},
@@ -233,11 +233,11 @@ def check_sweet_spot(quick: bool) -> Finding:
 
 
 def check_too_deep(quick: bool) -> Finding:
-    """See whether decoders that are too deep memorize, as said, or fit nothing."""
-    frame = _depths()
+    """See whether decoders that are too deep memorize, as claimed, or fit nothing."""
+    frame = _rows_by_depth()
     first = frame.loc[[5, 8], ["fitted", "success"]]
     last = frame.loc[[15, 20], "fitted"]
-    numbers = {f"share that fits, depth {depth}": one for depth, one in frame.loc[BAND[0] :, "fitted"].items()}
+    numbers = {f"share that fits, depth {depth}": one for depth, one in frame.loc[SHADED_DEPTHS[0] :, "fitted"].items()}
     memorize = bool((first["fitted"] > 0.9).all() and (first["success"] < 0.1).all())
     return graded(
         memorize and bool((last > 0.9).all()),

@@ -1,7 +1,4 @@
-"""Checks of the dynamics of the relations paper: Theorems 1 and 2, Eqs. 8 to 11 and Fig. 4.
-
-Checks of the gradients of the relations paper, Eqs. 6 to 8 and Appendix C, by central differences.
-"""
+"""Checks of the dynamics of the relations paper: its gradients, Theorems 1 and 2, Eqs. 6 to 11 and Fig. 4."""
 
 from __future__ import annotations
 
@@ -15,11 +12,11 @@ from genlaws.core.arguments import Array
 from genlaws.relations import matrix_invariant, modulo, pair_invariant, pair_limit, pair_path, separation_limit
 
 ETA_X, ETA_A = 0.7, 0.4  # rates of the repons and of the decoder
-STEP = 1e-5  # of a central difference
-DIFFERENCE = 1e-7  # what its error may be
-AT_REST = 1e-4
-CLASSES = 3
-FLOW = 1e-6  # relative, of a numerical integration
+DIFFERENCE_STEP = 1e-5  # of a central difference
+DIFFERENCE_TOLERANCE = 1e-7  # what its error may be
+REST_TOLERANCE = 1e-4
+CLASS_COUNT = 3
+FLOW_TOLERANCE = 1e-6  # relative, of a numerical integration
 
 
 class Pair(NamedTuple):
@@ -46,9 +43,9 @@ def gradient(pair: Pair, name: str) -> Array:
         ends = []
         for sign in (1.0, -1.0):
             moved = value.copy()
-            moved[place] += sign * STEP
+            moved[place] += sign * DIFFERENCE_STEP
             ends.append(loss(pair._replace(**{name: moved})))
-        slope[place] = (ends[0] - ends[1]) / (2.0 * STEP)
+        slope[place] = (ends[0] - ends[1]) / (2.0 * DIFFERENCE_STEP)
     return slope
 
 
@@ -63,18 +60,18 @@ def check_eq_8(quick: bool) -> Finding:
     """Differentiate Eq. 6 numerically where the bias is at its best value, and compare with Eq. 8."""
     worst = 0.0
     for seed in range(3 if quick else 30):
-        pair = _fitted(draw_pair(seed))
+        pair = _with_fitted_bias(draw_pair(seed))
         r = 0.5 * (pair.first - pair.second)
         decoder = gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)
         moves = 0.5 * (gradient(pair, "first") - gradient(pair, "second"))
         worst = max(worst, np.abs(decoder).max(), np.abs(moves - pair.decoder.T @ pair.decoder @ r).max())
-    numbers = {"largest difference": worst, "allowed": DIFFERENCE}
+    numbers = {"largest difference": worst, "allowed": DIFFERENCE_TOLERANCE}
     return holds_if(
-        bool(worst < DIFFERENCE), numbers, "Eq. 8 is the gradient of Eq. 6 with the bias at its best value."
+        bool(worst < DIFFERENCE_TOLERANCE), numbers, "Eq. 8 is the gradient of Eq. 6 with the bias at its best value."
     )
 
 
-def _fitted(pair: Pair) -> Pair:
+def _with_fitted_bias(pair: Pair) -> Pair:
     """Return the pair with the bias at its best value."""
     return pair._replace(bias=pair.target - pair.decoder @ (pair.first + pair.second) / 2.0)
 
@@ -87,8 +84,8 @@ def check_bias_equation(quick: bool) -> Finding:
     right = np.abs(found - (both + 2.0 * (pair.bias - pair.target))).max()
     numbers = {"difference from the printed form": printed, "from the form with 2(b - y)": right}
     return corrected_if(
-        bool(printed < DIFFERENCE),
-        bool(right < DIFFERENCE),
+        bool(printed < DIFFERENCE_TOLERANCE),
+        bool(right < DIFFERENCE_TOLERANCE),
         numbers,
         "db/dt = -η_A (A(x1 + x2) + 2(b - y)); the solution the paper goes on with needs the 2.",
     )
@@ -105,20 +102,20 @@ def check_center(quick: bool) -> Finding:
         return [-rate * move for rate, move in zip((ETA_A, ETA_A, ETA_X, ETA_X), moves, strict=True)]
 
     end = integrate.solve_ivp(velocity, (0.0, 50.0), [0.8, 0.0, 0.5, -0.5], rtol=1e-9, atol=1e-11).y[:, -1]
-    pair = _fitted(draw_pair(4))  # any center, the bias at its best value
+    pair = _with_fitted_bias(draw_pair(4))  # any center, the bias at its best value
     r = 0.5 * (pair.first - pair.second)
     exact = np.abs(gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)).max()
     numbers = {"center at the end, from 0": 0.5 * (end[2] + end[3]), "Eq. 8 with the best bias, difference": exact}
     return corrected_if(
-        abs(0.5 * (end[2] + end[3])) < AT_REST,
-        bool(exact < DIFFERENCE),
+        abs(0.5 * (end[2] + end[3])) < REST_TOLERANCE,
+        bool(exact < DIFFERENCE_TOLERANCE),
         numbers,
         "The center moves while the bias is not at its best value, so it cannot be chosen to be zero. Eq. 8 holds for "
         "any center if the bias always is, as when it learns much faster than the rest.",
     )
 
 
-def _flow(
+def _integrate_flow(
     decoder: Array, half: Array, until: float, rates: tuple[float, float] = (ETA_X, ETA_A)
 ) -> tuple[Array, Array]:
     """Integrate Eq. 8 from a start."""
@@ -135,22 +132,22 @@ def _flow(
 
 
 def check_theorem_1(quick: bool) -> Finding:
-    """Count inputs that a decoder without error must give one answer, and whether rows tell classes apart."""
-    table, classes = modulo(12, CLASSES).matrix, np.arange(12) % CLASSES
+    """Count inputs that a decoder without error must give one answer, and whether rows distinguish classes."""
+    table, classes = modulo(12, CLASS_COUNT).matrix, np.arange(12) % CLASS_COUNT
     same_answer = len({(one, one) for one in classes})  # (E_c, E_c) must be answered with 1 for every class c
     rows_equal = (table[:, None, :] == table[None, :, :]).all(axis=2)
     wrong = int((rows_equal != (classes[:, None] == classes)).sum())
     numbers = {
-        "classes": CLASSES,
+        "classes": CLASS_COUNT,
         "different inputs that must have the answer 1": same_answer,
-        "pairs whose rows tell their classes wrongly": wrong,
+        "pairs whose rows give their classes wrongly": wrong,
     }
     return corrected_if(
         same_answer <= 1,
         wrong == 0,
         numbers,
         "No injective decoder is without error on two classes: (E, E) has the answer 1 for every E. What is needed is "
-        "a decoder that tells two embeddings apart by their answers with all partners; then classes are points.",
+        "a decoder that distinguishes two embeddings by their answers with all partners; then classes are points.",
     )
 
 
@@ -160,15 +157,15 @@ def check_theorem_2(quick: bool) -> Finding:
     for seed in range(starts):
         pair = draw_pair(seed)
         half = pair.first * (0.2 if seed % 2 else 1.0)
-        _, middle = _flow(pair.decoder, half, 5e4)
-        _, end = _flow(pair.decoder, half, 1e5)
+        _, middle = _integrate_flow(pair.decoder, half, 5e4)
+        _, end = _integrate_flow(pair.decoder, half, 1e5)
         limit = separation_limit(pair.decoder, half, encoder_rate=ETA_X, decoder_rate=ETA_A)
         merged += bool(np.linalg.norm(limit) == 0.0)
         worst = max(worst, float(np.linalg.norm(end - limit)))
         moving = max(moving, float(np.linalg.norm(end - middle)))
     numbers = {"starts": starts, "of which merge": merged, "still moving": moving, "distance from the limit": worst}
     return holds_if(
-        moving < AT_REST and worst < AT_REST and 0 < merged < starts,
+        moving < REST_TOLERANCE and worst < REST_TOLERANCE and 0 < merged < starts,
         numbers,
         "Every separation comes to rest, at zero or at the length that the conserved matrix gives.",
     )
@@ -179,22 +176,22 @@ def check_eq_9(quick: bool) -> Finding:
     pair, cosines, drift = draw_pair(0), {}, 0.0
     vector = np.linalg.svd(pair.decoder)[2][1]
     for name, half in (("generic start", pair.first), ("singular vector", vector)):
-        decoder, end = _flow(pair.decoder, half, 2.0)
+        decoder, end = _integrate_flow(pair.decoder, half, 2.0)
         cosines[name] = float(end @ half / np.linalg.norm(end) / np.linalg.norm(half))
         rates = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
         change = matrix_invariant(decoder, end, **rates) - matrix_invariant(pair.decoder, half, **rates)
         drift = max(drift, float(np.abs(change).max()))
     numbers = {f"cosine with the start, {name}": one for name, one in cosines.items()} | {"drift of the matrix": drift}
     return corrected_if(
-        1.0 - cosines["generic start"] < FLOW,
-        1.0 - cosines["singular vector"] < FLOW and drift < FLOW,
+        1.0 - cosines["generic start"] < FLOW_TOLERANCE,
+        1.0 - cosines["singular vector"] < FLOW_TOLERANCE and drift < FLOW_TOLERANCE,
         numbers,
         "The form solves Eq. 8 only if r0 is a singular vector of A0. In general AᵀA/(2η_A) - rrᵀ/η_x is conserved, "
         "and two repons merge exactly if it has no negative eigenvalue.",
     )
 
 
-def _integrated(a0: float, c0: float, until: float) -> Array:
+def _integrate_path(a0: float, c0: float, until: float) -> Array:
     """Return gain and separation of Eq. 10 at many times, by integration."""
 
     def velocity(_: float, state: Array) -> list[float]:
@@ -211,7 +208,7 @@ def check_eq_11(quick: bool) -> Finding:
     drift, path_gap, end_gap = 0.0, 0.0, 0.0
     rates = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
     for a0, c0 in ((1.0, 0.5), (-0.6, 1.2), (0.9, -0.3), (0.3, 0.8)):
-        a, c = _integrated(a0, c0, 60.0)
+        a, c = _integrate_path(a0, c0, 60.0)
         conserved = a**2 / (2.0 * ETA_A) - c**2 / ETA_X
         drift = max(drift, float(np.ptp(conserved)))
         path = pair_path(a0, c0, np.linspace(0.0, 60.0, 60), **rates)
@@ -221,7 +218,7 @@ def check_eq_11(quick: bool) -> Finding:
         end_gap = max(end_gap, abs(abs(a[-1]) - ends[0]), abs(abs(c[-1]) - ends[1]))
     numbers = {"drift of C": drift, "distance from the fixed points": end_gap, "path against the library": path_gap}
     return holds_if(
-        drift < FLOW and end_gap < AT_REST and bool(path_gap < FLOW),
+        drift < FLOW_TOLERANCE and end_gap < REST_TOLERANCE and bool(path_gap < FLOW_TOLERANCE),
         numbers,
         "C is conserved and decides: the separation vanishes for C > 0, the decoder's gain for C < 0.",
     )
@@ -232,7 +229,7 @@ def check_fig_4(quick: bool) -> Finding:
     rng, starts = np.random.default_rng(2), 40 if quick else 400
     drawn = rng.standard_normal((starts, 2))
     drawn = drawn[np.abs(drawn[:, 0] ** 2 / (2.0 * ETA_A) - drawn[:, 1] ** 2 / ETA_X) > 0.1]
-    merges = np.array([abs(_integrated(a, c, 200.0)[1, -1]) < AT_REST for a, c in drawn])
+    merges = np.array([abs(_integrate_path(a, c, 200.0)[1, -1]) < REST_TOLERANCE for a, c in drawn])
     green = np.abs(drawn[:, 1] / drawn[:, 0]) < np.sqrt(ETA_X / (2.0 * ETA_A))
     stated = pair_limit(*drawn.T, encoder_rate=ETA_X, decoder_rate=ETA_A).merges
     numbers = {
@@ -250,9 +247,9 @@ def check_fig_4(quick: bool) -> Finding:
 def check_oscillator(quick: bool) -> Finding:
     """Compare the conserved quantity with the energy of an oscillator: sign of its terms, and turning points."""
     form = np.linalg.eigvalsh(np.diag([1.0 / (2.0 * ETA_A), -1.0 / ETA_X]))
-    a, c = _integrated(0.6, 0.9, 100.0)
-    turns = sum(int((np.diff(np.sign(one[np.abs(one) > FLOW])) != 0).sum()) for one in (a, c))
-    falls = all(bool((np.diff(np.abs(one)) <= FLOW).all()) for one in (a, c))
+    a, c = _integrate_path(0.6, 0.9, 100.0)
+    turns = sum(int((np.diff(np.sign(one[np.abs(one) > FLOW_TOLERANCE])) != 0).sum()) for one in (a, c))
+    falls = all(bool((np.diff(np.abs(one)) <= FLOW_TOLERANCE).all()) for one in (a, c))
     numbers = {
         "terms of positive sign": int((form > 0).sum()),
         "of negative sign": int((form < 0).sum()),
@@ -270,16 +267,16 @@ def check_oscillator(quick: bool) -> Finding:
 def check_two_limits(quick: bool) -> Finding:
     """Hold the decoder, then the repons, and see what vanishes in one and in three dimensions."""
     pair = draw_pair(1)
-    _, half = _flow(pair.decoder, pair.first, 1e5, (ETA_X, 0.0))
-    wide, _ = _flow(pair.decoder, pair.first, 200.0, (0.0, ETA_A))
-    narrow, _ = _flow(np.array([[0.8]]), np.array([1.1]), 200.0, (0.0, ETA_A))
+    _, half = _integrate_flow(pair.decoder, pair.first, 1e5, (ETA_X, 0.0))
+    wide, _ = _integrate_flow(pair.decoder, pair.first, 200.0, (0.0, ETA_A))
+    narrow, _ = _integrate_flow(np.array([[0.8]]), np.array([1.1]), 200.0, (0.0, ETA_A))
     numbers = {
         "separation with the decoder held": np.linalg.norm(half),
         "decoder with the repons held, one dimension": np.linalg.norm(narrow),
         "decoder with the repons held, three dimensions": np.linalg.norm(wide),
         "what it still says of the separation": np.linalg.norm(wide @ pair.first),
     }
-    small = {name: float(one) < AT_REST for name, one in numbers.items()}
+    small = {name: float(one) < REST_TOLERANCE for name, one in numbers.items()}
     held, one_dimension, three, along = small.values()
     return graded(
         held and one_dimension and three,
@@ -296,12 +293,12 @@ def check_repulsion(quick: bool) -> Finding:
     growth, memorized = -np.inf, 0
     for seed in range(8 if quick else 60):
         rng = np.random.default_rng(seed)
-        _, c = _integrated(0.4 * rng.standard_normal(), 1.0 + rng.random(), 100.0)
+        _, c = _integrate_path(0.4 * rng.standard_normal(), 1.0 + rng.random(), 100.0)
         memorized += bool(abs(c[-1]) > 0.1)
         growth = max(growth, float(np.diff(np.abs(c)).max()))
     numbers = {"pairs that stay apart": memorized, "largest growth of a separation": growth}
     return corrected_if(
-        growth > FLOW,
+        growth > FLOW_TOLERANCE,
         memorized > 0,
         numbers,
         "The force between repons of one class never repels. A pair stays apart because the decoder gives up the "

@@ -1,6 +1,6 @@
-"""Checks of the autoencoder's sizes and of the counts of data, and what would need the paper's own model.
+"""Numbers of the residual-stream paper that checks use, and checks of its sizes and counts of data.
 
-Numbers of the residual-stream paper that checks are made with: read off its figures, or stated in its text.
+Numbers are read off its figures, or stated in its text. Some claims need the paper's own model and are not tested.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from genlaws.claims.claim import UNTESTED, Finding, corrected_if, holds_if
 from genlaws.core.arguments import Array
 
 LAYERS, UNITS, SITES = 32, 4096, 64
-ROTATIONS = 10.74  # mean over units, Fig. 2B
-TURN_RANGE = (1.5, 16.5)  # Fig. 2C
+MEAN_ROTATIONS = 10.74  # mean over units, Fig. 2B
+ROTATION_RANGE = (1.5, 16.5)  # Fig. 2C
 
 # Read off the pictures to about .02, the first four speeds to .4; one list for the writes of attention (transitions
 # 0, 2, ...) and one for those of the MLP (1, 3, ...).
@@ -40,10 +40,10 @@ INFORMATION = (
 # in the middle (bumps of .06 and .08 left out), and the last.
 COMPRESSED_STEPS = (0.065, 0.015, 0.24)
 # Rows of WikiText-2 (train, validation and test) and of WikiText-103, and the share of between 100 and 500 characters.
-WIKITEXT_2, WIKITEXT_103, KEPT_SHARE = (36_718, 3_760, 4_358), 1_801_350, 0.16
+WIKITEXT_2, WIKITEXT_103, LENGTH_FILTER_SHARE = (36_718, 3_760, 4_358), 1_801_350, 0.16
 SEQUENCES = 100_000  # that the autoencoder is said to be trained and tested on
-SIZES = (4096, 1755, 752, 322, 138, 59, 25, 10, 4, 2)
-MILLIONS = 17.6  # parameters
+AUTOENCODER_SIZES = (4096, 1755, 752, 322, 138, 59, 25, 10, 4, 2)
+PARAMETER_MILLIONS = 17.6
 
 
 def by_write(lists: tuple[str, str]) -> tuple[Array, Array]:
@@ -60,15 +60,15 @@ def in_order(lists: tuple[str, str]) -> Array:
     return joined
 
 
-def check_sizes(quick: bool, claimed: tuple[int, ...] = SIZES) -> Finding:
+def check_sizes(quick: bool, claimed: tuple[int, ...] = AUTOENCODER_SIZES) -> Finding:
     r"""Take the sizes by whole numbers alone, :math:`4096\,(2/4096)^{i/9} = 2^{(108-11i)/9}`, and from the library."""
     from genlaws.residual_stream.dynamics.compression import Autoencoder, layer_sizes  # noqa: PLC0415 - torch
 
     exact = tuple(_ninth_root(2 ** (108 - 11 * i)) for i in range(10))
     library = layer_sizes(4096, 10, 2)
     counted = sum(one.numel() for one in Autoencoder(library, 0).parameters()) / 1e6
-    by_hand = (_parameters(exact) + _parameters(exact[::-1])) / 1e6
-    good = claimed == exact == library and abs(counted - by_hand) < 1e-9 and abs(by_hand - MILLIONS) < 0.05
+    by_hand = (_parameter_count(exact) + _parameter_count(exact[::-1])) / 1e6
+    good = claimed == exact == library and abs(counted - by_hand) < 1e-9 and abs(by_hand - PARAMETER_MILLIONS) < 0.05
     return holds_if(
         good,
         {
@@ -90,7 +90,7 @@ def _ninth_root(power: int) -> int:
     return root
 
 
-def _parameters(sizes: tuple[int, ...]) -> int:
+def _parameter_count(sizes: tuple[int, ...]) -> int:
     """Return the parameters of linear maps with offsets, all but the last followed by a LayerNorm."""
     maps = sum(a * b + b for a, b in pairwise(sizes))
     return maps + 2 * sum(sizes[1:-1])
@@ -98,33 +98,33 @@ def _parameters(sizes: tuple[int, ...]) -> int:
 
 def check_sequences(quick: bool, rows: tuple[int, ...] = WIKITEXT_2, sequences: int = SEQUENCES) -> Finding:
     """Compare the sequences that the autoencoder needs with all there are, before any are left out."""
-    kept, other = KEPT_SHARE * sum(rows), KEPT_SHARE * WIKITEXT_103
+    long_enough, other = LENGTH_FILTER_SHARE * sum(rows), LENGTH_FILTER_SHARE * WIKITEXT_103
     return corrected_if(
-        kept >= sequences,
+        long_enough >= sequences,
         other >= sequences,
         {
             "sequences needed": sequences,
             "rows of WikiText-2": sum(rows),
-            "of 100 to 500 characters, about": kept,
+            "of 100 to 500 characters, about": long_enough,
             "of WikiText-103, about": other,
         },
-        f"WikiText-2 has {sum(rows)} rows in all, about {kept:.0f} of them between 100 and 500 characters: "
+        f"WikiText-2 has {sum(rows)} rows in all, about {long_enough:.0f} of them between 100 and 500 characters: "
         f"{sequences} sequences must come from elsewhere. WikiText-103 would have about {other:.0f}.",
     )
 
 
 def check_llama(quick: bool) -> Finding:
-    """Say why the paper's model is not read."""
+    """Explain why the paper's model is not read."""
     return _untested(
         "Llama 3.1 8B, 16 GB of weights, and Gemma 2",
-        "The weights are not at hand, and no data of Gemma 2 are shown. Whoever has them runs genlaws "
-        "residual-stream analyze; the other claims here are about the paper's reasoning, its printed numbers, and "
+        "The weights are not available here, and no data of Gemma 2 are shown. With them, genlaws residual-stream "
+        "analyze reads the model; the other claims here are about the paper's reasoning, its printed numbers, and "
         "small models.",
     )
 
 
 def check_shuffled_tokens(quick: bool) -> Finding:
-    """Say why there is nothing to compare with."""
+    """Explain why there is nothing to compare with."""
     return _untested(
         "a result in the paper",
         "The paper describes texts with shuffled tokens and shows no result with them. The library reads such texts as "
@@ -133,11 +133,11 @@ def check_shuffled_tokens(quick: bool) -> Finding:
 
 
 def check_teleports(quick: bool) -> Finding:
-    """Say why teleports of the paper's model are not made."""
+    """Explain why teleports of the paper's model are not made."""
     return _untested(
         "Llama 3.1 8B, and a return that is given as a number",
         "The paper gives no number for how near teleported states come, which tokens it replaces, or over how many "
-        "prompts; the sentence that begins with an example ends there. The 8B model is not at hand.",
+        "prompts; the sentence that begins with an example ends there. The 8B model is not available here.",
     )
 
 

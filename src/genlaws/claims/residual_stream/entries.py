@@ -1,4 +1,4 @@
-"""Claims of the residual-stream paper, in its order: data, units, turns, paths and teleports."""
+"""Claims of the residual-stream paper, in its order: data, units, rotations, paths and teleports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CHECKS = {
 
 
 def _claim(name: str, *rest: str, needs: tuple[str, ...] = ()) -> Claim:
-    """Return a claim of this paper from its name and kind, what it says and where, route, check and measures."""
-    kind, says, where, route, check, *measures = rest
+    """Return a claim of this paper from its name and kind, statement, place, route, check and measures."""
+    kind, statement, where, route, check, *measures = rest
     part, _, function = check.partition(":")
     command = f"{ANALYZE} --measures {measures[0]}" if measures else ""
     return Claim(
-        f"residual-stream.{name}", kind, says, where, route, f"{CHECKS[part]}:check_{function}", command, needs
+        f"residual-stream.{name}", kind, statement, where, route, f"{CHECKS[part]}:check_{function}", command, needs
     )
 
 

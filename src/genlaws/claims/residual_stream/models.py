@@ -23,32 +23,32 @@ ENCODER = "all-MiniLM-L6-v2"
 
 
 def check_continuity(quick: bool, judged: Judged | None = None) -> Finding:
-    """Take the mean correlation of units from one site to the next, beside random axes and random weights."""
-    return _finding("continuity", quick, judged)
+    """Take the mean correlation of units from one site to the next and compare with random axes and random weights."""
+    return _finding_on_encoder("continuity", quick, judged)
 
 
 def check_acceleration(quick: bool, judged: Judged | None = None) -> Finding:
-    """Compare the speed of the last third of the steps with the first, beside random weights."""
-    return _finding("acceleration", quick, judged)
+    """Compare the speed of the last third of the steps with the first, here and with random weights."""
+    return _finding_on_encoder("acceleration", quick, judged)
 
 
 def check_rotations(quick: bool, judged: Judged | None = None) -> Finding:
-    """Compare the turns of units with those of random walks with the same steps, which trace no orbits."""
-    return _finding("rotations", quick, judged, like_surrogate=FAILS)
+    """Compare the rotations of units with those of random walks with the same steps, which trace no orbits."""
+    return _finding_on_encoder("rotations", quick, judged, like_surrogate=FAILS)
 
 
-def _finding(name: str, quick: bool, judged: Judged | None, like_surrogate: str = LIMITED) -> Finding:
-    found = _judged(quick)[name] if judged is None else judged
-    verdicts = {analyzed.HOLDS: HOLDS, analyzed.SO_DOES_THE_SURROGATE: like_surrogate}
+def _finding_on_encoder(name: str, quick: bool, judged: Judged | None, like_surrogate: str = LIMITED) -> Finding:
+    found = _encoder_verdicts(quick)[name] if judged is None else judged
+    verdicts = {analyzed.HOLDS: HOLDS, analyzed.ALSO_HOLDS_FOR_SURROGATE: like_surrogate}
     return Finding(
         verdicts.get(found.verdict, FAILS),  # what is undecided was not borne out
-        {"measured": found.observed, "beside": found.surrogate, "verdict on this model": found.verdict},
+        {"measured": found.observed, "surrogate": found.surrogate, "verdict on this model": found.verdict},
         f"In {ENCODER}, a post-norm encoder of six blocks, on the example texts: {found.observed}. {found.why}",
     )
 
 
 @cache
-def _judged(quick: bool) -> dict[str, Judged]:
+def _encoder_verdicts(quick: bool) -> dict[str, Judged]:
     """Return the library's verdicts on the encoder, by the names of the claims."""
     encoder = load_encoder("minilm", kind="text")
     if not isinstance(encoder, TextEncoder):

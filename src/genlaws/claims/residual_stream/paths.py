@@ -6,14 +6,14 @@ import numpy as np
 
 from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
 from genlaws.claims.residual_stream.data import COMPRESSED_STEPS, SITES, SPEEDS, in_order
-from genlaws.claims.residual_stream.units import share_along, turning_cloud, walk
+from genlaws.claims.residual_stream.units import rotating_cloud, share_along, walk
 from genlaws.core.arguments import Array
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.dimensions import explained_variance
 
-COMPONENTS = 10
-FLAT = 0.05  # change of a share that is called none
-MOST = 0.5  # share of a path's variance along two components that makes it low-dimensional
+COMPONENT_COUNT = 10
+FLAT_TOLERANCE = 0.05  # change of a share that is called none
+LOW_DIMENSIONAL_SHARE = 0.5  # share of a path's variance along two components that makes it low-dimensional
 BEST_LAYERS, WORST_LAYERS = (7, 15, 23), (0,)  # where teleports come back, and where they do not
 
 
@@ -24,13 +24,13 @@ def check_low_dimensional(quick: bool, shares: tuple[float, float] | None = None
     equal, paper = shares or tuple(share_along(one, one, 2) for one in paths)
     exact = 6 / np.pi**2 * (1 + 1 / 4)  # of a long walk in many dimensions: its components are cosines
     return graded(
-        max(equal, paper) < MOST,
-        min(equal, paper) >= MOST,
+        max(equal, paper) < LOW_DIMENSIONAL_SHARE,
+        min(equal, paper) >= LOW_DIMENSIONAL_SHARE,
         {
             "random walk: share along two components": equal,
             "random walk: closed form": exact,
             "walk with the paper's speeds": paper,
-            "bound": MOST,
+            "bound": LOW_DIMENSIONAL_SHARE,
         },
         "Random walks have no low-dimensional path, so that one is a finding.",
         f"Two components show a smooth curved path, but they hold {equal:.2f} of the path of a random walk as well "
@@ -41,13 +41,13 @@ def check_low_dimensional(quick: bool, shares: tuple[float, float] | None = None
 
 def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
     """Give every layer one spectrum, let the states grow, and see what pooled components make of it."""
-    states = turning_cloud(growth, texts=120 if quick else 600)
+    states = rotating_cloud(growth, texts=120 if quick else 600)
     flat = states.reshape(-1, states.shape[-1])
-    first, last = (share_along(states[:, site], flat, COMPONENTS) for site in (0, -1))
-    own = explained_variance(Stream.from_states(states), [COMPONENTS]).share[:, 0]
+    first, last = (share_along(states[:, site], flat, COMPONENT_COUNT) for site in (0, -1))
+    own = explained_variance(Stream.from_states(states), [COMPONENT_COUNT]).share[:, 0]
     spread = float(own.max() - own.min())
     return corrected_if(
-        abs(last - first) < FLAT,
+        abs(last - first) < FLAT_TOLERANCE,
         spread < 1e-6,
         {
             "pooled components: first layer": first,
@@ -55,9 +55,9 @@ def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
             "each layer's own: first layer": own[0],
             "each layer's own: last layer": own[-1],
         },
-        f"Components of all layers together follow the layers with the longest states: with the same spectrum "
+        "Components of all layers together follow the layers with the longest states: with the same spectrum "
         f"everywhere they explain {first:.2f} at first and {last:.2f} at last, each layer's own {own[0]:.2f} "
-        "throughout. Whether later layers need fewer must be asked of each layer's own components.",
+        "throughout. Whether later layers need fewer must be judged by each layer's own components.",
     )
 
 
@@ -68,13 +68,13 @@ def check_compressed_layers(quick: bool, speeds: Array | None = None) -> Finding
     share = float(squares[-(SITES // 3) :].sum() / squares.sum())
     early = float(squares[: SITES // 3].sum() / squares.sum())
     return graded(
-        share < MOST,
-        early < FLAT,
+        share < LOW_DIMENSIONAL_SHARE,
+        early < FLAT_TOLERANCE,
         {"last third of sublayers: share of squared length": share, "first third": early},
         "All layers weigh alike in the autoencoder's loss.",
-        f"Its loss sees little but late layers: with the paper's speeds and steps at right angles the last third of "
-        f"the sublayers has {share:.2f} of all squared length, the first third {early:.4f}. States divided by their "
-        "length would weigh alike.",
+        "Its loss sees little but late layers: with the paper's speeds and steps at right angles the last third of the "
+        f"sublayers has {share:.2f} of all squared length, the first third {early:.4f}. States divided by their length "
+        "would weigh alike.",
         otherwise="The last third weighs most, the first third is not negligible.",
     )
 
@@ -99,9 +99,9 @@ def check_teleport_formula(quick: bool, columns: bool = False) -> Finding:
     mean = cloud.mean(axis=0)
     v = np.linalg.svd(cloud - mean, full_matrices=False)[2].T  # columns are components, as in Z = X V[:, :2]
     z = generator.uniform(-15, 15, (100, 2))
-    wrong = _back(z, v[:, :2] if columns else v[:2], v, mean)
-    right = _back(z, v[:, :2], v, mean)
-    missing = float(np.abs((_placed(z, v[:, :2], mean) - mean) @ v[:, 2:]).max())
+    wrong = _projection_error(z, v[:, :2] if columns else v[:2], v, mean)
+    right = _projection_error(z, v[:, :2], v, mean)
+    missing = float(np.abs((_states_at(z, v[:, :2], mean) - mean) @ v[:, 2:]).max())
     return corrected_if(
         wrong < 1e-9,
         right < 1e-9,
@@ -115,16 +115,16 @@ def check_teleport_formula(quick: bool, columns: bool = False) -> Finding:
     )
 
 
-def _placed(z: Array, axes: Array, mean: Array) -> Array:
+def _states_at(z: Array, axes: Array, mean: Array) -> Array:
     placed: Array = z @ axes.T + mean
     return placed
 
 
-def _back(z: Array, axes: Array, v: Array, mean: Array) -> float:
+def _projection_error(z: Array, axes: Array, v: Array, mean: Array) -> float:
     """Return the largest error of points that are placed and projected back; infinite if the shapes do not fit."""
     if axes.shape != (len(mean), z.shape[1]):
         return np.inf
-    return float(np.abs((_placed(z, axes, mean) - mean) @ v[:, :2] - z).max())
+    return float(np.abs((_states_at(z, axes, mean) - mean) @ v[:, :2] - z).max())
 
 
 def check_return_without_attractor(quick: bool, attraction: float = 0.0) -> Finding:
@@ -143,8 +143,8 @@ def check_return_without_attractor(quick: bool, attraction: float = 0.0) -> Find
     absolute = distance[-1] / distance[0]
     relative = absolute * float(np.linalg.norm(control[start]) / np.linalg.norm(control[-1]))
     return graded(
-        absolute < MOST,
-        relative < MOST,
+        absolute < LOW_DIMENSIONAL_SHARE,
+        relative < LOW_DIMENSIONAL_SHARE,
         {"distance at the end over that at layer 7": absolute, "relative to the length of the state": relative},
         f"The distance itself falls, to {absolute:.3f} of what it was.",
         f"Relative to the growing state a disturbance falls to {relative:.2f} of what it was at layer 7 in a stream "
@@ -172,7 +172,7 @@ def check_lower_layers(
         },
         "All layers said to come back are in the lower half.",
         f"By section 3.4 layers {', '.join(map(str, best))} come back and {', '.join(map(str, worst))} does not: the "
-        "middle, not the lower layers of the abstract. No distances are given, and the 8B model is not at hand.",
+        "middle, not the lower layers of the abstract. No distances are given, and the 8B model is not available here.",
         otherwise="No layer said to come back is in the lower half.",
     )
 

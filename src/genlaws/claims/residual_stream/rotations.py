@@ -1,72 +1,72 @@
-"""Checks of the turns of phase portraits: what random walks give, what the control gives, and the sign."""
+"""Checks of the rotations of phase portraits: what random walks give, what the control gives, and the sign."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
-from genlaws.claims.residual_stream.data import ROTATIONS, SITES, SPEEDS, TURN_RANGE, UNITS, in_order
-from genlaws.claims.residual_stream.units import turns_written_out, walk
+from genlaws.claims.residual_stream.data import MEAN_ROTATIONS, ROTATION_RANGE, SITES, SPEEDS, UNITS, in_order
+from genlaws.claims.residual_stream.units import rotations_written_out, walk
 from genlaws.core.arguments import Array
 from genlaws.residual_stream.dynamics.portraits import rotations
 
-LARGEST_Z = 4.0  # standard errors that a right mean stays within
-# Of the scatter of one unit: a mean that exceeds a walk's by less tells hardly any unit from one of a walk.
-APART = 1.0
-ROUNDING = 1e-9
-READING = 0.5  # turns, the error of reading Fig. 2C
-GONE_ROUND = 10.0  # periods of the planted orbit
+MAX_Z_SCORE = 4.0  # standard errors that a right mean stays within
+# Of the scatter of one unit: a mean that exceeds a walk's by less distinguishes hardly any unit from one of a walk.
+MIN_UNIT_SCATTERS = 1.0
+ROUNDING_TOLERANCE = 1e-9
+READING_ERROR = 0.5  # rotations, the error of reading Fig. 2C
+ORBIT_PERIODS = 10.0  # periods of the planted orbit
 
 
-def _units(quick: bool) -> int:
+def _unit_count(quick: bool) -> int:
     return UNITS if quick else 25 * UNITS
 
 
-def check_orbits(quick: bool, claimed: float = ROTATIONS) -> Finding:
-    """Count the turns of random walks with the paper's own speeds and compare with its mean."""
-    made = walk(in_order(SPEEDS), _units(quick))
-    turns = -turns_written_out(made)
-    same = float(np.abs(rotations(made).as_printed - turns).max())
-    plain = -turns_written_out(walk(np.ones(SITES - 1), _units(quick), seed=1))
-    mean, scatter = float(turns.mean()), float(turns.std())
+def check_orbits(quick: bool, claimed: float = MEAN_ROTATIONS) -> Finding:
+    """Count the rotations of random walks with the paper's own speeds and compare with its mean."""
+    made = walk(in_order(SPEEDS), _unit_count(quick))
+    counts = -rotations_written_out(made)
+    same = float(np.abs(rotations(made).as_printed - counts).max())
+    plain = -rotations_written_out(walk(np.ones(SITES - 1), _unit_count(quick), seed=1))
+    mean, scatter = float(counts.mean()), float(counts.std())
     beyond = (claimed - mean) / scatter
     numbers = {
-        "paper: mean turns": claimed,
+        "paper: mean rotations": claimed,
         "walk with the paper's speeds: mean": mean,
         "walk with the paper's speeds: deviation of a unit": scatter,
         "walk with equal steps: mean": plain.mean(),
         "paper beyond the walk, in deviations of a unit": beyond,
-        "bound": APART,
+        "bound": MIN_UNIT_SCATTERS,
         "library against the definition": same,
     }
     return holds_if(
-        beyond > APART and same < ROUNDING,
+        beyond > MIN_UNIT_SCATTERS and same < ROUNDING_TOLERANCE,
         numbers,
-        f"{claimed:.2f} turns are {beyond:.1f} deviations of a unit beyond the {mean:.2f} of a random walk.",
-        f"{claimed:.2f} turns are no evidence of orbits: random walks with the paper's own speeds make {mean:.2f} ± "
-        f"{scatter:.2f} by the same count, walks with equal steps {plain.mean():.2f}. Llama itself was not run.",
+        f"{claimed:.2f} rotations are {beyond:.1f} deviations of a unit beyond the {mean:.2f} of a random walk.",
+        f"{claimed:.2f} rotations are no evidence of orbits: random walks with the paper's own speeds make {mean:.2f} "
+        f"± {scatter:.2f} by the same count, walks with equal steps {plain.mean():.2f}. Llama itself was not run.",
     )
 
 
-def check_turn_range(quick: bool, claimed: tuple[float, float] = TURN_RANGE) -> Finding:
-    """Compare the range of turns over 4,096 units with that of as many random walks, drawn again and again."""
+def check_turn_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE) -> Finding:
+    """Compare the range of rotations over 4,096 units with that of as many random walks, drawn again and again."""
     draws = 4 if quick else 100
-    made = [-turns_written_out(walk(in_order(SPEEDS), UNITS, seed=seed)) for seed in range(draws)]
+    made = [-rotations_written_out(walk(in_order(SPEEDS), UNITS, seed=seed)) for seed in range(draws)]
     lows, highs = np.array([one.min() for one in made]), np.array([one.max() for one in made])
     more = claimed[1] - float(highs.max())
     numbers = {
-        "paper: fewest turns": claimed[0],
-        "paper: most turns": claimed[1],
-        "walks: fewest turns, mean of draws": lows.mean(),
-        "walks: most turns, mean of draws": highs.mean(),
-        "walks: most turns of all": highs.max(),
+        "paper: fewest rotations": claimed[0],
+        "paper: most rotations": claimed[1],
+        "walks: fewest rotations, mean of draws": lows.mean(),
+        "walks: most rotations, mean of draws": highs.mean(),
+        "walks: most rotations of all": highs.max(),
         "draws of 4,096 units": draws,
     }
     return holds_if(
-        more > READING,
+        more > READING_ERROR,
         numbers,
         f"The busiest unit turns {more:.1f} times more than any of as many random walks.",
-        f"The busiest unit, {claimed[1]:.1f} turns, is no busier than that of as many walks, {highs.mean():.1f} on "
+        f"The busiest unit, {claimed[1]:.1f} rotations, is no busier than that of as many walks, {highs.mean():.1f} on "
         f"average; the laziest, {claimed[0]:.1f}, turns less than the laziest walk's {lows.mean():.1f}. Orbits would "
         "turn more.",
     )
@@ -75,18 +75,18 @@ def check_turn_range(quick: bool, claimed: tuple[float, float] = TURN_RANGE) -> 
 def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
     """Apply the paper's control to a random walk and to true orbits, and once more with the gradient taken anew.
 
-    A control is of use if it tells the two apart, or at least gives for a walk what the walk gives.
+    A control is of use if it distinguishes the two, or at least gives for a walk what the walk gives.
     """
     sites = np.arange(SITES)[:, None]
     phase = np.linspace(0, 2 * np.pi, 64)
-    orbit = np.sin(2 * np.pi * GONE_ROUND * sites / (SITES - 1) + phase)
+    orbit = np.sin(2 * np.pi * ORBIT_PERIODS * sites / (SITES - 1) + phase)
     walks = walk(in_order(SPEEDS), 64 if quick else 512)
     draws = 100 if quick else 1000
-    of_orbit, of_walk = (_shuffled(one, draws, anew=gradient_anew) for one in (orbit, walks))
-    anew = _shuffled(walks, draws, anew=True)
-    own = float(-turns_written_out(walks).mean())
+    of_orbit, of_walk = (_shuffled_rotations(one, draws, anew=gradient_anew) for one in (orbit, walks))
+    anew = _shuffled_rotations(walks, draws, anew=True)
+    own = float(-rotations_written_out(walks).mean())
     error = max(of_orbit.std() / np.sqrt(draws), of_walk.std() / np.sqrt(draws))
-    nothing = max(abs(of_orbit.mean()), abs(of_walk.mean())) < LARGEST_Z * error
+    nothing = max(abs(of_orbit.mean()), abs(of_walk.mean())) < MAX_Z_SCORE * error
     numbers = {
         "orbits of ten periods, points in random order": of_orbit.mean(),
         "random walks, points in random order": of_walk.mean(),
@@ -104,25 +104,25 @@ def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
     )
 
 
-def _shuffled(a: Array, draws: int, *, anew: bool) -> Array:
-    """Return printed turns (draws, units) with layers in random order, gradients kept with their points or anew."""
+def _shuffled_rotations(a: Array, draws: int, *, anew: bool) -> Array:
+    """Return printed rotations (draws, units) with layers in random order, gradients permuted along or taken anew."""
     generator, slope = np.random.default_rng(3), np.gradient(a, axis=0)
     orders = (generator.permutation(len(a)) for _ in range(draws))
-    return np.array([-turns_written_out(a[one], None if anew else slope[one]) for one in orders])
+    return np.array([-rotations_written_out(a[one], None if anew else slope[one]) for one in orders])
 
 
 def check_sign(quick: bool, sign: float = 1.0) -> Finding:
     """Put one period of a sinusoid, and random walks, into the printed definition."""
     sites = np.arange(SITES)[:, None]
-    one = sign * turns_written_out(np.sin(2 * np.pi * sites / (SITES - 1) + np.array([0.0, 0.8, 2.0])))
-    walks = sign * turns_written_out(walk(np.ones(SITES - 1), _units(quick)))
+    one = sign * rotations_written_out(np.sin(2 * np.pi * sites / (SITES - 1) + np.array([0.0, 0.8, 2.0])))
+    walks = sign * rotations_written_out(walk(np.ones(SITES - 1), _unit_count(quick)))
     clockwise = float((walks < 0).mean())
     return corrected_if(
         bool(one.min() > 0 and walks.mean() > 0),
         bool(np.allclose(-one, 1.0, atol=0.01)),
         {
-            "turns of one period of a sinusoid": one.mean(),
-            "mean turns of random walks": walks.mean(),
+            "rotations of one period of a sinusoid": one.mean(),
+            "mean rotations of random walks": walks.mean(),
             "share of walks that turn clockwise": clockwise,
         },
         "In the plane of a value and its gradient every path runs clockwise, so the printed R is negative: one period "
@@ -132,8 +132,8 @@ def check_sign(quick: bool, sign: float = 1.0) -> Finding:
 
 def check_spiral(quick: bool, path: Array | None = None) -> Finding:
     """Compare the radius of walks' portraits, from their starting point, in the last third with the first."""
-    paper = walk(in_order(SPEEDS), _units(quick) // 4) if path is None else path
-    found, equal = (_widening(one) for one in (paper, walk(np.ones(SITES - 1), _units(quick) // 4)))
+    paper = walk(in_order(SPEEDS), _unit_count(quick) // 4) if path is None else path
+    found, equal = (_widening(one) for one in (paper, walk(np.ones(SITES - 1), _unit_count(quick) // 4)))
     return graded(
         found < 1.0,
         equal > 1.0,

@@ -1,6 +1,6 @@
-"""Checks of what units do from one sublayer to the next: correlation, speed and mutual information.
+"""Checks of units from one sublayer to the next: correlation, speed and mutual information.
 
-Streams made up for the checks: walks with given speeds, clouds that turn and grow, units of unequal variance.
+They use synthetic streams: walks with given speeds, clouds that rotate and grow, units of unequal variance.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.correlations import unit_correlations
 from genlaws.residual_stream.measures.estimators import kernel_information
 
-STRONG = 0.8  # correlation that the paper calls strong
-EARLY = 8  # transitions in which the paper's information falls
-SMOOTHING = 0.035  # nats that kernels cost a Gaussian at 1,000 texts
+STRONG_CORRELATION = 0.8  # correlation that the paper calls strong
+EARLY_TRANSITIONS = 8  # transitions in which the paper's information falls
+KERNEL_COST_NATS = 0.035  # nats that kernels cost a Gaussian at 1,000 texts
 
 
 def walk(speeds: Array, units: int, seed: int = 0) -> Array:
@@ -28,8 +28,8 @@ def walk(speeds: Array, units: int, seed: int = 0) -> Array:
     return np.concatenate([np.zeros((1, units)), np.cumsum(np.asarray(speeds)[:, None] * noise, axis=0)])
 
 
-def turns_written_out(a: Array, slope: Array | None = None) -> Array:
-    r"""Return the turns of each unit as the paper defines them, without the library.
+def rotations_written_out(a: Array, slope: Array | None = None) -> Array:
+    r"""Return the rotations of each unit as the paper defines them, without the library.
 
     .. math:: R = \frac{1}{2\pi} \sum_l \mathrm{wrap}(\theta_{l+1} - \theta_l), \qquad
         \theta_l = \mathrm{atan2}(\Delta y_l, \Delta x_l)
@@ -44,8 +44,8 @@ def turns_written_out(a: Array, slope: Array | None = None) -> Array:
     theta = np.arctan2(np.diff(y, axis=0), np.diff(a, axis=0))
     change = np.diff(theta, axis=0)
     wrapped = np.pi - np.mod(np.pi - change, 2 * np.pi)
-    turns: Array = wrapped.sum(axis=0) / (2 * np.pi)
-    return turns
+    counts: Array = wrapped.sum(axis=0) / (2 * np.pi)
+    return counts
 
 
 def whitened(texts: int, units: int, seed: int = 0) -> Array:
@@ -56,8 +56,8 @@ def whitened(texts: int, units: int, seed: int = 0) -> Array:
     return states
 
 
-def turning_cloud(growth: float, *, texts: int = 150, units: int = 100, sites: int = 64) -> Array:
-    """Return states (texts, sites, units) with one spectrum everywhere, a turning basis, and lengths times e^growth."""
+def rotating_cloud(growth: float, *, texts: int = 150, units: int = 100, sites: int = 64) -> Array:
+    """Return states (texts, sites, units) with one spectrum everywhere, a rotating basis, lengths times e^growth."""
     generator = np.random.default_rng(1)
     skew = generator.standard_normal((units, units))
     values, vectors = np.linalg.eigh(1j * (skew - skew.T) / np.sqrt(2 * units))
@@ -88,7 +88,7 @@ def check_basis(quick: bool, step_profile: Array | None = None, step: float = 0.
     rotation, _ = np.linalg.qr(generator.standard_normal((units, units)))
     own, turned = (unit_correlations(Stream.from_states(one)).r[0] for one in (states, states @ rotation))
     expected = float(np.sqrt(variance / (variance + steps)).mean())
-    strong = own.mean() > STRONG
+    strong = own.mean() > STRONG_CORRELATION
     return graded(
         bool(strong and own.mean() > turned.mean() + 0.01),
         bool(strong),
@@ -119,8 +119,8 @@ def check_from_the_start(quick: bool, same_end: bool = True) -> Finding:
         defined.append(float(np.isfinite(r).mean()))
         values.append(float(np.nanmean(r)) if defined[-1] else math.nan)
     return graded(
-        defined[0] == 1.0 and values[0] > STRONG,
-        defined[1] == 1.0 and values[1] > STRONG,
+        defined[0] == 1.0 and values[0] > STRONG_CORRELATION,
+        defined[1] == 1.0 and values[1] > STRONG_CORRELATION,
         {
             "same last token: units with a correlation": defined[0],
             "different last tokens: units with a correlation": defined[1],
@@ -202,12 +202,12 @@ def check_paradox(quick: bool, information: tuple[str, str] = INFORMATION) -> Fi
         x, noise = generator.standard_normal((2, texts, pairs))
         kernel = kernel_information(x, r * x + math.sqrt(1 - r**2) * noise).mean()
         worst = max(worst, abs(float(kernel) + 0.5 * math.log(1 - r**2)))
-    later = slice(EARLY, None)
+    later = slice(EARLY_TRANSITIONS, None)
     gaussian = -0.5 * np.log(1 - in_order(COSINES) ** 2)
     together = float(spearmanr(gaussian[later], in_order(information)[later]).statistic)
     return corrected_if(
         together <= 0,
-        worst < SMOOTHING + 0.1 / math.sqrt(pairs) and together > 0.5,
+        worst < KERNEL_COST_NATS + 0.1 / math.sqrt(pairs) and together > 0.5,
         {
             "rank correlation of the two curves from transition 8 on": together,
             "kernels against -ln(1 - r^2)/2: largest difference in nats": worst,
@@ -229,7 +229,7 @@ def check_early_information(quick: bool, values: int = 2, noise: float = 0.05) -
     printed = in_order(INFORMATION)
     least = math.exp(printed[0])
     return holds_if(
-        found <= entropy + SMOOTHING,
+        found <= entropy + KERNEL_COST_NATS,
         {
             "entropy of the input, nats": entropy,
             "noise over the distance of values": noise / 2.0,

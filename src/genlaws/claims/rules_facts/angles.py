@@ -1,4 +1,4 @@
-"""Checks of what the Rules-and-Facts paper says of the kernel angle and of the best regularization."""
+"""Checks of the Rules-and-Facts claims on the kernel angle and of the best regularization."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from genlaws.claims.claim import Finding, graded, holds_if
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, optimal_regularization, solve
 
-FACTS = 0.2
-AGREES = 1e-9
-MINIMUM = 1e-4  # how well the place of a flat minimum can be found from values
-# Table below Fig. 3: samples per dimension; Bayes, ridge, hinge at its best, hinge that keeps every fact.
-PRINTED = {
+FACT_FRACTION = 0.2
+TOLERANCE = 1e-9  # of numbers that two routes should give alike
+MINIMUM_TOLERANCE = 1e-4  # how well the place of a flat minimum can be found from values
+# Table below Fig. 3: samples per dimension; Bayes, ridge, hinge at its best, hinge that remembers every fact.
+PRINTED_ERRORS = {
     2: (0.2430, 0.2479, 0.2445, 0.2477),
     4: (0.1702, 0.1864, 0.1763, 0.1858),
     10: (0.0853, 0.1208, 0.1009, 0.1196),
@@ -30,31 +30,33 @@ def _rho(epsilon: float) -> float:
 
 
 def check_optimal_angle(quick: bool) -> Finding:
-    """Search the angle of least rule error of ridge regression at λ → 0, over samples and facts."""
+    """Search the angle of least generalization error of ridge regression at λ → 0, over samples and facts."""
     apart = []
     for epsilon in (0.1, 0.2, 0.5):
         for alpha in (0.5, 4.0, 50.0):
 
             def error(theta: float, alpha: float = alpha, epsilon: float = epsilon) -> float:
-                """Return the rule error of one angle."""
+                """Return the generalization error of one angle."""
                 task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
                 kernel = Kernel.from_angle(theta)
                 return float(solve("square", kernel=kernel, regularization=0.0, **task).generalization_error)
 
-            apart.append(_minimum(error, 0.05, 1.5) - np.arcsin(_rho(epsilon)))
+            apart.append(_argmin(error, 0.05, 1.5) - np.arcsin(_rho(epsilon)))
     numbers = {
         "cases": len(apart),
         "largest distance from Eq. 39": np.abs(apart).max(),
-        "angle at fact fraction 0.2": np.arcsin(_rho(FACTS)),
-        "library": optimal_angle("square", fact_fraction=FACTS),
+        "angle at fact fraction 0.2": np.arcsin(_rho(FACT_FRACTION)),
+        "library": optimal_angle("square", fact_fraction=FACT_FRACTION),
     }
-    same = abs(numbers["angle at fact fraction 0.2"] - numbers["library"]) < AGREES
+    same = abs(numbers["angle at fact fraction 0.2"] - numbers["library"]) < TOLERANCE
     return holds_if(
-        bool(np.abs(apart).max() < MINIMUM and same), numbers, "The best angle is arcsin ρ at every number of samples."
+        bool(np.abs(apart).max() < MINIMUM_TOLERANCE and same),
+        numbers,
+        "The best angle is arcsin ρ at every number of samples.",
     )
 
 
-def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
+def _argmin(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function of one number is least: the best of a grid, then between its neighbors."""
     grid = np.linspace(low, high, 60)
     best = int(np.argmin([function(one) for one in grid]))
@@ -63,20 +65,20 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
 
 
 def check_optimal_regularization(quick: bool) -> Finding:
-    """Search the regularization of least rule error of ridge regression and compare with Eq. 40."""
+    """Search the regularization of least generalization error of ridge regression and compare with Eq. 40."""
     apart = []
     for theta in (0.8, 1.1, 1.5):
         kernel = Kernel.from_angle(theta)
-        right = np.sin(theta) ** 2 * (1.0 - _rho(FACTS) ** 2) / _rho(FACTS) ** 2 - np.cos(theta) ** 2
+        right = np.sin(theta) ** 2 * (1.0 - _rho(FACT_FRACTION) ** 2) / _rho(FACT_FRACTION) ** 2 - np.cos(theta) ** 2
         for alpha in (1.0, 10.0):
 
             def error(log_lam: float, alpha: float = alpha, kernel: Kernel = kernel) -> float:
-                """Return the rule error of one regularization."""
-                task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACTS, "kernel": kernel}
+                """Return the generalization error of one regularization."""
+                task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACT_FRACTION, "kernel": kernel}
                 return float(solve("square", regularization=float(np.exp(log_lam)), **task).generalization_error)
 
-            mine = optimal_regularization("square", sample_ratio=alpha, fact_fraction=FACTS, kernel=kernel)
-            found = np.exp(_minimum(error, np.log(right) - 3.0, np.log(right) + 3.0))
+            mine = optimal_regularization("square", sample_ratio=alpha, fact_fraction=FACT_FRACTION, kernel=kernel)
+            found = np.exp(_argmin(error, np.log(right) - 3.0, np.log(right) + 3.0))
             apart.append(max(abs(found / right - 1.0), abs(float(np.asarray(mine)) / right - 1.0)))
     numbers = {"cases": len(apart), "largest relative distance from Eq. 40": max(apart), "allowed": 1e-3}
     return holds_if(max(apart) < 1e-3, numbers, "The best regularization is that of Eq. 40, free of the samples.")
@@ -84,38 +86,38 @@ def check_optimal_regularization(quick: bool) -> Finding:
 
 def check_both_at_once(quick: bool) -> Finding:
     """Follow ridge regression at its best regularization over the angle."""
-    best = np.arcsin(_rho(FACTS))
+    best = np.arcsin(_rho(FACT_FRACTION))
     below, above = best - np.array([0.4, 0.2, 0.05]), np.append(best + np.array([0.05, 0.3]), np.pi / 2)
-    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACTS, "regularization": "optimal"}
+    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACT_FRACTION, "regularization": "optimal"}
     at = solve("square", kernel=Kernel.from_angle(best), **task)
     low, high = (solve("square", kernel=Kernel.from_angle(angle), **task) for angle in (below, above))
     numbers = {
-        "rule error at the best angle": at.generalization_error,
-        "memory error there": at.memorization_error,
-        "spread of the rule error above it": np.ptp(high.generalization_error),
-        "smallest memory error above it": high.memorization_error.min(),
-        "smallest excess in rule error below it": (low.generalization_error - at.generalization_error).min(),
+        "generalization error at the best angle": at.generalization_error,
+        "memorization error there": at.memorization_error,
+        "spread of the generalization error above it": np.ptp(high.generalization_error),
+        "smallest memorization error above it": high.memorization_error.min(),
+        "smallest excess in generalization error below it": (low.generalization_error - at.generalization_error).min(),
         "largest regularization below it": low.regularization.max(),
     }
-    flat = np.abs(high.generalization_error - at.generalization_error).max() < AGREES
-    kept = low.regularization.max() == 0.0 == low.memorization_error.max()
+    flat = np.abs(high.generalization_error - at.generalization_error).max() < TOLERANCE
+    remembers = low.regularization.max() == 0.0 == low.memorization_error.max()
     forgets = high.regularization.min() > 0.0 and high.memorization_error.min() > 0.0
     worse = (low.generalization_error > at.generalization_error).all()
     return holds_if(
-        bool(flat and kept and forgets and worse and at.memorization_error < 1e-12),
+        bool(flat and remembers and forgets and worse and at.memorization_error < 1e-12),
         numbers,
-        "Up to the best angle the best λ is 0 and all facts are kept; from it on the rule error is the same and facts "
-        "are lost. At it, the best rule error and perfect memory come together.",
+        "Up to the best angle the best λ is 0 and all facts are remembered; from it on the generalization error is the "
+        "same and facts are lost. At it, the best generalization error and perfect memory come together.",
     )
 
 
 def check_table_of_errors(quick: bool) -> Finding:
     """Compute the sixteen numbers below Fig. 3 again."""
-    ratios = (2, 10) if quick else tuple(PRINTED)
+    ratios = (2, 10) if quick else tuple(PRINTED_ERRORS)
     differences: dict[str, float] = {}
     for alpha in ratios:
         for name, value, printed in zip(
-            ("Bayes", "ridge", "hinge, best", "hinge, λ → 0"), _row(alpha), PRINTED[alpha], strict=True
+            ("Bayes", "ridge", "hinge, best", "hinge, λ → 0"), _row_of_errors(alpha), PRINTED_ERRORS[alpha], strict=True
         ):
             differences[f"{name} at {alpha}"] = round(value, 4) - printed
     off = {name: value for name, value in differences.items() if abs(value) > 0.5 * LAST_DIGIT}
@@ -134,10 +136,10 @@ def check_table_of_errors(quick: bool) -> Finding:
     )
 
 
-def _row(alpha: float) -> tuple[float, float, float, float]:
-    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACTS}
+def _row_of_errors(alpha: float) -> tuple[float, float, float, float]:
+    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACT_FRACTION}
     angles = {
-        "ridge": optimal_angle("square", fact_fraction=FACTS),
+        "ridge": optimal_angle("square", fact_fraction=FACT_FRACTION),
         "tuned": optimal_angle("hinge", regularization="optimal", **task),
         "hard": optimal_angle("hinge", regularization=0.0, **task),
     }
@@ -153,10 +155,10 @@ def _row(alpha: float) -> tuple[float, float, float, float]:
 def check_hinge_angle(quick: bool) -> Finding:
     """Compare the best angle of the hinge loss at λ → 0, and its error, with those of ridge regression."""
     alpha = np.array([2.0, 10.0] if quick else [2.0, 4.0, 10.0, 20.0])
-    angle = np.asarray(optimal_angle("hinge", sample_ratio=alpha, fact_fraction=FACTS))
-    best = float(np.asarray(optimal_angle("square", fact_fraction=FACTS)))
-    hinge = _errors("hinge", alpha, angle, 0.0)
-    square = _errors("square", alpha, np.full_like(angle, best), 0.0)
+    angle = np.asarray(optimal_angle("hinge", sample_ratio=alpha, fact_fraction=FACT_FRACTION))
+    best = float(np.asarray(optimal_angle("square", fact_fraction=FACT_FRACTION)))
+    hinge = _generalization_errors("hinge", alpha, angle, 0.0)
+    square = _generalization_errors("square", alpha, np.full_like(angle, best), 0.0)
     apart, gap = np.abs(angle - best), np.abs(hinge - square)
     numbers = {
         "best angle of ridge": best,
@@ -171,34 +173,36 @@ def check_hinge_angle(quick: bool) -> Finding:
     )
 
 
-def _errors(loss: str, alpha: Array, angle: Array, lam: float | str) -> Array:
-    found = solve(loss, sample_ratio=alpha, fact_fraction=FACTS, kernel=Kernel.from_angle(angle), regularization=lam)
+def _generalization_errors(loss: str, alpha: Array, angle: Array, lam: float | str) -> Array:
+    found = solve(
+        loss, sample_ratio=alpha, fact_fraction=FACT_FRACTION, kernel=Kernel.from_angle(angle), regularization=lam
+    )
     return np.asarray(found.generalization_error)
 
 
 def check_hinge_gives_up_memory(quick: bool) -> Finding:
     """Let the hinge loss choose angle and regularization for the rule, and see what it remembers."""
-    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACTS}
-    free, kept = (float(optimal_angle("hinge", regularization=lam, **task)) for lam in ("optimal", 0.0))
+    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACT_FRACTION}
+    free, strict = (float(optimal_angle("hinge", regularization=lam, **task)) for lam in ("optimal", 0.0))
     tuned = solve("hinge", kernel=Kernel.from_angle(free), regularization="optimal", **task)
-    hard = solve("hinge", kernel=Kernel.from_angle(kept), regularization=0.0, **task)
+    hard = solve("hinge", kernel=Kernel.from_angle(strict), regularization=0.0, **task)
     numbers = {
-        "rule error, free": tuned.generalization_error,
-        "memory error, free": tuned.memorization_error,
-        "rule error, every fact kept": hard.generalization_error,
+        "generalization error, free": tuned.generalization_error,
+        "memorization error, free": tuned.memorization_error,
+        "generalization error, every fact remembered": hard.generalization_error,
         "angle, free": free,
-        "angle, every fact kept": kept,
+        "angle, every fact remembered": strict,
     }
     better = hard.generalization_error - tuned.generalization_error > 0.005 and tuned.memorization_error > 0.01
     return holds_if(
-        bool(better and abs(free - kept) > 0.05),
+        bool(better and abs(free - strict) > 0.05),
         numbers,
         "The hinge loss finds more of the rule when it may forget, and at another angle than when it may not.",
     )
 
 
 def check_more_facts(quick: bool) -> Finding:
-    """Repeat what is said of the angle with twice the facts."""
+    """Repeat the claims on the angle with twice the facts."""
     epsilon, alpha = 0.4, 4.0
     best = np.arcsin(_rho(epsilon))
     task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
@@ -207,12 +211,12 @@ def check_more_facts(quick: bool) -> Finding:
     tuned = solve("square", kernel=Kernel.from_angle(angles), regularization="optimal", **task)
     hinge = float(optimal_angle("hinge", regularization=0.0, **task))
     numbers = {
-        "rule errors at λ → 0, below, at and above the best angle": ", ".join(f"{one:.4f}" for one in zero),
-        "rule errors at the best λ": ", ".join(f"{one:.4f}" for one in tuned.generalization_error),
+        "generalization errors at λ → 0, below, at and above the best angle": ", ".join(f"{one:.4f}" for one in zero),
+        "generalization errors at the best λ": ", ".join(f"{one:.4f}" for one in tuned.generalization_error),
         "best angle, ridge": best,
         "best angle, hinge": hinge,
     }
-    shape = zero[1] < min(zero[0], zero[2]) and abs(tuned.generalization_error[2] - zero[1]) < AGREES
+    shape = zero[1] < min(zero[0], zero[2]) and abs(tuned.generalization_error[2] - zero[1]) < TOLERANCE
     return holds_if(
         bool(shape and tuned.memorization_error[1] < 1e-12 < tuned.memorization_error[2] and abs(hinge - best) < 0.1),
         numbers,

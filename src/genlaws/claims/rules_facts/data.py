@@ -1,4 +1,4 @@
-"""Checks of what the Rules-and-Facts paper says of images and of trained features."""
+"""Checks of the Rules-and-Facts claims on images and on trained features."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, draw_labeled, fit_decay, load_labeled, optimal_angle, solve
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path, preferred_parameters, quadratic_match
 
-FACTS = 0.2
-PAIR = "gaussian:1.6"
+FACT_FRACTION = 0.2
+MATCHED_KERNEL = "gaussian:1.6"
 IMAGES = "cifar10_cat_dog_automobile.npz"
 CAT, DOG, AUTOMOBILE = 3, 5, 1
 DIGITS = (3, 8)
-STUDENT_7 = 2.3646  # half a 95 % interval of eight networks, in standard errors
+STUDENT_T_7 = 2.3646  # half a 95 % interval of eight networks, in standard errors
 # Two-layer networks at d = 100, ε = 0.2, eight seeds, from studies/results/two_layer_h200.csv: samples per
-# dimension; rule error in the end, half its interval, fact error; rule error at the best time, half, fact error.
+# dimension; generalization error at the end, half its interval, memorization error; the same three at the best time.
 SLOW_READOUT = (
     (8.0, 0.12774, 0.00612, 0.0, 0.10751, 0.00849, 0.24317),
     (16.0, 0.08594, 0.00664, 0.0, 0.06266, 0.00527, 0.42995),
@@ -34,19 +34,19 @@ def check_matched_kernels_on_digits(quick: bool) -> Finding:
     redraws, data = 20 if quick else 200, load_labeled("digits")
     gaps = []
     for seed in range(redraws):
-        draw = draw_labeled(data, DIGITS, fact_fraction=FACTS, sample_ratio=4.0, seed=seed)
+        draw = draw_labeled(data, DIGITS, fact_fraction=FACT_FRACTION, sample_ratio=4.0, seed=seed)
         products = DrawProducts.of(draw, normalize=True)
         pair = [
             learn_path(draw, "square", kernel=kernel, regularization=[1e-6], products=products).generalization_error[0]
-            for kernel in (PAIR, quadratic_match(PAIR))
+            for kernel in (MATCHED_KERNEL, quadratic_match(MATCHED_KERNEL))
         ]
         gaps.append(float(pair[0] - pair[1]))
     mean, error = float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.sqrt(redraws))
-    numbers = {"difference of the rule errors": mean, "standard error": error, "redraws": redraws}
+    numbers = {"difference of the generalization errors": mean, "standard error": error, "redraws": redraws}
     return holds_if(
         abs(mean) > 3.0 * error,
         numbers,
-        "On digits two kernels that the theory cannot tell apart differ in rule error.",
+        "On digits two kernels that the theory cannot distinguish differ in generalization error.",
         "On digits the two kernels do not differ by more than their scatter.",
     )
 
@@ -61,12 +61,12 @@ def check_intercept(quick: bool) -> Finding:
     for count in (64, 256):
         free, bound = [], []
         for seed in range(redraws):
-            draw = draw_labeled(data, DIGITS, fact_fraction=FACTS, sample_count=count, seed=seed)
+            draw = draw_labeled(data, DIGITS, fact_fraction=FACT_FRACTION, sample_count=count, seed=seed)
             products = DrawProducts.of(draw)
-            train, test = products.grams(PAIR)
+            train, test = products.grams(MATCHED_KERNEL)
             machine = SVC(C=1.0 / lam, kernel="precomputed").fit(train, draw.labels)
             free.append(float((machine.predict(test) != draw.test_labels).mean()))
-            path = learn_path(draw, "hinge", kernel=PAIR, regularization=[lam], products=products)
+            path = learn_path(draw, "hinge", kernel=MATCHED_KERNEL, regularization=[lam], products=products)
             bound.append(float(path.generalization_error[0]))
         with_one[count], without[count] = float(np.mean(free)), float(np.mean(bound))
     numbers = {f"with an intercept, {n} samples": one for n, one in with_one.items()}
@@ -82,15 +82,15 @@ def check_intercept(quick: bool) -> Finding:
 
 def check_bandwidth_ridge(quick: bool) -> Finding:
     """Compare the bandwidths that ridge regression prefers on images, with and without regularization."""
-    return _bandwidth("square", quick)
+    return _preferred_bandwidth("square", quick)
 
 
 def check_bandwidth_hinge(quick: bool) -> Finding:
     """Compare the bandwidths that support vector machines prefer on images, with and without regularization."""
-    return _bandwidth("hinge", quick)
+    return _preferred_bandwidth("hinge", quick)
 
 
-def _bandwidth(loss: str, quick: bool) -> Finding:
+def _preferred_bandwidth(loss: str, quick: bool) -> Finding:
     folder = os.environ.get("GENLAWS_DATA")
     if folder is None or not (Path(folder) / IMAGES).is_file():
         reason = f"The images are not part of the library: let GENLAWS_DATA name a folder with {IMAGES}."
@@ -102,7 +102,7 @@ def _bandwidth(loss: str, quick: bool) -> Finding:
         draw = draw_labeled(
             data,
             (CAT, DOG),
-            fact_fraction=FACTS,
+            fact_fraction=FACT_FRACTION,
             sample_count=images,
             fact_classes=AUTOMOBILE,
             test_count=2000,
@@ -131,37 +131,38 @@ def _bandwidth(loss: str, quick: bool) -> Finding:
 
 
 def check_two_layer(quick: bool) -> Finding:
-    """Fit the decay of the rule error of two-layer networks that keep every fact, beside kernels and Bayes."""
+    """Compare how the error of two-layer networks that remember every fact decays with kernels and with Bayes."""
     table = np.array(SLOW_READOUT)
     alpha, facts_lost = table[:, 0], float(table[:, 3].max())
-    keeps = fit_decay(alpha, table[:, 1], standard_error=table[:, 2] / STUDENT_7).exponent
-    stopped = fit_decay(alpha, table[:, 4], standard_error=table[:, 5] / STUDENT_7).exponent
+    keeps = fit_decay(alpha, table[:, 1], standard_error=table[:, 2] / STUDENT_T_7).exponent
+    stopped = fit_decay(alpha, table[:, 4], standard_error=table[:, 5] / STUDENT_T_7).exponent
     kernel, bayes = _theory_exponents(alpha)
     low, high = float(keeps.low), float(keeps.high)
     numbers = {
-        "exponent, every fact kept": keeps.value,
+        "exponent, every fact remembered": keeps.value,
         "from": low,
         "to": high,
-        "fact error there": facts_lost,
+        "memorization error there": facts_lost,
         "exponent, stopped at the best time": stopped.value,
-        "fact error at the best time": float(table[-1, 6]),
-        "exponent of the best kernel that keeps every fact": kernel,
+        "memorization error at the best time": float(table[-1, 6]),
+        "exponent of the best kernel that remembers every fact": kernel,
         "exponent of the Bayes curve": bayes,
     }
     return graded(
         high >= bayes and facts_lost < 0.01,
         low > kernel and facts_lost < 0.01,
         numbers,
-        "A two-layer network with trained features has the Bayes-optimal rate and keeps every fact.",
-        "In part: with trained features and every fact kept the rule error falls faster than that of any kernel, but "
-        "slower than the Bayes curve; near the Bayes rate the facts are lost (d = 100, α from 8 to 64).",
+        "A two-layer network with trained features has the Bayes-optimal rate and remembers every fact.",
+        "In part: with trained features and every fact remembered the generalization error falls faster than that of "
+        "any kernel, but slower than the Bayes curve; near the Bayes rate the facts are lost (d = 100, α from 8 to "
+        "64).",
     )
 
 
 def _theory_exponents(alpha: Array) -> tuple[float, float]:
-    """Return the exponents of ridge regression that keeps every fact and of the Bayes curve over the same samples."""
-    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACTS}
-    kernel = Kernel.from_angle(optimal_angle("square", fact_fraction=FACTS))
+    """Return the exponents of ridge regression with every fact remembered and of the Bayes curve."""
+    task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": FACT_FRACTION}
+    kernel = Kernel.from_angle(optimal_angle("square", fact_fraction=FACT_FRACTION))
     curves = (
         solve("square", kernel=kernel, regularization=0.0, **task).generalization_error,
         bayes_optimal(**task).generalization_error,

@@ -1,7 +1,4 @@
-"""Claims of the Rules-and-Facts paper: its equations and limits, then its pictures and findings.
-
-Claims of the Rules-and-Facts paper that its figures, its table and its discussion make.
-"""
+"""Claims of the Rules-and-Facts paper: its equations and limits, then its figures, table and findings."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from functools import partial
 
 from genlaws.claims.claim import Claim, make_claim
 
+STATE = "genlaws.claims.rules_facts.states:check_"
 LIMIT = "genlaws.claims.rules_facts.limits:check_"
 KERNEL = "genlaws.claims.rules_facts.kernels:check_"
 ANGLE = "genlaws.claims.rules_facts.angles:check_"
@@ -31,7 +29,8 @@ PICTURES = (
     _claim(
         "fig-1-kernels",
         "figure",
-        "Kernels serve both: the ReLU kernel remembers with a low rule error; the erf kernel does not do both well.",
+        "Kernels serve both: the ReLU kernel remembers with a low generalization error; the erf kernel does not do "
+        "both well.",
         "Sec. 3.2, Fig. 1",
         "exact",
         f"{TRADE}kernels_serve_both",
@@ -49,7 +48,7 @@ PICTURES = (
     _claim(
         "fig-3-table",
         "table",
-        "Sixteen rule errors at ε = 0.2: Bayes, ridge at the best angle, hinge at its best, hinge at λ → 0.",
+        "Sixteen generalization errors at ε = 0.2: Bayes, ridge at the best angle, hinge at its best, hinge at λ → 0.",
         "Sec. 3.3, table below Fig. 3",
         "exact",
         f"{ANGLE}table_of_errors",
@@ -104,7 +103,7 @@ PICTURES = (
     _claim(
         "fig-6",
         "figure",
-        "Rule error against samples: Bayes falls as 1/α, ridge and support vector machine as 1/√α.",
+        "Generalization error against samples: Bayes falls as 1/α, ridge and support vector machine as 1/√α.",
         "Sec. 3.5, Fig. 6",
         "exact",
         f"{LIMIT}decay_figure",
@@ -140,8 +139,8 @@ PICTURES = (
     _claim(
         "fig-11",
         "figure",
-        "The best angle separates kernels whose best λ is zero from those whose best λ is positive; for the hinge "
-        "it splits in two.",
+        "The best angle separates kernels whose best λ is zero from those whose best λ is positive; for the hinge it "
+        "splits in two.",
         "App. D.2, Fig. 11",
         "exact",
         f"{TRADE}angle_transition",
@@ -225,14 +224,11 @@ PICTURES = (
         "finding",
         "A wide two-layer network with a trained first layer may reach 1/α and memorize the facts (open question).",
         "Sec. 3.5",
-        "kept table",
+        "bundled table",
         f"{DATA}two_layer",
         f"{DRAW}two-layer",
     ),
 )
-STATE = "genlaws.claims.rules_facts.states:check_"
-WIDTH = "genlaws.claims.rules_facts.kernels:check_"
-
 EQUATIONS = (
     _claim(
         "task",
@@ -246,8 +242,8 @@ EQUATIONS = (
     _claim(
         "bayes-equations",
         "equation",
-        "The least rule error any learner can reach follows from two coupled equations; with facts only it is one "
-        "half.",
+        "The least generalization error any learner can reach follows from two coupled equations; with facts only it "
+        "is one half.",
         "Sec. 2.1, Eqs. 16-18",
         "exact",
         f"{STATE}bayes_equations",
@@ -265,7 +261,7 @@ EQUATIONS = (
     _claim(
         "bayes-lower-bound",
         "finding",
-        "The Bayes-optimal error is a lower bound on the rule error of every estimator.",
+        "The Bayes-optimal error is a lower bound on the generalization error of every estimator.",
         "Sec. 2.1",
         "exact",
         f"{STATE}bayes_is_lowest",
@@ -275,7 +271,7 @@ EQUATIONS = (
         "state-equations",
         "equation",
         "Six scalar equations give overlap, norm and response of a kernel learner with any convex loss, and its "
-        "rule error.",
+        "generalization error.",
         "Sec. 2.2, Eqs. 21-26",
         "exact",
         f"{STATE}state_equations",
@@ -360,7 +356,7 @@ EQUATIONS = (
         "Random features of finite width obey twelve coupled equations.",
         "App. A.4, Eq. 88",
         "exact",
-        f"{WIDTH}finite_width",
+        f"{KERNEL}finite_width",
         "genlaws rules-facts solve --sample-ratio 4 --fact-fraction 0.2 --kernel erf --width-ratio 2",
     ),
     _claim(
@@ -369,14 +365,14 @@ EQUATIONS = (
         "As the width grows random features become kernel regression.",
         "App. A.5",
         "exact",
-        f"{WIDTH}kernel_limit",
+        f"{KERNEL}kernel_limit",
         "genlaws rules-facts solve --sample-ratio 4 --fact-fraction 0.2 --kernel relu --width-ratio 10,100",
     ),
     _claim(
         "square-threshold",
         "equation",
-        "Ridgeless linear regression has closed errors and fits every label up to one sample per dimension, "
-        "whatever the facts.",
+        "Ridgeless linear regression has closed errors and fits every label up to one sample per dimension, whatever "
+        "the facts.",
         "App. C.1.1, Eqs. 162-169",
         "exact",
         f"{LIMIT}ridgeless_linear",
@@ -440,8 +436,8 @@ EQUATIONS = (
     _claim(
         "both-at-once",
         "finding",
-        "Up to the best angle the best λ is zero and memory perfect; from it on the best rule error is the same. At "
-        "it both come together.",
+        "Up to the best angle the best λ is zero and memory perfect; from it on the best generalization error is the "
+        "same. At it both come together.",
         "Sec. 3.3, after Eq. 40",
         "exact",
         f"{ANGLE}both_at_once",

@@ -1,7 +1,4 @@
-"""Checks of the Rules-and-Facts equations for random features of finite width, and of their limit.
-
-Checks of the kernels of the Rules-and-Facts paper: their two numbers, and what the numbers decide.
-"""
+"""Checks of the kernels of the Rules-and-Facts paper: their two numbers, random features, and the limit of width."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from genlaws.claims.claim import Finding, graded, holds_if
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, parameter_for_angle, solve
 
-FACTS = 0.2
-STEP = 1e-20  # of the complex step, which has no rounding error
-AGREES = 1e-9
-# Eq. 33 and Table 1: the kernel, and the two squares beside it.
+FACT_FRACTION = 0.2
+COMPLEX_STEP = 1e-20  # of the complex step, which has no rounding error
+TOLERANCE = 1e-9  # of numbers that two routes should give alike
+# Eq. 33 and Table 1: the kernel and its two squares.
 KernelFunction = Callable[[Any], Any]
 TABLE_1: dict[str, tuple[KernelFunction, float, float]] = {
     "linear": (lambda t: t, 1.0, 0.0),
@@ -35,20 +32,20 @@ TABLE_1: dict[str, tuple[KernelFunction, float, float]] = {
     "geometric:0.4": (lambda t: 1 / (1 - 0.4 * t), 0.4, 0.4**2 / 0.6),
 }
 ROOT_2_PI = np.sqrt(2.0 / np.pi)
-WIDTH_AGREES = 1e-8
+WIDTH_TOLERANCE = 1e-8
 
 
 def check_table_of_kernels(quick: bool) -> Finding:
     """Take slope and diagonal of each kernel and compare with Table 1 and the library."""
     worst = 0.0
     for name, (k, first, rest) in TABLE_1.items():
-        slope = float(np.imag(k(1j * STEP)) / STEP)
+        slope = float(np.imag(k(1j * COMPLEX_STEP)) / COMPLEX_STEP)
         diagonal = float(np.real(k(1.0) - k(0.0))) - slope
         kernel = Kernel.from_name(name)
         mine = float(np.square(kernel.mu_1)), float(np.square(kernel.mu_star))
         worst = max(worst, *(abs(a - b) for a, b in zip((slope, diagonal) * 2, (first, rest, *mine), strict=True)))
-    numbers = {"kernels": len(TABLE_1), "largest difference": worst, "allowed": AGREES}
-    return holds_if(worst < AGREES, numbers, "Every row of the table is slope and diagonal of its kernel.")
+    numbers = {"kernels": len(TABLE_1), "largest difference": worst, "allowed": TOLERANCE}
+    return holds_if(worst < TOLERANCE, numbers, "Every row of the table is slope and diagonal of its kernel.")
 
 
 def check_kernel_numbers(quick: bool) -> Finding:
@@ -62,7 +59,7 @@ def check_kernel_numbers(quick: bool) -> Finding:
     for name, sigma in activations.items():
         mean, first, square = (_normal_mean(power, sigma) for power in ("mean", "slope", "square"))
         k = TABLE_1[name][0]
-        slope = float(np.imag(k(1j * STEP)) / STEP)
+        slope = float(np.imag(k(1j * COMPLEX_STEP)) / COMPLEX_STEP)
         diagonal = float(k(1.0) - k(0.0)) - slope
         worst = max(worst, abs(first**2 - slope), abs(square - mean**2 - first**2 - diagonal))
     numbers = {"activations": len(activations), "largest difference": worst, "allowed": 1e-8}
@@ -83,7 +80,7 @@ def _normal_mean(what: str, sigma: Callable[[float], float]) -> float:
 
 def check_parameters_of_families(quick: bool) -> Finding:
     """Put the parameters that realize the best angle into Eqs. 213 to 217."""
-    theta = float(np.arcsin((1.0 - FACTS) * np.sqrt(2.0 / np.pi)))
+    theta = float(np.arcsin((1.0 - FACT_FRACTION) * np.sqrt(2.0 / np.pi)))
     want = np.tan(theta) ** 2
     c = float(parameter_for_angle("polynomial", theta, degree=3))
     g_exp, g_rbf, g_geo = (float(parameter_for_angle(name, theta)) for name in ("exponential", "gaussian", "geometric"))
@@ -106,15 +103,15 @@ def check_parameters_of_families(quick: bool) -> Finding:
 def check_bandwidth_theory(quick: bool) -> Finding:
     """Search the best bandwidth of the Gaussian kernel in the theory, with and without regularization."""
     rates = np.geomspace(0.05, 50.0, 120 if quick else 600)
-    kernel = _gaussians(rates)
-    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACTS, "kernel": kernel}
+    kernel = _gaussian_kernels(rates)
+    task: dict[str, Any] = {"sample_ratio": 4.0, "fact_fraction": FACT_FRACTION, "kernel": kernel}
     errors = {
         (loss, name): solve(loss, regularization=lam, **task).generalization_error
         for loss in ("square", "hinge")
         for name, lam in (("zero", 0.0), ("best", "optimal"))
     }
     best = {key: float(rates[one.argmin()]) for key, one in errors.items()}
-    matched = float(parameter_for_angle("gaussian", np.arcsin((1.0 - FACTS) * np.sqrt(2.0 / np.pi))))
+    matched = float(parameter_for_angle("gaussian", np.arcsin((1.0 - FACT_FRACTION) * np.sqrt(2.0 / np.pi))))
     narrow = errors["square", "best"][rates < matched]
     numbers = {
         "square, best γ at λ → 0": best["square", "zero"],
@@ -126,14 +123,14 @@ def check_bandwidth_theory(quick: bool) -> Finding:
     step = rates[1] / rates[0]
     same = 1.0 / step < best["square", "zero"] / matched < step
     return holds_if(
-        bool(same and np.ptp(narrow) < AGREES and best["hinge", "zero"] > step * best["hinge", "best"]),
+        bool(same and np.ptp(narrow) < TOLERANCE and best["hinge", "zero"] > step * best["hinge", "best"]),
         numbers,
         "Ridge regression at λ → 0 is best at the γ of the best angle, and at the best λ all smaller γ are as good; "
         "the hinge loss is best at a larger γ without regularization than with it.",
     )
 
 
-def _gaussians(rates: Array) -> Kernel:
+def _gaussian_kernels(rates: Array) -> Kernel:
     """Return the Gaussian kernels of many rates as one."""
     squares = rates * np.exp(-rates), special.gammainc(2.0, rates)
     return Kernel(np.sqrt(squares[0]), np.sqrt(squares[1]))
@@ -145,8 +142,8 @@ def check_finite_width(quick: bool) -> Finding:
         [] if quick else [(6, 0.1, "relu", 0.01, 9)]
     )
     worst = max(_width_gap(task) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": WIDTH_AGREES}
-    return holds_if(worst < WIDTH_AGREES, numbers, "Eq. 88, iterated as printed, ends at the library's errors.")
+    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": WIDTH_TOLERANCE}
+    return holds_if(worst < WIDTH_TOLERANCE, numbers, "Eq. 88, iterated as printed, ends at the library's errors.")
 
 
 def _width_gap(task: tuple[float, float, str, float, float]) -> float:

@@ -21,12 +21,12 @@ from genlaws.rules_facts import (
 )
 
 ROOT_2_PI = np.sqrt(2.0 / np.pi)
-AGREES = 1e-8
-CAPACITY = 2.0  # of a perceptron with random labels
-DIVERGENCE = 1.0 / 3.0  # of the threshold as facts vanish
+TOLERANCE = 1e-8  # of numbers that two routes should give alike
+RANDOM_LABEL_CAPACITY = 2.0  # of a perceptron with random labels
+THRESHOLD_EXPONENT = 1.0 / 3.0  # of the threshold as facts vanish
 BAYES_CONSTANT = 0.44  # of the paper at no facts, to two digits
-RATES = {"bayes": 1.0, "square": 0.5, "hinge": 0.5}  # exponents of the decay with samples
-RATE_ERROR = 0.01
+DECAY_EXPONENTS = {"bayes": 1.0, "square": 0.5, "hinge": 0.5}  # exponents of the decay with samples
+EXPONENT_TOLERANCE = 0.01
 KERNELS = ("linear", "erf", "relu", "gaussian:1.5")
 
 
@@ -48,7 +48,9 @@ def check_hinge_threshold(quick: bool) -> Finding:
         "exponent as facts vanish": slope[0],
     }
     return holds_if(
-        worst < AGREES and abs(capacity - CAPACITY) < AGREES and abs(slope[0] - DIVERGENCE) < 2e-3,
+        worst < TOLERANCE
+        and abs(capacity - RANDOM_LABEL_CAPACITY) < TOLERANCE
+        and abs(slope[0] - THRESHOLD_EXPONENT) < 2e-3,
         numbers,
         "The threshold solves the variational form; it is 2 with facts only and diverges as the cube root of 1/facts.",
     )
@@ -64,8 +66,8 @@ def _mean_square(t: float, epsilon: float) -> float:
         weight = (2.0 - epsilon) if y > 0 else epsilon
         return float(weight * value * np.exp(-y * y / 2.0) / np.sqrt(2.0 * np.pi))
 
-    bends = [0.0, 1.0 / max(t, 1.0)]  # where the density jumps, and where the mean over Z has fallen
-    return float(integrate.quad(inner, -12.0, 12.0, points=bends, epsabs=1e-13, epsrel=1e-12, limit=200)[0])
+    breaks = [0.0, 1.0 / max(t, 1.0)]  # where the density jumps, and where the mean over Z has fallen
+    return float(integrate.quad(inner, -12.0, 12.0, points=breaks, epsabs=1e-13, epsrel=1e-12, limit=200)[0])
 
 
 def check_threshold_runs(quick: bool) -> Finding:
@@ -98,19 +100,19 @@ def check_ridgeless_linear(quick: bool) -> Finding:
     worst, thresholds, rising = 0.0, [], True
     for epsilon in (0.1, 0.5, 0.9):
         found = solve("square", sample_ratio=alpha, fact_fraction=epsilon, regularization=0.0)
-        rule, memory = _ridgeless(alpha, epsilon)
+        rule, memory = _ridgeless_errors(alpha, epsilon)
         worst = max(worst, *np.abs(found.generalization_error - rule), *np.abs(found.memorization_error - memory))
         thresholds.append(float(np.asarray(interpolation_threshold("square", fact_fraction=epsilon))))
         rising &= bool((np.diff(found.memorization_error[alpha > 1.0]) > 0.0).all())
     numbers = {"largest difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)}
     return holds_if(
-        worst < AGREES and set(thresholds) == {1.0} and rising,
+        worst < TOLERANCE and set(thresholds) == {1.0} and rising,
         numbers,
         "Every label is fitted below one sample per dimension, whatever the facts; beyond, memory fades to chance.",
     )
 
 
-def _ridgeless(alpha: Array, epsilon: float) -> tuple[Array, Array]:
+def _ridgeless_errors(alpha: Array, epsilon: float) -> tuple[Array, Array]:
     rho = (1.0 - epsilon) * ROOT_2_PI
     few = alpha < 1.0
     m = np.where(few, alpha * rho, rho)
@@ -129,18 +131,19 @@ def check_perceptron_figure(quick: bool) -> Finding:
     square = solve("square", sample_ratio=[0.5, 0.999, 1.2, 3.0], **task)
     forgets, wrong = square.memorization_error, square.generalization_error
     numbers = {
-        "hinge, memory error just below its threshold": hinge[1],
+        "hinge, memorization error just below its threshold": hinge[1],
         "hinge, just above": hinge[2],
-        "square, memory error just below 1": forgets[1],
+        "square, memorization error just below 1": forgets[1],
         "square, at 1.2": forgets[2],
-        "square, rule error just below 1": wrong[1],
-        "square, rule error at 0.5 and at 3": f"{wrong[0]:.3f}, {wrong[3]:.3f}",
+        "square, generalization error just below 1": wrong[1],
+        "square, generalization error at 0.5 and at 3": f"{wrong[0]:.3f}, {wrong[3]:.3f}",
     }
     sharp = all(bool((one[:2] == 0.0).all() and (np.diff(one[1:]) > 0.0).all()) for one in (hinge, forgets))
     return holds_if(
         sharp and bool(wrong[1] > max(wrong[0], wrong[3])),
         numbers,
-        "Memory is perfect up to the threshold of each loss and not beyond; the square loss peaks in rule error there.",
+        "Memory is perfect up to the threshold of each loss and not beyond; the square loss peaks in generalization "
+        "error there.",
     )
 
 
@@ -152,7 +155,7 @@ def check_kernels_remember(quick: bool) -> Finding:
     falling = True
     for loss in ("square", "hinge", "logistic"):
         path = [np.max(solve(loss, regularization=lam, **task).memorization_error) for lam in (1.0, 1e-2, 1e-4, 0.0)]
-        numbers |= {f"{loss}, largest memory error at 0.01": path[1], f"{loss}, at 0": path[-1]}
+        numbers |= {f"{loss}, largest memorization error at 0.01": path[1], f"{loss}, at 0": path[-1]}
         falling &= bool((np.diff(path) <= 0.0).all()) and path[-1] < 1e-12
     return holds_if(falling, numbers, "Every kernel with a non-linear part remembers all facts as λ → 0, at any α.")
 
@@ -221,7 +224,7 @@ def check_bayes_decay(quick: bool) -> Finding:
     )
 
 
-def _exponent(learner: str, alpha: Array, **task: Any) -> float:
+def _decay_exponent(learner: str, alpha: Array, **task: Any) -> float:
     """Return the exponent of the decay between the last two sample ratios."""
     if learner == "bayes":
         errors = bayes_optimal(sample_ratio=alpha, fact_fraction=task["fact_fraction"]).generalization_error
@@ -233,10 +236,15 @@ def _exponent(learner: str, alpha: Array, **task: Any) -> float:
 def check_decay_figure(quick: bool) -> Finding:
     """Measure the three exponents of Fig. 6 at its fact fraction."""
     alpha = np.array([1e4, 1e5])
-    found = {name: _exponent(name, alpha, fact_fraction=0.2, kernel="relu", regularization="optimal") for name in RATES}
-    apart = max(abs(found[name] - rate) for name, rate in RATES.items())
-    numbers = {**{f"exponent, {name}": one for name, one in found.items()}, "allowed distance": RATE_ERROR}
-    return holds_if(apart < RATE_ERROR, numbers, "Bayes falls as 1/α, ridge and support vector machine as 1/√α.")
+    found = {
+        name: _decay_exponent(name, alpha, fact_fraction=0.2, kernel="relu", regularization="optimal")
+        for name in DECAY_EXPONENTS
+    }
+    apart = max(abs(found[name] - rate) for name, rate in DECAY_EXPONENTS.items())
+    numbers = {**{f"exponent, {name}": one for name, one in found.items()}, "allowed distance": EXPONENT_TOLERANCE}
+    return holds_if(
+        apart < EXPONENT_TOLERANCE, numbers, "Bayes falls as 1/α, ridge and support vector machine as 1/√α."
+    )
 
 
 def check_hinge_conjecture(quick: bool) -> Finding:
@@ -244,14 +252,14 @@ def check_hinge_conjecture(quick: bool) -> Finding:
     alpha = np.array([1e5, 1e6])
     shares, strengths = ((0.2,), (0.0, "optimal")) if quick else ((0.05, 0.2, 0.6), (0.0, 1e-3, 1.0, "optimal"))
     found = [
-        _exponent("hinge", alpha, fact_fraction=epsilon, kernel=name, regularization=lam)
+        _decay_exponent("hinge", alpha, fact_fraction=epsilon, kernel=name, regularization=lam)
         for epsilon in shares
         for name in KERNELS
         for lam in strengths
     ]
     numbers = {"cases": len(found), "smallest exponent": min(found), "largest exponent": max(found)}
     return holds_if(
-        max(abs(one - RATES["hinge"]) for one in found) < RATE_ERROR,
+        max(abs(one - DECAY_EXPONENTS["hinge"]) for one in found) < EXPONENT_TOLERANCE,
         numbers,
         "With facts the support vector machine falls as 1/√α for every kernel and regularization tried.",
     )
@@ -259,18 +267,18 @@ def check_hinge_conjecture(quick: bool) -> Finding:
 
 def check_hinge_without_facts(quick: bool) -> Finding:
     """Measure the exponent of the hinge loss and a linear learner where every label follows the rule."""
-    found = _exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.0, regularization=0.0)
-    with_facts = _exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.01, regularization=0.0)
+    found = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.0, regularization=0.0)
+    with_facts = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.01, regularization=0.0)
     numbers = {"exponent without facts": found, "exponent with one fact in a hundred": with_facts}
     return holds_if(
-        abs(found - RATES["bayes"]) < RATE_ERROR and with_facts < 0.9,
+        abs(found - DECAY_EXPONENTS["bayes"]) < EXPONENT_TOLERANCE and with_facts < 0.9,
         numbers,
         "Without facts a linear support vector machine falls as 1/α; one fact in a hundred ends that.",
     )
 
 
 def check_kernels_are_too_slow(quick: bool) -> Finding:
-    """Compare the best kernel learner that keeps every fact with the Bayes curve at growing samples."""
+    """Compare the best kernel learner that remembers every fact with the Bayes curve at growing samples."""
     alpha = np.array([10.0, 1e2, 1e3, 1e4])
     angle = np.linspace(0.1, np.pi / 2 - 0.01, 40 if quick else 200)
     task: dict[str, Any] = {"sample_ratio": alpha[:, None], "fact_fraction": 0.2, "kernel": Kernel.from_angle(angle)}
@@ -283,5 +291,5 @@ def check_kernels_are_too_slow(quick: bool) -> Finding:
     return holds_if(
         bool((np.diff(lag) > 0.0).all()) and abs(growth - 0.5) < 0.05,
         numbers,
-        "The best kernel that keeps every fact falls behind the Bayes curve as √α, so kernels are not enough.",
+        "The best kernel that remembers every fact falls behind the Bayes curve as √α, so kernels are not enough.",
     )

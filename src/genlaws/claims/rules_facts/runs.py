@@ -11,9 +11,9 @@ from genlaws.core.arguments import Array
 from genlaws.rules_facts import Draw, bayes_optimal, draw_gaussian, message_passing, solve
 from genlaws.rules_facts.finite_size import DrawProducts, extrapolate, learn_path, quadratic_match
 
-FACTS = 0.2
-LARGEST_Z = 3.5  # a true law passes 15 such comparisons in 99 of 100 cases
-PAIR = "gaussian:1.59"  # near the best angle of ridge regression at this fact fraction
+FACT_FRACTION = 0.2
+MAX_Z_SCORE = 3.5  # a true law passes 15 such comparisons in 99 of 100 cases
+MATCHED_KERNEL = "gaussian:1.59"  # near the best angle of ridge regression at this fact fraction
 Learner = tuple[str, str, float | None, float]  # loss, kernel or activation, width ratio, regularization
 LEARNERS: tuple[Learner, ...] = (
     ("square", "erf", None, 0.1),
@@ -27,9 +27,13 @@ def check_theory_against_runs(quick: bool) -> Finding:
     dimensions, runs = ((60, 150), 10) if quick else ((100, 200, 400), 40)
     scores: dict[str, float] = {}
     for loss, name, width, lam in LEARNERS:
-        theory = solve(loss, sample_ratio=3.0, fact_fraction=FACTS, kernel=name, regularization=lam, width_ratio=width)
+        theory = solve(
+            loss, sample_ratio=3.0, fact_fraction=FACT_FRACTION, kernel=name, regularization=lam, width_ratio=width
+        )
         label = f"{loss}, {name}" + ("" if width is None else f", width {width:g}")
-        found = np.array([[_trained((loss, name, width, lam), d, seed) for seed in range(runs)] for d in dimensions])
+        found = np.array(
+            [[_errors_of_trained((loss, name, width, lam), d, seed) for seed in range(runs)] for d in dimensions]
+        )
         for place, error in enumerate(("generalization_error", "memorization_error")):
             means, spread = found[..., place].mean(axis=1), found[..., place].std(axis=1, ddof=1)
             limit = extrapolate(dimensions, means, np.maximum(spread, 1e-6) / np.sqrt(runs))
@@ -37,16 +41,16 @@ def check_theory_against_runs(quick: bool) -> Finding:
             scores[f"z of the {error.split('_')[0]} error, {label}"] = float(score)
     numbers = {"runs in each dimension": runs, "dimensions": ", ".join(map(str, dimensions)), **scores}
     return holds_if(
-        max(abs(one) for one in scores.values()) < LARGEST_Z,
+        max(abs(one) for one in scores.values()) < MAX_Z_SCORE,
         numbers,
         "Errors of trained learners, extrapolated to infinite dimension, agree with the theory within their scatter.",
     )
 
 
-def _trained(learner: Learner, dimension: int, seed: int) -> tuple[float, float]:
+def _errors_of_trained(learner: Learner, dimension: int, seed: int) -> tuple[float, float]:
     """Return both errors of one learner on one draw."""
     loss, name, width, lam = learner
-    draw = draw_gaussian(dimension, 3.0, FACTS, test_count=1500, seed=1000 * dimension + seed)
+    draw = draw_gaussian(dimension, 3.0, FACT_FRACTION, test_count=1500, seed=1000 * dimension + seed)
     how: dict[str, Any] = {"kernel": name, "normalize": True}
     if width is not None:
         how = {"activation": name, "width": round(width * dimension), "seed": seed}
@@ -64,14 +68,14 @@ def _ridge_weights(draw: Draw, lam: float) -> Array:
 def check_order_parameters(quick: bool) -> Finding:
     """Measure m and q of Eq. 31 on trained weights of the linear model."""
     dimension, runs, lam = (300, 20, 0.5) if quick else (1000, 40, 0.5)
-    theory = solve("square", sample_ratio=3.0, fact_fraction=FACTS, regularization=lam)
+    theory = solve("square", sample_ratio=3.0, fact_fraction=FACT_FRACTION, regularization=lam)
     found = []
     for seed in range(runs):
-        draw = draw_gaussian(dimension, 3.0, FACTS, test_count=1, seed=seed)
+        draw = draw_gaussian(dimension, 3.0, FACT_FRACTION, test_count=1, seed=seed)
         weights, teacher = _ridge_weights(draw, lam), np.asarray(draw.teacher)
         found.append((weights @ teacher / dimension, weights @ weights / dimension))
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(runs)
-    allowed = LARGEST_Z * error + 2.0 / dimension  # and a correction of first order in 1/d
+    allowed = MAX_Z_SCORE * error + 2.0 / dimension  # and a correction of first order in 1/d
     want = np.array([theory.teacher_overlap, theory.self_overlap])
     numbers = {"m, measured": mean[0], "m, theory": want[0], "q, measured": mean[1], "q, theory": want[1]}
     return holds_if(
@@ -82,13 +86,13 @@ def check_order_parameters(quick: bool) -> Finding:
 
 
 def check_self_averaging(quick: bool) -> Finding:
-    """Compare the scatter of the rule error between draws in two dimensions."""
+    """Compare the scatter of the generalization error between draws in two dimensions."""
     small, large, runs = (50, 450, 60) if quick else (100, 900, 200)
     spread = {}
     for dimension in (small, large):
         errors = []
         for seed in range(runs):
-            draw = draw_gaussian(dimension, 2.0, FACTS, test_count=1, seed=seed)
+            draw = draw_gaussian(dimension, 2.0, FACT_FRACTION, test_count=1, seed=seed)
             weights, teacher = _ridge_weights(draw, 0.5), np.asarray(draw.teacher)
             cosine = weights @ teacher / np.sqrt((weights @ weights) * (teacher @ teacher))
             errors.append(np.arccos(cosine) / np.pi)
@@ -99,23 +103,23 @@ def check_self_averaging(quick: bool) -> Finding:
     return holds_if(
         abs(ratio / 3.0 - 1.0) < allowed,
         numbers,
-        "The rule error of a single draw concentrates as the square root of one over the dimension.",
+        "The generalization error of a single draw concentrates as the square root of one over the dimension.",
     )
 
 
 def check_matched_kernels(quick: bool) -> Finding:
     """Train two kernels with equal numbers on the same Gaussian draws of growing dimension."""
     dimensions, runs = ((40, 80, 160), 12) if quick else ((50, 100, 200, 400), 40)
-    matched = quadratic_match(PAIR)
+    matched = quadratic_match(MATCHED_KERNEL)
     means, errors = [], []
     for dimension in dimensions:
         gaps = []
         for seed in range(runs):
-            draw = draw_gaussian(dimension, 3.0, FACTS, test_count=3000, seed=seed)
+            draw = draw_gaussian(dimension, 3.0, FACT_FRACTION, test_count=3000, seed=seed)
             products = DrawProducts.of(draw, normalize=True)
             pair = [
                 learn_path(draw, "square", kernel=kernel, regularization=[0.01], products=products)
-                for kernel in (PAIR, matched)
+                for kernel in (MATCHED_KERNEL, matched)
             ]
             gaps.append(float(pair[0].generalization_error[0] - pair[1].generalization_error[0]))
         means.append(float(np.mean(gaps)))
@@ -124,26 +128,31 @@ def check_matched_kernels(quick: bool) -> Finding:
     score = limit.value / limit.error
     numbers = {f"difference in {d} dimensions": one for d, one in zip(dimensions, means, strict=True)}
     return holds_if(
-        abs(score) < LARGEST_Z and abs(means[-1]) < 0.6 * abs(means[0]),
+        abs(score) < MAX_Z_SCORE and abs(means[-1]) < 0.6 * abs(means[0]),
         {**numbers, "z of the difference in the limit": score},
-        "Two kernels with equal numbers differ in rule error by an amount that vanishes as the dimension grows.",
+        "Two kernels with equal numbers differ in generalization error by an amount that vanishes as the dimension "
+        "grows.",
     )
 
 
 def check_message_passing(quick: bool) -> Finding:
-    """Run the Bayes-optimal algorithm and compare its rule error with the Bayes curve."""
+    """Run the Bayes-optimal algorithm and compare its generalization error with the Bayes curve."""
     dimension, runs = (400, 8) if quick else (2000, 10)
     numbers: dict[str, float] = {"dimension": dimension, "runs": runs}
     fine = True
     for alpha in (2.0, 5.0):
         errors = []
         for seed in range(runs):
-            draw = draw_gaussian(dimension, alpha, FACTS, test_count=1, seed=seed)
-            errors.append(message_passing(draw.inputs, draw.labels, FACTS).rule_error(np.asarray(draw.teacher)))
-        curve = float(bayes_optimal(sample_ratio=alpha, fact_fraction=FACTS).generalization_error)
+            draw = draw_gaussian(dimension, alpha, FACT_FRACTION, test_count=1, seed=seed)
+            errors.append(
+                message_passing(draw.inputs, draw.labels, FACT_FRACTION).true_generalization_error(
+                    np.asarray(draw.teacher)
+                )
+            )
+        curve = float(bayes_optimal(sample_ratio=alpha, fact_fraction=FACT_FRACTION).generalization_error)
         mean, error = float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(runs))
         numbers |= {f"measured at {alpha:g}": mean, f"Bayes curve at {alpha:g}": curve}
-        fine &= abs(mean - curve) < LARGEST_Z * error + 1.0 / dimension
+        fine &= abs(mean - curve) < MAX_Z_SCORE * error + 1.0 / dimension
     return holds_if(fine, numbers, "Message passing with the channel of rules and facts lands on the Bayes curve.")
 
 
@@ -152,11 +161,11 @@ def check_bayes_forgets(quick: bool) -> Finding:
     runs, dimension, alpha = 4 if quick else 20, 300, 8.0
     wrong = []
     for seed in range(runs):
-        draw = draw_gaussian(dimension, alpha, FACTS, test_count=1, seed=seed)
-        weights = np.asarray(message_passing(draw.inputs, draw.labels, FACTS).weights)
+        draw = draw_gaussian(dimension, alpha, FACT_FRACTION, test_count=1, seed=seed)
+        weights = np.asarray(message_passing(draw.inputs, draw.labels, FACT_FRACTION).weights)
         facts = draw.inputs[draw.is_fact] @ weights * draw.labels[draw.is_fact]
         wrong.append(float((facts < 0.0).mean()))
-    numbers = {"memory error": np.mean(wrong), "samples per dimension": alpha, "chance": 0.5}
+    numbers = {"memorization error": np.mean(wrong), "samples per dimension": alpha, "chance": 0.5}
     return holds_if(
         float(np.mean(wrong)) > 0.3,
         numbers,

@@ -13,10 +13,10 @@ from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, solve
 
 ROOT_2_PI = np.sqrt(2.0 / np.pi)
-QUADRATURE = 1e-8  # agreement of two ways to integrate a smooth function
+QUADRATURE_TOLERANCE = 1e-8  # agreement of two ways to integrate a smooth function
 GRID_NODES, GRID_REACH = 20001, 10.0
-GRID_ERROR = 1e-4  # relative, of averages on that grid over functions with a bend
-ROUNDING = 1e-12
+GRID_ERROR = 1e-4  # relative, of averages on that grid over functions with a kink
+ROUNDING_TOLERANCE = 1e-12
 # Of each loss in the margin.
 SLOPES: dict[str, Callable[[Array], Array]] = {
     "square": lambda z: z - 1.0,
@@ -38,11 +38,11 @@ def check_bayes_equations(quick: bool) -> Finding:
     numbers = {
         "points": len(points),
         "largest difference": worst,
-        "allowed": QUADRATURE,
+        "allowed": QUADRATURE_TOLERANCE,
         "error with facts only": guess,
     }
     return holds_if(
-        worst < QUADRATURE and guess == 0.5,
+        worst < QUADRATURE_TOLERANCE and guess == 0.5,
         numbers,
         "The error of Eqs. 16 to 18, integrated as printed, is that of the library; with facts alone it is one half.",
     )
@@ -97,9 +97,9 @@ def check_bayes_is_lowest(quick: bool) -> Finding:
     excess = {loss: solve(loss, **task, **learner).generalization_error - least for loss in ("square", "hinge")}
     lowest = {f"least excess, {loss}": np.nanmin(one) for loss, one in excess.items()}
     return holds_if(
-        all(value >= -ROUNDING for value in lowest.values()),
+        all(value >= -ROUNDING_TOLERANCE for value in lowest.values()),
         {"learners of each loss": count, **lowest},
-        "No learner has a smaller rule error than the Bayes-optimal one.",
+        "No learner has a smaller generalization error than the Bayes-optimal one.",
     )
 
 
@@ -145,7 +145,7 @@ def check_state_equations(quick: bool) -> Finding:
     tasks = [(3.0, 0.2, "relu", 0.1), (8.0, 0.4, "erf", 0.5)] + ([] if quick else [(0.7, 0.1, "gaussian:1.5", 0.02)])
     worst = {}
     for loss in SLOPES:
-        worst[loss] = max(_residual(loss, *task) for task in tasks)
+        worst[loss] = max(_largest_residual(loss, *task) for task in tasks)
     numbers = {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual, {loss}": one for loss, one in worst.items()}}
     return holds_if(
         max(worst.values()) < GRID_ERROR,
@@ -154,7 +154,7 @@ def check_state_equations(quick: bool) -> Finding:
     )
 
 
-def _residual(loss: str, alpha: float, epsilon: float, name: str, lam: float) -> float:
+def _largest_residual(loss: str, alpha: float, epsilon: float, name: str, lam: float) -> float:
     """Return the largest relative change of m, q and V under one application of the equations."""
     kernel = Kernel.from_name(name)
     found = solve(loss, sample_ratio=alpha, fact_fraction=epsilon, kernel=kernel, regularization=lam)
@@ -185,10 +185,10 @@ def check_memory_formula(quick: bool) -> Finding:
         "difference, square and hinge": same_form,
         "difference of the same form, logistic": gaps["logistic"][0],
         "difference of the library, all three": library,
-        "allowed": QUADRATURE,
+        "allowed": QUADRATURE_TOLERANCE,
     }
     return holds_if(
-        same_form < QUADRATURE and library < QUADRATURE,
+        same_form < QUADRATURE_TOLERANCE and library < QUADRATURE_TOLERANCE,
         numbers,
         "For the square and the hinge loss a fact is lost where the proximal map crosses zero, at -V: the form of Eqs. "
         "36 and 160. For other losses V takes a factor, one half for the logistic loss.",
@@ -199,8 +199,10 @@ def check_square_loss(quick: bool) -> Finding:
     """Iterate Eqs. 24 and 35 to rest and compare with the closed form."""
     tasks = [(2.0, 0.2, "relu", 0.1), (5.0, 0.5, "erf", 1.0), (0.8, 0.1, "linear", 0.3)]
     worst = max(_iterated_gap(*task, rounds=2000 if quick else 20000) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": QUADRATURE}
-    return holds_if(worst < QUADRATURE, numbers, "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3).")
+    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": QUADRATURE_TOLERANCE}
+    return holds_if(
+        worst < QUADRATURE_TOLERANCE, numbers, "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3)."
+    )
 
 
 def _iterated_gap(alpha: float, epsilon: float, name: str, lam: float, rounds: int) -> float:

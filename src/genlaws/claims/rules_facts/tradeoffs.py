@@ -11,9 +11,9 @@ from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, interpolation_threshold, optimal_angle, solve
 
 TASK: dict[str, Any] = {"sample_ratio": 2.0, "fact_fraction": 0.2}  # between the thresholds of both losses
-REMEMBERS = 0.01  # memory error from which on a learner counts as remembering
+MAX_MEMORIZATION_ERROR = 0.01  # up to which a learner counts as remembering
 LOSSES = ("square", "hinge")
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 
 
 class Path(NamedTuple):
@@ -24,8 +24,8 @@ class Path(NamedTuple):
 
     @property
     def price(self) -> float:
-        """What remembering costs: least rule error with a small memory error, less the least of all."""
-        remembers = self.memory <= REMEMBERS
+        """What remembering costs: least generalization error with a small memorization error, less the least of all."""
+        remembers = self.memory <= MAX_MEMORIZATION_ERROR
         return float(self.rule[remembers].min() - self.rule.min()) if remembers.any() else np.inf
 
 
@@ -40,21 +40,21 @@ def check_linear_tradeoff(quick: bool) -> Finding:
     """Follow the perceptron along the regularization."""
     paths = {loss: path(loss, "linear", quick) for loss in LOSSES}
     inside = [0 < one.rule.argmin() < len(one.rule) - 1 for one in paths.values()]
-    rising = [bool((np.diff(one.memory) >= -ROUNDING).all()) for one in paths.values()]
+    rising = [bool((np.diff(one.memory) >= -ROUNDING_TOLERANCE).all()) for one in paths.values()]
     forgets = [float(one.memory[one.rule.argmin()]) for one in paths.values()]
     numbers = {
-        "memory error where the rule error is least, square": forgets[0],
+        "memorization error where the generalization error is least, square": forgets[0],
         "the same, hinge": forgets[1],
         "price of remembering, hinge": paths["hinge"].price,
-        "memory error at λ → 0, square": paths["square"].memory[0],
-        "memory error at λ → 0, hinge": paths["hinge"].memory[0],
+        "memorization error at λ → 0, square": paths["square"].memory[0],
+        "memorization error at λ → 0, hinge": paths["hinge"].memory[0],
     }
     trade = min(forgets) > 0.1 and min(one.price for one in paths.values()) > 0.03
     return holds_if(
         all(inside) and all(rising) and trade and paths["hinge"].memory[0] == 0.0 < paths["square"].memory[0],
         numbers,
         "Memory only fades as λ grows, the rule is found best in between, and no λ serves both: remembering costs the "
-        "hinge loss 0.05 of rule error, and the square loss cannot.",
+        "hinge loss 0.05 of generalization error, and the square loss cannot.",
     )
 
 
@@ -67,8 +67,8 @@ def check_kernels_serve_both(quick: bool) -> Finding:
     return holds_if(
         relu < 0.01 and ordered and min(price[loss, "erf"] for loss in LOSSES) > 0.01,
         numbers,
-        "Remembering costs the ReLU kernel less than 0.01 of rule error, the erf kernel 0.01 to 0.03, and the "
-        "perceptron more.",
+        "Remembering costs the ReLU kernel less than 0.01 of generalization error, the erf kernel 0.01 to 0.03, and "
+        "the perceptron more.",
     )
 
 
@@ -82,11 +82,13 @@ def check_width(quick: bool) -> Finding:
         kernel = path(loss, name, quick)
         least = np.array([one.rule.min() for one in paths] + [kernel.rule.min()])
         limit = [_threshold(loss, name, one) for one in widths]
-        remembers = [bool(one.memory[0] < ROUNDING) for one in paths]
+        remembers = [bool(one.memory[0] < ROUNDING_TOLERANCE) for one in paths]
         fine &= bool((np.diff(least) < 0.0).all()) and least[-2] - least[-1] < 0.01
-        fine &= remembers == [one >= TASK["sample_ratio"] for one in limit] and kernel.memory[0] < ROUNDING
-        numbers |= {f"{name}, memory error at width ratio 0.5": paths[0].memory[0]}
-        numbers |= {f"{name}, least rule error at {w:g}": r for w, r in zip((0.5, 10.0), least[[0, 3]], strict=True)}
+        fine &= remembers == [one >= TASK["sample_ratio"] for one in limit] and kernel.memory[0] < ROUNDING_TOLERANCE
+        numbers |= {f"{name}, memorization error at width ratio 0.5": paths[0].memory[0]}
+        numbers |= {
+            f"{name}, least generalization error at {w:g}": r for w, r in zip((0.5, 10.0), least[[0, 3]], strict=True)
+        }
         numbers |= {f"{name}, kernel": least[-1]}
     return holds_if(
         fine,
@@ -109,7 +111,9 @@ def check_best_angle_paths(quick: bool) -> Finding:
         paths = {angle: path(loss, Kernel.from_angle(angle), quick) for angle in (0.4, middle, 1.4)}
         below, at, above = paths.values()
         numbers |= {f"{loss}, price of remembering at the best angle": at.price, f"{loss}, at 1.4": above.price}
-        numbers |= {f"{loss}, rule error with memory at 0.4 less that at the best angle": below.rule[0] - at.rule[0]}
+        numbers |= {
+            f"{loss}, generalization error with memory at 0.4 less that at the best angle": below.rule[0] - at.rule[0]
+        }
         fine &= at.price < 0.25 * above.price and below.rule[0] > at.rule[0] < above.rule[0]
     return holds_if(
         bool(fine) and numbers["square, price of remembering at the best angle"] < 1e-6,
@@ -174,6 +178,6 @@ def check_linear_map(quick: bool) -> Finding:
     return holds_if(
         bool(fine),
         numbers,
-        "The error is near one half with few samples and many facts, small in the opposite corner, "
-        "and smooth in between.",
+        "The error is near one half with few samples and many facts, small in the opposite corner, and smooth in "
+        "between.",
     )

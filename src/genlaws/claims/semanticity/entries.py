@@ -1,11 +1,10 @@
-"""Claims of the semanticity paper, in its order: theory first, then networks, models and ways of scoring.
-
-Claims of the semanticity paper about networks and models, and about how its experiments are scored.
-"""
+"""Claims of the semanticity paper: theory first, then networks, models and ways of scoring."""
 
 from __future__ import annotations
 
-from genlaws.claims.claim import Claim
+from functools import partial
+
+from genlaws.claims.claim import Claim, make_claim
 
 NETWORK = "genlaws.claims.semanticity.networks:check_"
 MODEL = "genlaws.claims.semanticity.models:check_"
@@ -23,7 +22,7 @@ FRONT = "genlaws semanticity front"
 
 def _network(
     name: str,
-    says: str,
+    statement: str,
     where: str,
     check: str,
     figure: str,
@@ -31,19 +30,21 @@ def _network(
     route: str = "simulation",
     needs: tuple[str, ...] = TORCH,
 ) -> Claim:
-    return Claim(f"semanticity.{name}", "finding", says, where, route, f"{NETWORK}{check}", f"{DRAW}{figure}", needs)
+    return Claim(
+        f"semanticity.{name}", "finding", statement, where, route, f"{NETWORK}{check}", f"{DRAW}{figure}", needs
+    )
 
 
-def _model(name: str, says: str, where: str, *rest: str, needs: tuple[str, ...] = ()) -> Claim:
+def _model(name: str, statement: str, where: str, *rest: str, needs: tuple[str, ...] = ()) -> Claim:
     """Return a claim about models; the rest is the route, the check and the command."""
     route, check, command = rest
-    return Claim(f"semanticity.{name}", "finding", says, where, route, f"{MODEL}{check}", command, needs)
+    return Claim(f"semanticity.{name}", "finding", statement, where, route, f"{MODEL}{check}", command, needs)
 
 
-def _method(name: str, says: str, where: str, *rest: str) -> Claim:
+def _method(name: str, statement: str, where: str, *rest: str) -> Claim:
     """Return a claim about a way of scoring; the rest is the route, the check and, if there is one, the command."""
     route, check, *command = rest
-    return Claim(f"semanticity.{name}", "finding", says, where, route, f"{METHOD}{check}", "".join(command))
+    return Claim(f"semanticity.{name}", "finding", statement, where, route, f"{METHOD}{check}", "".join(command))
 
 
 RELU = "experiments with ReLU networks"
@@ -148,17 +149,17 @@ MODELS = (
         "language-answers",
         "The answers of a language model about nearest years show a finite resolution.",
         "experiments with language models",
-        "kept table",
+        "bundled table",
         "answers_follow_distance",
-        f"{DRAW}years --kept",
+        f"{DRAW}years --bundled",
     ),
     _model(
         "language-collapse",
         "A language model's identification falls as 1/n with the number of people.",
         "experiments with language models",
-        "kept table",
+        "bundled table",
         "language_collapse",
-        f"{DRAW}years --kept",
+        f"{DRAW}years --bundled",
     ),
     _model(
         "encoder-resolution",
@@ -173,9 +174,9 @@ MODELS = (
         "layers-trade",
         "The same limits persist in large models: inside them finer thresholds identify, middling ones generalize.",
         "abstract; the curve is left open for language models",
-        "kept table",
+        "bundled table",
         "layers_trade",
-        f"{DRAW}layers --kept",
+        f"{DRAW}layers --bundled",
     ),
     _model(
         "vision-shapes",
@@ -254,11 +255,7 @@ METHODS = (
 EXPERIMENTS = (*NETWORKS, *MODELS, *METHODS)
 
 
-def _claim(name: str, *rest: str) -> Claim:
-    """Return a claim of this paper from its name and kind, what it says and where, route, check and command."""
-    kind, says, where, route, check, command = rest
-    return Claim(f"semanticity.{name}", kind, says, where, route, check, command)
-
+_claim = partial(make_claim, "semanticity")
 
 THEORY = (
     _claim(

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, Finding
-from genlaws.claims.semanticity.trials import LARGEST_Z, ball_moments, constant, play, trial_count
+from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, play, trial_count
 from genlaws.claims.semanticity.two_items import by_counting, generalization_in_fractions, identification_in_fractions
 from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
 
 Formula = Callable[..., ArrayLike]
-CLOSE = 0.02  # of one, for a law that is only reached in the limit
+LIMIT_TOLERANCE = 0.02  # of one, for a law that is only reached in the limit
 
 
 def check_theorem_3_identification(
@@ -25,14 +25,13 @@ def check_theorem_3_identification(
     numbers = (2, 3, 5, 12) if quick else tuple(range(2, 61))
     masses = [Fraction(1, 100), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)]
     unequal = sum(closed(b, n) != identification_in_fractions(b, n) for b in masses for n in numbers)
-    largest = _farthest(quick, lambda b, n: float(closed(Fraction(b), n)), "identification")
-    good = unequal == 0 and largest <= LARGEST_Z
+    largest = _largest_departure(quick, lambda b, n: float(closed(Fraction(b), n)), "identification")
+    good = unequal == 0 and largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"unequal fractions": unequal, "largest departure in standard errors": largest, "bound": LARGEST_Z},
+        {"unequal fractions": unequal, "largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
         f"(1 - q^n)/(n b) {'equals' if good else 'does not equal'} the sum over the items inside the ball as a "
-        "fraction, "
-        f"at {len(masses) * len(numbers)} points, and the test played on the circle with up to 20 items.",
+        f"fraction, at {len(masses) * len(numbers)} points, and the test played on the circle with up to 20 items.",
     )
 
 
@@ -40,26 +39,25 @@ def check_theorem_3_generalization(quick: bool, formula: Formula = generalizatio
     """The same for generalization."""
     numbers = (2, 3, 5, 12) if quick else (2, 3, 5, 12, 40, 100)
     apart = max(
-        abs(_number(formula(float(b), n)) - float(generalization_in_fractions(b, n)))
+        abs(_to_float(formula(float(b), n)) - float(generalization_in_fractions(b, n)))
         for b in (Fraction(1, 100), Fraction(1, 3), Fraction(9, 10))
         for n in numbers
     )
-    largest = _farthest(quick, lambda b, n: _number(formula(b, n)), "generalization")
-    good = apart < 1e-10 and largest <= LARGEST_Z
+    largest = _largest_departure(quick, lambda b, n: _to_float(formula(b, n)), "generalization")
+    good = apart < 1e-10 and largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
         {"largest difference from fractions": apart, "largest departure in standard errors": largest},
         f"The sum over the items inside the ball {'agrees' if good else 'does not agree'} with exact fractions and "
-        "with "
-        "the test played on the circle with up to 20 items.",
+        "with the test played on the circle with up to 20 items.",
     )
 
 
-def _number(value: ArrayLike) -> float:
+def _to_float(value: ArrayLike) -> float:
     return float(np.asarray(value))
 
 
-def _farthest(quick: bool, predict: Callable[[float, int], float], test: str) -> float:
+def _largest_departure(quick: bool, predict: Callable[[float, int], float], test: str) -> float:
     """Return the largest departure of a formula from the test played on the circle, in standard errors."""
     largest = 0.0
     for seed, (b, n) in enumerate(((0.05, 20), (0.2, 5), (0.5, 3))):
@@ -76,12 +74,12 @@ def check_theorem_3_noise(
     largest = 0.0
     for seed, (b, n, background) in enumerate(((0.2, 4, 0.1), (0.1, 12, 0.02), (0.5, 8, 0.3))):
         played = play("circle", constant(b / 2, background), n, trials=trial_count(quick) // 2, seed=seed)
-        values = (_number(one(b, n, background)) for one in (generalization, identification))
+        values = (_to_float(one(b, n, background)) for one in (generalization, identification))
         largest = max(largest, played.departure(*values))
-    good = largest <= LARGEST_Z
+    good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": LARGEST_Z},
+        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
         f"With background and 4, 8 and 12 items both forms of Theorem 3 {'agree' if good else 'do not agree'} with the "
         f"tests played on the circle: the farthest is {largest:.1f} standard errors away.",
     )
@@ -97,16 +95,15 @@ def check_collapse(quick: bool, constant_of: Callable[[float], float] = lambda b
     apart = float(np.abs(np.array(ratios) - 1.0).max())
     best = [float(by_counting(np.array(0.5), n)[1]) for n in (4, 10)]
     return Finding(
-        HOLDS if apart < CLOSE else FAILS,
+        HOLDS if apart < LIMIT_TOLERANCE else FAILS,
         {
             "largest relative error": apart,
-            "bound": CLOSE,
+            "bound": LIMIT_TOLERANCE,
             "identification of 4 items at ball mass 1/2": best[0],
             "identification of 10 items at ball mass 1/2": best[1],
         },
-        f"n p_I tends to 1/b: with n b = {5 if quick else 50} it is {100 * apart:.2g} % off at most, exactly "
-        "(1-b)^n. At "
-        f"the resolution that is best for two items, ten are identified with {best[1]:.2f}.",
+        f"n p_I tends to 1/b: with n b = {5 if quick else 50} it is {100 * apart:.2g} % off at most, exactly (1-b)^n. "
+        f"At the resolution that is best for two items, ten are identified with {best[1]:.2f}.",
     )
 
 
@@ -121,7 +118,7 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
     mean = ball_moments("segment", b / 2)[0]
     settled = max(abs(one[1] / one[0] - 1.0) for one in (pair, on_segment))
     same = max(abs(pair[1] * b - 1.0), abs(on_segment[1] * mean - 1.0))
-    verdict = FAILS if settled > CLOSE else HOLDS if same < CLOSE else LIMITED
+    verdict = FAILS if settled > LIMIT_TOLERANCE else HOLDS if same < LIMIT_TOLERANCE else LIMITED
     return Finding(
         verdict,
         {
@@ -133,8 +130,7 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
         },
         "The law 1/n stays with a background and in an uneven space, but its constant is not 1/b: it is one over the "
         f"mean similarity seen by a probe, averaged over probes ({pair[1]:.3f} instead of {1 / b:.3f} with a "
-        "background "
-        f"of {background}; {on_segment[1]:.3f} instead of {1 / mean:.3f} on a segment).",
+        f"background of {background}; {on_segment[1]:.3f} instead of {1 / mean:.3f} on a segment).",
     )
 
 

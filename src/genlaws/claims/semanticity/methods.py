@@ -1,4 +1,4 @@
-"""Checks of how the paper's experiments are scored: each way of scoring is held against a chooser that is known."""
+"""Checks of how the paper's experiments are scored: each way of scoring is applied to a known chooser."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from genlaws.semanticity.choices.trials import Trials
 from genlaws.semanticity.theory.spaces import circle
 
 SHAPES = ("circle", "square", "star", "triangle")
-YEARS = 800  # from 800 to 1599
-MOST_PEOPLE = 98
+YEAR_COUNT = 800  # from 800 to 1599
+MAX_PEOPLE = 98
 
 
 def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
@@ -44,26 +44,23 @@ def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
         },
         f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is read as "
         f"{blind.resolution:.1f} by a fit of distances alone, and as {seeing.resolution:.1f} [{low:.1f}, {high:.1f}] "
-        "by one with "
-        "an offset for each answer and a lapse rate: that is the right form."
+        "by one with an offset for each answer and a lapse rate: that is the right form."
         if wrong
         else "A fit of distances alone recovers the planted resolution.",
     )
 
 
-def check_repeated_years(quick: bool, people: int = MOST_PEOPLE, years: int = YEARS) -> Finding:
+def check_repeated_years(quick: bool, people: int = MAX_PEOPLE, years: int = YEAR_COUNT) -> Finding:
     """Compute how often two people share a year if years are drawn independently."""
     any_shared = 1.0 - float(np.exp(np.log1p(-np.arange(people) / years).sum()))
     own_shared = 1.0 - (1.0 - 1.0 / years) ** (people - 1)
     bad = own_shared > 0.01
     return Finding(
         CORRECTED if bad else HOLDS,
-        {"some two share a year": any_shared, "the asked year has two right answers": own_shared, "people": people},
-        f"Of {people} people with independent years from {years}, some two share a year in {100 * any_shared:.1f} % "
-        "of trials, "
-        f"and the year asked for belongs to another person, too, in {100 * own_shared:.1f} %. The right form: years "
-        "without "
-        "repetition.",
+        {"some two share a year": any_shared, "the queried year has two right answers": own_shared, "people": people},
+        f"Of {people} people with independent years from {years}, some two share a year in {100 * any_shared:.1f} % of "
+        f"trials, and the queried year belongs to another person as well in {100 * own_shared:.1f} %. The right form: "
+        "years without repetition.",
     )
 
 
@@ -76,9 +73,8 @@ def check_names_in_names(quick: bool, options: tuple[str, str] = ("Alex", "Alexa
     return Finding(
         CORRECTED if len(inside) > 1 and strict == options[1] else HOLDS,
         {"reply": reply, "found inside it": " and ".join(inside), "found as words": strict},
-        f"Looking for names inside the reply finds {' and '.join(inside)}; whole words find {strict or 'none'} "
-        "alone, which is "
-        "the right form, with names of which none is part of another.",
+        f"Looking for names inside the reply finds {' and '.join(inside)}; whole words find {strict or 'none'} alone, "
+        "which is the right form, with names of which none is part of another.",
     )
 
 
@@ -102,8 +98,8 @@ def check_dropped_replies(quick: bool, refusals: float = 0.5) -> Finding:
             "right if all had been answered": whole,
         },
         f"A chooser who does not answer {100 * silent.mean():.0f} % of the trials, all of them hard, scores "
-        f"{dropped:.3f} if these "
-        f"are dropped and {whole:.3f} had it answered. The right form: count them, and report their share.",
+        f"{dropped:.3f} if these are dropped and {whole:.3f} had it answered. The right form: count them, and report "
+        "their share.",
     )
 
 
@@ -120,11 +116,9 @@ def check_sampled_scores(quick: bool, temperature: float = 0.5) -> Finding:
     return Finding(
         CORRECTED if abs(sharpened - exact) > 0.01 else HOLDS,
         {"exact": exact, f"after temperature {temperature}": sharpened, "error of 100 drawn decisions": spread},
-        f"Scores kept after a temperature of {temperature} give {sharpened:.3f} where the chooser's own "
-        "probabilities give "
-        f"{exact:.3f}, and 100 drawn decisions are uncertain by {spread:.3f}. The right form: the probability "
-        "itself, before "
-        "temperature and top-k.",
+        f"Scores taken after a temperature of {temperature} give {sharpened:.3f} where the chooser's own probabilities "
+        f"give {exact:.3f}, and 100 drawn decisions are uncertain by {spread:.3f}. The right form: the probability "
+        "itself, before temperature and top-k.",
     )
 
 
@@ -142,8 +136,8 @@ def check_threshold_units(quick: bool, resolutions: Mapping[str, float] | None =
         HOLDS if same else CORRECTED,
         {f"ball mass of the threshold as {name}": one for name, one in masses.items()},
         f"One threshold of {thresholds['arc']:.3g} covers {masses['arc']:.2f} of the circle as an arc and "
-        f"{masses['chord']:.2f} as "
-        "a distance of features. The right form: compare curves at equal ball mass, or at equal identification."
+        f"{masses['chord']:.2f} as a distance of features. The right form: compare curves at equal ball mass, or at "
+        "equal identification."
         if not same
         else "Thresholds with the same ball mass mean the same in both units.",
     )
@@ -162,9 +156,8 @@ def check_tie_term(quick: bool, squared: bool = False) -> Finding:
     return Finding(
         HOLDS if apart <= 4.0 else CORRECTED,
         {"without the square": written, "with the square": exact, "played": played.generalization, "ball mass": mass},
-        f"At ball mass {b} the sum gives {written:.3f} if the chance that no item is inside enters as 1-b, "
-        f"{exact:.3f} if as "
-        f"(1-b)^2, and the test played gives {played.generalization:.3f}: both items must be outside."
+        f"At ball mass {b} the sum gives {written:.3f} if the chance that no item is inside enters as 1-b, {exact:.3f} "
+        f"if as (1-b)^2, and the test played gives {played.generalization:.3f}: both items must be outside."
         if apart > 4.0
         else "The sum with the square agrees with the test played.",
     )

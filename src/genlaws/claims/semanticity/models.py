@@ -1,4 +1,4 @@
-"""Checks of what language and vision models do, from answers kept with the library and from an encoder."""
+"""Checks of what language and vision models do, from answers bundled with the library and from an encoder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.probes.encoders.load import load_encoder
 from genlaws.probes.encoders.stimuli import embedding_stimuli
 from genlaws.probes.layers.embeddings import measure_layers
@@ -16,29 +16,29 @@ from genlaws.semanticity.theory.tradeoff import homogeneous_front
 if TYPE_CHECKING:
     import pandas as pd
 
-YEARS, LAYERS = "semanticity.years", "semanticity.layers"
+YEARS_FIGURE, LAYERS_FIGURE = "semanticity.years", "semanticity.layers"
 CLAIMED_YEARS = (70.0, 80.0)  # resolutions of the paper's language models
-NEAR = 0.25  # of an exponent to 1; set after the exponents had been seen
-MOST_UNEXPLAINED = 0.5  # of the similarity's profile, before a resolution means nothing
+EXPONENT_TOLERANCE = 0.25  # of an exponent to 1; set after the exponents had been seen
+MAX_UNEXPLAINED = 0.5  # of the similarity's profile, before a resolution means nothing
 
 
-def _table(figure: str, table: pd.DataFrame | None) -> pd.DataFrame:
-    return kept_table(figure).frame if table is None else table
+def _bundled_frame(figure: str, table: pd.DataFrame | None) -> pd.DataFrame:
+    return bundled_table(figure).frame if table is None else table
 
 
 def check_paper_models(quick: bool) -> Finding:
-    """Say why the paper's language models are not asked."""
+    """Explain why the paper's language models are not run."""
     return Finding(
         UNTESTED,
         {"needed": "Gemma-2-2B, Llama-3.2-3B or Qwen2.5-7B; 5 to 15 GB of weights each"},
-        "The weights of the paper's language models are not at hand. Whoever has them asks the same questions with "
-        "genlaws semanticity probe; the smaller SmolLM2-135M is judged in the next claims.",
+        "The weights of the paper's language models are not available here. With them, genlaws semanticity probe runs "
+        "the same trials; the smaller SmolLM2-135M is judged in the next claims.",
     )
 
 
 def check_answers_follow_distance(quick: bool, table: pd.DataFrame | None = None) -> Finding:
-    """See whether the kept answers of SmolLM2 about years are above chance where a resolution must show."""
-    excess = _table(YEARS, table).query("what == 'excess'").set_index("template")
+    """See whether the bundled answers of SmolLM2 about years are above chance where a resolution must show."""
+    excess = _bundled_frame(YEARS_FIGURE, table).query("what == 'excess'").set_index("template")
     above = [str(name) for name, row in excess.iterrows() if row["low"] > 0 and bool(row["determined"])]
     verdict = HOLDS if len(above) == len(excess) else LIMITED if above else FAILS
     return Finding(
@@ -52,14 +52,14 @@ def check_answers_follow_distance(quick: bool, table: pd.DataFrame | None = None
 
 
 def check_language_collapse(quick: bool, table: pd.DataFrame | None = None) -> Finding:
-    """Compare the exponent of 1/n in the kept answers with 1, where a template identifies beyond chance."""
-    rows = _table(YEARS, table)
+    """Compare the exponent of 1/n in the bundled answers with 1, where a template identifies beyond chance."""
+    rows = _bundled_frame(YEARS_FIGURE, table)
     limits, exponents = (
         rows[rows["what"] == what].set_index("template") for what in ("collapse_constant", "collapse_exponent")
     )
     able = [name for name in limits.index if limits.loc[name, "low"] > 1.0]
     right = [name for name in able if exponents.loc[name, "low"] <= 1.0 <= exponents.loc[name, "high"]]
-    near = [name for name in able if abs(exponents.loc[name, "value"] - 1.0) < NEAR]
+    near = [name for name in able if abs(exponents.loc[name, "value"] - 1.0) < EXPONENT_TOLERANCE]
     verdict = HOLDS if right == able == list(limits.index) else LIMITED if able and near == able else FAILS
     shown = ", ".join(
         f"{name} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
@@ -71,7 +71,7 @@ def check_language_collapse(quick: bool, table: pd.DataFrame | None = None) -> F
         | {f"{name}: constant of c/n": float(limits.loc[name, "value"]) for name in limits.index},
         f"SmolLM2-135M identifies beyond chance with {', '.join(map(str, able)) or 'no template'}; there the exponent "
         f"is {shown or 'unknown'}, and 1/n is {'not refused' if right == able else 'refused where it leaves 1 out'}. "
-        "Guessing falls as 1/n, too, so that the other templates say nothing.",
+        "Guessing falls as 1/n, too, so the other templates are uninformative.",
     )
 
 
@@ -82,7 +82,7 @@ def check_encoder_resolution(quick: bool) -> Finding:
     found = measure_layers(encoder, stimuli, center=True, layers=("output",), control=None, seed=0)
     row = found.to_frame().iloc[0]
     low, high, explained = float(row["resolution_low"]), float(row["resolution_high"]), float(row["explained"])
-    finite = explained > MOST_UNEXPLAINED and np.isfinite(high)
+    finite = explained > MAX_UNEXPLAINED and np.isfinite(high)
     inside = low <= CLAIMED_YEARS[1] and high >= CLAIMED_YEARS[0]
     return Finding(
         FAILS if not finite else HOLDS if inside else LIMITED,
@@ -94,16 +94,16 @@ def check_encoder_resolution(quick: bool) -> Finding:
             "shape": str(row["shape"]),
         },
         f"Years in the output of all-MiniLM-L6-v2 have a finite resolution of {row['resolution']:.0f} [{low:.0f}, "
-        f"{high:.0f}] "
-        f"years ({row['shape']}, explaining {100 * explained:.0f} % of the profile); the paper's models, asked in "
-        "words, have "
-        "70 to 80.",
+        f"{high:.0f}] years ({row['shape']}, explaining {100 * explained:.0f} % of the profile); the paper's models, "
+        "prompted in words, have 70 to 80.",
     )
 
 
 def check_layers_trade(quick: bool, table: pd.DataFrame | None = None) -> Finding:
     """Look for layers of SmolLM2 that generalize beyond chance at a threshold between the finest and the coarsest."""
-    layers = _table(LAYERS, table).query("what == 'layer' and weights == 'trained' and template == 'list'")
+    layers = _bundled_frame(LAYERS_FIGURE, table).query(
+        "what == 'layer' and weights == 'trained' and template == 'list'"
+    )
     inside = layers["best_ball_mass"].between(0.0, 1.0, inclusive="neither")
     able = layers[inside & (layers["best_generalization_low"] > layers["chance"])]
     share = len(able) / len(layers)
@@ -127,12 +127,12 @@ def check_layers_trade(quick: bool, table: pd.DataFrame | None = None) -> Findin
 
 
 def check_vision_shapes(quick: bool) -> Finding:
-    """Say why the paper's vision models are not asked."""
+    """Explain why the paper's vision models are not run."""
     return _no_vision_model("shapes")
 
 
 def check_vision_colors(quick: bool) -> Finding:
-    """Say why the paper's vision models are not asked about colors and numbered squares."""
+    """Explain why the paper's vision models are not run about colors and numbered squares."""
     return _no_vision_model("colors")
 
 
@@ -141,6 +141,5 @@ def _no_vision_model(task: str) -> Finding:
         UNTESTED,
         {"needed": "Gemma-3-12B, Qwen2.5-VL-7B or another vision-language model"},
         f"No vision-language model comes with the library. genlaws semanticity probe MODEL --task {task} draws the "
-        "pictures, "
-        "asks, and fits a resolution with a liking for every answer.",
+        "pictures, asks, and fits a resolution with a liking for every answer.",
     )

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from genlaws.semanticity.networks.relu_runs import ReluRuns
     from genlaws.semanticity.networks.slots import SlotRuns
 
-CLOSELY = 0.01  # distance from a front; the paper's own mean distance
-START = 0.02  # from one half, to count as near it
-PEAK = 0.80  # of generalization, in the paper
-MANY = (32, 48)  # items between which the slope of the collapse is taken
+MAX_FRONT_DISTANCE = 0.01  # distance from a front; the paper's own mean distance
+START_TOLERANCE = 0.02  # from one half, to count as near it
+PAPER_PEAK = 0.80  # of generalization, in the paper
+COLLAPSE_ITEM_COUNTS = (32, 48)  # items between which the slope of the collapse is taken
 
 
 @cache
-def _networks(quick: bool, stimuli: str = "circle", goal: str = "similarity") -> ReluRuns:
+def _relu_runs(quick: bool, stimuli: str = "circle", goal: str = "similarity") -> ReluRuns:
     """Train as the paper does: ten networks over 7,500 steps, or quickly three over 1,500."""
     if quick:
         return networks.relu.train_relu_networks(stimuli, goal=goal, seeds=range(3), steps=1500, log_every=100)
@@ -34,21 +34,20 @@ def _networks(quick: bool, stimuli: str = "circle", goal: str = "similarity") ->
 
 def check_relu_start(quick: bool) -> Finding:
     """Measure untrained networks."""
-    runs = _networks(quick)
+    runs = _relu_runs(quick)
     p_s, p_i = float(runs.generalization[:, 0].mean()), float(runs.identification[:, 0].mean())
-    near = [abs(one - 0.5) < START for one in (p_s, p_i)]
+    near = [abs(one - 0.5) < START_TOLERANCE for one in (p_s, p_i)]
     return Finding(
         HOLDS if all(near) else LIMITED if any(near) else FAILS,
-        {"generalization": p_s, "identification": p_i, "bound from 1/2": START},
-        f"Untrained networks start at p_S = {p_s:.3f} and p_I = {p_i:.3f}: generalization is at chance; "
-        "identification is "
-        "above it, as the product of a vector of positive numbers with itself is larger than with another.",
+        {"generalization": p_s, "identification": p_i, "bound from 1/2": START_TOLERANCE},
+        f"Untrained networks start at p_S = {p_s:.3f} and p_I = {p_i:.3f}: generalization is at chance; identification "
+        "is above it, as the product of a vector of positive numbers with itself is larger than with another.",
     )
 
 
-def check_relu_climb(quick: bool, claimed: float = PEAK) -> Finding:
+def check_relu_climb(quick: bool, claimed: float = PAPER_PEAK) -> Finding:
     """Look for the largest generalization along training."""
-    runs = _networks(quick)
+    runs = _relu_runs(quick)
     peaks = runs.generalization.max(axis=1)
     good = bool(np.all(np.abs(peaks - claimed) < 0.02))
     steps = runs.steps[runs.generalization.argmax(axis=1)]
@@ -61,19 +60,19 @@ def check_relu_climb(quick: bool, claimed: float = PEAK) -> Finding:
 
 def check_relu_front(quick: bool, curve: Callable[[], PlaneCurve] = linear_front) -> Finding:
     """Measure how far networks lie from the front of linear decay after their peak."""
-    runs = _networks(quick)
+    runs = _relu_runs(quick)
     apart = np.abs(runs.distance_to(curve()))[runs.after_peak()]
     mean, largest = float(apart.mean()), float(apart.max())
     return Finding(
-        HOLDS if mean <= CLOSELY else FAILS,
-        {"mean distance after the peak": mean, "largest": largest, "bound": CLOSELY},
+        HOLDS if mean <= MAX_FRONT_DISTANCE else FAILS,
+        {"mean distance after the peak": mean, "largest": largest, "bound": MAX_FRONT_DISTANCE},
         f"After their peak networks lie {mean:.4f} from the front of Proposition 1 on average, {largest:.4f} at most.",
     )
 
 
 def check_relu_slide(quick: bool) -> Finding:
     """Compare the end of training with the peak."""
-    runs = _networks(quick)
+    runs = _relu_runs(quick)
     rows, at = np.arange(len(runs.generalization)), runs.generalization.argmax(axis=1)
     lost = runs.generalization[rows, at] - runs.generalization[:, -1]
     gained = runs.identification[:, -1] - runs.identification[rows, at]
@@ -88,7 +87,7 @@ def check_relu_slide(quick: bool) -> Finding:
 
 def check_relu_resolution(quick: bool) -> Finding:
     """Follow the fitted resolution and the place of the cut along training."""
-    runs = _networks(quick)
+    runs = _relu_runs(quick)
     early = int(np.argmin(np.abs(runs.steps - 300)))
     resolution, cut = runs.resolution(), runs.cut()[:, -1]
     ratio = resolution[:, -1] / resolution[:, early]
@@ -101,14 +100,13 @@ def check_relu_resolution(quick: bool) -> Finding:
             "similarity below 1 % from distance": float(cut.mean()),
         },
         f"The learned similarity narrows from {resolution[:, early].mean():.3f} at step 300 to "
-        f"{resolution[:, -1].mean():.3f} and ends in a cut at {cut.mean():.2f}: nothing told the networks how fine "
-        "to see.",
+        f"{resolution[:, -1].mean():.3f} and ends in a cut at {cut.mean():.2f}: the networks were given no resolution.",
     )
 
 
 def check_relu_segment(quick: bool) -> Finding:
     """Train on the segment, too."""
-    round_, open_ = (_networks(quick, one).generalization.max(axis=1) for one in ("circle", "segment"))
+    round_, open_ = (_relu_runs(quick, one).generalization.max(axis=1) for one in ("circle", "segment"))
     good = bool(np.all(open_ < round_))
     return Finding(
         HOLDS if good else FAILS,
@@ -124,9 +122,9 @@ def check_relu_segment(quick: bool) -> Finding:
 
 def check_relu_reconstruction(quick: bool) -> Finding:
     """Train on reconstruction alone."""
-    runs = _networks(quick, goal="reconstruction")
+    runs = _relu_runs(quick, goal="reconstruction")
     p_s, p_i = runs.generalization[:, -1], runs.identification[:, -1]
-    good = bool(np.all(p_i > 0.85) and abs(p_s.mean() - 0.5) < START)
+    good = bool(np.all(p_i > 0.85) and abs(p_s.mean() - 0.5) < START_TOLERANCE)
     return Finding(
         HOLDS if good else FAILS,
         {"generalization": float(p_s.mean()), "identification": float(p_i.mean())},
@@ -136,20 +134,19 @@ def check_relu_reconstruction(quick: bool) -> Finding:
 
 def check_relu_collapse(quick: bool) -> Finding:
     """Give many items to trained networks and take the slope of identification at the end."""
-    found = _networks(quick).many_items((2, 4, 8, *MANY))[1].mean(axis=0)
-    slope = float(np.log(found[-2] / found[-1]) / np.log(MANY[1] / MANY[0]))
+    found = _relu_runs(quick).many_items((2, 4, 8, *COLLAPSE_ITEM_COUNTS))[1].mean(axis=0)
+    slope = float(np.log(found[-2] / found[-1]) / np.log(COLLAPSE_ITEM_COUNTS[1] / COLLAPSE_ITEM_COUNTS[0]))
     return Finding(
         HOLDS if abs(slope - 1.0) < 0.1 else FAILS,
-        {f"identification of {n} items": float(p) for n, p in zip((2, 4, 8, *MANY), found, strict=True)}
+        {f"identification of {n} items": float(p) for n, p in zip((2, 4, 8, *COLLAPSE_ITEM_COUNTS), found, strict=True)}
         | {"exponent of 1/n between the last two": slope, "bound from 1": 0.1},
         f"Identification of trained networks falls from {found[0]:.3f} with two items to {found[-1]:.3f} with "
-        f"{MANY[1]}, "
-        f"there as n to the power -{slope:.2f}.",
+        f"{COLLAPSE_ITEM_COUNTS[1]}, there as n to the power -{slope:.2f}.",
     )
 
 
 @cache
-def _slots(quick: bool, combine: str, truth: str = "mean", slots: int = 3, ring_size: int = 8) -> SlotRuns:
+def _slot_runs(quick: bool, combine: str, truth: str = "mean", slots: int = 3, ring_size: int = 8) -> SlotRuns:
 
     seeds, steps, count = (range(3), 400, 60) if quick else (range(10), 3000, 150)
     return networks.slots.train_slot_networks(
@@ -164,7 +161,7 @@ def _mean_and_low(values: Array) -> tuple[float, float]:
 
 def check_slots_maximum(quick: bool) -> Finding:
     """Train slots joined by their maximum, as the paper does, under two true distances."""
-    mean, least = _slots(quick, "max"), _slots(quick, "max", "min", 6, 5)
+    mean, least = _slot_runs(quick, "max"), _slot_runs(quick, "max", "min", 6, 5)
     best = least.generalization.argmax(axis=1)
     leaves, leaves_low = _mean_and_low(least.above_circle[np.arange(len(best)), best])
     stays, stays_low = _mean_and_low(mean.excess_at_peak)
@@ -177,15 +174,14 @@ def check_slots_maximum(quick: bool) -> Finding:
             "least distance: above one similarity on the same stimuli": float(least.excess_at_peak.mean()),
         },
         f"Where near means near in any feature, the maximum over slots lies {leaves:+.3f} from the front of the "
-        "circle, though "
-        "not above the best single similarity on its own stimuli. Where near means near on average, it lies "
-        f"{stays:+.3f} from that similarity.",
+        "circle, though not above the best single similarity on its own stimuli. Where near means near on average, it "
+        f"lies {stays:+.3f} from that similarity.",
     )
 
 
 def check_slots_product(quick: bool) -> Finding:
     """Train slots joined by their product and compare with the best single similarity of finite resolution."""
-    runs = _slots(quick, "product")
+    runs = _slot_runs(quick, "product")
     excess, low = _mean_and_low(runs.excess_at_peak)
     return Finding(
         HOLDS if low > 0 else FAILS,
@@ -195,14 +191,13 @@ def check_slots_product(quick: bool) -> Finding:
             "lower end": low,
         },
         f"With three features of eight values the product over slots lies {excess:+.3f} from the best that one "
-        "similarity of "
-        f"the true distance with a finite resolution reaches at the same identification: it "
+        "similarity of the true distance with a finite resolution reaches at the same identification: it "
         f"{'leaves' if low > 0 else 'does not leave'} the front of a single space.",
     )
 
 
 @cache
-def _fine_tuned(quick: bool) -> FineTuned:
+def _fine_tuned_runs(quick: bool) -> FineTuned:
     if quick:
         return networks.convolutional.fine_tune(
             "small", "digits", seeds=range(2), epochs=6, similarity_weight=(0.0, 1.0), most_stimuli=150
@@ -210,7 +205,7 @@ def _fine_tuned(quick: bool) -> FineTuned:
     return networks.convolutional.fine_tune("small", "digits", seeds=range(5), epochs=30, similarity_weight=(0.0, 1.0))
 
 
-def _changes(runs: FineTuned, name: str) -> Array:
+def _changes_by_seed(runs: FineTuned, name: str) -> Array:
     """Return what the largest similarity weight adds to a quantity, seed by seed."""
     table = runs.to_frame().pivot(index="seed", columns="similarity_weight", values=name)
     return np.asarray(table[1.0] - table[0.0], dtype=np.float64)
@@ -218,7 +213,7 @@ def _changes(runs: FineTuned, name: str) -> Array:
 
 def check_convolutional_generalization(quick: bool) -> Finding:
     """Fine-tune on digits with and without the distances of the classes."""
-    change = _changes(_fine_tuned(quick), "peak_generalization")
+    change = _changes_by_seed(_fine_tuned_runs(quick), "peak_generalization")
     return Finding(
         HOLDS if np.all(change > 0) else FAILS,
         {
@@ -226,32 +221,29 @@ def check_convolutional_generalization(quick: bool) -> Finding:
             "smallest": float(change.min()),
             "seeds": len(change),
         },
-        f"Full weight on the distances of the classes changes the best generalization by {change.mean():+.3f}, seed "
-        "by seed "
-        f"at least {change.min():+.3f} (digits, a small network; the paper has birds and a ResNet-50).",
+        f"Full weight on the distances of the classes changes the best generalization by {change.mean():+.3f}, seed by "
+        f"seed at least {change.min():+.3f} (digits, a small network; the paper has birds and a ResNet-50).",
     )
 
 
 def check_convolutional_identification(quick: bool) -> Finding:
     """Read identification at the best threshold and over all thresholds."""
-    at_best = float(_changes(_fine_tuned(quick), "peak_identification").mean())
-    overall = float(_changes(_fine_tuned(quick), "mean_identification").mean())
+    at_best = float(_changes_by_seed(_fine_tuned_runs(quick), "peak_identification").mean())
+    overall = float(_changes_by_seed(_fine_tuned_runs(quick), "mean_identification").mean())
     verdict = HOLDS if at_best < 0 and overall < 0 else LIMITED if at_best < 0 or overall < 0 else FAILS
     return Finding(
         verdict,
         {"change at the best threshold": at_best, "change of the mean over thresholds": overall},
         f"At the threshold that generalizes best identification changes by {at_best:+.3f}; averaged over all "
-        "thresholds by "
-        f"{overall:+.3f}. Which of the two is meant decides.",
+        f"thresholds by {overall:+.3f}. Which of the two is meant decides.",
     )
 
 
 def check_birds(quick: bool) -> Finding:
-    """Say why the paper's own images are not used."""
+    """Explain why the paper's own images are not used."""
     return Finding(
         UNTESTED,
         {"needed": "CUB-200-2011 images, weights of a ResNet-50"},
-        "The images of birds and the weights of a ResNet-50 do not come with the library; fine_tune runs the setting "
-        "in one "
-        "call for whoever has them. The law is checked on digits instead.",
+        "The images of birds and the weights of a ResNet-50 do not come with the library; with them, fine_tune runs "
+        "the setting in one call. The law is checked on digits instead.",
     )

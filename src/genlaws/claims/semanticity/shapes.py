@@ -9,7 +9,16 @@ import numpy as np
 from scipy import optimize
 
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, Finding
-from genlaws.claims.semanticity.trials import LARGEST_Z, Played, constant, exponential, linear, luce, play, trial_count
+from genlaws.claims.semanticity.trials import (
+    MAX_Z_SCORE,
+    Played,
+    constant,
+    exponential,
+    linear,
+    luce,
+    play,
+    trial_count,
+)
 from genlaws.semanticity.theory.front import FrontPoint, front, probabilities
 from genlaws.semanticity.theory.many_items import best_ball_mass
 from genlaws.semanticity.theory.similarity import similarity
@@ -17,12 +26,12 @@ from genlaws.semanticity.theory.spaces import space
 from genlaws.semanticity.theory.tradeoff import exponential_on_circle, homogeneous_front, linear_on_circle
 
 Both = Callable[[float], tuple[object, object]]
-SAME = 0.005  # of a probability; curves closer than this are one curve
-STIMULI = 50  # in the paper's experiments
-PRECISE = 1e-6  # of the resolution at a peak
+CURVE_TOLERANCE = 0.005  # of a probability; curves closer than this are one curve
+STIMULUS_COUNT = 50  # in the paper's experiments
+PEAK_TOLERANCE = 1e-6  # of the resolution at a peak
 
 
-def _pair(values: tuple[object, object]) -> tuple[float, float]:
+def _to_floats(values: tuple[object, object]) -> tuple[float, float]:
     return float(np.asarray(values[0])), float(np.asarray(values[1]))
 
 
@@ -31,14 +40,14 @@ def check_proposition_1(quick: bool, formula: Both = linear_on_circle) -> Findin
     largest = 0.0
     for seed, b in enumerate((0.1, 0.3, 0.62, 0.9, 1.0)):
         played = play("circle", linear(b / 2), trials=trial_count(quick), seed=seed)
-        largest = max(largest, played.departure(*_pair(formula(b))))
+        largest = max(largest, played.departure(*_to_floats(formula(b))))
     beyond = play("circle", linear(0.8), trials=trial_count(quick))
-    good = largest <= LARGEST_Z
+    good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
         {
             "largest departure in standard errors": largest,
-            "bound": LARGEST_Z,
+            "bound": MAX_Z_SCORE,
             "beyond the circle, 2 eps = 1.6: generalization played": beyond.generalization,
             "beyond the circle: by the formula": float(0.5 + 1.6 - (1.5 - np.log(2.0)) * 1.6**2),
         },
@@ -49,25 +58,25 @@ def check_proposition_1(quick: bool, formula: Both = linear_on_circle) -> Findin
 
 def check_proposition_1_peak(quick: bool, place: float = 0.61969, height: float = 0.80985) -> Finding:
     """Find the peak of the front from the integral over similarities, which knows no closed form."""
-    peak = _peak("circle", "linear")
+    peak = _peak_of_front("circle", "linear")
     good = abs(peak.ball_mass - place) < 1e-4 and abs(peak.generalization - height) < 1e-5
     return Finding(
         HOLDS if good else FAILS,
         {"best ball mass": peak.ball_mass, "generalization": peak.generalization, "gap": peak.diagonal_gap},
-        f"Linear decay on the circle generalizes best, {peak.generalization:.5f}, at b = {peak.ball_mass:.5f} = "
-        "1/(3 - 2 ln 2), on the diagonal.",
+        f"Linear decay on the circle generalizes best, {peak.generalization:.5f}, at b = {peak.ball_mass:.5f} = 1/(3 - "
+        "2 ln 2), on the diagonal.",
     )
 
 
 @cache
-def _peak(where: str, shape: str, background: float = 0.0) -> FrontPoint:
+def _peak_of_front(where: str, shape: str, background: float = 0.0) -> FrontPoint:
     """Return the point of a front with the largest generalization, for two items, by a search over resolutions."""
     place, form = space(where), similarity(shape, 0.1, background=background)
     found = optimize.minimize_scalar(
         lambda resolution: -probabilities(place, form.at_resolution(resolution)).generalization,
         bounds=(0.02 * place.reach, place.reach),
         method="bounded",
-        options={"xatol": PRECISE},
+        options={"xatol": PEAK_TOLERANCE},
     )
     return probabilities(place, form.at_resolution(float(found.x)))
 
@@ -75,10 +84,10 @@ def _peak(where: str, shape: str, background: float = 0.0) -> FrontPoint:
 def check_half_is_best(quick: bool) -> Finding:
     """Find the best ball mass for several shapes and spaces, with two items and with ten."""
     two = {
-        "constant, circle": _peak("circle", "constant").ball_mass,
-        "linear, circle": _peak("circle", "linear").ball_mass,
-        "linear, sphere": _peak("sphere", "linear").ball_mass,
-        "constant, segment": _peak("segment", "constant").ball_mass,
+        "constant, circle": _peak_of_front("circle", "constant").ball_mass,
+        "linear, circle": _peak_of_front("circle", "linear").ball_mass,
+        "linear, sphere": _peak_of_front("sphere", "linear").ball_mass,
+        "constant, segment": _peak_of_front("segment", "constant").ball_mass,
     }
     ten = float(best_ball_mass(10))
     near = all(0.35 < one < 0.65 for one in two.values())
@@ -87,18 +96,18 @@ def check_half_is_best(quick: bool) -> Finding:
         HOLDS if exact else LIMITED if abs(two["constant, circle"] - 0.5) < 1e-3 else FAILS,
         {**{f"{name}: best ball mass": one for name, one in two.items()}, "constant, ten items: best ball mass": ten},
         "Half of the space is best for constant similarity, a homogeneous space and two items. Other shapes and spaces "
-        f"have their best ball mass between {min(two.values()):.2f} and {max(two.values()):.2f}"
-        f"{' (still about one half)' if near else ''}, and ten items ask for {ten:.3f}.",
+        f"have their best ball mass between {min(two.values()):.2f} and "
+        f"{max(two.values()):.2f}{' (still about one half)' if near else ''}, and ten items ask for {ten:.3f}.",
     )
 
 
 def check_peak_on_diagonal(quick: bool) -> Finding:
     """Compare the peak with the diagonal for other shapes and spaces."""
     gaps = {
-        "linear on the circle": _peak("circle", "linear").diagonal_gap,
-        "linear on the sphere": _peak("sphere", "linear").diagonal_gap,
-        "constant on the segment": _peak("segment", "constant").diagonal_gap,
-        "exponential with a floor of 0.05 on the circle": _peak("circle", "exponential", 0.05).diagonal_gap,
+        "linear on the circle": _peak_of_front("circle", "linear").diagonal_gap,
+        "linear on the sphere": _peak_of_front("sphere", "linear").diagonal_gap,
+        "constant on the segment": _peak_of_front("segment", "constant").diagonal_gap,
+        "exponential with a floor of 0.05 on the circle": _peak_of_front("circle", "exponential", 0.05).diagonal_gap,
     }
     on = [name for name, gap in gaps.items() if abs(gap) < 1e-4]
     verdict = HOLDS if len(on) == len(gaps) else LIMITED if on else FAILS
@@ -124,16 +133,16 @@ def check_one_front_for_all(quick: bool, shapes: tuple[str, ...] = ("linear", "e
             pairs = np.stack([curve.identification[fine], curve.generalization[fine]])[:, ::-1]
             there[f"{shape}, {name}"] = float(np.interp(at, *pairs))
     constants = [play(name, constant(e), trials=trial_count(quick)) for name, e in (("circle", 0.15), ("torus", 0.309))]
-    same = all(abs(one.generalization - there["constant, homogeneous"]) < 3 * SAME for one in constants)
+    same = all(abs(one.generalization - there["constant, homogeneous"]) < 3 * CURVE_TOLERANCE for one in constants)
     spread = max(there.values()) - min(there.values())
     return Finding(
-        HOLDS if spread < SAME else CORRECTED if same else FAILS,
-        {f"p_S at p_I = {at}: {name}": one for name, one in there.items()} | {"spread": spread, "bound": SAME},
-        f"At p_I = {at} generalization is {min(there.values()):.3f} to {max(there.values()):.3f}, by shape and "
-        "space. The "
-        "right form: one front for each shape of the similarity and, unless that is constant, for each space; constant "
-        "similarity has the same front in all homogeneous spaces."
-        if spread >= SAME
+        HOLDS if spread < CURVE_TOLERANCE else CORRECTED if same else FAILS,
+        {f"p_S at p_I = {at}: {name}": one for name, one in there.items()}
+        | {"spread": spread, "bound": CURVE_TOLERANCE},
+        f"At p_I = {at} generalization is {min(there.values()):.3f} to {max(there.values()):.3f}, by shape and space. "
+        "The right form: one front for each shape of the similarity and, unless that is constant, for each space; "
+        "constant similarity has the same front in all homogeneous spaces."
+        if spread >= CURVE_TOLERANCE
         else "All similarities and spaces tried have the same front.",
     )
 
@@ -145,7 +154,7 @@ def check_front_is_a_bound(quick: bool, resolution: float = 0.25, shape: Callabl
         raise TypeError("shape must return a function of a distance")
     played = play("circle", rule, trials=trial_count(quick))
     above, error = _above_front(played)
-    broken = above > LARGEST_Z * error
+    broken = above > MAX_Z_SCORE * error
     crossing = float(1.0 - (1.0 - np.log(2.0)) * 0.898)
     return Finding(
         CORRECTED if broken else HOLDS,
@@ -157,8 +166,8 @@ def check_front_is_a_bound(quick: bool, resolution: float = 0.25, shape: Callabl
             "linear decay on the circle lies above it for p_I over": crossing,
         },
         f"Linear decay over {resolution} lies {above:.3f} ± {2 * error:.1g} above the curve of Theorem 1. The right "
-        "form: "
-        "a front belongs to one similarity and to Luce's rule; it is no bound on every system of finite resolution."
+        "form: a front belongs to one similarity and to Luce's rule; it is no bound on every system of finite "
+        "resolution."
         if broken
         else "The system does not lie above the curve of Theorem 1 beyond error.",
     )
@@ -177,11 +186,11 @@ def check_exponential_form(quick: bool, formula: Both = exponential_on_circle) -
     largest = 0.0
     for seed, resolution in enumerate((0.02, 0.1, 0.5)):
         played = play("circle", exponential(resolution), trials=trial_count(quick), seed=seed)
-        largest = max(largest, played.departure(*_pair(formula(resolution))))
-    good = largest <= LARGEST_Z
+        largest = max(largest, played.departure(*_to_floats(formula(resolution))))
+    good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": LARGEST_Z},
+        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
         f"The closed forms of Shepard's exponential similarity {'agree' if good else 'do not agree'} with the tests "
         "played on the circle.",
     )
@@ -190,7 +199,7 @@ def check_exponential_form(quick: bool, formula: Both = exponential_on_circle) -
 def check_exponential_trades(quick: bool, floors: tuple[float, ...] = (0.01, 0.05, 0.2)) -> Finding:
     """Let the resolution of an exponential similarity get finer, without and with a floor."""
     fine = play("circle", exponential(0.002), trials=trial_count(quick))
-    peaks = {floor: _peak("circle", "exponential", floor) for floor in floors}
+    peaks = {floor: _peak_of_front("circle", "exponential", floor) for floor in floors}
     played = {floor: play("circle", exponential(0.002, floor), trials=trial_count(quick)) for floor in floors}
     free = fine.generalization > 0.98 and fine.identification > 0.98
     traded = all(played[floor].generalization < peaks[floor].generalization - 0.05 for floor in floors)
@@ -201,13 +210,12 @@ def check_exponential_trades(quick: bool, floors: tuple[float, ...] = (0.01, 0.0
         | {f"floor {floor}: best p_S": one.generalization for floor, one in peaks.items()}
         | {f"floor {floor}: at resolution": one.resolution for floor, one in peaks.items()},
         "Without a floor there is nothing to trade: both probabilities tend to 1 as an exponential similarity gets "
-        "finer. "
-        f"With a floor of {', '.join(map(str, floors))} generalization is at best "
+        f"finer. With a floor of {', '.join(map(str, floors))} generalization is at best "
         f"{', '.join(f'{one.generalization:.3f}' for one in peaks.values())}.",
     )
 
 
-def check_finite_set(quick: bool, stimuli: int = STIMULI) -> Finding:
+def check_finite_set(quick: bool, stimuli: int = STIMULUS_COUNT) -> Finding:
     """Average over all triples of equally spaced stimuli and compare with the circle they lie on."""
     place = np.arange(stimuli)
     steps = np.minimum(np.abs(place[:, None] - place), stimuli - np.abs(place[:, None] - place))
@@ -219,7 +227,7 @@ def check_finite_set(quick: bool, stimuli: int = STIMULI) -> Finding:
     chosen = luce(linear(b / 2)(d))
     right = np.take_along_axis(chosen, d.argmin(axis=1)[:, None], axis=1)[:, 0]
     split, dropped = float(right.mean()), float(right[~tied].mean())
-    p_s, p_i = _pair(linear_on_circle(b))
+    p_s, p_i = _to_floats(linear_on_circle(b))
     shift = (3.0 * p_s - 2.0 * p_i - 0.5) / stimuli
     verdict = HOLDS if abs(dropped - p_s) < 1e-3 else LIMITED if abs(split - p_s - shift) < 5.0 / stimuli**2 else FAILS
     return Finding(
@@ -232,8 +240,6 @@ def check_finite_set(quick: bool, stimuli: int = STIMULI) -> Finding:
             "expected shift": shift,
         },
         f"On {stimuli} stimuli linear decay has p_S = {split:.4f} where the circle has {p_s:.4f}, as probe and items "
-        "are "
-        f"different (expected shift {shift:+.4f}); {100 * tied.mean():.1f} % of triples are ties, and {dropped:.4f} "
-        "is left "
-        "without them.",
+        f"are different (expected shift {shift:+.4f}); {100 * tied.mean():.1f} % of triples are ties, and "
+        f"{dropped:.4f} is left without them.",
     )

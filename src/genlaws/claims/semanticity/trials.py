@@ -11,10 +11,10 @@ from genlaws.core.arguments import Array
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
 Shape = Callable[[Array], Array]
-LARGEST_Z = 4.0  # standard errors; a formula farther from its simulation is wrong
-FEW, MANY = 40_000, 2_000_000  # trials of a quick and of a full simulation
-AT_ONCE = 100_000  # trials in memory
-DIMENSIONS = 8  # of the hypercube
+MAX_Z_SCORE = 4.0  # standard errors; a formula farther from its simulation is wrong
+QUICK_TRIALS, FULL_TRIALS = 40_000, 2_000_000  # trials of a quick and of a full simulation
+TRIALS_PER_BLOCK = 100_000  # trials in memory
+HYPERCUBE_DIMENSIONS = 8  # of the hypercube
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ PLACES = {
     "uneven": Place(lambda rng, shape: rng.random((*shape, 1)) ** 2, lambda x, y: np.abs(x - y)[..., 0]),
     "sphere": Place(_on_sphere, lambda x, y: np.arccos(np.clip((x * y).sum(axis=-1), -1.0, 1.0))),
     "hypercube": Place(
-        lambda rng, shape: rng.integers(0, 2, (*shape, DIMENSIONS)).astype(np.float64),
+        lambda rng, shape: rng.integers(0, 2, (*shape, HYPERCUBE_DIMENSIONS)).astype(np.float64),
         lambda x, y: np.abs(x - y).sum(axis=-1),
     ),
 }
@@ -90,7 +90,7 @@ def exponential(resolution: float, background: float = 0.0) -> Shape:
     return lambda d: np.exp(-d / resolution) + background
 
 
-def play(place: str, shape: Shape, item_count: int = 2, *, trials: int = FEW, seed: int = 0) -> Played:
+def play(place: str, shape: Shape, item_count: int = 2, *, trials: int = QUICK_TRIALS, seed: int = 0) -> Played:
     """Play both tests and return the mean probability of the right choice under Luce's rule.
 
     Parameters
@@ -103,8 +103,8 @@ def play(place: str, shape: Shape, item_count: int = 2, *, trials: int = FEW, se
     rng = np.random.default_rng(seed)
     right: list[Array] = []
     named: list[Array] = []
-    for start in range(0, trials, AT_ONCE):
-        count = min(AT_ONCE, trials - start)
+    for start in range(0, trials, TRIALS_PER_BLOCK):
+        count = min(TRIALS_PER_BLOCK, trials - start)
         probe, items = (PLACES[place].draw(rng, (count, number)) for number in (1, item_count))
         d = PLACES[place].distance(items, probe)
         nearest = d == d.min(axis=1, keepdims=True)  # one of several equally near ones is right at random
@@ -141,4 +141,4 @@ def ball_moments(place: str, resolution: float, points: int = 20_000) -> tuple[f
 
 def trial_count(quick: bool) -> int:
     """Return how many trials a simulation of a check has."""
-    return FEW if quick else MANY
+    return QUICK_TRIALS if quick else FULL_TRIALS

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.interpolate import CubicSpline
 
 from genlaws.claims.claim import FAILS, HOLDS, Finding
-from genlaws.claims.semanticity.trials import LARGEST_Z, ball_moments, constant, linear, play, trial_count
+from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, linear, play, trial_count
 from genlaws.core.arguments import Array
 from genlaws.semanticity.theory.front import front
 from genlaws.semanticity.theory.similarity import similarity
@@ -102,10 +102,10 @@ def _against_simulation(
             p_s = float(np.asarray(generalization(mean, variance, background)))
             p_i = float(np.asarray(identification(mean, background)))
             largest = max(largest, played.departure(p_s, p_i))
-    good = largest <= LARGEST_Z
+    good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": LARGEST_Z, "trials of each case": trials},
+        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE, "trials of each case": trials},
         f"{name} {'agrees' if good else 'does not agree'} with the two tests played out on the circle, the torus, the "
         f"sphere, the segment and an uneven segment: the farthest of {2 * len(CASES) * len(backgrounds)} probabilities "
         f"is {largest:.1f} standard errors away.",
@@ -123,18 +123,18 @@ def check_heterogeneity(quick: bool, variance_term: Callable[[float], float] = l
         due.append(variance_term(variance))
     loss, error, expected = np.array(losses), np.array(errors), np.array(due)
     departure = float(np.max(np.abs(loss - expected) / error))
-    good = departure <= LARGEST_Z and bool(loss.sum() > LARGEST_Z * np.linalg.norm(error))
+    good = departure <= MAX_Z_SCORE and bool(loss.sum() > MAX_Z_SCORE * np.linalg.norm(error))
     return Finding(
         HOLDS if good else FAILS,
         {
             "smallest loss": float(loss.min()),
             "largest loss": float(loss.max()),
             "largest departure from the variance in standard errors": departure,
-            "bound": LARGEST_Z,
+            "bound": MAX_Z_SCORE,
         },
         f"Against a homogeneous space of the same mean ball mass, uneven ones lose {loss.min():.3f} to "
-        f"{loss.max():.3f} "
-        f"of generalization, {'which is' if good else 'which is not'} the variance of the ball mass within error.",
+        f"{loss.max():.3f} of generalization, {'which is' if good else 'which is not'} the variance of the ball mass "
+        "within error.",
     )
 
 
@@ -148,10 +148,10 @@ def check_homogeneous_front(quick: bool, curve: Formula = homogeneous_front) -> 
         slope = abs(ahead - height) / 1e-4
         error = np.hypot(played.generalization_error, slope * played.identification_error)
         largest = max(largest, abs(played.generalization - float(height)) / float(error))
-    good = largest <= LARGEST_Z
+    good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": LARGEST_Z, "points": len(EVEN)},
+        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE, "points": len(EVEN)},
         "With constant similarity, no background and two items, points of the circle, the torus, the sphere and the "
         f"hypercube {'lie' if good else 'do not lie'} on one curve p_S = 1/2 + 2 (1 - p_I)(2 p_I - 1) within error.",
     )
@@ -177,7 +177,7 @@ def check_regimes(quick: bool) -> Finding:
     half = len(masses) // 2
     fine, coarse = (play("circle", constant(e), trials=trial_count(quick)) for e in (0.002, 0.5))
     orderly = np.all(np.diff(p_i) < 0) and np.all(np.diff(p_s[: half + 1]) > 0) and np.all(np.diff(p_s[half:]) < 0)
-    ends = fine.departure(0.5 + 0.004 - 0.004**2, 0.998) <= LARGEST_Z and coarse.departure(0.5, 0.5) <= LARGEST_Z
+    ends = fine.departure(0.5 + 0.004 - 0.004**2, 0.998) <= MAX_Z_SCORE and coarse.departure(0.5, 0.5) <= MAX_Z_SCORE
     good = bool(orderly) and ends
     return Finding(
         HOLDS if good else FAILS,
@@ -259,5 +259,5 @@ def check_segment_below_circle(quick: bool) -> Finding:
             "segment, linear decay over 0.3": played[1].generalization,
         },
         f"At equal identification between 0.77 and 0.93 the segment lies {smallest:.4f} to {np.max(gaps):.4f} "
-        f"{'below' if good else 'beside'} the circle, for the constant and the linear similarity.",
+        f"{'below' if good else 'from'} the circle, for the constant and the linear similarity.",
     )

@@ -27,7 +27,7 @@ app.command(
 app.command(
     "genlaws.cli.relations.next_pair:next_pair",
     name="next-pair",
-    help="Which entry to ask for next.",
+    help="Which entry to query next.",
 )
 app.command(
     "genlaws.cli.relations.learn:learn",

@@ -1,7 +1,4 @@
-"""``genlaws relations advise``: how much data and which learning rates does a network need for this relation?
-
-Say the advice of ``genlaws relations advise`` in words: the answer, what was measured, and how sure it is.
-"""
+"""``genlaws relations advise``: how much data and which learning rates a network needs to learn a relation."""
 
 from __future__ import annotations
 
@@ -24,15 +21,14 @@ from genlaws.relations.networks.pilot import Pilot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from genlaws.core.estimate import Estimate
     from genlaws.relations.networks.advice import LearningAdvice
     from genlaws.relations.networks.pilot import PilotPoint
 
-WIDTH = 100  # characters of a line
-NAME = "advise"
+ADVICE_LINE_CHARACTERS = 100  # of a printed line
+COMMAND_NAME = "advise"
 
 Target = Annotated[float, Parameter(help="Accuracy to reach, above 0 and below 1.")]
-Quick = Annotated[bool, Parameter(negative="", help="Fewer and shorter trainings: an answer in seconds, less sure.")]
+Quick = Annotated[bool, Parameter(negative="", help="Fewer and shorter trainings: an answer in seconds, less certain.")]
 Width = Annotated[int, Parameter(help="Units of each hidden layer of the decoder.")]
 Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
 Dimension = Annotated[int, Parameter(help="Numbers in each embedding.")]
@@ -44,18 +40,20 @@ Rate = Annotated[float | None, Parameter(help="Decoder rate, held fixed; 0.01, o
 def explain(advice: LearningAdvice) -> str:
     """Return the printed answer."""
     tables = [
-        _table("share shown", advice.fractions, advice),
-        _table("decoder/encoder rate", advice.ratios, advice),
+        _format_table("training fraction", advice.fractions, advice),
+        _format_table("decoder/encoder rate", advice.ratios, advice),
     ]
-    return "\n\n".join(["\n".join(_answer(advice)), aligned(_numbers(advice)), *tables, "\n".join(_sure(advice))])
+    return "\n\n".join(
+        ["\n".join(_format_headline(advice)), aligned(_numbers(advice)), *tables, "\n".join(_format_caveats(advice))]
+    )
 
 
-def _answer(advice: LearningAdvice) -> list[str]:
+def _format_headline(advice: LearningAdvice) -> list[str]:
     if not advice.learned:
         longest = f"{advice.pilot.steps:,} steps"
         return [
             f"No network of the pilot learned {advice.relation}: none of {advice.network_count} reached "
-            f"{advice.target_accuracy:g} on entries it was not shown within {longest}.",
+            f"{advice.target_accuracy:g} outside its training set within {longest}.",
             "Longer trainings (--steps), a wider decoder (--width) or more dimensions (--dimension) may; or the "
             "relation has no structure that such a network finds.",
         ]
@@ -66,89 +64,89 @@ def _data_sentence(advice: LearningAdvice) -> str:
     share = advice.advised_fraction
     if share is None:
         return (
-            f"At no share of the entries tried, up to {advice.fractions[-1].value:.0%}, did three in four networks "
-            "generalize: train longer, or try larger shares."
+            f"At no training fraction tried, up to {advice.fractions[-1].value:.0%}, did three in four networks "
+            "generalize: train longer, or try larger fractions."
         )
-    edge = " It is the smallest share tried: a smaller one may do." if advice.fraction_at_edge else ""
+    edge = " It is the smallest fraction tried: a smaller one may suffice." if advice.fraction_at_edge else ""
     return (
-        f"Show at least {share:.0%} of the entries, {round(share * advice.pair_count):,} of {advice.pair_count:,}: "
+        f"Train on at least {share:.0%} of the entries, {round(share * advice.pair_count):,} of {advice.pair_count:,}: "
         f"at least three in four networks then exceed {advice.target_accuracy:g} on the rest.{edge}"
     )
 
 
 def _ratio_sentences(advice: LearningAdvice) -> list[str]:
     if advice.suggested_ratio is None:
-        return ["No ratio of the learning rates made a network generalize; take equal rates and show more entries."]
+        return ["No ratio of the learning rates made a network generalize; take equal rates and train on more entries."]
     point = next(one for one in advice.ratios if one.value == advice.suggested_ratio)
-    said = [
+    sentences = [
         f"Take a decoder rate of {advice.suggested_ratio:g} times the encoder rate: {sum(point.succeeded)} of "
         f"{len(point.succeeded)} networks generalized, after {point.median_steps:,.0f} steps in the median."
     ]
     if advice.ratio_at_edge:
         edge = "smallest" if point is advice.ratios[0] else "largest"
-        said.append(f"It is the {edge} ratio tried: one beyond it may do better.")
+        sentences.append(f"It is the {edge} ratio tried: one beyond it may do better.")
     found = advice.critical_ratio
     if found is not None and advice.boundary_seen:
-        said.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} every other network fails.")
+        sentences.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} every other network fails.")
     elif found is not None:
-        said.append("Failures grow with the ratio, but where they begin is not pinned down by so few networks.")
-    return said
+        sentences.append("Failures grow with the ratio, but these few networks do not determine where they begin.")
+    return sentences
 
 
 def _numbers(advice: LearningAdvice) -> dict[str, str]:
-    kind = "balanced over entries not shown" if advice.balanced else "whole table"
+    kind = "balanced over entries outside the training set" if advice.balanced else "whole table"
     best = advice.best_fraction
     rows = {
-        "relation": f"{advice.relation}, {advice.element_count} elements, commoner answer "
+        "relation": f"{advice.relation}, {advice.element_count} elements, majority answer "
         f"{advice.majority_accuracy:.3f}",
         "target accuracy": f"{advice.target_accuracy:g} ({kind})",
-        "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _entries(best, advice),
-        "the network needs": _network(advice),
-        "induction gap": _gap(advice),
-        "every other generalizes at": _half(advice),
-        "critical ratio": _critical(advice),
+        "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _format_entries(best, advice),
+        "the network needs": _format_network_share(advice),
+        "induction gap": _format_gap(advice),
+        "every other generalizes at": _format_half_share(advice),
+        "critical ratio": _format_critical_ratio(advice),
     }
     if advice.suggested_ratio is not None:
         rows["laws at that ratio"] = (
-            f"chance to merge {advice.flow_law:.3f} (gradient flow), {advice.sign_law:.3f} (sign updates): upper "
-            "guidance, not a bound"
+            f"chance to merge {advice.flow_law:.3f} (gradient flow), {advice.sign_law:.3f} (sign updates): a guide, "
+            "not a bound"
         )
     return rows
 
 
-def _entries(share: Estimate, advice: LearningAdvice) -> str:
-    return f"{share.value * advice.pair_count:,.0f} entries, a share of {_plain(share)}"
+def _format_entries(share: Estimate, advice: LearningAdvice) -> str:
+    return f"{share.value * advice.pair_count:,.0f} entries, a fraction of {_format_interval(share)}"
 
 
-def _network(advice: LearningAdvice) -> str:
+def _format_network_share(advice: LearningAdvice) -> str:
     found = advice.network_fraction
     if math.isinf(found.value):
-        return f"more than a share of {advice.fractions[-1].value:g}, the largest tried"
+        return f"more than a fraction of {advice.fractions[-1].value:g}, the largest tried"
     if found.value <= advice.fractions[0].value:
-        return f"at most a share of {found.value:g}, the smallest tried"
+        return f"at most a fraction of {found.value:g}, the smallest tried"
     if math.isinf(found.high):
-        return f"{found.value * advice.pair_count:,.0f} entries, a share of {found.value:.3f} or more"
-    return _entries(found, advice)
+        return f"{found.value * advice.pair_count:,.0f} entries, a fraction of {found.value:.3f} or more"
+    return _format_entries(found, advice)
 
 
-def _gap(advice: LearningAdvice) -> str:
+def _format_gap(advice: LearningAdvice) -> str:
     if advice.gap_ratio is None:
         return "unknown"
     most = "at most " if advice.network_fraction.value <= advice.fractions[0].value else ""
-    return f"{most}{_plain(advice.gap_ratio)} times as many"
+    return f"{most}{_format_interval(advice.gap_ratio)} times as many"
 
 
-def _half(advice: LearningAdvice) -> str:
+def _format_half_share(advice: LearningAdvice) -> str:
     found = advice.half_fraction
     if found is None:
         return "not seen: they are not more with more entries"
     if advice.half_fraction_seen:
-        return _entries(found, advice)
-    return f"a share of {_tried_words(found, advice.fractions)}"
+        return _format_entries(found, advice)
+    return f"a fraction of {_format_within_tried(found, advice.fractions)}"
 
 
-def _tried_words(found: Estimate, tried: Sequence[PilotPoint]) -> str:
-    """Return an estimate as text that names nothing beyond the smallest and the largest value tried."""
+def _format_within_tried(found: Estimate, tried: Sequence[PilotPoint]) -> str:
+    """Return an estimate as text, limited to the range of values tried."""
     smallest, largest = tried[0].value, tried[-1].value
     if found.value < smallest:
         return f"less than {smallest:g}, the smallest tried"
@@ -159,17 +157,17 @@ def _tried_words(found: Estimate, tried: Sequence[PilotPoint]) -> str:
     return f"{found.value:.2g} [{low}, {high}]; tried were {smallest:g} to {largest:g}"
 
 
-def _critical(advice: LearningAdvice) -> str:
+def _format_critical_ratio(advice: LearningAdvice) -> str:
     found = advice.critical_ratio
     if found is not None:
-        shown = _plain(found) if advice.boundary_seen else _tried_words(found, advice.ratios)
+        shown = _format_interval(found) if advice.boundary_seen else _format_within_tried(found, advice.ratios)
         return f"{shown}, decoder over encoder rate"
     if advice.suggested_ratio is None:
         return "not seen: no network generalized"
     return f"not seen up to {advice.ratios[-1].value:g}, the largest tried"
 
 
-def _table(name: str, points: Sequence[PilotPoint], advice: LearningAdvice) -> str:
+def _format_table(name: str, points: Sequence[PilotPoint], advice: LearningAdvice) -> str:
     header = (name, "generalized", "95 % interval", "mean accuracy", "median steps")
     rows: list[Sequence[str]] = [header]
     for one in points:
@@ -185,25 +183,25 @@ def _table(name: str, points: Sequence[PilotPoint], advice: LearningAdvice) -> s
     )
 
 
-def _sure(advice: LearningAdvice) -> list[str]:
-    """Say what the advice rests on and what was held fixed."""
+def _format_caveats(advice: LearningAdvice) -> list[str]:
+    """Return what the advice is based on and what was held fixed."""
     pilot = advice.pilot
-    said = [
+    sentences = [
         f"From {advice.network_count} networks. Held fixed: {pilot.depth} hidden layers of {pilot.width}, embeddings "
         f"of {pilot.dimension} numbers, {pilot.optimizer}, decoder rate {pilot.decoder_rate:g}, {pilot.steps:,} steps.",
-        f"Shares were tried with equal rates, ratios at a share of {advice.ratio_fraction:g}.",
+        f"Fractions were tried with equal rates, ratios at a fraction of {advice.ratio_fraction:g}.",
         "Intervals are 95 % over networks. The suggested ratio is the best of several and so optimistic. A network "
         "that needs longer than the pilot counts as failed.",
     ]
     if advice.balanced:
-        said.append(
-            f"The commoner answer alone is right on {advice.majority_accuracy:.3f} of the entries, which reaches the "
+        sentences.append(
+            f"The majority answer alone is right on {advice.majority_accuracy:.3f} of the entries, which reaches the "
             "target: the accuracy here is the balanced one."
         )
-    return textwrap.wrap(" ".join(said), WIDTH)
+    return textwrap.wrap(" ".join(sentences), ADVICE_LINE_CHARACTERS)
 
 
-def _plain(estimate: Estimate) -> str:
+def _format_interval(estimate: Estimate) -> str:
     return str(replace(estimate, count=0))
 
 
@@ -223,7 +221,7 @@ def advise(
     relation: RelationName = None,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Say how many entries and which ratio of learning rates a network needs to learn a relation.
+    """Give how many entries and which ratio of learning rates a network needs to learn a relation.
 
     The best learner's number of entries is exact; the network's is measured by a pilot, and so is the ratio. A minute
     or so for 30 elements; --quick takes seconds.
@@ -250,11 +248,11 @@ def advise(
         return
     print(explain(advice))
     if output.out is not None:
-        print(f"Written to {output.out / NAME}.json and .csv")
+        print(f"Written to {output.out / COMMAND_NAME}.json and .csv")
 
 
 def summary(advice: LearningAdvice) -> dict[str, Any]:
-    """Return the advice as plain names and numbers; an estimate has its interval beside it."""
+    """Return the advice as plain names and numbers; an estimate is followed by its interval."""
     from dataclasses import fields
 
     answer: dict[str, Any] = {}
@@ -288,5 +286,5 @@ def summary(advice: LearningAdvice) -> dict[str, Any]:
 def _write(folder: Path, advice: LearningAdvice, document: str) -> None:
     """Write the answer as JSON and what was tried as a table."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{NAME}.json").write_text(document + "\n", encoding="utf-8")
-    advice.to_frame().to_csv(folder / f"{NAME}.csv", index=False)
+    (folder / f"{COMMAND_NAME}.json").write_text(document + "\n", encoding="utf-8")
+    advice.to_frame().to_csv(folder / f"{COMMAND_NAME}.csv", index=False)

@@ -17,16 +17,16 @@ from genlaws.cli.relations.source import (
     Prior,
     RelationName,
     Train,
-    read_question,
+    read_query,
 )
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import bound_curve, paper_accuracy
 from genlaws.relations.inference.hypotheses import Entrywise, average_meaning, bounds_this_relation
-from genlaws.relations.structure.training_set import CERTAIN
+from genlaws.relations.structure.training_set import CERTAIN_ANSWERS
 
 if TYPE_CHECKING:
-    from genlaws.cli.relations.source import Question
+    from genlaws.cli.relations.source import Query
     from genlaws.relations.inference.bound_curve import BoundCurve, BoundPoint
     from genlaws.relations.inference.hypotheses import Hypotheses
     from genlaws.relations.inference.posterior import Posterior
@@ -55,21 +55,19 @@ def bound(
 ) -> None:
     """Give the best accuracy from some entries of a relation, averaged over all relations of its class.
 
-    Whether that bounds a learner on this very relation depends on the class, and the answer says so. Either for random
-    training sets of a relation (--train-fraction) or for the known entries of a file (--train).
+    Whether that bounds a learner on this relation depends on the class, as the answer states. The entries are random
+    training sets of a relation (--train-fraction) or the known entries of a file (--train).
     """
-    question = read_question(
-        source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior
-    )
-    if question.training_set is not None:
+    query = read_query(source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior)
+    if query.training_set is not None:
         if train_fraction is not None:
             raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
-        _one_training_set(question, method, output)
+        _one_training_set(query, method, output)
         return
     if train_fraction is None:
         raise InputError("Give --train-fraction, the share of all entries that are known, such as 0.1.")
 
-    curve = _curve(question, train_fraction, repeats, method, output)
+    curve = _curve(query, train_fraction, repeats, method, output)
     several = len(curve.points) > 1
     rows = [_row(point) for point in curve.points]
     answer = {name: [row[name] for row in rows] for name in rows[0]} if several else rows[0]
@@ -84,20 +82,22 @@ def bound(
         "repeats": repeats,
         "seed": output.seed,
     }
-    show("bound", {**answer, **fixed}, _table(curve) if several else _text(curve, curve.points[0]), output)
+    show(
+        "bound", {**answer, **fixed}, _format_table(curve) if several else _format_point(curve, curve.points[0]), output
+    )
 
 
-def _curve(question: Question, train_fraction: str, repeats: int, method: str, output: Output) -> BoundCurve:
+def _curve(query: Query, train_fraction: str, repeats: int, method: str, output: Output) -> BoundCurve:
     import numpy as np
 
     fractions = np.atleast_1d(read_numbers("train_fraction", train_fraction))
-    assert question.relation is not None
+    assert query.relation is not None
     with ProgressBar(quiet=output.json) as progress:
-        progress.start(len(fractions) * max(repeats, 1), f"{question.relation.label}: training sets")
+        progress.start(len(fractions) * max(repeats, 1), f"{query.relation.label}: training sets")
         return bound_curve(
-            question.relation,
+            query.relation,
             fractions,
-            hypotheses=question.hypotheses,
+            hypotheses=query.hypotheses,
             repeats=repeats,
             seed=output.seed,
             method=method,
@@ -120,7 +120,7 @@ def _row(point: BoundPoint) -> dict[str, Any]:
     }
 
 
-def _text(curve: BoundCurve, point: BoundPoint) -> str:
+def _format_point(curve: BoundCurve, point: BoundPoint) -> str:
     rows = {
         _accuracy_name(curve.hypotheses): str(point.accuracy),
         "on unseen entries": str(point.unseen_accuracy),
@@ -130,29 +130,33 @@ def _text(curve: BoundCurve, point: BoundPoint) -> str:
         "majority accuracy": f"{curve.relation.majority_accuracy:.6f}",
     }
     known = round(point.train_fraction * curve.relation.pair_count)
-    seen = f"{known} of {curve.relation.pair_count} entries of {curve.relation.label} are seen"
+    seen = f"training on {known} of {curve.relation.pair_count} entries of {curve.relation.label}"
     return "\n".join(
-        [aligned(rows), paragraph(curve.meaning), f"Mean over {_sets(curve.repeats)}; {seen}.", _how(point)]
+        [
+            aligned(rows),
+            paragraph(curve.meaning),
+            f"Mean over {_format_repeats(curve.repeats)}; {seen}.",
+            _format_method(point),
+        ]
     )
 
 
 def _accuracy_name(hypotheses: Hypotheses) -> str:
-
     return "class average" if isinstance(hypotheses, Entrywise) else "best accuracy"
 
 
-def _sets(repeats: int) -> str:
+def _format_repeats(repeats: int) -> str:
     return f"{repeats} random training sets" if repeats > 1 else "one random training set"
 
 
-def _how(point: BoundPoint) -> str:
+def _format_method(point: BoundPoint) -> str:
     if point.exact_share == 1.0:
         return "Every probability was computed exactly."
     state = "whose starts agreed" if point.converged else "which has NOT converged for some: do not trust the number"
     return f"{1 - point.exact_share:.0%} of the training sets needed the Markov chain, {state}."
 
 
-def _table(curve: BoundCurve) -> str:
+def _format_table(curve: BoundCurve) -> str:
     name = _accuracy_name(curve.hypotheses)
     lines = [f"{'train fraction':>14}  {name:>20}  {'Eq. 5':>8}  {'bits left':>16}  {'decided':>8}"]
     for point in curve.points:
@@ -161,68 +165,66 @@ def _table(curve: BoundCurve) -> str:
             f"{point.train_fraction:>14.4g}  {accuracy:>20}  {point.accuracy_formula:>8.4f}  {bits:>16}  "
             f"{point.determined.value:>8.4f}"
         )
-    how = _how(min(curve.points, key=lambda point: (point.converged, point.exact_share)))
-    lines.append(f"{curve.relation.label}, class '{curve.hypotheses}', {_sets(curve.repeats)} a row. {how}")
+    how = _format_method(min(curve.points, key=lambda point: (point.converged, point.exact_share)))
+    lines.append(f"{curve.relation.label}, class '{curve.hypotheses}', {_format_repeats(curve.repeats)} a row. {how}")
     lines.append(paragraph(curve.meaning))
     return "\n".join(lines)
 
 
-def _one_training_set(question: Question, method: str, output: Output) -> None:
-
-    assert question.training_set is not None
-    law = posterior(question.training_set, question.hypotheses, method=method, seed=output.seed)
+def _one_training_set(query: Query, method: str, output: Output) -> None:
+    assert query.training_set is not None
+    law = posterior(query.training_set, query.hypotheses, method=method, seed=output.seed)
     answer = {
         "accuracy": law.accuracy,
         "interval": _interval(law.accuracy, law.accuracy_error),
-        "accuracy_formula": _formula(question),
+        "accuracy_formula": _formula(query),
         "bits_left": law.bits_left,
         "bits_left_interval": _interval(law.bits_left, law.bits_left_error),
         "unseen_accuracy": law.unseen_accuracy,
         "determined": law.determined,
-        "train_fraction": question.training_set.train_fraction,
-        "element_count": question.training_set.element_count,
-        "class": str(question.hypotheses),
+        "train_fraction": query.training_set.train_fraction,
+        "element_count": query.training_set.element_count,
+        "class": str(query.hypotheses),
         "bounds_this_relation": False,
-        "meaning": _meaning_of_one(question),
+        "meaning": _training_set_meaning(query),
         "answers_taken_as_certain": True,
         "method": law.method,
         "converged": law.converged,
         "seed": output.seed,
     }
-    show("bound", answer, _text_of_one(question, law, answer), output)
+    show("bound", answer, _format_training_set(query, law, answer), output)
 
 
 def _interval(value: float, error: float) -> list[float]:
     return [value - 1.96 * error, value + 1.96 * error]
 
 
-def _formula(question: Question) -> float:
+def _formula(query: Query) -> float:
+    assert query.training_set is not None
+    training_set = query.training_set
+    return float(paper_accuracy(training_set.element_count, query.hypotheses, training_set.train_fraction))
 
-    assert question.training_set is not None
-    training_set = question.training_set
-    return float(paper_accuracy(training_set.element_count, question.hypotheses, training_set.train_fraction))
 
-
-def _text_of_one(question: Question, law: Posterior, answer: dict[str, Any]) -> str:
+def _format_training_set(query: Query, law: Posterior, answer: dict[str, Any]) -> str:
     error = f" ± {1.96 * law.accuracy_error:.6f}" if law.accuracy_error else ""
     rows = {
-        _accuracy_name(question.hypotheses): f"{law.accuracy:.6f}{error}",
+        _accuracy_name(query.hypotheses): f"{law.accuracy:.6f}{error}",
         "on unseen entries": f"{law.unseen_accuracy:.6f}",
         "the paper's Eq. 5": f"{answer['accuracy_formula']:.6f}",
         "bits left": f"{law.bits_left:.3f}" + (f" ± {1.96 * law.bits_left_error:.3f}" if law.bits_left_error else ""),
         "entries decided": f"{law.determined:.6f}",
     }
 
-    return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message, CERTAIN)}"
+    return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message, CERTAIN_ANSWERS)}"
 
 
-def _meaning_of_one(question: Question) -> str:
+def _training_set_meaning(query: Query) -> str:
     """Return what the accuracy from given entries means; the relation behind them is not known."""
-    assert question.training_set is not None
-    if isinstance(question.hypotheses, Entrywise):
-        return average_meaning(question.hypotheses)
-    known = question.training_set
+    assert query.training_set is not None
+    if isinstance(query.hypotheses, Entrywise):
+        return average_meaning(query.hypotheses)
+    known = query.training_set
     return (
-        f"No learner that knows the class '{question.hypotheses}' and these {len(known.pairs)} of "
+        f"No learner that knows the class '{query.hypotheses}' and these {len(known.pairs)} of "
         f"{known.element_count**2} entries does better on average over the relations of the class that agree with them."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, paragraph, show
-from genlaws.cli.relations.source import Elements, KnownClass, Prior, RelationName, Source, read_question
+from genlaws.cli.relations.source import Elements, KnownClass, Prior, RelationName, Source, read_query
 from genlaws.relations.inference.data_needed import data_needed as needed
 from genlaws.relations.inference.hypotheses import bounds_this_relation
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from genlaws.relations.structure.relation import Relation
 
 Target = Annotated[float, Parameter(help="Accuracy to reach on all entries, above 0 and at most 1.")]
-Repeats = Annotated[int, Parameter(help="Random orders in which the entries are shown.")]
+Repeats = Annotated[int, Parameter(help="Random orders in which the entries are added.")]
 
 
 def data_needed(
@@ -31,17 +31,15 @@ def data_needed(
     prior: Prior = "elements",
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Give the share of random entries from which the best learner reaches an accuracy, beside the paper's Eq. 4."""
-    question = read_question(
-        source, None, None, elements=elements, relation=relation, known_class=known_class, prior=prior
-    )
-    assert question.relation is not None
+    """Give the share of random entries from which the best learner reaches an accuracy, and the paper's Eq. 4."""
+    query = read_query(source, None, None, elements=elements, relation=relation, known_class=known_class, prior=prior)
+    assert query.relation is not None
     with ProgressBar(quiet=output.json) as progress:
-        progress.start(max(repeats, 1), f"{question.relation.label}: training sets")
+        progress.start(max(repeats, 1), f"{query.relation.label}: training sets")
         found = needed(
-            question.relation,
+            query.relation,
             target_accuracy,
-            hypotheses=question.hypotheses,
+            hypotheses=query.hypotheses,
             repeats=repeats,
             seed=output.seed,
             advance=progress.advance,
@@ -55,17 +53,17 @@ def data_needed(
         "fraction_formula_exact": found.fraction_formula_exact,
         "target_accuracy": found.target_accuracy,
         "majority_accuracy": found.majority_accuracy,
-        "majority_answer": question.relation.majority_answer,
-        "bounds_this_relation": bounds_this_relation(question.hypotheses),
+        "majority_answer": query.relation.majority_answer,
+        "bounds_this_relation": bounds_this_relation(query.hypotheses),
         "meaning": found.meaning,
-        "relation": question.relation.label,
-        "element_count": question.relation.element_count,
-        "class": str(question.hypotheses),
+        "relation": query.relation.label,
+        "element_count": query.relation.element_count,
+        "class": str(query.hypotheses),
         "repeats": repeats,
         "exact": found.exact,
         "seed": output.seed,
     }
-    show("data-needed", answer, _text(question.relation, found), output)
+    show("data-needed", answer, _text(query.relation, found), output)
 
 
 def _text(relation: Relation, found: DataNeeded) -> str:

@@ -23,10 +23,9 @@ from genlaws.relations.structure.relation import Relation
 if TYPE_CHECKING:
     from genlaws.relations.structure.classes import RelationClass
     from genlaws.relations.structure.knowledge_graph import KnowledgeGraph
-    from genlaws.relations.structure.relation import Relation
 
-TARGET = 0.9  # the accuracy the paper takes as an example
-SHOWN_SIZES = 12
+TARGET_ACCURACY = 0.9  # the example of the paper
+MAX_SIZES_PRINTED = 12
 
 Method = Annotated[str, Parameter(help="How automorphisms are counted: auto, closed-form, igraph, networkx or search.")]
 
@@ -52,11 +51,11 @@ def describe(
         show("describe", {**answer, "seed": output.seed}, _text(found, answer), output)
         return
     rows = [described(found.relation(name, entities), way) for name in found.relation_names]
-    table = {name: [row[name] for row in rows] for name in SUMMARY}
+    table = {name: [row[name] for row in rows] for name in SUMMARY_COLUMNS}
     show("describe", {"file": found.label, **table, "seed": output.seed}, _summary(found, table), output)
 
 
-SUMMARY = (
+SUMMARY_COLUMNS = (
     "relation",
     "pairs_holding",
     "element_count",
@@ -69,7 +68,7 @@ SUMMARY = (
 
 
 def described(relation: Relation, method: str = "auto") -> dict[str, Any]:
-    """Return what there is to say about a relation, as plain names and numbers."""
+    """Return the description of a relation as plain names and numbers."""
     from dataclasses import fields
 
     known = properties(relation)
@@ -89,8 +88,8 @@ def described(relation: Relation, method: str = "auto") -> dict[str, Any]:
         "element_count": relation.element_count,
         "pairs_holding": len(relation.pairs),
         "majority_accuracy": relation.majority_accuracy,
-        "critical_fraction": float(critical_fraction(TARGET, relation.element_count, bits)),
-        "target_accuracy": TARGET,
+        "critical_fraction": float(critical_fraction(TARGET_ACCURACY, relation.element_count, bits)),
+        "target_accuracy": TARGET_ACCURACY,
         "properties": {one.name: getattr(known, one.name) for one in fields(known) if not one.name.startswith("_")},
     }
 
@@ -103,7 +102,7 @@ def decimal_text(number: int) -> str:
 
 
 def _class_bits(kind: RelationClass) -> float | None:
-    """Return the logarithm of the number of relations in a class; none where nobody knows it."""
+    """Return the logarithm of the number of relations in a class; none where it is not known."""
     try:
         return description_length_count(kind)
     except InputError:
@@ -137,8 +136,8 @@ def _meaning(relation: Relation, answer: dict[str, Any]) -> str:
         )
     return (
         f"Someone who knows {relation.label} but not which element is which needs at least {_count(bits)} yes-no "
-        f"answers; by the paper's Eq. 4,\n{TARGET:.0%} can be inferred from {answer['critical_fraction']:.3g} of "
-        f"all pairs. Always giving the commoner answer is right on {answer['majority_accuracy']:.6g} of them."
+        f"answers; by the paper's Eq. 4,\n{TARGET_ACCURACY:.0%} can be inferred from {answer['critical_fraction']:.3g} "
+        f"of all pairs. The majority answer is right on {answer['majority_accuracy']:.6g} of them."
     )
 
 
@@ -153,8 +152,8 @@ def _number(value: Any) -> str:
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:
-    rest = len(sizes) - SHOWN_SIZES
-    return ", ".join(map(str, sizes[:SHOWN_SIZES])) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(sizes) - MAX_SIZES_PRINTED
+    return ", ".join(map(str, sizes[:MAX_SIZES_PRINTED])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _bits(value: float) -> str:
@@ -175,7 +174,7 @@ def _short(digits: str) -> str:
 def _summary(graph: KnowledgeGraph, table: dict[str, list[Any]]) -> str:
     width = max(len("relation"), *(len(name) for name in table["relation"]))
     lines = [f"{'relation':<{width}}  {'pairs':>8}  {'elements':>8}  {'bits':>14}  {'majority':>9}  class"]
-    columns = (table[name] for name in SUMMARY[:6])
+    columns = (table[name] for name in SUMMARY_COLUMNS[:6])
     for name, pairs, elements, bits, majority, kind in zip(*columns, strict=True):
         lines.append(f"{name:<{width}}  {pairs:>8,}  {elements:>8,}  {bits:>14,.2f}  {majority:>9.6f}  {kind}")
     lines.append(f"{graph}. Bits: log2 of n!/automorphisms. Name one with --relation for all that is known about it.")

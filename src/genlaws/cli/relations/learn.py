@@ -1,8 +1,6 @@
-"""``genlaws relations learn``: train networks on a relation, and say what became of them.
+"""``genlaws relations learn``: train networks on a relation and report their accuracies and phases.
 
-How ``genlaws relations learn`` answers: the numbers under their names, and the sentences for a person.
-
-The files of ``genlaws relations learn --out``: curves, embeddings and the page that plays them.
+With ``--out`` it writes the curves, the embeddings and a page that plays the training.
 """
 
 from __future__ import annotations
@@ -26,33 +24,35 @@ from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
 from genlaws.relations.networks.embeddings import element_groups, principal_plane
 from genlaws.relations.networks.phases import PHASES, classify
-from genlaws.relations.networks.runs import MOST_STEPS
+from genlaws.relations.networks.runs import MAX_TRAINING_STEPS
 from genlaws.relations.structure.training_set import training_set_of
 from genlaws.report import embedding_movie
 
 if TYPE_CHECKING:
     from genlaws.core.arguments import Array, Whole
-    from genlaws.core.estimate import Estimate
     from genlaws.relations.inference.posterior import Posterior
     from genlaws.relations.networks.runs import RelationRuns
     from genlaws.relations.structure.relation import Relation
 
-LARGEST_BOUND = 100  # elements; beyond, the best accuracy takes longer than the networks
-MOST_BOUNDS = 20  # training sets it is averaged over
-TARGET = 0.9
+MAX_BOUND_ELEMENTS = 100  # beyond, the best accuracy takes longer than the networks
+MAX_BOUND_SETS = 20  # that the best accuracy is averaged over
+TARGET_ACCURACY = 0.9
 ACCURACIES = ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy")
-MOST_FRAMES = 100
-MOST_PLACES = 60_000  # dots of all frames together, so that a page stays below two megabytes
-MOST_SEEDS = 10_000
-EVEN_LOGS, LOG_LOGS = 200, 100  # measurements: evenly, for when something is reached, and evenly in log time
+MAX_FRAMES = 100
+MAX_DOTS = 60_000  # of all frames together, so that a page stays below two megabytes
+MAX_NETWORKS = 10_000
+EVEN_LOG_COUNT, LOG_TIME_LOG_COUNT = (
+    200,
+    100,
+)  # measurements: evenly, for when something is reached, and evenly in log time
 
-Share = Annotated[float, Parameter(help="Share of the table that is shown.")]
+Share = Annotated[float, Parameter(help="Share of the table in the training set.")]
 Seeds = Annotated[int, Parameter(help="Number of networks, each with entries and initial values of its own.")]
 Mode = Annotated[str, Parameter(help="What the decoder sees: concatenate, difference or squared_difference.")]
 Activation = Annotated[str, Parameter(help="tanh, relu, sigmoid or identity.")]
 Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
-Noise = Annotated[float, Parameter(help="Share of the shown labels that are turned round.")]
-BatchSize = Annotated[int | None, Parameter(help="Entries in a step; all that are shown if left out.")]
+Noise = Annotated[float, Parameter(help="Share of the training labels that are flipped.")]
+BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 Device = Annotated[str, Parameter(help="Where to compute, such as cpu or cuda.")]
 Factor = Annotated[float, Parameter(help="Factor on the initial values.")]
 Rate = Annotated[float, Parameter(help="Learning rate.")]
@@ -60,8 +60,8 @@ Decay = Annotated[float, Parameter(help="Weight decay.")]
 
 
 def summary(known: Relation, runs: RelationRuns, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return everything that is told, under the names of the library."""
-    train, test = runs.steps_to("train_accuracy", TARGET), runs.steps_to("test_accuracy", TARGET)
+    """Return all results under the names of the library."""
+    train, test = runs.steps_to("train_accuracy", TARGET_ACCURACY), runs.steps_to("test_accuracy", TARGET_ACCURACY)
     phases = [PHASES[place] for place in classify(train, test)]
     answer: dict[str, Any] = {
         "relation": known.label,
@@ -105,30 +105,30 @@ def _drift(runs: RelationRuns) -> float:
 
 
 def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, Any]:
-    """Return the Bayes bound for the very entries the networks were shown, or the sentence why there is none."""
+    """Return the Bayes bound for the training entries of the networks, or the reason why there is none."""
     import numpy as np
 
     names = ("best_accuracy", "best_accuracy_interval", "best_unseen_accuracy", "best_unseen_accuracy_interval")
     none: dict[str, Any] = {**dict.fromkeys(names), "best_class": None, "best_meaning": None, "best_count": 0}
-    if known.element_count > LARGEST_BOUND:
-        return {**none, "best_message": f"It is not computed beyond {LARGEST_BOUND} elements."}
+    if known.element_count > MAX_BOUND_ELEMENTS:
+        return {**none, "best_message": f"It is not computed beyond {MAX_BOUND_ELEMENTS} elements."}
     hypotheses = hypotheses_of(known)
     try:
         laws = [
             posterior(training_set_of(known, np.flatnonzero(shown)), hypotheses, truth=known, seed=seed)
-            for shown in runs.shown[:MOST_BOUNDS]
+            for shown in runs.shown[:MAX_BOUND_SETS]
         ]
     except ConvergenceError as error:
         return {**none, "best_message": f"It could not be computed: {error}"}
     whole, unseen = (_mean(np.array([getattr(law, name) for law in laws])) for name in ("accuracy", "unseen_accuracy"))
     values = (whole.value, [whole.low, whole.high], unseen.value, [unseen.low, unseen.high])
-    told = {
+    texts = {
         "best_class": str(hypotheses),
         "best_meaning": average_meaning(hypotheses),
         "best_count": len(laws),
-        "best_message": _how(laws),
+        "best_message": _format_method(laws),
     }
-    return {**dict(zip(names, values, strict=True)), **told}
+    return {**dict(zip(names, values, strict=True)), **texts}
 
 
 def _mean(values: Array) -> Estimate:
@@ -141,7 +141,7 @@ def _mean(values: Array) -> Estimate:
     return from_standard_error(float(finite.mean()), float(finite.std(ddof=1) / math.sqrt(finite.size)), finite.size)
 
 
-def _how(laws: list[Posterior]) -> str:
+def _format_method(laws: list[Posterior]) -> str:
     if not all(law.converged for law in laws):
         return "A Markov chain behind it has NOT converged: do not trust the number."
     exact = sum(law.method == "exact" for law in laws)
@@ -153,23 +153,25 @@ def _how(laws: list[Posterior]) -> str:
 def explain(answer: dict[str, Any]) -> str:
     """Return the answer for a person: first the numbers, then what they mean."""
     rows = {
-        "accuracy on other entries": _told(answer, "test_accuracy", "none: every entry was shown"),
-        "balanced over both answers": _told(answer, "balanced_accuracy", "none: one of the answers is missing there"),
-        "accuracy on entries shown": _told(answer, "train_accuracy", "none"),
-        "accuracy on the whole table": _told(answer, "table_accuracy", "none"),
-        "always the commoner answer": f"{answer['majority_accuracy']:.4f} of the table",
-        "class average, same entries": _best_words(answer),
-        "steps to 90 % on shown": _steps_words(answer["train_step"]),
-        "steps to 90 % on others": _steps_words(answer["test_step"]),
-        "phase": ", ".join(_counted(name, count, answer) for name, count in answer["phase_counts"].items()),
+        "accuracy on other entries": _format_accuracy(answer, "test_accuracy", "none: every entry is a training entry"),
+        "balanced over both answers": _format_accuracy(
+            answer, "balanced_accuracy", "none: one of the answers is missing there"
+        ),
+        "accuracy on training entries": _format_accuracy(answer, "train_accuracy", "none"),
+        "accuracy on the whole table": _format_accuracy(answer, "table_accuracy", "none"),
+        "majority answer": f"{answer['majority_accuracy']:.4f} of the table",
+        "class average, same entries": _format_class_average(answer),
+        "steps to 90 % in training": _format_steps(answer["train_step"]),
+        "steps to 90 % on others": _format_steps(answer["test_step"]),
+        "phase": ", ".join(_format_phase(name, count, answer) for name, count in answer["phase_counts"].items()),
     }
     if answer["invariant_drift"] is not None and math.isfinite(answer["invariant_drift"]):
         rows["drift of the invariant"] = f"{answer['invariant_drift']:.2e} of its size, at most"
     return "\n".join([aligned(rows), *_sentences(answer)])
 
 
-def _told(answer: dict[str, Any], name: str, otherwise: str) -> str:
-    """Return an accuracy with its interval, or words where it does not exist."""
+def _format_accuracy(answer: dict[str, Any], name: str, otherwise: str) -> str:
+    """Return an accuracy with its interval, or a text where it does not exist."""
     value, each = answer[name], [one for one in answer[f"{name}_each"] if math.isfinite(one)]
     if not each:
         return "none: every network failed" if answer["failed"] == len(answer["phase"]) else otherwise
@@ -177,7 +179,7 @@ def _told(answer: dict[str, Any], name: str, otherwise: str) -> str:
     return f"{value:.4f}" if len(each) == 1 else str(Estimate(value, low, high, len(each)))
 
 
-def _best_words(answer: dict[str, Any]) -> str:
+def _format_class_average(answer: dict[str, Any]) -> str:
     if answer["best_accuracy"] is None:
         return "none"
     whole = f"{answer['best_accuracy']:.4f} of the table"
@@ -185,7 +187,7 @@ def _best_words(answer: dict[str, Any]) -> str:
     return whole if not math.isfinite(unseen) else f"{unseen:.4f} of the others, {whole}"
 
 
-def _steps_words(steps: list[int | None]) -> str:
+def _format_steps(steps: list[int | None]) -> str:
     """Return when an accuracy was reached: the step, or the middle and the ends of several."""
     import numpy as np
 
@@ -199,7 +201,7 @@ def _steps_words(steps: list[int | None]) -> str:
     return f"{middle}, {missing} of {len(steps)} never" if missing else middle
 
 
-def _counted(name: str, count: int, answer: dict[str, Any]) -> str:
+def _format_phase(name: str, count: int, answer: dict[str, Any]) -> str:
     total = len(answer["phase"])
     return name if total == 1 else f"{name} {count} of {total}"
 
@@ -207,10 +209,10 @@ def _counted(name: str, count: int, answer: dict[str, Any]) -> str:
 def _sentences(answer: dict[str, Any]) -> list[str]:
     chosen, total = answer["settings"], len(answer["phase"])
     who = "One network was" if total == 1 else f"{total} networks were"
-    noise = f", {chosen['label_noise']:g} of the labels turned round" if chosen["label_noise"] else ""
+    noise = f", {chosen['label_noise']:g} of the labels flipped" if chosen["label_noise"] else ""
     lines = [
-        f"{who} shown {answer['shown_count']:,} of the {answer['entry_count']:,} entries of {answer['relation']}{noise}"
-        f", for {chosen['steps']:,} steps of {chosen['optimizer']}."
+        f"{who} trained on {answer['shown_count']:,} of the {answer['entry_count']:,} entries of {answer['relation']}"
+        f"{noise}, for {chosen['steps']:,} steps of {chosen['optimizer']}."
     ]
     if answer["best_accuracy"] is None:
         lines.append(f"The class average from the same entries is missing. {answer['best_message']}")
@@ -229,7 +231,7 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
 
 
 def write_files(folder: Path, known: Relation, runs: RelationRuns, document: str) -> str:
-    """Write everything together and return the sentence that says where; the embeddings are those of one network."""
+    """Write all files together and return a sentence that lists them; the embeddings are those of one network."""
     import numpy as np
 
     sound = np.flatnonzero(~runs.failed)
@@ -252,9 +254,8 @@ def write_files(folder: Path, known: Relation, runs: RelationRuns, document: str
 
 
 def _curves(work: Path, known: Relation, runs: RelationRuns) -> None:
-
     caption = (
-        "Accuracy on the entries shown and on the others, and the loss, against the step; thin lines are single "
+        "Accuracy on the training entries and on the others, and the loss, against the step; thin lines are single "
         "networks, thick ones their mean."
     )
     with house_style():
@@ -297,7 +298,7 @@ def chosen_frames(steps: Whole, element_count: int) -> Whole:
     """Return which measurements the page shows: the start, the end, and evenly in log time between them."""
     import numpy as np
 
-    count = max(2, min(MOST_FRAMES, MOST_PLACES // element_count))
+    count = max(2, min(MAX_FRAMES, MAX_DOTS // element_count))
     wanted = np.geomspace(1.0, steps[-1] + 1.0, count)
     nearest = np.abs(np.log(steps[None] + 1.0) - np.log(wanted[:, None])).argmin(axis=1)
     return np.unique(nearest)
@@ -330,7 +331,7 @@ def learn(
     entities: Entities = "used",
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Train networks on random entries of a relation and say whether they generalize, grok or memorize.
+    """Train networks on random entries of a relation and report whether they generalize, grok or memorize.
 
     With --out a folder is written: the curves (curves.png, .pdf, .csv), where the elements ended (embeddings.png), a
     page that plays the training (embeddings.html) and the numbers (learn.json).
@@ -357,28 +358,28 @@ def learn(
     _check(chosen, seeds, output)
     known = read_relation(source, elements, relation, entities)
     runs = _train(known, chosen, seeds, output)
-    _answer(known, runs, {**chosen, "seeds": seeds, "seed": output.seed}, output)
+    _show_result(known, runs, {**chosen, "seeds": seeds, "seed": output.seed}, output)
 
 
 def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
-    """Refuse what the library would refuse later or not in a sentence."""
+    """Check the options before the training starts."""
     from genlaws.ensembles.perceptron import ACTIVATIONS
 
     whole_number("seed", output.seed)
-    whole_number("seeds", seeds, at_least=1, at_most=MOST_SEEDS, hint="It is the number of networks.")
-    whole_number("steps", chosen["steps"], at_least=1, at_most=MOST_STEPS)
+    whole_number("seeds", seeds, at_least=1, at_most=MAX_NETWORKS, hint="It is the number of networks.")
+    whole_number("steps", chosen["steps"], at_least=1, at_most=MAX_TRAINING_STEPS)
     one_of("activation", chosen["activation"], ACTIVATIONS)
     if output.out is not None:
         made_folder("out", output.out)
 
 
 def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) -> RelationRuns:
-    """Train the networks beside a progress bar; embeddings are kept where a page is wanted."""
+    """Train the networks with a progress bar; embeddings are stored if a page is written."""
     import numpy as np
 
     steps = chosen["steps"]
-    evenly = np.linspace(0, steps, EVEN_LOGS + 1).round().astype(int)
-    in_log_time = np.geomspace(1, steps, LOG_LOGS).round().astype(int)
+    evenly = np.linspace(0, steps, EVEN_LOG_COUNT + 1).round().astype(int)
+    in_log_time = np.geomspace(1, steps, LOG_TIME_LOG_COUNT).round().astype(int)
     with ProgressBar(quiet=output.json) as progress:
         progress.start(steps, f"{known.label}: steps of {seeds} {'network' if seeds == 1 else 'networks'}")
         return networks.network.learn_relation(
@@ -391,8 +392,8 @@ def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) 
         )
 
 
-def _answer(known: Relation, runs: RelationRuns, chosen: dict[str, Any], output: Output) -> None:
-    """Say what became of the networks, and write it down where asked."""
+def _show_result(known: Relation, runs: RelationRuns, chosen: dict[str, Any], output: Output) -> None:
+    """Print the results, and write them to the folder if there is one."""
     import json
 
     answer = summary(known, runs, chosen)

@@ -1,4 +1,4 @@
-"""``genlaws relations next-pair``: which entry to ask for next, and what asking well is worth."""
+"""``genlaws relations next-pair``: which entry to query next, and what a good choice is worth."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from genlaws.cli.relations.source import (
     Prior,
     RelationName,
     Train,
-    read_question,
+    read_query,
 )
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bound_curve import MAJORITY_TOLERANCE
-from genlaws.relations.inference.next_pair import STRATEGIES, asking_curve
-from genlaws.relations.inference.next_pair import next_pair as ask
+from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
+from genlaws.relations.inference.next_pair import next_pair as find_next_pair
 from genlaws.relations.structure.training_set import draw_training_set
 
 if TYPE_CHECKING:
-    from genlaws.cli.relations.source import Question
-    from genlaws.relations.inference.next_pair import AskingCurve, NextPair
+    from genlaws.cli.relations.source import Query
+    from genlaws.relations.inference.next_pair import NextPair, QueryCurve
 
 Fraction = Annotated[float | None, Parameter(help="Share of a relation's entries known at random.", show_default=False)]
 Curve = Annotated[
-    bool, Parameter(negative="", help="Ask again and again, the best entry against a random one, and compare.")
+    bool, Parameter(negative="", help="Query entries one after another, and compare the best choice with a random one.")
 ]
-Questions = Annotated[int | None, Parameter(help="With --curve: how many; until all is known if left out.")]
+Queries = Annotated[int | None, Parameter(help="With --curve: how many; until all is known if left out.")]
 Repeats = Annotated[int, Parameter(help="With --curve: runs of each kind.")]
 
 
@@ -43,7 +43,7 @@ def next_pair(
     train: Train = None,
     train_fraction: Fraction = None,
     curve: Curve = False,
-    questions: Questions = None,
+    queries: Queries = None,
     repeats: Repeats = 5,
     names: Names = None,
     elements: Elements = None,
@@ -57,26 +57,24 @@ def next_pair(
 
     Every answer is taken as certain; answers that contradict each other or the class are refused.
 
-    With --curve a relation answers one question after the other, always rightly, and asking well is compared with
-    asking at random.
+    With --curve a relation answers one query after another, always correctly, and the best choice is compared with a
+    random one.
     """
-    question = read_question(
-        source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior
-    )
+    query = read_query(source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior)
     if curve:
-        _compare(question, questions, repeats, output)
+        _compare(query, queries, repeats, output)
         return
 
-    if question.training_set is None:
+    if query.training_set is None:
         if train_fraction is None:
             raise InputError("Give --train-fraction, the share of entries that are known; 0 for none.")
-        assert question.relation is not None
-        known = draw_training_set(question.relation, train_fraction, output.seed)
+        assert query.relation is not None
+        known = draw_training_set(query.relation, train_fraction, output.seed)
     elif train_fraction is not None:
         raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
     else:
-        known = question.training_set
-    best = ask(known, question.hypotheses, method=method)
+        known = query.training_set
+    best = find_next_pair(known, query.hypotheses, method=method)
     answer: dict[str, Any] = {
         "pair": None if best.names is None else list(best.names),
         "bits": best.bits,
@@ -85,87 +83,83 @@ def next_pair(
         "random_bits": best.random_bits,
         "bits_left": best.bits_left,
         "train_fraction": known.train_fraction,
-        "class": str(question.hypotheses),
+        "class": str(query.hypotheses),
         "method": best.method,
         "answers_taken_as_certain": True,
         "message": best.message,
         "seed": output.seed,
     }
-    show("next-pair", answer, _text(question, best), output)
+    show("next-pair", answer, _text(query, best), output)
 
 
-def _text(question: Question, best: NextPair) -> str:
+def _text(query: Query, best: NextPair) -> str:
     if best.names is None:
         return paragraph(best.message)
     first, second = best.names
     rows = {
-        "ask for": f"({first}, {second})",
+        "query": f"({first}, {second})",
         "worth": f"{best.bits:.4f} bits; an unseen entry at random {best.random_bits:.4f}",
         "chance of a 1": f"{best.probability:.4f}",
         "equally good": f"{best.ties} {'entry' if best.ties == 1 else 'entries'}",
         "bits left": f"{best.bits_left:.3f}",
     }
-    known = f"The learner knows the class '{question.hypotheses}'."
+    known = f"The learner knows the class '{query.hypotheses}'."
     return f"{aligned(rows)}\n{paragraph(known, best.message)}"
 
 
-def _compare(question: Question, questions: int | None, repeats: int, output: Output) -> None:
-
-    if question.relation is None:
+def _compare(query: Query, queries: int | None, repeats: int, output: Output) -> None:
+    if query.relation is None:
         raise InputError("--curve needs a relation that gives the answers; --train has only some of them.")
-    curves: dict[str, AskingCurve] = {}
+    curves: dict[str, QueryCurve] = {}
     with ProgressBar(quiet=output.json) as progress:
         for strategy in STRATEGIES:
-            progress.start(None if questions is None else repeats * questions, f"asking: {strategy}")
-            curves[strategy] = asking_curve(
-                question.relation,
+            progress.start(None if queries is None else repeats * queries, f"asking: {strategy}")
+            curves[strategy] = query_curve(
+                query.relation,
                 strategy,
-                questions=questions,
-                hypotheses=question.hypotheses,
+                queries=queries,
+                hypotheses=query.hypotheses,
                 repeats=repeats,
                 seed=output.seed,
                 advance=progress.advance,
             )
     width = max(curve.accuracy.shape[1] for curve in curves.values())
-    answer: dict[str, Any] = {"questions": list(range(width))}
+    answer: dict[str, Any] = {"queries": list(range(width))}
     for strategy, curve in curves.items():
         for name, values in (("accuracy", curve.accuracy), ("bits_left", curve.bits_left)):
             mean = values.mean(axis=0).tolist()
             answer[f"{name}_{strategy}"] = mean + mean[-1:] * (width - len(mean))
-    fixed = {
-        f"questions_to_certainty_{strategy}": curve.questions_to_certainty.value for strategy, curve in curves.items()
-    }
+    fixed = {f"queries_to_certainty_{strategy}": curve.queries_to_certainty.value for strategy, curve in curves.items()}
     names = {
-        "relation": question.relation.label,
-        "class": str(question.hypotheses),
-        "majority_accuracy": question.relation.majority_accuracy,
-        "majority_answer": question.relation.majority_answer,
+        "relation": query.relation.label,
+        "class": str(query.hypotheses),
+        "majority_accuracy": query.relation.majority_accuracy,
+        "majority_answer": query.relation.majority_answer,
         "answers_taken_as_certain": True,
         "repeats": repeats,
     }
-    show("next-pair", {**answer, **fixed, **names, "seed": output.seed}, _compared(question, curves), output)
+    show("next-pair", {**answer, **fixed, **names, "seed": output.seed}, _compared(query, curves), output)
 
 
-def _compared(question: Question, curves: dict[str, AskingCurve]) -> str:
-
-    assert question.relation is not None
+def _compared(query: Query, curves: dict[str, QueryCurve]) -> str:
+    assert query.relation is not None
     best, random = curves["best"], curves["random"]
     width = min(best.accuracy.shape[1], random.accuracy.shape[1])
-    lines = [f"{'questions':>9}  {'best: accuracy':>14}  {'bits left':>9}  {'random: accuracy':>16}  {'bits left':>9}"]
+    lines = [f"{'queries':>9}  {'best: accuracy':>14}  {'bits left':>9}  {'random: accuracy':>16}  {'bits left':>9}"]
     for row in sorted({round(share * (width - 1) / 10) for share in range(11)}):
         lines.append(
             f"{row:>9}  {best.accuracy[:, row].mean():>14.4f}  {best.bits_left[:, row].mean():>9.2f}  "
             f"{random.accuracy[:, row].mean():>16.4f}  {random.bits_left[:, row].mean():>9.2f}"
         )
     lines.append(
-        f"Questions until nothing is open: best {best.questions_to_certainty}, random {random.questions_to_certainty}. "
-        f"{question.relation.label}, class '{question.hypotheses}',\n{best.bits_left[0, 0]:.2f} bits at the start: no "
-        "way of asking needs fewer on average over the class."
+        f"Queries until nothing is open: best {best.queries_to_certainty}, random {random.queries_to_certainty}. "
+        f"{query.relation.label}, class '{query.hypotheses}',\n{best.bits_left[0, 0]:.2f} bits at the start: no "
+        "strategy needs fewer on average over the class."
     )
-    majority = question.relation.majority_accuracy
+    majority = query.relation.majority_accuracy
     if best.accuracy[0, 0] < majority - MAJORITY_TOLERANCE:
         lines.append(
             "The accuracies are averages over the class. "
-            f"Always answering {question.relation.majority_answer} is right on {majority:.6g} of this relation."
+            f"Always answering {query.relation.majority_answer} is right on {majority:.6g} of this relation."
         )
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""``genlaws relations phases``: what becomes of networks that learn a relation, by both learning rates.
+"""``genlaws relations phases``: whether networks generalize, grok, memorize or stay confused at each pair of rates.
 
-What ``genlaws relations phases`` will cost on this machine, from a short timing.
-
-What ``genlaws relations phases`` answers: shares, boundaries and one sentence of advice.
+The command estimates its cost from a short timing, trains the networks, and reports the share of each phase, the
+boundaries between phases and one sentence of advice.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import wilson_interval
 from genlaws.figures import FIGURES
 from genlaws.figures.drawing import made_folder, save_picture, write_together
-from genlaws.figures.relations.cells import FINAL, NUMBERS
-from genlaws.figures.relations.phases import PLANE, PhaseSettings, counted, draw_phases, shared
+from genlaws.figures.relations.cells import FINAL_ACCURACIES, RESULT_COLUMNS
+from genlaws.figures.relations.phases import PLANE_COLUMNS, PhaseSettings, counted, draw_phases, shared
 from genlaws.figures.relations.phases import boundaries as fitted
 from genlaws.figures.style import house_style
 from genlaws.relations.networks.phases import PHASES, slope_message
@@ -39,22 +38,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from genlaws.core.estimate import Estimate
-    from genlaws.figures.relations.phases import PhaseSettings
     from genlaws.relations.structure.relation import Relation
     from genlaws.sweeps import Sweep
     from genlaws.sweeps.computing import ComputedCell
     from genlaws.sweeps.grid import Cell
 
-FEW, MANY = 20, 120  # steps; the difference leaves out what happens once
-LONG = 2.0  # seconds after which the few steps have said enough
-SAME = ("depth", "width", "steps", "train_fraction", "embedding_scale", "patience", "device")
-PARTS = ("decoder", "encoder")
-ENDS = ("", "_low", "_high")
+FEW_STEPS, MANY_STEPS = 20, 120  # steps; the difference leaves out what happens once
+MAX_TIMING_SECONDS = 2.0  # beyond, the few steps suffice
+REPORTED_SETTINGS = ("depth", "width", "steps", "train_fraction", "embedding_scale", "patience", "device")
+RATE_PARTS = ("decoder", "encoder")
+INTERVAL_SUFFIXES = ("", "_low", "_high")
 EDGE_TOLERANCE = 1e-6  # relative; a ratio this close to the smallest or largest one tried lies at it
-TELLING = 1.0  # widest interval of a slope from which it can be told to be 1
-LARGEST = 500  # elements; every network answers for all pairs of them at every measurement
-TARGET = 0.9  # the paper's, Table IV
-FIGURE, NAME = "relations.5", "phases"
+MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
+MAX_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
+TARGET_ACCURACY = 0.9  # the paper's, Table IV
+FIGURE_ID, COMMAND_NAME = "relations.5", "phases"
 
 Grid = Annotated[
     int, Parameter(help="Values of each learning rate, evenly spaced in their logarithm; the paper has 10.")
@@ -67,10 +65,10 @@ Rates = Annotated[
 Steps = Annotated[int, Parameter(help="Updates; the paper has 100,000. Grokking is a delay of a hundredth of them.")]
 Width = Annotated[int, Parameter(help="Units of each hidden layer; the paper has 50.")]
 Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
-Share = Annotated[float, Parameter(help="Share of all entries that are shown.")]
+Share = Annotated[float, Parameter(help="Share of all entries in the training set.")]
 Scale = Annotated[float, Parameter(help="Factor on the initial embeddings.")]
 Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
-Batch = Annotated[int | None, Parameter(help="Entries in a step; all that are shown if left out.")]
+Batch = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 Patience = Annotated[float, Parameter(help="A network is late if it generalizes after this many times its fitting.")]
 Device = Annotated[str, Parameter(help="cpu or cuda.")]
 Jobs = Annotated[int, Parameter(help="Processes of this machine.")]
@@ -83,13 +81,13 @@ class Cost:
     Attributes
     ----------
     networks, networks_done : int
-        To train, and kept from before.
+        To train, and stored by earlier runs.
     network_steps : int
         Updates of single networks, at most: a network leaves when it generalizes.
     seconds_per_step : float
         Of one stack of networks; 0 if nothing is left.
     minutes : float
-        At most, with the processes asked for.
+        At most, with the requested processes.
     """
 
     networks: int
@@ -114,7 +112,6 @@ def estimate_cost(sweep: Sweep, folder: Path | None, jobs: int) -> Cost:
 
 
 def _missing(sweep: Sweep, folder: Path | None) -> list[Cell]:
-
     cells = list(sweep.cells())
     place = None if folder is None else folder / "cells" / sweep.experiment.name
     if place is None or not (place / "sweep.sqlite").is_file():
@@ -134,16 +131,16 @@ def _seconds_per_step(sweep: Sweep, cells: list[Cell]) -> float:
         return time.perf_counter() - begun
 
     spent(1)  # loads what is loaded once
-    few = spent(FEW)
-    if few > LONG:
-        return few / FEW
-    return max(spent(MANY) - few, 0.0) / (MANY - FEW)
+    few = spent(FEW_STEPS)
+    if few > MAX_TIMING_SECONDS:
+        return few / FEW_STEPS
+    return max(spent(MANY_STEPS) - few, 0.0) / (MANY_STEPS - FEW_STEPS)
 
 
-def told_cost(cost: Cost, folder: Path | None) -> str:
+def format_cost(cost: Cost, folder: Path | None) -> str:
     """Return the sentence before the computation."""
     done = f", {cost.networks_done:,} done before" if cost.networks_done else ""
-    where = "nothing is kept without --out" if folder is None else f"kept in {folder / 'cells'}"
+    where = "nothing is stored without --out" if folder is None else f"stored in {folder / 'cells'}"
     if not cost.networks:
         return f"Nothing left to train: {cost.networks_done:,} networks done before."
     return (
@@ -156,11 +153,11 @@ def _minutes(minutes: float) -> str:
     return f"{60 * minutes:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
 
 
-def summarized(relation: Relation, frame: pd.DataFrame, settings: PhaseSettings, target: float) -> dict[str, Any]:
+def summarize(relation: Relation, frame: pd.DataFrame, settings: PhaseSettings, target: float) -> dict[str, Any]:
     """Return the answer as plain names and numbers."""
     total = int(frame["count"].sum())
     shares = {name: wilson_interval(int(frame[name].sum()), total) for name in (*PHASES, "late")}
-    decoder, encoder = ([float(frame[f"{part}_rate"].agg(end)) for end in ("min", "max")] for part in PARTS)
+    decoder, encoder = ([float(frame[f"{part}_rate"].agg(end)) for end in ("min", "max")] for part in RATE_PARTS)
     ratios = decoder[0] / encoder[1], decoder[1] / encoder[0]
     boundaries = {row["criterion"]: _boundary(row, ratios) for row in fitted(frame).to_dict("records")}
     confused = int(frame["confusion"].sum())
@@ -170,14 +167,14 @@ def summarized(relation: Relation, frame: pd.DataFrame, settings: PhaseSettings,
         "majority_accuracy": relation.majority_accuracy,
         "target": target,
         "networks": total,
-        "shares": {name: _plain(one) for name, one in shares.items()},
+        "shares": {name: _share_entry(one) for name, one in shares.items()},
         "confused": confused,
         "boundaries": boundaries,
         "boundaries_not_seen": {
             name: _not_seen(int(frame[name].sum()), total - confused) for name, one in boundaries.items() if one is None
         },
         "optimizer": settings.optimizers[0],
-        **{name: getattr(settings, name) for name in SAME},
+        **{name: getattr(settings, name) for name in REPORTED_SETTINGS},
         "decoder_rates": decoder,
         "encoder_rates": encoder,
         "ratios_tried": list(ratios),
@@ -187,7 +184,7 @@ def summarized(relation: Relation, frame: pd.DataFrame, settings: PhaseSettings,
     return answer | {"advice": _advice(answer)}
 
 
-def _plain(one: Estimate) -> dict[str, float]:
+def _share_entry(one: Estimate) -> dict[str, float]:
     return {"share": one.value, "low": one.low, "high": one.high}
 
 
@@ -199,8 +196,10 @@ def _boundary(row: Mapping[Any, Any], tried: tuple[float, float]) -> dict[str, A
     names = ("slope", "critical_ratio")
     found = {part: row[part] for name in names for part in (name, f"{name}_low", f"{name}_high")}
     return found | {
-        "slope_message": slope_message(*(found[f"slope{end}"] for end in ENDS)),
-        "critical_ratio_within_tried": all(_side(found[f"critical_ratio{end}"], tried) == 0 for end in ENDS),
+        "slope_message": slope_message(*(found[f"slope{end}"] for end in INTERVAL_SUFFIXES)),
+        "critical_ratio_within_tried": all(
+            _side(found[f"critical_ratio{end}"], tried) == 0 for end in INTERVAL_SUFFIXES
+        ),
         "width_decades": row["width_decades"],
         "agrees_with_slope_1": bool(row["slope_may_be_1"]),
     }
@@ -209,7 +208,7 @@ def _boundary(row: Mapping[Any, Any], tried: tuple[float, float]) -> dict[str, A
 def _not_seen(failed: int, fitted: int) -> str:
     """Return why no line could be fitted."""
     if fitted == 0:
-        return "no network fitted what it was shown"
+        return "no network fitted its training set"
     if failed in (0, fitted):
         return "all networks that fitted are on one side"
     return "too few rates, or the share is the same at all of them"
@@ -225,14 +224,14 @@ def _advice(answer: dict[str, Any]) -> str:
     """Return one sentence on which rates to take."""
     shares, boundary = answer["shares"], answer["boundaries"]["memorization"]
     if answer["confused"] == answer["networks"]:
-        return "No network fitted what it was shown: train longer, with higher rates or a wider decoder."
+        return "No network fitted its training set: train longer, with higher rates or a wider decoder."
     if shares["generalization"]["share"] + shares["grokking"]["share"] == 0.0:
-        return "No network generalized at these rates: show more entries, or raise the encoder rate."
+        return "No network generalized at these rates: train on more entries, or raise the encoder rate."
     tried: tuple[float, float] = tuple(answer["ratios_tried"])
     if boundary is not None:
         return _advice_on(boundary, tried)
     if shares["memorization"]["share"] > 0.0:
-        return "Memorizing does not go with the rates tried; try more networks or other rates."
+        return "Memorizing does not depend on the rates tried; try more networks or other rates."
     return _advice_on_late(answer["boundaries"]["late"], tried)
 
 
@@ -241,50 +240,54 @@ def _advice_on_late(late: Mapping[str, Any] | None, tried: tuple[float, float]) 
     if late is None or not (late["slope"] > 0.0 and late["critical_ratio_low"] > 0.0):
         return "No network that fitted memorized: the ratio of the rates may be anything that was tried."
     if _side(late["critical_ratio"], tried) < 0:
-        return f"No network memorized, but most were late at every ratio tried, also at {_smallest(tried)}."
-    return f"No network memorized; for early generalization keep the decoder rate {_limit(late, tried)}."
+        return f"No network memorized, but most were late at every ratio tried, also at {_format_smallest(tried)}."
+    return f"No network memorized; for early generalization keep the decoder rate {_format_limit(late, tried)}."
 
 
 def _advice_on(boundary: Mapping[str, Any], tried: tuple[float, float]) -> str:
     """Return the sentence where some networks memorized and others did not; it names no ratio beyond those tried."""
     any_slope = boundary["slope_message"] and boundary["agrees_with_slope_1"]
     if not any_slope and not boundary["slope"] > 0.0:
-        return "Memorizing does not go with the ratio of the rates here; take rates from the table."
+        return "Memorizing does not depend on the ratio of the rates here; take rates from the table."
     if any_slope or not (boundary["critical_ratio_low"] > 0.0 and math.isfinite(boundary["critical_ratio_high"])):
-        return "Networks memorize at some rates, but where is not pinned down: try more networks or more rates."
+        return "Networks memorize at some rates, but the boundary is not determined: try more networks or more rates."
     if side := _side(boundary["critical_ratio"], tried):
         if side < 0:
-            return f"Most networks memorize at every ratio tried, also at {_smallest(tried)}: try smaller ratios."
+            return (
+                f"Most networks memorize at every ratio tried, also at {_format_smallest(tried)}: try smaller ratios."
+            )
         return (
             f"Most networks do not memorize at any ratio tried, up to a decoder rate of {tried[1]:.2g} times the "
             "encoder rate: take one of these."
         )
-    beyond = f"about {boundary['critical_ratio']:.2g} times on, every other network memorizes{_but(boundary)}."
+    beyond = (
+        f"about {boundary['critical_ratio']:.2g} times on, every other network memorizes{_format_exception(boundary)}."
+    )
     if _side(boundary["critical_ratio_low"], tried) < 0:
-        return f"Keep the decoder rate {_limit(boundary, tried)}, and try smaller ones. From {beyond}"
-    return f"Keep the decoder rate {_limit(boundary, tried)}; from {beyond}"
+        return f"Keep the decoder rate {_format_limit(boundary, tried)}, and try smaller ones. From {beyond}"
+    return f"Keep the decoder rate {_format_limit(boundary, tried)}; from {beyond}"
 
 
-def _limit(boundary: Mapping[str, Any], tried: tuple[float, float]) -> str:
+def _format_limit(boundary: Mapping[str, Any], tried: tuple[float, float]) -> str:
     """Return below which ratio to keep: the lower end of the interval, or the smallest ratio that was tried."""
     low = boundary["critical_ratio_low"]
     if _side(low, tried) < 0:
-        return f"at {_smallest(tried)} (the limit may lie at or below it)"
+        return f"at {_format_smallest(tried)} (the limit may lie at or below it)"
     return f"below {low:.2g} times the encoder rate"
 
 
-def _smallest(tried: tuple[float, float]) -> str:
+def _format_smallest(tried: tuple[float, float]) -> str:
     return f"{tried[0]:.2g} times the encoder rate, the smallest ratio tried"
 
 
-def _but(boundary: Mapping[str, Any]) -> str:
-    """Say so where the ratio alone does not decide."""
+def _format_exception(boundary: Mapping[str, Any]) -> str:
+    """Return a note where the ratio alone does not decide."""
     if boundary["agrees_with_slope_1"]:
         return ""
     if boundary["slope_message"]:
-        return "; yet the fitted boundary is upright, so that the decoder rate decides more than the ratio"
+        return "; but the fitted boundary is vertical, so the decoder rate decides more than the ratio"
     slope = _slope_number(boundary["slope"], ".2g")
-    return f"; yet the boundary's slope is {slope}, so that the ratio alone does not decide"
+    return f"; but the boundary's slope is {slope}, so the ratio alone does not decide"
 
 
 def _slope_number(slope: float, form: str) -> str:
@@ -304,8 +307,8 @@ def explain(answer: dict[str, Any]) -> str:
         if found is None:
             lines[f"boundary of {what}"] = f"not seen: {answer['boundaries_not_seen'][name]}"
             continue
-        lines[f"boundary of {what}"] = _slope_words(found)
-        lines[f"critical ratio of {what}"] = _ratio_words(found, tuple(answer["ratios_tried"]))
+        lines[f"boundary of {what}"] = _format_slope(found)
+        lines[f"critical ratio of {what}"] = _format_ratio(found, tuple(answer["ratios_tried"]))
     header = (
         f"{answer['relation']}, {answer['element_count']} elements: {total} networks, {answer['grid']} × "
         f"{answer['grid']} rates, {answer['steps']:,} steps"
@@ -313,50 +316,50 @@ def explain(answer: dict[str, Any]) -> str:
     return "\n".join([answer["advice"], "", header, aligned(lines), *_notes(answer)])
 
 
-def _unit(found: dict[str, Any]) -> str:
+def _format_slope_verdict(found: dict[str, Any]) -> str:
     if not found["agrees_with_slope_1"]:
         falling = found["slope_low"] <= 1.0 <= found["slope_high"]
         return "but it falls with the ratio of the rates" if falling else "does not agree with 1"
-    wide = not found["slope_high"] - found["slope_low"] <= TELLING
+    wide = not found["slope_high"] - found["slope_low"] <= MAX_SLOPE_INTERVAL
     return "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
 
 
-def _slope_words(found: dict[str, Any]) -> str:
+def _format_slope(found: dict[str, Any]) -> str:
     """Return the slope with its interval, or why it could not be determined."""
     if found["slope_message"]:
         return f"slope could not be determined: {found['slope_message']}"
-    slope, low, high = (_slope_number(found[f"slope{end}"], ".3g") for end in ENDS)
-    return f"slope {slope} [{low}, {high}], {_unit(found)}"
+    slope, low, high = (_slope_number(found[f"slope{end}"], ".3g") for end in INTERVAL_SUFFIXES)
+    return f"slope {slope} [{low}, {high}], {_format_slope_verdict(found)}"
 
 
-def _ratio_words(found: dict[str, Any], tried: tuple[float, float]) -> str:
+def _format_ratio(found: dict[str, Any], tried: tuple[float, float]) -> str:
     """Return the critical ratio with its interval; where these lie beyond the ratios tried, that they do."""
     value = found["critical_ratio"]
     if value == 0.0 or not math.isfinite(value):
         return "could not be determined: it does not become more frequent with the ratio"
     if side := _side(value, tried):
         name = "smallest" if side < 0 else "largest"
-        return f"{_tried_words(value, tried)}, the {name} decoder over encoder rate tried"
-    low, high = (_tried_words(found[f"critical_ratio{end}"], tried) for end in ENDS[1:])
+        return f"{_format_within_tried(value, tried)}, the {name} decoder over encoder rate tried"
+    low, high = (_format_within_tried(found[f"critical_ratio{end}"], tried) for end in INTERVAL_SUFFIXES[1:])
     beyond = "" if found["critical_ratio_within_tried"] else f"; tried were {tried[0]:.3g} to {tried[1]:.3g}"
     return f"{value:.3g} [{low}, {high}], decoder over encoder rate{beyond}"
 
 
-def _tried_words(ratio: float, tried: tuple[float, float]) -> str:
+def _format_within_tried(ratio: float, tried: tuple[float, float]) -> str:
     """Return a ratio as text, or that it lies beyond the smallest or largest one tried."""
     side = _side(ratio, tried)
     return {-1: f"below {tried[0]:.3g}", 0: f"{ratio:.3g}", 1: f"above {tried[1]:.3g}"}[side]
 
 
 def _notes(answer: dict[str, Any]) -> list[str]:
-    """Return what a reader must know beside the numbers."""
+    """Return notes that explain the numbers."""
     notes = [
         f"Confused: {answer['confused']} of {answer['networks']} fitted nothing and count for no boundary.",
         f"Late: generalized after more than {answer['patience']:g} times the steps it took to fit, or never.",
     ]
     if answer["majority_accuracy"] >= 0.9:
         notes.append(
-            f"The commoner answer alone is right on {answer['majority_accuracy']:.3f} of the entries, so fitting and "
+            f"The majority answer alone is right on {answer['majority_accuracy']:.3f} of the entries, so fitting and "
             f"generalizing mean an accuracy above {answer['target']:.3f} instead of 0.9."
         )
     return notes
@@ -384,11 +387,11 @@ def phases(
     relation: RelationName = None,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Train networks at every pair of learning rates and say which generalize, grok, memorize or stay confused.
+    """Train networks at every pair of learning rates and report which generalize, grok, memorize or stay confused.
 
     The defaults are a reduced size that takes a few minutes: 6 × 6 rates, 3 networks each, 10,000 steps, layers of 20
-    units. With --out every finished network is kept in DIR/cells: killed or stopped, the same command goes on and
-    ends with the same table, DIR/phases.csv, and its picture.
+    units. With --out every finished network is stored in DIR/cells: after a stop the same command continues and
+    produces the same table, DIR/phases.csv, and its picture.
     """
     known = _checked_relation(read_relation(source, elements, relation))
     folder = _checked_folder(output.out)
@@ -411,17 +414,17 @@ def phases(
     engine = _engine(jobs)
     cost = estimate_cost(sweep, folder, jobs)
     if not output.json:
-        print(told_cost(cost, folder), file=sys.stderr, flush=True)
+        print(format_cost(cost, folder), file=sys.stderr, flush=True)
     frame = _computed(sweep, settings, folder, engine, quiet=output.json)
-    answer = summarized(known, frame, settings, _target(known)) | {"estimate": vars(cost), "seed": output.seed}
+    answer = summarize(known, frame, settings, _target(known)) | {"estimate": vars(cost), "seed": output.seed}
     paths = {} if folder is None else _written(folder, frame, settings, answer)
     _show(answer, paths, output)
 
 
 def _checked_relation(found: Relation) -> Relation:
-    if found.element_count > LARGEST:
+    if found.element_count > MAX_ELEMENTS:
         raise InputError(
-            f"Networks are trained on relations of at most {LARGEST} elements here; {found.label} has "
+            f"Networks are trained on relations of at most {MAX_ELEMENTS} elements here; {found.label} has "
             f"{found.element_count:,}. Take a part of it."
         )
     return found
@@ -455,17 +458,16 @@ def _range(name: str, text: str) -> tuple[float, float]:
 
 
 def _engine(jobs: int) -> Any:
-
     return None if jobs == 1 else Processes(jobs)
 
 
 def _target(relation: Relation) -> float:
-    """Return the accuracy to reach: the paper's, or half of what is left beyond the commoner answer."""
-    return TARGET if relation.majority_accuracy < TARGET else 0.5 * (1.0 + relation.majority_accuracy)
+    """Return the accuracy to reach: the paper's, or half of what is left beyond the majority answer."""
+    return TARGET_ACCURACY if relation.majority_accuracy < TARGET_ACCURACY else 0.5 * (1.0 + relation.majority_accuracy)
 
 
 def _sweep(relation: Relation, settings: PhaseSettings, batch_size: int | None) -> Sweep:
-    """Return the sweep; all that may vary is on an axis, so that one folder can keep several planes."""
+    """Return the sweep; all that may vary is on an axis, so that one folder can store several planes."""
     import numpy as np
 
     if batch_size is not None:
@@ -495,9 +497,13 @@ def _computed(sweep: Sweep, settings: PhaseSettings, folder: Path | None, engine
         with computing(engine, None if folder is None else folder / "cells"), watch(quiet=quiet) as progress:
             cells = compute_cells(sweep, progress, "networks")
     except KeyboardInterrupt:
-        kept = "What is done is kept; the same command goes on." if folder else "Nothing is kept without --out."
-        raise KeyboardInterrupt(f"Stopped. {kept}") from None
-    return counted(_table(cells, PLANE), PLANE, settings.patience)
+        stored = (
+            "Finished networks are stored; run the same command to continue."
+            if folder
+            else "Nothing is stored without --out."
+        )
+        raise KeyboardInterrupt(f"Stopped. {stored}") from None
+    return counted(_table(cells, PLANE_COLUMNS), PLANE_COLUMNS, settings.patience)
 
 
 def _table(cells: list[ComputedCell], fields: list[str]) -> pd.DataFrame:
@@ -508,8 +514,8 @@ def _table(cells: list[ComputedCell], fields: list[str]) -> pd.DataFrame:
         [
             {
                 **{name: getattr(cell.settings, name) for name in fields},
-                **{name: cell.result[name] for name in NUMBERS},
-                **{name: cell.result[f"final_{name}"] for name in FINAL},
+                **{name: cell.result[name] for name in RESULT_COLUMNS},
+                **{name: cell.result[f"final_{name}"] for name in FINAL_ACCURACIES},
             }
             for cell in cells
         ]
@@ -535,13 +541,13 @@ def _written(folder: Path, frame: pd.DataFrame, settings: PhaseSettings, answer:
 
     def write(work: Path) -> dict[str, Path]:
         """Write every file."""
-        paths = {kind: work / f"{NAME}.{kind}" for kind in ("csv", "json", "png", "pdf")}
+        paths = {kind: work / f"{COMMAND_NAME}.{kind}" for kind in ("csv", "json", "png", "pdf")}
         frame.to_csv(paths["csv"], index=False)
         paths["json"].write_text(json.dumps(as_json(answer), indent=2) + "\n", encoding="utf-8")
         with house_style():
             picture = draw_phases(frame, settings)
         for kind in ("png", "pdf"):
-            save_picture(picture, paths[kind], kind, f"Phases of {answer['relation']}", FIGURES[FIGURE].caption)
+            save_picture(picture, paths[kind], kind, f"Phases of {answer['relation']}", FIGURES[FIGURE_ID].caption)
         return paths
 
-    return write_together(made_folder("out", folder), NAME, write)
+    return write_together(made_folder("out", folder), COMMAND_NAME, write)

@@ -1,7 +1,4 @@
-"""``genlaws relations repons``: how likely the representations of one class merge.
-
-How ``genlaws relations repons`` answers: what decides, and the sentences for a person.
-"""
+"""``genlaws relations repons``: how likely the representations of one class merge, and what decides it."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from genlaws.relations.repons.whole_class import class_collision_probability
 if TYPE_CHECKING:
     from genlaws.relations.repons.ensemble import ReponRun
 
-# Columns of use to a person; the others would only widen a printed table.
+# Columns of a printed table; the JSON output has all.
 TABLE_COLUMNS = (
     "encoder_rate",
     "decoder_rate",
@@ -36,10 +33,10 @@ TABLE_COLUMNS = (
     "simulation",
     "unsettled_draws",
 )
-MOST_DRAWS = 1_000_000
-MOST_NUMBERS = 20_000_000  # held at once by a simulation, a few copies of 160 MB
-MOST_ROWS = 10_000
-FIGURE = "relations.4"
+MAX_DRAWS = 1_000_000
+MAX_NUMBERS = 20_000_000  # held at once by a simulation, a few copies of 160 MB
+MAX_ROWS = 10_000
+FIGURE_ID = "relations.4"
 
 EncoderRate = Annotated[str, Parameter(help="Learning rate of the representations; several as 1e-3,1e-2 or a range.")]
 DecoderRate = Annotated[str, Parameter(help="Learning rate of the decoder; several as 1e-3,1e-2 or a range.")]
@@ -57,13 +54,13 @@ Dimension = Annotated[int, Parameter(help="Dimension of the representations.")]
 Outputs = Annotated[int, Parameter(help="Outputs of the decoder.")]
 Cluster = Annotated[float, Parameter(help="Coincident representations that the one stands against; inf is allowed.")]
 Update = Annotated[str, Parameter(help="flow (gradient flow) or sign (sign updates, as of Adam with small steps).")]
-ClassSize = Annotated[int | None, Parameter(help="Ask whether a class of this many all merge, instead of a pair.")]
+ClassSize = Annotated[int | None, Parameter(help="Whether a class of this many all merge, instead of a pair.")]
 Simulate = Annotated[int | None, Parameter(help="Also follow this many random starts.")]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What was asked, apart from the numbers that may vary."""
+class ReponOptions:
+    """The options, apart from the numbers that may vary."""
 
     dimension: int
     outputs: int
@@ -79,12 +76,12 @@ class Question:
 
     @property
     def is_plane(self) -> bool:
-        """Whether the plane of figure 4 shows this question."""
+        """Whether the plane of figure 4 shows this case."""
         return self.update == "flow" and self.class_size is None and self.dimension == self.outputs == 1
 
     @property
     def who(self) -> str:
-        """Who merges, in words."""
+        """What merges, as text."""
         if self.class_size is not None:
             return f"all {self.class_size} representations of a class"
         if self.cluster > 1:
@@ -104,69 +101,69 @@ class Question:
         return rate_ratio if self.update == "sign" else math.sqrt(rate_ratio / self.pull)
 
 
-def explanation(question: Question) -> dict[str, Any]:
-    """Return what decides, in words and formulas."""
-    if question.update == "sign":
+def explanation(options: ReponOptions) -> dict[str, Any]:
+    """Return what decides, as text and formulas."""
+    if options.update == "sign":
         decides = (
             "half the range of the class, at the encoder's rate, vanishes before the largest gain of the decoder, at "
             "the decoder's rate"
         )
         return {
-            "law": "sign updates, one dimension" if question.has_law else "none: simulated",
-            "merges_if": decides if question.has_law else "not known in closed form",
+            "law": "sign updates, one dimension" if options.has_law else "none: simulated",
+            "merges_if": decides if options.has_law else "not known in closed form",
             "conserved": None,
         }
-    if question.class_size is not None:
+    if options.class_size is not None:
         return {
             "law": "class: largest root of two Wishart matrices",
             "merges_if": "the conserved matrix has no negative eigenvalue",
             "conserved": "A^T A / decoder_rate - sum_i (x_i - mean)(x_i - mean)^T / encoder_rate",
         }
-    name = "Eq. 12" if question.cluster == 1 else "Eq. 13"
+    name = "Eq. 12" if options.cluster == 1 else "Eq. 13"
     return {
-        "law": f"pair, {name}" if question.dimension == question.outputs == 1 else f"pair, {name} in any dimension",
+        "law": f"pair, {name}" if options.dimension == options.outputs == 1 else f"pair, {name} in any dimension",
         "merges_if": "the conserved matrix has no negative eigenvalue",
-        "conserved": f"A^T A / ({question.pull:.6g} decoder_rate) - r r^T / encoder_rate, r half the separation",
+        "conserved": f"A^T A / ({options.pull:.6g} decoder_rate) - r r^T / encoder_rate, r half the separation",
     }
 
 
-def explain_one(question: Question, answer: dict[str, Any], draws: int | None) -> str:
-    """Return one answer: the number, what it means, and how sure it is."""
-    explained = explanation(question)
+def explain_one(options: ReponOptions, answer: dict[str, Any], draws: int | None) -> str:
+    """Return one answer: the number, what it means, and how certain it is."""
+    explained = explanation(options)
     rows = {
         "collision probability": f"{answer['collision_probability']:.6f}",
         "law": explained["law"],
         "encoder over decoder rate": f"{answer['rate_ratio']:.6g}",
-        "encoder scale": f"{answer['encoder_scale']:.6g} (of {_scale_words(question)})",
+        "encoder scale": f"{answer['encoder_scale']:.6g} (of {_format_scale(options)})",
         "decoder scale": f"{answer['decoder_scale']:.6g}",
     }
     if draws is not None:
         rows["simulated"] = answer["simulation"]
     if explained["conserved"]:
         rows["conserved"] = explained["conserved"]
-    return "\n".join([aligned(rows), *_sentences(question, answer, draws)])
+    return "\n".join([aligned(rows), *_sentences(options, answer, draws)])
 
 
-def _sentences(question: Question, answer: dict[str, Any], draws: int | None) -> list[str]:
-    explained = explanation(question)
+def _sentences(options: ReponOptions, answer: dict[str, Any], draws: int | None) -> list[str]:
+    explained = explanation(options)
     chance = answer["collision_probability"]
-    lines = [f"From random starts {question.who} merge {chance:.1%} of the time; otherwise they stay apart."]
-    if question.update == "flow" and question.outputs < question.dimension:
+    lines = [f"From random starts {options.who} merge {chance:.1%} of the time; otherwise they stay apart."]
+    if options.update == "flow" and options.outputs < options.dimension:
         lines.append("With fewer outputs than dimensions the decoder is blind to a direction, so none ever merge.")
     elif answer["boundary_slope"] is not None:
         slope = f"{answer['boundary_slope']:.6g}"
         lines.append(f"They merge if half their separation starts below {slope} times the decoder's gain.")
-    elif question.has_law:
+    elif options.has_law:
         lines.append(f"They merge if {explained['merges_if']}.")
     else:
         lines.append("There is no law for sign updates in more than one dimension: this is the simulated share.")
     if draws is not None and answer["unsettled_draws"]:
         lines.append(f"{answer['unsettled_draws']} of {draws} draws were still moving and count as they stood.")
     lines.append("Exact for a linear decoder whose bias is at its best value; it is no bound on a network.")
-    return lines if question.has_law else lines[:-1]
+    return lines if options.has_law else lines[:-1]
 
 
-def explain_table(question: Question, answers: list[dict[str, Any]]) -> str:
+def explain_table(options: ReponOptions, answers: list[dict[str, Any]]) -> str:
     """Return several answers as an aligned table."""
     import pandas as pd
 
@@ -174,16 +171,16 @@ def explain_table(question: Question, answers: list[dict[str, Any]]) -> str:
     table = table[[name for name in TABLE_COLUMNS if name in table]]
     lines = [
         str(table.to_string(index=False, float_format=lambda x: f"{x:.6g}")),
-        f"Each row is the chance that {question.who} merge, from random starts; "
-        f"encoder_scale is the width of {_scale_words(question)}.",
+        f"Each row is the chance that {options.who} merge, from random starts; "
+        f"encoder_scale is the width of {_format_scale(options)}.",
     ]
-    if not question.has_law:
+    if not options.has_law:
         lines.append("There is no law for sign updates in more than one dimension: these are simulated shares.")
     return "\n".join(lines)
 
 
-def _scale_words(question: Question) -> str:
-    return "half the separation" if question.encoder_scale_of == "half-separation" else "each representation"
+def _format_scale(options: ReponOptions) -> str:
+    return "half the separation" if options.encoder_scale_of == "half-separation" else "each representation"
 
 
 def repons(
@@ -206,25 +203,24 @@ def repons(
     Where several numbers are given the answer is a table over all combinations. With --out, a pair in one dimension
     also gets the picture of its plane.
     """
-    question = _question(
+    options = _checked_options(
         scale_of, dimension=dimension, outputs=outputs, cluster=cluster, update=update, size=class_size
     )
     rows = _rows(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
-    _check_simulation(question, simulate, output.seed)
-    answers = [_answer(question, row, simulate, (output.seed, number)) for number, row in enumerate(rows)]
+    _check_simulation(options, simulate, output.seed)
+    answers = [_collision_row(options, row, simulate, (output.seed, number)) for number, row in enumerate(rows)]
     one = len(answers) == 1
     answer = answers[0] if one else {name: [row[name] for row in answers] for name in answers[0]}
-    fixed = {**vars(question), **explanation(question), "seed": output.seed}
-    if output.out is not None and one and question.is_plane:
-        fixed["picture"] = _draw(question, rows[0], output)
-    text = explain_one(question, answers[0], simulate) if one else explain_table(question, answers)
+    fixed = {**vars(options), **explanation(options), "seed": output.seed}
+    if output.out is not None and one and options.is_plane:
+        fixed["picture"] = _draw(options, rows[0], output)
+    text = explain_one(options, answers[0], simulate) if one else explain_table(options, answers)
     show("repons", {**answer, **fixed}, text, output)
 
 
-def _question(
+def _checked_options(
     scale_of: str | None, *, dimension: int, outputs: int, cluster: float, update: str, size: int | None
-) -> Question:
-
+) -> ReponOptions:
     whole_number("dimension", dimension, at_least=1)
     whole_number("outputs", outputs, at_least=1)
     decoder_pull(cluster)
@@ -235,7 +231,7 @@ def _question(
             raise InputError("cluster belongs to a pair and class_size to a class; give only one of them.")
     usual = "half-separation" if size is None else "repon"
     scale_of = usual if scale_of is None else one_of("scale_of", scale_of, SCALES)
-    return Question(dimension, outputs, cluster, update, size, scale_of)
+    return ReponOptions(dimension, outputs, cluster, update, size, scale_of)
 
 
 def _rows(*texts: str) -> list[dict[str, float]]:
@@ -248,39 +244,40 @@ def _rows(*texts: str) -> list[dict[str, float]]:
         for name, text in zip(names, texts, strict=True)
     ]
     count = int(np.prod([len(values) for values in lists]))
-    if count > MOST_ROWS:
-        raise InputError(f"The rates and scales must make at most {MOST_ROWS:,} combinations; got {count:,}.")
+    if count > MAX_ROWS:
+        raise InputError(f"The rates and scales must make at most {MAX_ROWS:,} combinations; got {count:,}.")
     return [dict(zip(names, values, strict=True)) for values in product(*lists)]
 
 
-def _check_simulation(question: Question, draws: int | None, seed: int) -> None:
-
+def _check_simulation(options: ReponOptions, draws: int | None, seed: int) -> None:
     whole_number("seed", seed)
     if draws is None:
-        if not question.has_law:
+        if not options.has_law:
             raise InputError(
                 "There is no law for sign updates in more than one dimension; add --simulate 2000 to follow that many "
-                "random starts, or ask for --dimension 1."
+                "random starts, or use --dimension 1."
             )
         return
-    whole_number("simulate", draws, at_least=1, at_most=MOST_DRAWS)
-    if question.cluster == float("inf"):
+    whole_number("simulate", draws, at_least=1, at_most=MAX_DRAWS)
+    if options.cluster == float("inf"):
         raise InputError("cluster must be finite to be simulated; the law alone allows inf.")
-    numbers = draws * question.dimension * (question.outputs + (question.class_size or 2))
-    if numbers > MOST_NUMBERS:
+    numbers = draws * options.dimension * (options.outputs + (options.class_size or 2))
+    if numbers > MAX_NUMBERS:
         raise InputError(
-            f"simulate must keep draws times variables at or below {MOST_NUMBERS:,}; got {numbers:,}. Take fewer draws."
+            f"simulate times the variables must be at most {MAX_NUMBERS:,}; got {numbers:,}. Use fewer draws."
         )
 
 
-def _answer(question: Question, row: dict[str, float], draws: int | None, seed: tuple[int, int]) -> dict[str, Any]:
+def _collision_row(
+    options: ReponOptions, row: dict[str, float], draws: int | None, seed: tuple[int, int]
+) -> dict[str, Any]:
     """Return the probability of one combination, with what was simulated."""
-    law = _law(question, row) if question.has_law else None
+    law = _law(options, row) if options.has_law else None
     found: dict[str, Any] = {"collision_probability": law, **row}
     found["rate_ratio"] = row["encoder_rate"] / row["decoder_rate"]
-    found["boundary_slope"] = question.boundary_slope(found["rate_ratio"])
+    found["boundary_slope"] = options.boundary_slope(found["rate_ratio"])
     if draws is not None:
-        run = _simulated(question, row, draws, seed)
+        run = _simulated(options, row, draws, seed)
         share = run.collision
         found |= {
             "simulated_probability": share.value,
@@ -295,12 +292,12 @@ def _answer(question: Question, row: dict[str, float], draws: int | None, seed: 
     return found
 
 
-def _law(question: Question, row: dict[str, float]) -> float:
+def _law(options: ReponOptions, row: dict[str, float]) -> float:
     import math
 
-    size = question.class_size
-    scale_of, outputs = question.encoder_scale_of, question.outputs
-    if question.update == "sign":
+    size = options.class_size
+    scale_of, outputs = options.encoder_scale_of, options.outputs
+    if options.update == "sign":
         found = sign_collision_probability(
             **row, encoder_scale_of=scale_of, outputs=outputs, class_size=2 if size is None else size
         )
@@ -308,19 +305,19 @@ def _law(question: Question, row: dict[str, float]) -> float:
         found = collision_probability(
             **row,
             encoder_scale_of=scale_of,
-            dimension=question.dimension,
+            dimension=options.dimension,
             outputs=outputs,
-            cluster=question.cluster,
+            cluster=options.cluster,
         )
     else:
         widened = row["encoder_scale"] * (math.sqrt(2.0) if scale_of == "half-separation" else 1.0)
         found = class_collision_probability(
-            **{**row, "encoder_scale": widened}, class_size=size, dimension=question.dimension, outputs=outputs
+            **{**row, "encoder_scale": widened}, class_size=size, dimension=options.dimension, outputs=outputs
         )
     return float(found)
 
 
-def _simulated(question: Question, row: dict[str, float], draws: int, seed: tuple[int, int]) -> ReponRun:
+def _simulated(options: ReponOptions, row: dict[str, float], draws: int, seed: tuple[int, int]) -> ReponRun:
     import math
 
     import numpy as np
@@ -330,22 +327,22 @@ def _simulated(question: Question, row: dict[str, float], draws: int, seed: tupl
     system = ReponSystem(
         encoder_rate=row["encoder_rate"] / fastest,
         decoder_rate=row["decoder_rate"] / fastest,
-        dimension=question.dimension,
-        outputs=question.outputs,
-        class_sizes=(question.class_size or 2,),
-        weights=1.0 if question.class_size else (1.0, question.cluster),
-        update=question.update,
+        dimension=options.dimension,
+        outputs=options.outputs,
+        class_sizes=(options.class_size or 2,),
+        weights=1.0 if options.class_size else (1.0, options.cluster),
+        update=options.update,
     )
-    width = row["encoder_scale"] * (math.sqrt(2.0) if question.encoder_scale_of == "half-separation" else 1.0)
+    width = row["encoder_scale"] * (math.sqrt(2.0) if options.encoder_scale_of == "half-separation" else 1.0)
     rng = np.random.default_rng(seed)
     return simulate_repons(system, draws, rng, encoder_scale=width, decoder_scale=row["decoder_scale"])
 
 
-def _draw(question: Question, row: dict[str, float], output: Output) -> str:
+def _draw(options: ReponOptions, row: dict[str, float], output: Output) -> str:
     """Write the plane of the pair into the folder, and return where its picture is."""
     import math
 
     assert output.out is not None
-    narrowed = row["encoder_scale"] / (1.0 if question.encoder_scale_of == "half-separation" else math.sqrt(2.0))
-    settings = {**row, "encoder_scale": narrowed, "cluster": question.cluster}
-    return str(draw_figure(FIGURE, output.out, settings).paths["png"])
+    narrowed = row["encoder_scale"] / (1.0 if options.encoder_scale_of == "half-separation" else math.sqrt(2.0))
+    settings = {**row, "encoder_scale": narrowed, "cluster": options.cluster}
+    return str(draw_figure(FIGURE_ID, output.out, settings).paths["png"])

@@ -1,6 +1,6 @@
-"""What ``bound``, ``data-needed`` and ``next-pair`` have in common: the relation, the training set, the class.
+"""Relations, training sets and classes from the command line, shared by the commands of ``genlaws relations``.
 
-Turn a word of the command line into a relation: the name of a family, a 0/1 matrix, or a file of edges.
+A relation is the name of a family, a 0/1 matrix, or a file of edges.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from genlaws.relations.structure.training_set import read_training_set
 
 if TYPE_CHECKING:
     from genlaws.relations.inference.hypotheses import Hypotheses
-    from genlaws.relations.structure.knowledge_graph import KnowledgeGraph
-    from genlaws.relations.structure.relation import Relation
     from genlaws.relations.structure.training_set import TrainingSet
 
-MATRIX, EDGES = (".npy", ".csv"), (".tsv", ".csv", ".txt", ".gz")
+MATRIX_SUFFIXES, EDGE_SUFFIXES = (".npy", ".csv"), (".tsv", ".csv", ".txt", ".gz")
 
 Source = Annotated[
     str,
@@ -76,14 +74,16 @@ Method = Annotated[str, Parameter(help="auto, exact, or chain (the Markov chain)
 def read_source(source: str, elements: int | None, relation: str | None, entities: str) -> Relation | KnowledgeGraph:
     """Return the relation that the options name; a file with several relations, none of them named, as a whole."""
     path = Path(source)
-    if path.suffix.lower() not in {*MATRIX, *EDGES} and not path.is_file():
+    if path.suffix.lower() not in {*MATRIX_SUFFIXES, *EDGE_SUFFIXES} and not path.is_file():
         return _named(source, elements, relation)
     if elements is not None:
         raise InputError("elements is for named relations; a file brings its own elements.")
     if path.suffix.lower() == ".npy" or (relation is None and holds_matrix(path)):
         return _matrix(path, relation)
-    if path.suffix.lower() not in EDGES:
-        raise InputError(f"The file must end in {', '.join(dict.fromkeys((*MATRIX, *EDGES)))}; got {source!r}.")
+    if path.suffix.lower() not in EDGE_SUFFIXES:
+        raise InputError(
+            f"The file must end in {', '.join(dict.fromkeys((*MATRIX_SUFFIXES, *EDGE_SUFFIXES)))}; got {source!r}."
+        )
 
     graph = read_knowledge_graph(path)
     if relation is None and len(graph.relation_names) > 1:
@@ -92,13 +92,12 @@ def read_source(source: str, elements: int | None, relation: str | None, entitie
 
 
 def read_relation(source: str, elements: int | None, relation: str | None, entities: str = "used") -> Relation:
-    """Return the one relation that the options name, or say which relations the file has."""
+    """Return the one relation that the options name, or raise with the relations of the file."""
     found = read_source(source, elements, relation, entities)
     return found.relation(relation, entities) if isinstance(found, KnowledgeGraph) else found
 
 
 def _named(name: str, elements: int | None, relation: str | None) -> Relation:
-
     if "/" in name or "\\" in name:
         raise InputError(f"There is no file {name!r}.")
     if relation is not None:
@@ -107,7 +106,6 @@ def _named(name: str, elements: int | None, relation: str | None) -> Relation:
 
 
 def _matrix(path: Path, relation: str | None) -> Relation:
-
     if relation is not None:
         raise InputError(f"relation chooses from a knowledge-graph file; {path.name} is a matrix.")
     return Relation.from_matrix(open_table("relation", path, names="none"), label=path.stem)
@@ -150,7 +148,7 @@ def _is_matrix(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """A relation or a training set, and what the learner knows beforehand."""
 
     relation: Relation | None
@@ -158,7 +156,7 @@ class Question:
     hypotheses: Hypotheses
 
 
-def read_question(
+def read_query(
     source: str | None,
     train: Path | None,
     names: Path | None,
@@ -167,8 +165,8 @@ def read_question(
     relation: str | None,
     known_class: str | None,
     prior: str,
-) -> Question:
-    """Return what is asked about, or say in one sentence what is missing."""
+) -> Query:
+    """Return the query that the options describe, or raise if something is missing."""
     one_of("prior", prior, PRIORS)
     if (source is None) == (train is None):
         raise InputError("Give a relation (such as mod3 or a file) or --train with a file of known entries, not both.")
@@ -177,11 +175,11 @@ def read_question(
             raise InputError("--names belongs to --train.")
         found = read_relation(str(source), elements, relation)
         chosen = hypotheses_of(found, prior) if known_class is None else named_hypotheses(known_class, prior)
-        return Question(found, None, chosen)
+        return Query(found, None, chosen)
     if known_class is None:
         raise InputError("With --train the class must be named, such as --class total-order or --class equivalence-3.")
     known = read_training_set(train, elements=_read_names(names))
-    return Question(None, known, named_hypotheses(known_class, prior))
+    return Query(None, known, named_hypotheses(known_class, prior))
 
 
 def _read_names(path: Path | None) -> list[str]:

@@ -6,7 +6,7 @@ from cyclopts import App
 
 app = App(
     name="residual-stream",
-    help="A transformer's layers as time: how its states move, beside surrogates.",
+    help="A transformer's layers as time: how its states move, compared with surrogates.",
     help_format="plaintext",
 )
 app.command(

@@ -1,10 +1,7 @@
-"""``genlaws residual-stream analyze``: every measure of a model's residual stream, beside surrogates, with verdicts.
+"""``genlaws residual-stream analyze``: measure a model's residual stream, compare it with surrogates, judge the claims.
 
-The texts that ``genlaws residual-stream analyze`` reads: lines of a file.
-
-The folder that ``genlaws residual-stream analyze`` writes: a page, the numbers, a table for each picture.
-
-How ``genlaws residual-stream analyze`` says what it found: the verdicts first, then the numbers.
+The command reads lines of a file as texts, prints the verdicts first and then the numbers, and with ``--out`` writes a
+page, the numbers and a table for each picture.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from genlaws.figures.drawing import save_picture
 from genlaws.figures.residual_stream.entries import pictures_of
 from genlaws.figures.style import house_style
 from genlaws.report.residual_stream import residual_stream_page
-from genlaws.residual_stream.analysis import MEASURES, SURROGATE_NAMES, USUAL_MEASURES
+from genlaws.residual_stream.analysis import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES
 from genlaws.residual_stream.analysis import analyze as measure
 from genlaws.residual_stream.measures.estimators import ESTIMATORS
 
@@ -38,14 +35,14 @@ if TYPE_CHECKING:
     from genlaws.residual_stream.measures.curves import Curve
     from genlaws.residual_stream.results import Analysis, Claim
 
-WIDTH = 110
+ANALYSIS_LINE_CHARACTERS = 110
 Model = Annotated[
     str,
     Parameter(help="A Hugging Face id on this machine, a folder, a .gguf file, or smollm2 or minilm (packages)."),
 ]
 Texts = Annotated[Path, Parameter(help="One text per line, plain or .gz; blank lines are skipped.")]
-READ, MEASURED, HERE = Group("What is read"), Group("What is measured"), Group("The model")
-NONE = "none"
+READ_GROUP, MEASURED_GROUP, MODEL_GROUP = Group("What is read"), Group("What is measured"), Group("The model")
+NO_SURROGATES = "none"
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,16 @@ class Lines:
     Attributes
     ----------
     texts : list of str
-    said : str
-        How many of which they are.
+    message : str
+        How many lines were read.
     """
 
     texts: list[str]
-    said: str
+    message: str
 
 
 def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> Lines:
-    """Return the lines of a file that are not blank and of the lengths asked for.
+    """Return the lines of a file that are not blank and of the requested lengths.
 
     Parameters
     ----------
@@ -81,14 +78,18 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
     filled = [line for line in lines if line.strip()]
     if not filled:
         raise InputError(f"texts: the file {str(path)!r} has no line that is not blank.")
-    kept = [line for line in filled if least < len(line) < top]
-    if not kept:
+    selected = [line for line in filled if least < len(line) < top]
+    if not selected:
         raise InputError(
             f"texts: none of the {len(filled)} lines of {str(path)!r} has more than {least} and fewer than {top:g} "
             f"characters."
         )
-    of = f"{len(kept):,} lines of the lengths asked for" if len(kept) < len(filled) else f"{len(kept):,} lines"
-    return Lines(kept[:most], f"Reading {min(most, len(kept)):,} of {of} in {path}.")
+    of = (
+        f"{len(selected):,} lines of the requested lengths"
+        if len(selected) < len(filled)
+        else f"{len(selected):,} lines"
+    )
+    return Lines(selected[:most], f"Reading {min(most, len(selected)):,} of {of} in {path}.")
 
 
 def _lines(path: Path) -> list[str]:
@@ -105,7 +106,7 @@ def _lines(path: Path) -> list[str]:
 def write_analysis(
     folder: Path, title: str, analysis: Analysis, *, notes: Sequence[str] = (), pictures: bool = False
 ) -> list[Path]:
-    """Write the page, the numbers, the tables and, if asked for, the pictures; return what was written."""
+    """Write the page, the numbers, the tables and, if requested, the pictures; return what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     page, numbers = folder / "report.html", folder / "analysis.json"
     page.write_text(residual_stream_page(analysis, title, notes=notes), encoding="utf-8")
@@ -119,7 +120,7 @@ def write_analysis(
 
 
 def _pictures(folder: Path, title: str, analysis: Analysis) -> list[Path]:
-    """Write every picture that what was measured suffices for."""
+    """Write every picture for which enough was measured."""
     written = []
     for one in pictures_of(analysis):
         with house_style():
@@ -132,15 +133,20 @@ def _pictures(folder: Path, title: str, analysis: Analysis) -> list[Path]:
 
 
 def analysis_text(analysis: Analysis) -> str:
-    """Return the verdict on each claim, what it rests on, the main numbers, and what to know about them."""
+    """Return the verdict on each claim, what it rests on, the main numbers, and notes on them."""
     table = {"claim": "verdict"} | {claim.name: claim.verdict for claim in analysis.claims}
-    parts = [_head(analysis), aligned(table), "\n\n".join(map(_claim, analysis.claims)), aligned(_numbers(analysis))]
+    parts = [
+        _format_headline(analysis),
+        aligned(table),
+        "\n\n".join(map(_format_claim, analysis.claims)),
+        aligned(_numbers(analysis)),
+    ]
     if analysis.messages:
-        parts.append("\n".join(["To know:", *(_wrapped("- ", one) for one in analysis.messages)]))
+        parts.append("\n".join(["Notes:", *(_wrapped("- ", one) for one in analysis.messages)]))
     return "\n\n".join(parts)
 
 
-def _head(analysis: Analysis) -> str:
+def _format_headline(analysis: Analysis) -> str:
     tokens = f", {analysis.row_count} tokens" if analysis.row_count > analysis.text_count else ""
     texts = "1 text" if analysis.text_count == 1 else f"{analysis.text_count} texts"
     return (
@@ -149,8 +155,8 @@ def _head(analysis: Analysis) -> str:
     )
 
 
-def _claim(claim: Claim) -> str:
-    rows = {"claim": claim.says, "observed": claim.observed, "surrogate": claim.surrogate, "why": claim.why}
+def _format_claim(claim: Claim) -> str:
+    rows = {"claim": claim.statement, "observed": claim.observed, "surrogate": claim.surrogate, "why": claim.why}
     lines = [f"{claim.name}: {claim.verdict}"]
     lines += [_wrapped(f"  {name:<10}", text) for name, text in rows.items() if text]
     return "\n".join(lines)
@@ -158,7 +164,11 @@ def _claim(claim: Claim) -> str:
 
 def _wrapped(before: str, text: str) -> str:
     return textwrap.fill(
-        text, WIDTH, initial_indent=before, subsequent_indent=" " * len(before), break_on_hyphens=False
+        text,
+        ANALYSIS_LINE_CHARACTERS,
+        initial_indent=before,
+        subsequent_indent=" " * len(before),
+        break_on_hyphens=False,
     )
 
 
@@ -168,28 +178,28 @@ def _numbers(analysis: Analysis) -> dict[str, str]:
     if analysis.paths is not None:
         paths = analysis.paths
         rows |= {
-            "length of the state": _ends(paths.norm),
-            "length of a step": _ends(paths.speed),
-            "cosine of successive states": _ends(paths.cosine),
+            "length of the state": _format_ends(paths.norm),
+            "length of a step": _format_ends(paths.speed),
+            "cosine of successive states": _format_ends(paths.cosine),
             "straightness of the path": str(paths.straightness),
         }
     if analysis.writes is not None:
         for place, one in analysis.writes.by_place.items():
             rows[f"write of {place}, relative"] = str(one.relative_size)
     if analysis.correlations is not None:
-        rows["correlation r"] = _ends(analysis.correlations.mean)
+        rows["correlation r"] = _format_ends(analysis.correlations.mean)
     for name, found in analysis.information.items():
         known = [one for one in found.means if not math.isnan(one.value)]
         if known:
-            rows[f"information ({name}), nats"] = _first_last(known[0], known[-1])
-    return rows | _shape(analysis) | _change(analysis)
+            rows[f"information ({name}), nats"] = _format_first_last(known[0], known[-1])
+    return rows | _shape_rows(analysis) | _disturbance_rows(analysis)
 
 
-def _shape(analysis: Analysis) -> dict[str, str]:
-    """Return in how many dimensions the texts differ, and how the mean path turns."""
+def _shape_rows(analysis: Analysis) -> dict[str, str]:
+    """Return in how many dimensions the texts differ, and how the mean path rotates."""
     rows: dict[str, str] = {}
     if analysis.participation is not None:
-        rows["participation ratio"] = _ends(analysis.participation.curve)
+        rows["participation ratio"] = _format_ends(analysis.participation.curve)
     for name, compressed in (
         ("autoencoder, explained", analysis.compression),
         ("the same, normalized", analysis.compression_normalized),
@@ -198,21 +208,21 @@ def _shape(analysis: Analysis) -> dict[str, str]:
             rows[name] = f"{compressed.explained_pooled}; components {compressed.components_explained_pooled}"
     if analysis.rotations is not None:
         turns, winding = analysis.rotations.as_printed, -analysis.rotations.centered_winding
-        rows["turns of a unit"] = f"{turns.mean():.2f} ± {turns.std():.2f} over {turns.size} units"
+        rows["rotations of a unit"] = f"{turns.mean():.2f} ± {turns.std():.2f} over {turns.size} units"
         rows["winding about its mean"] = f"{winding.mean():.2f} ± {winding.std():.2f}"
     if analysis.modes is not None:
         held = analysis.modes.held_out
-        rows["linear map, texts left out"] = f"share of the step foretold {held.skill:.3f}, R² {held.r_squared:.4f}"
+        rows["linear map, texts left out"] = f"share of the step predicted {held.skill:.3f}, R² {held.r_squared:.4f}"
     return rows
 
 
-def _change(analysis: Analysis) -> dict[str, str]:
+def _disturbance_rows(analysis: Analysis) -> dict[str, str]:
     """Return what becomes of disturbances."""
     rows: dict[str, str] = {}
     found = analysis.perturbation
     if found is not None:
         for number, site in enumerate(found.sites):
-            rows[f"disturbed at {site}"] = f"relative distance × {_factor(found.relative[number])} until the end"
+            rows[f"disturbed at {site}"] = f"relative distance × {_format_factor(found.relative[number])} until the end"
     for spectrum in analysis.lyapunov:
         rows[f"exponents {spectrum.site} to {spectrum.to}"] = (
             f"leading {spectrum.exponents[0]}, typical {spectrum.typical[0]} per step"
@@ -220,22 +230,22 @@ def _change(analysis: Analysis) -> dict[str, str]:
     return rows
 
 
-def _factor(curve: Curve) -> str:
+def _format_factor(curve: Curve) -> str:
     return f"{curve.value[-1] / curve.value[0]:.3g}" if curve.value[0] > 0 else "nothing"
 
 
-def _ends(curve: Curve) -> str:
+def _format_ends(curve: Curve) -> str:
     """Return the first and the last value of a curve that has one."""
     known = [point for point, value in enumerate(curve.value) if not math.isnan(value)]
-    return _first_last(curve[known[0]], curve[known[-1]]) if known else "no value"
+    return _format_first_last(curve[known[0]], curve[known[-1]]) if known else "no value"
 
 
-def _first_last(first: Estimate, last: Estimate) -> str:
+def _format_first_last(first: Estimate, last: Estimate) -> str:
     counted = f" (n = {last.count})" if last.count else ""
     return f"{str(first).removesuffix(counted)} at first, {last} at last"
 
 
-@Parameter(name="*", group=READ)
+@Parameter(name="*", group=READ_GROUP)
 @dataclass(frozen=True)
 class Read:
     """Which texts and tokens are read."""
@@ -258,10 +268,10 @@ class Read:
     """Most tokens of a text; longer ones are cut at the end."""
 
 
-@Parameter(name="*", group=MEASURED)
+@Parameter(name="*", group=MEASURED_GROUP)
 @dataclass(frozen=True)
 class Measured:
-    """What is measured, and beside which surrogates."""
+    """What is measured, and the surrogates to compare with."""
 
     measures: Annotated[
         str | None,
@@ -286,9 +296,9 @@ class Measured:
     """Surrogates of each kind."""
 
 
-@Parameter(name="*", group=HERE)
+@Parameter(name="*", group=MODEL_GROUP)
 @dataclass(frozen=True)
-class Here:
+class LocalModel:
     """How the model is run."""
 
     device: str = "cpu"
@@ -309,7 +319,7 @@ class Here:
 Pictures = Annotated[
     bool, Parameter(negative="", help="Write each picture as PNG and SVG to --out too; the page has them all.")
 ]
-DEFAULT_READ, DEFAULT_MEASURED, DEFAULT_HERE = Read(), Measured(), Here()
+DEFAULT_READ, DEFAULT_MEASURED, DEFAULT_LOCAL = Read(), Measured(), LocalModel()
 
 
 def analyze(
@@ -319,7 +329,7 @@ def analyze(
     texts: Texts,
     read: Read = DEFAULT_READ,
     measured: Measured = DEFAULT_MEASURED,
-    here: Here = DEFAULT_HERE,
+    local_model: LocalModel = DEFAULT_LOCAL,
     pictures: Pictures = False,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
@@ -327,25 +337,27 @@ def analyze(
 
     With --out a folder is written: the page with all pictures, the numbers, and a table for each picture.
     """
-    asked = _names(measured)
+    requested = _names(measured)
     _check_folder(output.out, pictures)
     lines = read_texts(texts, read.shortest, read.longest, read.at_most)
-    network, tokenizer, name = _loaded(model, here)
+    network, tokenizer, name = _loaded(model, local_model)
     if not output.json:
-        print(lines.said, file=sys.stderr, flush=True)
-    options: dict[str, Any] = {"read": read, "measured": measured, "here": here, "output": output}
-    found = _analyzed(network, tokenizer, lines.texts, asked, name=name, **options)
-    note = f"{lines.said} Tokens read of each: {read.position}."
+        print(lines.message, file=sys.stderr, flush=True)
+    options: dict[str, Any] = {"read": read, "measured": measured, "local_model": local_model, "output": output}
+    found = _analyzed(network, tokenizer, lines.texts, requested, name=name, **options)
+    note = f"{lines.message} Tokens read of each: {read.position}."
     written = [] if output.out is None else _write(found, name, note, output.out, pictures)
     _show(found, written, output.json)
 
 
 def _names(measured: Measured) -> dict[str, tuple[str, ...]]:
-    """Return the names that were asked for; an unknown one is said before anything is loaded."""
+    """Return the requested names; an unknown one raises before anything is loaded."""
     whole_number("draws", measured.draws, at_least=2)
     written = {name.replace(" ", "-"): name for name in SURROGATE_NAMES}
-    surrogates = _listed("surrogates", measured.surrogates, tuple(written)) if measured.surrogates != NONE else ()
-    known = USUAL_MEASURES if measured.measures is None else _listed("measures", measured.measures, MEASURES)
+    surrogates = (
+        _listed("surrogates", measured.surrogates, tuple(written)) if measured.surrogates != NO_SURROGATES else ()
+    )
+    known = DEFAULT_MEASURES if measured.measures is None else _listed("measures", measured.measures, MEASURES)
     estimators = [one_of("estimators", one.strip(), ESTIMATORS) for one in measured.estimators.split(",")]
     return {
         "measures": known,
@@ -368,14 +380,16 @@ def _check_folder(folder: Path | None, pictures: bool) -> None:
         raise InputError("pictures needs --out, the folder for them.")
 
 
-def _loaded(model: str, here: Here) -> tuple[Any, Any, str]:
+def _loaded(model: str, local_model: LocalModel) -> tuple[Any, Any, str]:
     """Return a network of text with its tokenizer and name: with its head if it has one, otherwise an encoder."""
-    local = not here.download
+    local = not local_model.download
     try:
-        network, tokenizer, source = models.load.load_language_model(model, here.device, here.dtype, local)
-    except InputError:  # no language model: an encoder, or nothing, of which the second sentence is the better
+        network, tokenizer, source = models.load.load_language_model(
+            model, local_model.device, local_model.dtype, local
+        )
+    except InputError:  # no language model: perhaps an encoder, whose error message is better
         found = probes.encoders.load.load_encoder(
-            model, kind="text", device=here.device, dtype=here.dtype, local_files_only=local
+            model, kind="text", device=local_model.device, dtype=local_model.dtype, local_files_only=local
         )
         if not isinstance(found, probes.encoders.text.TextEncoder):
             raise InputError(
@@ -386,10 +400,9 @@ def _loaded(model: str, here: Here) -> tuple[Any, Any, str]:
 
 
 def _analyzed(
-    network: Any, tokenizer: Any, texts: list[str], asked: dict[str, tuple[str, ...]], *, name: str, **given: Any
+    network: Any, tokenizer: Any, texts: list[str], requested: dict[str, tuple[str, ...]], *, name: str, **given: Any
 ) -> Analysis:
-
-    read, measured, here, output = (given[one] for one in ("read", "measured", "here", "output"))
+    read, measured, local_model, output = (given[one] for one in ("read", "measured", "local_model", "output"))
     with ProgressBar(quiet=output.json) as bar:
         return measure(
             network,
@@ -399,12 +412,12 @@ def _analyzed(
             position=_position(read.position),
             strip=read.strip,
             max_tokens=read.max_tokens,
-            batch_size=here.batch_size,
+            batch_size=local_model.batch_size,
             surrogate_draws=measured.draws,
-            jobs=here.jobs,
+            jobs=local_model.jobs,
             seed=output.seed,
             progress=bar,
-            **asked,
+            **requested,
         )
 
 
@@ -417,12 +430,11 @@ def _position(text: str) -> str | int:
 
 
 def _write(found: Analysis, name: str, note: str, out: Path, pictures: bool) -> list[Path]:
-
     return write_analysis(out, name, found, notes=[note], pictures=pictures)
 
 
 def _show(found: Analysis, written: list[Path], json_wanted: bool) -> None:
-    """Print the answer, in words or as JSON."""
+    """Print the answer as text or as JSON."""
     import json
 
     if json_wanted:
@@ -435,4 +447,4 @@ def _show(found: Analysis, written: list[Path], json_wanted: bool) -> None:
     if written:
         others = [path for path in written if path.suffix not in {".html", ".json"}]
         drawn = " and pictures" if any(path.suffix == ".png" for path in others) else ""
-        print(f"and {len(others)} tables{drawn} beside them.")
+        print(f"and {len(others)} tables{drawn} in the same folder.")

@@ -13,14 +13,14 @@ from genlaws.core.errors import InputError
 from genlaws.figures.drawing import made_folder, save_picture, write_together
 from genlaws.figures.residual_stream.semanticity import draw_stream_semanticity
 from genlaws.figures.style import house_style
-from genlaws.probes.encoders.stimuli import PICTURES, word_stimuli
+from genlaws.probes.encoders.stimuli import PICTURE_STIMULI, word_stimuli
 
 if TYPE_CHECKING:
     from genlaws.probes.encoders.stimuli import EmbeddingStimuli
     from genlaws.probes.encoders.text import TextEncoder
     from genlaws.probes.stream.result import StreamSemanticity
 
-FILE = "stream_semanticity"
+FILE_STEM = "stream_semanticity"
 CAPTION = (
     "p_S and p_I with two items at every site of the residual stream, 95 % bands over stimuli; wide lines are writes "
     "whose change stands after Holm's procedure."
@@ -31,7 +31,7 @@ Model = Annotated[
 ]
 Task = Annotated[
     str,
-    Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE (item, value)."),
+    Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE_STEM (item, value)."),
 ]
 Controls = Annotated[str, Parameter(help="permuted and random-weights, with a comma between; or none.")]
 Download = Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")]
@@ -46,7 +46,7 @@ def semanticity(
     phrase: Annotated[str | None, Parameter(help="How a place is written, such as 'the year {place}'.")] = None,
     position: Annotated[str, Parameter(help="State of the last token, or mean over the tokens.")] = "last",
     similarity: Annotated[str, Parameter(help="cosine, relu-dot, dot, gaussian or threshold.")] = "cosine",
-    center: Annotated[bool, Parameter(help="Take the mean over stimuli off at each site.")] = True,
+    center: Annotated[bool, Parameter(help="Subtract the mean over stimuli at each site.")] = True,
     controls: Controls = "permuted,random-weights",
     device: Annotated[str, Parameter(help="cpu, cuda, cuda:1 or mps.")] = "cpu",
     dtype: Annotated[str, Parameter(help="float32, bfloat16 or float16.")] = "float32",
@@ -58,7 +58,7 @@ def semanticity(
 
     With --out a folder is written: tables of sites, writes and kinds of write, the picture (PNG, SVG) and the numbers.
     """
-    if task in PICTURES:
+    if task in PICTURE_STIMULI:
         raise InputError(f"task must be one in words, such as years; {task} are pictures.")
     wanted = _controls(controls)
     stimuli = word_stimuli(task, phrase=phrase, count=count)
@@ -142,16 +142,16 @@ def _write(found: StreamSemanticity, answer: dict[str, Any], folder: Path) -> li
 
     def write(place: Path) -> dict[str, Path]:
         """Make all files in one place."""
-        paths = {name: place / f"{FILE}_{name}.csv" for name in tables}
+        paths = {name: place / f"{FILE_STEM}_{name}.csv" for name in tables}
         for name, table in tables.items():
             table.to_csv(paths[name], index=False)
         with house_style():
             picture = draw_stream_semanticity(found)
         for kind in ("png", "svg"):
-            paths[kind] = place / f"{FILE}.{kind}"
+            paths[kind] = place / f"{FILE_STEM}.{kind}"
             save_picture(picture, paths[kind], kind, title, CAPTION)
-        paths["json"] = place / f"{FILE}.json"
+        paths["json"] = place / f"{FILE_STEM}.json"
         paths["json"].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
         return paths
 
-    return list(write_together(made_folder("out", folder), FILE, write).values())
+    return list(write_together(made_folder("out", folder), FILE_STEM, write).values())

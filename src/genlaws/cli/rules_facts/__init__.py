@@ -8,7 +8,7 @@ app = App(name="rules-facts", help="Data that is part rule and part fact.", help
 app.command(
     "genlaws.cli.rules_facts.advise:advise",
     name="advise",
-    help="Say which kernel and regularization to use for your own labeled data.",
+    help="Recommend a kernel and a regularization for your labeled data.",
 )
 app.command(
     "genlaws.cli.rules_facts.theory:solve",

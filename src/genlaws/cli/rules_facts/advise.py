@@ -1,7 +1,4 @@
-"""``genlaws rules-facts advise``: which kernel and regularization should these data have?
-
-Say the advice of ``genlaws rules-facts advise`` in words: the answer, the choices, what was measured, a caution.
-"""
+"""``genlaws rules-facts advise``: which kernel and regularization to use for labeled data."""
 
 from __future__ import annotations
 
@@ -19,58 +16,54 @@ from genlaws.core.arguments import fraction
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.figures.rules_facts.advice import write_advice
-from genlaws.rules_facts import advise as ask
+from genlaws.rules_facts import advise as find_advice
 from genlaws.rules_facts import draw_labeled, load_labeled
-from genlaws.rules_facts.labels.advice import FEWEST
 from genlaws.rules_facts.labels.data import parts_of, pools_of
+from genlaws.rules_facts.labels.fact_fraction import MIN_SAMPLES
 from genlaws.rules_facts.labels.result import Choice
 from genlaws.rules_facts.theory.problem import SHARE_HINT
 
 if TYPE_CHECKING:
-    from genlaws.core.estimate import Estimate
     from genlaws.rules_facts import Advice, Draw
     from genlaws.rules_facts.labels.data import LabeledData
-    from genlaws.rules_facts.labels.result import Choice
 
-# The theory's angle counts as reached when it is missed by less than this, in radians.
-REACHED = 0.02
-# An interval of the share of facts that is wider than this says hardly anything.
-WIDE = 0.3
-CHOICES = {
+# An angle this close to the theory's counts as reached, in radians.
+ANGLE_TOLERANCE = 0.02
+# A wider interval of the share of facts is hardly informative.
+MAX_SHARE_INTERVAL = 0.3
+CHOICE_LABELS = {
     "found_memory": "best found, for memory",
     "found_rule": "best found, for the rule",
     "theory_memory": "theory, for memory",
     "theory_rule": "theory, for the rule",
 }
-HEADER = ("choice", "kernel", "λ", "angle", "rule error, left out", "memory error")
-SOURCES = {
+TABLE_HEADER = ("choice", "kernel", "λ", "angle", "generalization error, left out", "memorization error")
+SHARE_SOURCES = {
     "given": "given",
     "counted": "the facts are known",
-    "estimated": "estimated from how sure and how right left-out predictions are",
+    "estimated": "estimated from the confidence and accuracy of left-out predictions",
 }
-CAUTION = (
-    "'Best found' is what cross-validation chooses. Rule errors, and the cost of memory, are counted on samples that\n"
-    "took no part in the choice."
+CHOICE_NOTE = (
+    "'Best found' is what cross-validation chooses. Generalization errors, and the cost of memory, are\n"
+    "measured on samples that took no part in the choice."
 )
-THEORY = "The theory, for Gaussian inputs and a linear rule,"
-AGREES = (
-    f"{THEORY} agrees with these data at its own choices: its errors lie within\n"
+THEORY_SUBJECT = "The theory, for Gaussian inputs and a linear rule,"
+THEORY_AGREES = (
+    f"{THEORY_SUBJECT} agrees with these data at its own choices: its errors lie within\n"
     "the measured intervals, and the choices are worse than the best found by no more than chance explains."
 )
-OUTSIDE = "At another choice its errors lie outside the measured intervals, and are not shown."
-DISAGREES = f"{THEORY} does not describe these data, so its errors are not shown:"
-CLIPPED = (
-    "Clipped: fewer labels are contradicted than the share of facts explains, so the rule error comes out below zero\n"
-    "and is set to 0. The share of facts may be smaller than it is taken to be."
+PREDICTION_OUTSIDE = "At another choice its errors lie outside the measured intervals, and are not shown."
+THEORY_DISAGREES = f"{THEORY_SUBJECT} does not describe these data, so its errors are not shown:"
+CLIPPED_NOTE = (
+    "Clipped: fewer labels are contradicted than the share of facts explains, so the generalization error comes out\n"
+    "below zero and is set to 0. The share of facts may be smaller than it is taken to be."
 )
-ABOUT_SHARE = (
-    "A label that kernels of this family cannot explain counts as a fact, whatever it is: ε is about them, too."
-)
-# Samples taken where no number is given; a thousand take seconds with the square loss, half a minute with the hinge.
-MOST_SAMPLES = 1000
-# Cross-validation takes the place of a test set; a draw wants one sample of each class.
+SHARE_NOTE = "Every label that kernels of this family cannot explain counts as a fact and is included in ε."
+# Default limit of samples; a thousand take seconds with the square loss, half a minute with the hinge loss.
+MAX_SAMPLES = 1000
+# Cross-validation replaces a test set; a draw needs one sample of each class.
 TEST_COUNT = 2
-PREDICTED = "predicted_"  # how the names of what the theory predicts begin
+PREDICTED_PREFIX = "predicted_"  # of the names of predictions
 
 Data = Annotated[
     str, Parameter(help="digits, a file (.npz or .csv), or the folder of CIFAR-10's batches.", show_default=True)
@@ -91,7 +84,7 @@ Families = Annotated[str, Parameter(help="gaussian, exponential, geometric or qu
 Parameters = Annotated[
     str | None, Parameter(help="Kernel parameters to try, as 0.1,1,10 or 0.05:50:9:log; the theory's are added.")
 ]
-Count = Annotated[int | None, Parameter(help=f"Samples; as many as there are, up to {MOST_SAMPLES:,}, if left out.")]
+Count = Annotated[int | None, Parameter(help=f"Samples; as many as there are, up to {MAX_SAMPLES:,}, if left out.")]
 Ratio = Annotated[float | None, Parameter(help="Samples per dimension, instead of --sample-count.")]
 Normalize = Annotated[bool, Parameter(negative="", help="Scale every input to the same length.")]
 Folds = Annotated[int, Parameter(help="Parts of the cross-validation for the hinge loss.")]
@@ -99,48 +92,61 @@ Folds = Annotated[int, Parameter(help="Parts of the cross-validation for the hin
 
 def explain(advice: Advice) -> str:
     """Return the printed answer."""
-    cautions = [CAUTION]
-    if any(getattr(advice, name).nested_generalization_error_clipped for name in CHOICES):
-        cautions.append(CLIPPED)
+    cautions = [CHOICE_NOTE]
+    if any(getattr(advice, name).nested_generalization_error_clipped for name in CHOICE_LABELS):
+        cautions.append(CLIPPED_NOTE)
     if advice.fact_fraction_source == "estimated":
-        cautions.append(ABOUT_SHARE)
-        if advice.fact_fraction.high - advice.fact_fraction.low > WIDE:
-            cautions.append("Its interval is wide here: the theory's choices, which follow from it, rest on little.")
-    parts = [_answer(advice), _verdict(advice), _table(advice), aligned(_numbers(advice)), "\n".join(cautions)]
+        cautions.append(SHARE_NOTE)
+        if advice.fact_fraction.high - advice.fact_fraction.low > MAX_SHARE_INTERVAL:
+            cautions.append(
+                "Its interval is wide here: the theory's choices, which follow from it, rest on weak evidence."
+            )
+    parts = [
+        _format_headline(advice),
+        _format_theory_verdict(advice),
+        _format_table(advice),
+        aligned(_numbers(advice)),
+        "\n".join(cautions),
+    ]
     return "\n\n".join(parts)
 
 
-def _answer(advice: Advice) -> str:
-    memory, rule = advice.found_memory, advice.found_rule
+def _format_headline(advice: Advice) -> str:
+    price = advice.price_of_memory
     return "\n".join(
         [
-            f"To remember, take {_name(advice, memory)} with {_ridge(advice, memory)}: rule error "
-            f"{memory.rule_error_text}, memory error {memory.memorization_error:.3f} on {advice.memory_samples_text}.",
-            f"For the rule alone, take {_name(advice, rule)} with {_ridge(advice, rule)}: rule error "
-            f"{rule.rule_error_text}, memory error {rule.memorization_error:.3f}.",
-            f"Memory costs {_plain(advice.price_of_memory)} of rule error, {_meaning(advice.price_of_memory)}.",
+            f"To remember, take {_format_choice(advice, advice.found_memory)} on {advice.memory_samples_text}.",
+            f"For the rule alone, take {_format_choice(advice, advice.found_rule)}.",
+            f"Memory costs {_format_interval(price)} of generalization error, {_format_price(price)}.",
         ]
     )
 
 
-def _verdict(advice: Advice) -> str:
-    """Say whether the theory describes these data, and where not."""
+def _format_choice(advice: Advice, choice: Choice) -> str:
+    return (
+        f"{_format_kernel(advice, choice)} with {_format_regularization(advice, choice)}: generalization error "
+        f"{choice.generalization_error_text}, memorization error {choice.memorization_error:.3f}"
+    )
+
+
+def _format_theory_verdict(advice: Advice) -> str:
+    """Return whether the theory describes these data, and where not."""
     if advice.theory_fits:
-        outside = any(not advice.predictions_fit(getattr(advice, name)) for name in CHOICES)
-        return "\n".join([AGREES, *([OUTSIDE] if outside else []), *_unreached(advice)])
-    return "\n".join([DISAGREES, *(f"- {one}" for one in advice.theory_misfits), *_unreached(advice)])
+        outside = any(not advice.predictions_fit(getattr(advice, name)) for name in CHOICE_LABELS)
+        return "\n".join([THEORY_AGREES, *([PREDICTION_OUTSIDE] if outside else []), *_format_missed_angles(advice)])
+    return "\n".join([THEORY_DISAGREES, *(f"- {one}" for one in advice.theory_misfits), *_format_missed_angles(advice)])
 
 
-def _meaning(price: Estimate) -> str:
+def _format_price(price: Estimate) -> str:
     if price.low > 0.0:
         return "more than chance explains"
     if price.high < 0.0:
-        return "less than nothing, so that remembering helps"
+        return "negative, so remembering helps"
     return "no more than chance explains"
 
 
-def _unreached(advice: Advice) -> list[str]:
-    """Say where the family does not reach the angle the theory prefers."""
+def _format_missed_angles(advice: Advice) -> list[str]:
+    """Return where the family does not reach the angle the theory prefers."""
     wanted = {
         "memory": (advice.theory_memory, advice.wanted_angle_memory),
         "the rule": (advice.theory_rule, advice.wanted_angle_rule),
@@ -148,21 +154,21 @@ def _unreached(advice: Advice) -> list[str]:
     return [
         f"For {what} the theory prefers an angle of {angle:.2f} rad; the nearest tried is {choice.kernel_angle:.2f}."
         for what, (choice, angle) in wanted.items()
-        if abs(choice.kernel_angle - angle) > REACHED
+        if abs(choice.kernel_angle - angle) > ANGLE_TOLERANCE
     ]
 
 
-def _table(advice: Advice) -> str:
-    rows: list[Sequence[str]] = [(*HEADER, *_predictions(advice))]
-    for name, title in CHOICES.items():
+def _format_table(advice: Advice) -> str:
+    rows: list[Sequence[str]] = [(*TABLE_HEADER, *_predictions(advice))]
+    for name, title in CHOICE_LABELS.items():
         choice: Choice = getattr(advice, name)
         rows.append(
             (
                 title,
-                _name(advice, choice),
+                _format_kernel(advice, choice),
                 f"{choice.regularization:.3g}",
                 f"{choice.kernel_angle:.3f}",
-                choice.rule_error_text,
+                choice.generalization_error_text,
                 f"{choice.memorization_error:.3f}",
                 *(
                     f"{getattr(choice, field):.3f}" if advice.predictions_fit(choice) else "outside"
@@ -177,25 +183,25 @@ def _table(advice: Advice) -> str:
 
 
 def _predictions(advice: Advice) -> dict[str, str]:
-    """Return the columns of the theory: none where it does not fit, and memory only where it is that of facts."""
+    """Return the columns of the theory: none if it does not fit, and memorization only if it is measured on facts."""
     if not advice.theory_fits:
         return {}
     rule, memory = "predicted_generalization_error", "predicted_memorization_error"
-    return {"theory: rule": rule} | ({"memory": memory} if advice.memory_samples == "facts" else {})
+    return {"theory: generalization": rule} | ({"memorization": memory} if advice.memory_samples == "facts" else {})
 
 
 def _numbers(advice: Advice) -> dict[str, str]:
-    counts = f"rule error from {advice.rule_count}, memory error from {advice.memory_samples_text}"
+    counts = f"generalization error from {advice.rule_count}, memorization error from {advice.memory_samples_text}"
     first, last = f"{advice.family}:{advice.parameter[0]:.4g}", f"{advice.family}:{advice.parameter[-1]:.4g}"
     effective = f"per effective dimension {advice.effective_sample_ratio:.3g}"
     rows = {
         "samples n": f"{advice.sample_count}; {counts}",
         "dimension d": f"{advice.dimension}, effective {advice.effective_dimension:.1f}",
         "samples per dimension α": f"{advice.sample_ratio:.3g}, {effective}",
-        "share of facts ε": f"{_plain(advice.fact_fraction)} ({SOURCES[advice.fact_fraction_source]})",
+        "share of facts ε": f"{_format_interval(advice.fact_fraction)} ({SHARE_SOURCES[advice.fact_fraction_source]})",
         "kernels tried": f"{len(advice.parameter)}, from {first} to {last}",
     }
-    chosen = {getattr(advice, name).parameter for name in CHOICES}
+    chosen = {getattr(advice, name).parameter for name in CHOICE_LABELS}
     for row, parameter in enumerate(advice.parameter):
         if parameter in chosen:
             rows[f"{advice.family}:{parameter:.4g}"] = (
@@ -204,17 +210,17 @@ def _numbers(advice: Advice) -> dict[str, str]:
     return rows
 
 
-def _name(advice: Advice, choice: Choice) -> str:
+def _format_kernel(advice: Advice, choice: Choice) -> str:
     return f"{advice.family}:{choice.parameter:.4g}"
 
 
-def _ridge(advice: Advice, choice: Choice) -> str:
-    """Return the regularization in words; the smallest that was tried stands for its limit."""
+def _format_regularization(advice: Advice, choice: Choice) -> str:
+    """Return the regularization as text; the smallest one tried stands for the limit 0."""
     smallest = advice.regularization[advice.parameter == choice.parameter][0, 0]
     return "λ → 0" if choice.regularization <= smallest else f"λ = {choice.regularization:.3g}"
 
 
-def _plain(estimate: Estimate) -> str:
+def _format_interval(estimate: Estimate) -> str:
     return str(replace(estimate, count=0))
 
 
@@ -234,7 +240,7 @@ def advise(
     folds: Folds = 5,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Say which kernel and regularization to use for labeled data: by cross-validation, beside the theory's choice.
+    """Recommend a kernel and a regularization for labeled data: by cross-validation and by theory.
 
     With --fact-fraction the two classes are the rule and samples of other classes, with coin-flip labels, the facts.
     Without it the labels of the two classes are taken as they are, and the share of facts among them is estimated.
@@ -254,7 +260,7 @@ def advise(
         seed=output.seed,
     )
     with _Kernels(quiet=output.json) as progress:
-        advice = ask(
+        advice = find_advice(
             draw.inputs,
             draw.labels,
             is_fact=None if fact_fraction is None else draw.is_fact,
@@ -331,25 +337,27 @@ def _draw(
         test_count=TEST_COUNT,
         seed=seed,
     )
-    if draw.sample_count < FEWEST:
-        raise InputError(f"sample_count must be at least {FEWEST}; got {draw.sample_count} samples of {data.name}.")
+    if draw.sample_count < MIN_SAMPLES:
+        raise InputError(
+            f"sample_count must be at least {MIN_SAMPLES}; got {draw.sample_count} samples of {data.name}."
+        )
     return draw
 
 
 def _largest(data: LabeledData, rule: tuple[str, str], facts: list[str] | None, epsilon: float) -> int:
-    """Return how many samples there are, up to the most that are taken without being asked for."""
+    """Return how many samples there are, up to the default limit."""
     held = pools_of(data, rule, facts, epsilon).counts
-    kept = parts_of(TEST_COUNT, 0.0)
+    test_parts = parts_of(TEST_COUNT, 0.0)
 
     def fits(count: int) -> bool:
-        needed = zip(parts_of(count, epsilon), kept, held, strict=True)
+        needed = zip(parts_of(count, epsilon), test_parts, held, strict=True)
         return all(part + test <= there for part, test, there in needed)
 
-    return next((count for count in range(MOST_SAMPLES, 0, -1) if fits(count)), 1)
+    return next((count for count in range(MAX_SAMPLES, 0, -1) if fits(count)), 1)
 
 
 def summary(advice: Advice) -> dict[str, Any]:
-    """Return the advice as plain names and numbers; an estimate has its interval beside it.
+    """Return the advice as plain names and numbers; an estimate is followed by its interval.
 
     What the theory predicts is left empty where it does not describe the data.
     """
@@ -358,7 +366,7 @@ def summary(advice: Advice) -> dict[str, Any]:
         """Return a value, or what it is made of, under its name."""
         if isinstance(value, Estimate):
             return {name: value.value, f"{name}_interval": [value.low, value.high]}
-        if name.startswith(PREDICTED) and not fits:
+        if name.startswith(PREDICTED_PREFIX) and not fits:
             return {name: None}
         if isinstance(value, Choice):
             inside = advice.predictions_fit(value)
@@ -378,7 +386,6 @@ def summary(advice: Advice) -> dict[str, Any]:
 
 
 def _write(advice: Advice, name: str, document: str, folder: Path, answer: dict[str, Any]) -> list[Path]:
-
     title = f"{name}: {advice.loss} loss, n = {advice.sample_count}, ε = {advice.fact_fraction.value:.2g}"
     settings = {key: value for key, value in answer.items() if isinstance(value, str | int | float)}
     return list(write_advice(advice, folder, title, document, settings).values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -12,9 +12,6 @@ from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, show
 from genlaws.core.errors import InputError
 from genlaws.rules_facts import Kernel
-
-if TYPE_CHECKING:
-    from genlaws.rules_facts import Kernel
 
 Ratio = Annotated[str, Parameter(help="Training samples per input dimension; several as 2,4,10 or 0.1:100:30:log.")]
 Share = Annotated[str, Parameter(help="Share of random labels, from 0 to 1.")]
@@ -25,8 +22,8 @@ Mu = Annotated[str | None, Parameter(help="Size of the linear part of the kernel
 MuStar = Annotated[str | None, Parameter(help="Size of the non-linear part of the kernel; needs --mu-1.")]
 Width = Annotated[str | None, Parameter(help="Random features per input dimension; a kernel if left out.")]
 Ridge = Annotated[str, Parameter(help="NUMBER (0 and inf are the exact limits) or optimal.")]
-# Columns of use to a program that would only widen a printed table.
-NOT_IN_TABLE = ("message", "iterations", "loss")
+# Columns left out of a printed table.
+HIDDEN_COLUMNS = ("message", "iterations", "loss")
 
 
 def solve(
@@ -44,7 +41,7 @@ def solve(
 ) -> None:
     """Predict the generalization and memorization error of a learner.
 
-    The kernel is the linear model unless --kernel, --kernel-angle or --mu-1 with --mu-star says otherwise.
+    The kernel is the linear model unless --kernel, --kernel-angle or --mu-1 with --mu-star is given.
     Where several numbers are given the answer is a table over all combinations.
     """
     chosen = choose_kernel(kernel, kernel_angle, mu_1, mu_star)
@@ -180,7 +177,7 @@ def _spread_kernel(kernel: Kernel, axes: dict[str, Any]) -> Kernel:
 def _show_answer(
     command: str, answer: dict[str, Any], output: Output, explain: Callable[[dict[str, Any]], str]
 ) -> None:
-    """Show a single answer in words and several as a table."""
+    """Show a single answer as text and several as a table."""
     import numpy as np
     import pandas as pd
 
@@ -188,7 +185,7 @@ def _show_answer(
     if all(np.ndim(value) == 0 for value in answer.values()):
         text = explain(answer)
     else:
-        table = pd.DataFrame({name: value for name, value in answer.items() if name not in NOT_IN_TABLE})
+        table = pd.DataFrame({name: value for name, value in answer.items() if name not in HIDDEN_COLUMNS})
         text = table.to_string(index=False, float_format=lambda x: f"{x:.6g}")
     show(command, document, text, output)
 
@@ -207,7 +204,7 @@ def _explain_solution(answer: dict[str, Any]) -> str:
     return (
         f"{numbers}\n"
         f"On new inputs the learner breaks the rule {answer['generalization_error']:.1%} of the time; "
-        f"of the facts it was shown it gets {answer['memorization_error']:.1%} wrong.\n"
+        f"it gets {answer['memorization_error']:.1%} of the training facts wrong.\n"
         f"{answer['message'].capitalize()}; residual {answer['residual']:.1e}."
     )
 

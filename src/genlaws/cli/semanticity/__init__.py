@@ -1,4 +1,4 @@
-"""``genlaws semanticity``: how finely a representation tells things apart, and what that costs."""
+"""``genlaws semanticity``: how finely a representation distinguishes things, and what that costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cyclopts import App
 
 app = App(
     name="semanticity",
-    help="How finely a representation tells things apart, and what that costs.",
+    help="How finely a representation distinguishes things, and what that costs.",
     help_format="plaintext",
 )
 app.command(

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from genlaws.semanticity.choices.fit import ChoiceFit
     from genlaws.semanticity.choices.trials import Trials
 
-NAME = "fit-choices"
-CLOSE = 2.0  # standard errors; a shape this close to the best is not told apart from it
-COLUMNS = (
+COMMAND_NAME = "fit-choices"
+MAX_TIED_ERRORS = 2.0  # standard errors; a shape this close to the best is indistinguishable from it
+TABLE_FORMAT = (
     "CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted, option "
     "(the name of the answer), place (in the list) and score (its probability). Wide, one row per trial: distance_1, "
     "distance_2, ... (or probe and item_1, ...), chosen (the number from 1, or the name, of an option) and, if wanted, "
     "option_1, ... and score_1, ...; nothing, or the word unparsed, for an answer that could not be read."
 )
-Table = Annotated[Path, Parameter(help=COLUMNS)]
+Table = Annotated[Path, Parameter(help=TABLE_FORMAT)]
 ShapeName = Annotated[
     str, Parameter(help="constant, linear, exponential, gaussian, power-law, or all to compare them.")
 ]
@@ -39,13 +39,13 @@ Metric = Annotated[str, Parameter(help="How probe and item become a distance: ab
 Period = Annotated[float | None, Parameter(help="Circumference, for --metric circle; 360 for a hue.")]
 Background = Annotated[bool, Parameter(help="Fit a similarity that is left at every distance.")]
 Lapse = Annotated[bool, Parameter(help="Fit a share of answers given at random.")]
-Offsets = Annotated[bool, Parameter(help="Fit a liking for each answer option.")]
-Positions = Annotated[bool, Parameter(negative="", help="Fit a liking for each place in the list.")]
-Temperature = Annotated[bool, Parameter(negative="", help="Fit a temperature; else it is 1.")]
+Offsets = Annotated[bool, Parameter(help="Fit a preference for each answer option.")]
+Positions = Annotated[bool, Parameter(negative="", help="Fit a preference for each place in the list.")]
+Temperature = Annotated[bool, Parameter(negative="", help="Fit a temperature; otherwise it is 1.")]
 Exponent = Annotated[str, Parameter(help="Of the power law: a number, or fit.")]
 Folds = Annotated[int, Parameter(help="Parts of the trials, each predicted from the others, to compare shapes.")]
 AllIntervals = Annotated[bool, Parameter(negative="", help="Give intervals for offsets and places, too.")]
-Power = Annotated[str | None, Parameter(help="TRUTH:OTHER, two shapes; how many such trials would tell them apart.")]
+Power = Annotated[str | None, Parameter(help="TRUTH:OTHER, two shapes; how many such trials would distinguish them.")]
 
 
 def fit_choices(
@@ -100,7 +100,7 @@ def fit_choices(
         "seed": output.seed,
     }
     written = "" if output.out is None else _write(output.out, document, best, comparison)
-    show(NAME, document, _explain(best, comparison, analysis, table) + written, replace(output, out=None))
+    show(COMMAND_NAME, document, _explain(best, comparison, analysis, table) + written, replace(output, out=None))
 
 
 def _number(name: str, text: str) -> float:
@@ -111,7 +111,6 @@ def _number(name: str, text: str) -> float:
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:
-
     if text is None:
         return None
     first, colon, second = text.partition(":")
@@ -127,18 +126,18 @@ def _fields(result: Any) -> dict[str, Any]:
 
 
 def _write(folder: Path, document: Mapping[str, Any], best: ChoiceFit, comparison: ShapeComparison | None) -> str:
-    """Write the answer as JSON, the parameters as CSV and the comparison as another; return the line that says so."""
+    """Write the answer as JSON, the parameters as CSV and the comparison as another; return a line that lists them."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{NAME}.json").write_text(json.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
-    best.to_frame().to_csv(folder / f"{NAME}.csv", index=False)
+    (folder / f"{COMMAND_NAME}.json").write_text(json.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
+    best.to_frame().to_csv(folder / f"{COMMAND_NAME}.csv", index=False)
     if comparison is not None:
-        comparison.to_frame().to_csv(folder / f"{NAME}-shapes.csv", index=False)
-    also = "" if comparison is None else f", the shapes to {folder / NAME}-shapes.csv"
-    return f"\nWritten to {folder / NAME}.json and .csv{also}"
+        comparison.to_frame().to_csv(folder / f"{COMMAND_NAME}-shapes.csv", index=False)
+    also = "" if comparison is None else f", the shapes to {folder / COMMAND_NAME}-shapes.csv"
+    return f"\nWritten to {folder / COMMAND_NAME}.json and .csv{also}"
 
 
 def _explain(best: ChoiceFit, comparison: ShapeComparison | None, analysis: PowerAnalysis | None, table: Trials) -> str:
-    """Say the resolution first, then the other parameters, the shapes, and what could not be read."""
+    """Return the resolution first, then the other parameters, the shapes, and what could not be read."""
     low, high = best.unparsed_interval
     share = best.unparsed_count / best.trial_count
     gain = (best.log_likelihood - best.chance_log_likelihood) / best.parsed_count
@@ -181,6 +180,6 @@ def _shapes(comparison: ShapeComparison) -> str:
     close = [
         shape
         for shape, apart, error in zip(comparison.shapes, comparison.difference, comparison.standard_error, strict=True)
-        if shape != comparison.best and -apart <= CLOSE * error
+        if shape != comparison.best and -apart <= MAX_TIED_ERRORS * error
     ]
-    return text + (f" Not told apart from the best: {', '.join(close)}." if close else "")
+    return text + (f" Indistinguishable from the best: {', '.join(close)}." if close else "")

@@ -31,7 +31,7 @@ POINT_COLUMNS = (
     "collapse_constant",
 )
 BEST_COLUMNS = ("resolution", "ball_mass", "generalization")
-# Columns of use to a person; the others would only widen a printed table.
+# Columns of a printed table; the JSON output has all.
 TABLE_COLUMNS = (
     "background",
     "item_count",
@@ -44,11 +44,11 @@ TABLE_COLUMNS = (
     "best_generalization",
 )
 SWEEP_COLUMNS = ("resolution", "ball_mass", "generalization", "identification")
-AS_GOOD = 1e-6  # a generalization this close to the best one is the best one for a reader
-ROUNDING = 1e-15  # a variance below it is zero
+BEST_TOLERANCE = 1e-6  # a generalization this close to the best counts as the best
+ZERO_VARIANCE = 1e-15  # a variance below it is zero
 NO_BOUND = "A front belongs to one similarity and to Luce's choice rule; it is no bound on every system."
 DEFAULT_FOLDER = Path("out/semanticity")
-MOST_ITEMS = 1_000_000  # beyond, identification is the collapse constant over n for every purpose
+MAX_ITEMS = 1_000_000  # beyond, identification equals the collapse constant over n
 
 SpaceName = Annotated[
     str | None, Parameter(help="circle (if left out), segment, torus, sphere, hypercube or tree.", show_default=False)
@@ -124,12 +124,12 @@ def front(
     )
     _check_even_set(source, shapes[0], resolution)
     axes = Axes(shapes, counts, _resolutions(source, ball_mass, resolution))
-    question = FrontQuestion(source.name, similarity, cut, exponent, set_size, ties)
+    options = FrontOptions(source.name, similarity, cut, exponent, set_size, ties)
     answer = _sweep if sweep else _points
-    answer(question, source, axes, output)
+    answer(options, source, axes, output)
 
 
-def _points(question: FrontQuestion, source: Source, axes: Axes, output: Output) -> None:
+def _points(options: FrontOptions, source: Source, axes: Axes, output: Output) -> None:
     """Answer at each resolution, together with the best one for each background and number of items."""
     points: list[tuple[float, FrontPoint, FrontPoint | None]] = []
     for shape, count in product(axes.similarities, axes.item_counts):
@@ -138,12 +138,12 @@ def _points(question: FrontQuestion, source: Source, axes: Axes, output: Output)
         alike = shape.shape.name == "constant" and shape.background == 1.0
         best = None if alike else source.front(shape, count).peak
         points += [(shape.background, point, best) for point in here]
-    answer = {**point_answer(points), **question.named(), "seed": output.seed}
-    text = explain_point(question, answer) if len(points) == 1 else explain_table(question, answer)
+    answer = {**point_answer(points), **options.named(), "seed": output.seed}
+    text = explain_point(options, answer) if len(points) == 1 else explain_table(options, answer)
     show("front", answer, text, output)
 
 
-def _sweep(question: FrontQuestion, source: Source, axes: Axes, output: Output) -> None:
+def _sweep(options: FrontOptions, source: Source, axes: Axes, output: Output) -> None:
     """Answer from fine to coarse and draw the front."""
     import json
 
@@ -155,8 +155,8 @@ def _sweep(question: FrontQuestion, source: Source, axes: Axes, output: Output) 
     marked = [source.at(shape.at_resolution(radius), count) for radius in axes.resolutions]
     found = source.front(shape, count)
     _check_judged(found.points)
-    named = {**question.named(), "background": shape.background, "item_count": count}
-    files = write_front(found, marked, output.out or DEFAULT_FOLDER, question.title(shape.background, count), named)
+    named = {**options.named(), "background": shape.background, "item_count": count}
+    files = write_front(found, marked, output.out or DEFAULT_FOLDER, options.title(shape.background, count), named)
     answer = {**sweep_answer(found, marked), **named, "files": {kind: str(path) for kind, path in files.items()}}
     if output.json:
         print(json.dumps(as_json({**answer, "seed": output.seed}), indent=2))
@@ -168,7 +168,9 @@ def _sweep(question: FrontQuestion, source: Source, axes: Axes, output: Output) 
 
 def _check_one_way(ball_mass: str | None, resolution: str | None, sweep: bool) -> None:
     if ball_mass is not None and resolution is not None:
-        raise InputError("ball_mass and resolution say the same thing; give only one of --ball-mass and --resolution.")
+        raise InputError(
+            "ball_mass and resolution determine each other; give only one of --ball-mass and --resolution."
+        )
     if ball_mass is None and resolution is None and not sweep:
         raise InputError("ball_mass or resolution must be given, or --sweep for all of them; got none of the three.")
 
@@ -183,7 +185,7 @@ def _check_judged(points: Sequence[FrontPoint]) -> None:
 
 
 def _check_even_set(source: Source, shape: Similarity, resolution: str | None) -> None:
-    """Refuse what needs distances where there are none."""
+    """Raise if an option needs distances and there are none."""
     import math
 
     from genlaws.cli.semanticity.source import EvenSet
@@ -205,7 +207,6 @@ def _similarity(shape: str, background: float, cut: float | None, exponent: floa
 
 
 def _resolutions(source: Source, ball_mass: str | None, resolution: str | None) -> list[float]:
-
     if ball_mass is not None:
         return [source.resolution_of(float(real("ball_mass", mass))) for mass in _read_list("ball_mass", ball_mass)]
     if resolution is None:
@@ -214,11 +215,11 @@ def _resolutions(source: Source, ball_mass: str | None, resolution: str | None) 
 
 
 def _read_counts(text: str) -> list[int]:
-    """Return numbers of items; those of a range are rounded, and each is kept once."""
+    """Return numbers of items; those of a range are rounded, and duplicates are removed."""
     numbers = _read_list("items", text)
     for number in numbers:
-        if not 2 <= number <= MOST_ITEMS or (number % 1 and ":" not in text):
-            raise InputError(f"items must be whole numbers from 2 to {MOST_ITEMS:,}; got {text!r}.")
+        if not 2 <= number <= MAX_ITEMS or (number % 1 and ":" not in text):
+            raise InputError(f"items must be whole numbers from 2 to {MAX_ITEMS:,}; got {text!r}.")
     return list(dict.fromkeys(round(number) for number in numbers))
 
 
@@ -229,8 +230,8 @@ def _read_list(name: str, text: str) -> list[float]:
 
 
 @dataclass(frozen=True)
-class FrontQuestion:
-    """What was asked about, apart from the numbers that may vary."""
+class FrontOptions:
+    """The options, apart from the numbers that may vary."""
 
     space: str
     similarity: str
@@ -240,16 +241,16 @@ class FrontQuestion:
     ties: str
 
     def named(self) -> dict[str, Any]:
-        """Return what was asked about, under the names of the options."""
+        """Return the options under their names."""
         return dict(vars(self))
 
     def title(self, background: float, item_count: int) -> str:
-        """Return two lines for the head of a picture."""
+        """Return two lines for the title of a picture."""
         floor = f", background {background:g}" if background else ""
         return f"{self.similarity} similarity{floor}\n{item_count} items {self.place()}"
 
     def place(self) -> str:
-        """Return where the items come from, in words."""
+        """Return where the items come from, as text."""
         if self.set_size is not None:
             return f"from {self.set_size} stimuli, none twice"
         return "from the given places" if self.space == "matrix" else f"on the {self.space}"
@@ -280,49 +281,49 @@ def sweep_answer(found: Front, marked: Sequence[FrontPoint]) -> dict[str, Any]:
     }
 
 
-def explain_point(question: FrontQuestion, answer: dict[str, Any]) -> str:
+def explain_point(options: FrontOptions, answer: dict[str, Any]) -> str:
     """Return one answer: the numbers, what they mean, and how far they go."""
     mass = f"{answer['ball_mass']:.6g}"
-    if answer["ball_mass_variance"] > ROUNDING:
+    if answer["ball_mass_variance"] > ZERO_VARIANCE:
         mass += f" on average, variance over probes {answer['ball_mass_variance']:.3g}"
     rows = {
         "generalization": f"{answer['generalization']:.6f}",
         "identification": f"{answer['identification']:.6f}",
-        "resolution": _plain(answer["resolution"]),
+        "resolution": _format_number(answer["resolution"]),
         "ball mass": mass,
-        "collapse constant": _collapse(answer["collapse_constant"], question.set_size),
-        "best resolution": _best(answer),
+        "collapse constant": _format_collapse(answer["collapse_constant"], options.set_size),
+        "best resolution": _format_best(answer),
     }
     count = answer["item_count"]
     rows = {name: value for name, value in rows.items() if value}
     return (
         f"{aligned(rows)}\n"
-        f"With {count} items {question.place()}, the one nearest to a new probe is chosen "
+        f"With {count} items {options.place()}, the one nearest to a new probe is chosen "
         f"{answer['generalization']:.1%} of the time, the original of a copied probe {answer['identification']:.1%}.\n"
-        f"{_side(answer)}\n"
+        f"{_format_side(answer)}\n"
         f"{NO_BOUND}"
     )
 
 
-def explain_table(question: FrontQuestion, answer: dict[str, Any]) -> str:
+def explain_table(options: FrontOptions, answer: dict[str, Any]) -> str:
     """Return several answers as an aligned table."""
     import pandas as pd
 
     table = pd.DataFrame({name: answer[name] for name in TABLE_COLUMNS}).astype(float).astype({"item_count": int})
     table = table.dropna(axis="columns", how="all")
-    meant = f"The similarity is {question.similarity}; the items are drawn {question.place()}."
+    meant = f"The similarity is {options.similarity}; the items are drawn {options.place()}."
     return f"{_aligned_table(table)}\n{meant}\n{NO_BOUND}"
 
 
 def explain_sweep(found: Front, marked: Sequence[FrontPoint]) -> str:
     """Return a front as an aligned table with its peak in words."""
     table = found.to_frame()[list(SWEEP_COLUMNS)].dropna(axis="columns", how="all")
-    lines = [_aligned_table(table), _peak(found)]
+    lines = [_aligned_table(table), _format_peak(found)]
     for point in marked:
         best = {f"best_{name}": None if found.peak is None else getattr(found.peak, name) for name in BEST_COLUMNS}
         lines.append(
             f"Marked: generalization {point.generalization:.6f} and identification {point.identification:.6f} at "
-            f"{_where(point)}. {_side({**vars(point), **best})}"
+            f"{_format_place(point)}. {_format_side({**vars(point), **best})}"
         )
     return "\n".join([*lines, NO_BOUND])
 
@@ -331,7 +332,7 @@ def _aligned_table(table: Any) -> str:
     return str(table.to_string(index=False, float_format=lambda x: f"{x:.6g}"))
 
 
-def _peak(found: Front) -> str:
+def _format_peak(found: Front) -> str:
     peak = found.peak
     if peak is None:
         if found.points[0].generalization > found.points[-1].generalization:
@@ -339,42 +340,42 @@ def _peak(found: Front) -> str:
                 "There is no peak: down to the finest resolution here generalization grows, and identification with it."
             )
         return "There is no peak inside these resolutions."
-    crossing = " The front crosses the diagonal there." if abs(peak.diagonal_gap) < AS_GOOD else ""
+    crossing = " The front crosses the diagonal there." if abs(peak.diagonal_gap) < BEST_TOLERANCE else ""
     return (
-        f"The peak is generalization {peak.generalization:.6f} at {_where(peak)}, "
+        f"The peak is generalization {peak.generalization:.6f} at {_format_place(peak)}, "
         f"where identification is {peak.identification:.6f}.{crossing}"
     )
 
 
-def _where(point: FrontPoint) -> str:
+def _format_place(point: FrontPoint) -> str:
     mass = f"ball mass {point.ball_mass:.6g}"
     return mass if math.isnan(point.resolution) else f"resolution {point.resolution:.6g} ({mass})"
 
 
-def _plain(value: float) -> str:
+def _format_number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
 
 
-def _collapse(constant: float, set_size: int | None) -> str:
+def _format_collapse(constant: float, set_size: int | None) -> str:
     number = f"{constant:.6g}"
     return f"{number} (with many items n, identification tends to {number}/n)" if set_size is None else number
 
 
-def _best(answer: dict[str, Any]) -> str:
+def _format_best(answer: dict[str, Any]) -> str:
     if answer["best_generalization"] is None:
         return "none"
     mass = f"ball mass {answer['best_ball_mass']:.6g}"
-    radius = _plain(answer["best_resolution"])
+    radius = _format_number(answer["best_resolution"])
     return f"{radius or mass}, generalization {answer['best_generalization']:.6f}" + (f" ({mass})" if radius else "")
 
 
-def _side(answer: dict[str, Any]) -> str:
-    """Say on which side of the peak a point lies."""
+def _format_side(answer: dict[str, Any]) -> str:
+    """Return on which side of the peak a point lies."""
     if answer["best_generalization"] is None:
         return "Generalization has no peak here, so no resolution is best."
-    if answer["best_generalization"] - answer["generalization"] < AS_GOOD:
+    if answer["best_generalization"] - answer["generalization"] < BEST_TOLERANCE:
         return "No other resolution generalizes better."
     key = "ball_mass" if math.isnan(answer["resolution"]) else "resolution"
     if answer[key] < answer[f"best_{key}"]:
-        return "This is finer than the best resolution: coarser generalizes better, at the price of identification."
+        return "This is finer than the best resolution: coarser generalizes better, at the cost of identification."
     return "This is coarser than the best resolution: finer, up to the best, does both better."

@@ -1,4 +1,4 @@
-"""``genlaws semanticity measure``: how finely a representation tells things apart."""
+"""``genlaws semanticity measure``: how finely a representation distinguishes things."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from genlaws.core.estimate import Estimate
     from genlaws.semanticity.measurement.result import Measurement
 
-TREES = (".nwk", ".newick", ".tree", ".tre")
-PAGE = (".html", ".htm")
+TREE_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
+HTML_SUFFIXES = (".html", ".htm")
 
 Embeddings = Annotated[
     Path,
@@ -56,7 +56,7 @@ def measure(
     ] = None,
     labels: Labels = None,
     similarity: Similarities = "cosine",
-    center: Annotated[bool, Parameter(help="Take the mean over all stimuli off the embeddings first.")] = False,
+    center: Annotated[bool, Parameter(help="Subtract the mean over all stimuli from the embeddings first.")] = False,
     bandwidth: Annotated[float | None, Parameter(help="Of the gaussian similarity; the median distance.")] = None,
     threshold: Annotated[float | None, Parameter(help="Of the threshold similarity; the best one.")] = None,
     items: Items = None,
@@ -95,8 +95,8 @@ def measure(
         precision=precision,
         seed=output.seed,
     )
-    said = (table.said(embeddings.name), names, measured.message)
-    measured = replace(measured, message=" ".join(one for one in said if one))
+    messages = (table.names_message(embeddings.name), names, measured.message)
+    measured = replace(measured, message=" ".join(one for one in messages if one))
     answer = as_json(summary(measured) | {"seed": output.seed})
     written = _write(measured, answer, embeddings.name, output.out)
     _show(measured, answer, written, output.json)
@@ -152,7 +152,7 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, float | list[float]]:
 
 def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dict[str, Any], str]:
     """Return the positions or distances that a file and a metric mean, and what was read as names."""
-    if path.suffix.lower() in TREES:
+    if path.suffix.lower() in TREE_SUFFIXES:
         if metric != "tree":
             raise InputError(f"metric must be tree for a tree file; got {metric!r}.")
 
@@ -161,7 +161,7 @@ def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dic
     if labels is not None:
         raise InputError("labels name the leaves of a tree file; with positions in a table they must be left out.")
     places = read_table("positions", path, words=metric == "tree", rows=rows)
-    return {"positions": places.values, "metric": metric}, places.said(path.name)
+    return {"positions": places.values, "metric": metric}, places.names_message(path.name)
 
 
 def _leaves(path: Path, rows: int) -> tuple[list[str], str]:
@@ -174,7 +174,7 @@ def _leaves(path: Path, rows: int) -> tuple[list[str], str]:
     else:  # a name may hold a comma
         header = len(lines) == rows + 1
         table = CsvTable(np.array(lines[int(header) :])[:, None], header, index=False)
-    return table.values[:, 0].tolist(), table.said(path.name)
+    return table.values[:, 0].tolist(), table.names_message(path.name)
 
 
 def _text(path: Path) -> str:
@@ -203,7 +203,7 @@ def _write(measured: Measurement, answer: dict[str, Any], title: str, out: Path 
         return []
     from genlaws.report import measurement_page
 
-    folder = out.parent if out.suffix.lower() in PAGE else out
+    folder = out.parent if out.suffix.lower() in HTML_SUFFIXES else out
     folder.mkdir(parents=True, exist_ok=True)
     page = out if folder != out else out / "report.html"
     page.write_text(measurement_page(measured, title), encoding="utf-8")

@@ -1,10 +1,7 @@
 """``genlaws semanticity probe``: the resolution of a real model, its p_S and p_I, and how they fall with more items.
 
-``genlaws semanticity probe --mode embedding``: an encoder measured layer by layer.
-
-The folder that ``genlaws semanticity probe`` writes: a page, the numbers, and tables.
-
-The model that ``genlaws semanticity probe`` asks: behind a server, or on this machine.
+The model is on this machine or behind a server. ``--mode embedding`` measures an encoder layer by layer. With ``--out``
+the command writes a page, the numbers and tables.
 """
 
 from __future__ import annotations
@@ -21,20 +18,20 @@ from genlaws import models, probes
 from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
 from genlaws.cli.semanticity.probe_options import (
-    DEFAULT_HERE,
-    DEFAULT_QUESTIONS,
-    DEFAULT_REMOTE,
+    DEFAULT_LOCAL,
+    DEFAULT_REMOTE_MODEL,
+    DEFAULT_SETTINGS,
     Call,
-    Here,
-    Questions,
-    Remote,
-    kept_text,
+    LocalModel,
+    ProbeSettings,
+    RemoteModel,
     load_text,
     plan_text,
     result_text,
+    stored_text,
 )
 from genlaws.core.errors import ConvergenceError, InputError
-from genlaws.models.interface import kept_name
+from genlaws.models.interface import cache_name
 from genlaws.models.server import ServerModel
 from genlaws.probes.encoders.stimuli import embedding_stimuli
 from genlaws.probes.layers.embeddings import measure_layers
@@ -55,10 +52,9 @@ if TYPE_CHECKING:
     from genlaws.probes.layers.embeddings import LayerMeasurements
     from genlaws.probes.plan import Plan
     from genlaws.probes.probe import ProbeResult
-    from genlaws.probes.store import ReplyStore
 
-PICTURED = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # what an encoder is shown for a task
-BOTH = ("permuted", "random weights")
+PICTURE_STIMULI = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # of each task, for an encoder
+CONTROLS = ("permuted", "random weights")
 Model = Annotated[
     str,
     Parameter(
@@ -66,12 +62,12 @@ Model = Annotated[
         "--server the name of a model there."
     ),
 ]
-DryRun = Annotated[bool, Parameter(negative="", help="Show three prompts and how much would be asked; ask nothing.")]
-SavePictures = Annotated[bool, Parameter(negative="", help="Write the pictures that are shown to --out.")]
-ANSWERS = "answers.jsonl"
-SHOWN = 3
-NOT_SHARED = (
-    "This model cannot go on from a prompt it has read, so the prompt is read again for each answer and each new word: "
+DryRun = Annotated[bool, Parameter(negative="", help="Show three prompts and the workload; send nothing to the model.")]
+SavePictures = Annotated[bool, Parameter(negative="", help="Write the pictures of the prompts to --out.")]
+REPLIES_FILE = "answers.jsonl"
+PROMPTS_PRINTED = 3
+REREADING_NOTE = (
+    "This model cannot continue from a cached prompt, so the prompt is read again for each answer and each new word: "
     "the same numbers, in more time."
 )
 
@@ -94,28 +90,28 @@ def probe_encoder(model: str, call: Call) -> None:
 
 
 def _stimuli(call: Call) -> EmbeddingStimuli:
-
-    task = call.questions.task
-    name = PICTURED.get(task, task)
-    return embedding_stimuli(name, count=call.questions.trials, phrase=call.here.phrase, seed=call.output.seed)
+    task = call.probe_settings.task
+    name = PICTURE_STIMULI.get(task, task)
+    return embedding_stimuli(
+        name, count=call.probe_settings.trials, phrase=call.local_model.phrase, seed=call.output.seed
+    )
 
 
 def _measured(model: str, stimuli: EmbeddingStimuli, call: Call) -> LayerMeasurements:
-
-    here = call.here
+    local_model = call.local_model
     encoder = probes.encoders.load.load_encoder(
         model,
         kind="auto" if Path(model).is_file() else stimuli.kind,
-        device=here.device,
-        dtype=here.dtype,
-        local_files_only=not here.download,
-        pooling=here.pooling,
-        batch_size=here.batch_size,
+        device=local_model.device,
+        dtype=local_model.dtype,
+        local_files_only=not local_model.download,
+        pooling=local_model.pooling,
+        batch_size=local_model.batch_size,
     )
-    control = BOTH if hasattr(encoder, "with_random_weights") else BOTH[:1]
+    control = CONTROLS if hasattr(encoder, "with_random_weights") else CONTROLS[:1]
     with ProgressBar(quiet=call.output.json) as bar:
         bar.start(None, f"{len(encoder.layers)} layers, {len(stimuli)} stimuli")
-        return measure_layers(encoder, stimuli, center=here.center, control=control, seed=call.output.seed)
+        return measure_layers(encoder, stimuli, center=local_model.center, control=control, seed=call.output.seed)
 
 
 def _write(found: LayerMeasurements, title: str, answer: object, out: Path | None) -> list[Path]:
@@ -131,7 +127,7 @@ def _write(found: LayerMeasurements, title: str, answer: object, out: Path | Non
 
 
 def _text(found: LayerMeasurements) -> str:
-    """Return a table of the layers, and what is to be known about the best of them."""
+    """Return a table of the layers, and a message about the best of them."""
     width = max(len(layer) for layer in (*found.layers, "layer"))
     unit = f" ({found.unit})" if found.unit else ""
     lines = [f"{'layer':<{width}}  {'generalization p_S':<26}{'identification p_I':<26}resolution{unit}"]
@@ -183,28 +179,28 @@ def _tables(results: Sequence[ProbeResult], layers: Sequence[Any]) -> dict[str, 
 
 
 def load_probe_model(model: str, pictures: bool, call: Call) -> ProbeModel:
-    """Return the model to ask; a key that is missing or a model that is not there is said before anything is asked."""
-    questions, here, remote, seed = call.questions, call.here, call.remote, call.output.seed
+    """Return the model to probe; a missing key or model raises before any prompt is sent."""
+    probe_settings, local_model, remote, seed = call.probe_settings, call.local_model, call.remote, call.output.seed
     if remote.server is not None:
         return ServerModel(
             remote.server,
             model,
             api_key_variable=remote.key_variable or None,
-            temperature=questions.temperature,
+            temperature=probe_settings.temperature,
             seed=seed,
-            max_tokens=questions.max_tokens,
+            max_tokens=probe_settings.max_tokens,
             label=remote.label,
             timeout=remote.timeout,
             retries=remote.retries,
             concurrency=remote.concurrency,
         )
     settings: dict[str, Any] = {
-        "device": here.device,
-        "dtype": here.dtype,
-        "local_files_only": not here.download,
-        "batch_size": here.batch_size,
-        "max_new_tokens": questions.max_tokens,
-        "temperature": questions.temperature,
+        "device": local_model.device,
+        "dtype": local_model.dtype,
+        "local_files_only": not local_model.download,
+        "batch_size": local_model.batch_size,
+        "max_new_tokens": probe_settings.max_tokens,
+        "temperature": probe_settings.temperature,
         "seed": seed,
     }
     if pictures:
@@ -217,50 +213,49 @@ def probe(
     model: Model,
     /,
     *,
-    questions: Questions = DEFAULT_QUESTIONS,
-    here: Here = DEFAULT_HERE,
-    remote: Remote = DEFAULT_REMOTE,
+    probe_settings: ProbeSettings = DEFAULT_SETTINGS,
+    local_model: LocalModel = DEFAULT_LOCAL,
+    remote: RemoteModel = DEFAULT_REMOTE_MODEL,
     dry_run: DryRun = False,
     save_pictures: SavePictures = False,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Probe a language or vision model: ask which item is nearest, and which one stands exactly there.
+    """Probe a language or vision model: which item is nearest, and which one is exactly there.
 
-    With --out a folder is written: the page, the numbers, tables, and every answer as it came; asked again, the same
-    command goes on where it stopped, and no answered prompt is asked twice.
+    With --out a folder is written: the page, the numbers, tables, and every reply; the same command
+    continues where it stopped, and no answered prompt is sent twice.
     """
-    call = Call(questions, here, remote, output)
+    call = Call(probe_settings, local_model, remote, output)
     if call.mode == "embedding":
         probe_encoder(model, call)
         return
-    plans = _plans(questions, output.seed)
-    if here.layers and (remote.server is not None or plans[0].pictures):
-        raise InputError("layers are read from a language model on this machine; leave out --layers here.")
+    plans = _plans(probe_settings, output.seed)
+    if local_model.layers and (remote.server is not None or plans[0].pictures):
+        raise InputError("layers are read from a language model on this machine; leave out --layers.")
     if dry_run:
         _show_plan(plans, call)
         return
 
-    asked = load_probe_model(model, plans[0].pictures, call)
+    probed = load_probe_model(model, plans[0].pictures, call)
     if save_pictures:
         _save_pictures(plans[0], output)
-    results = _ask(asked, plans, call)
-    _refuse_or_tell_failures(results, call)
-    layers = _layers(asked, plans, call) if here.layers else []
+    results = _run_probes(probed, plans, call)
+    _report_failures(results, call)
+    layers = _layers(probed, plans, call) if local_model.layers else []
     _finish(model, results, layers, output)
 
 
-def _plans(questions: Questions, seed: int) -> list[Plan]:
-
-    names = [None] if questions.template is None else [name.strip() for name in questions.template.split(",")]
+def _plans(probe_settings: ProbeSettings, seed: int) -> list[Plan]:
+    names = [None] if probe_settings.template is None else [name.strip() for name in probe_settings.template.split(",")]
     plans = [
         plan_probe(
-            questions.task,
-            None if questions.items is None else _item_counts(questions.items),
-            questions.trials,
+            probe_settings.task,
+            None if probe_settings.items is None else _item_counts(probe_settings.items),
+            probe_settings.trials,
             template=name,
-            anchors=questions.anchors,
-            half_separations=_numbers("half_separations", questions.half_separations),
-            shifts=_numbers("shifts", questions.shifts),
+            anchors=probe_settings.anchors,
+            half_separations=_numbers("half_separations", probe_settings.half_separations),
+            shifts=_numbers("shifts", probe_settings.shifts),
             seed=seed,
         )
         for name in names
@@ -285,69 +280,69 @@ def _item_counts(text: str) -> tuple[int, ...]:
 
 
 def _show_plan(plans: list[Plan], call: Call) -> None:
-    """Show three prompts and how much would be asked, without a model."""
+    """Show three prompts and the workload, without a model."""
     import json
 
-    nobody = SimulatedModel(None, 1.0)  # counts letters; nothing is asked of it
-    longest = call.questions.max_tokens
-    loads = [workload_of(nobody, plan.prompts(drawn=False), call.mode, longest_reply=longest) for plan in plans]
+    counter = SimulatedModel(None, 1.0)  # counts characters; no prompt is sent
+    longest = call.probe_settings.max_tokens
+    loads = [workload_of(counter, plan.prompts(drawn=False), call.mode, longest_reply=longest) for plan in plans]
     shown = [
         {"template": plan.template.name, "kind": plan.trials[at].kind, "prompt": prompt.text, "chat": prompt.chat}
         | {"options": list(prompt.options), "right": plan.trials[at].items[plan.trials[at].right]}
         for plan in plans
-        for at, prompt in zip(_three(plan), plan.prompts(_three(plan), drawn=False), strict=True)
+        for at, prompt in zip(_example_trials(plan), plan.prompts(_example_trials(plan), drawn=False), strict=True)
     ]
     if call.output.json:
-        told = [{"template": plan.template.name, **vars(load)} for plan, load in zip(plans, loads, strict=True)]
-        print(json.dumps(as_json({"prompts": shown, "workload": told}), indent=2))
+        workloads = [{"template": plan.template.name, **vars(load)} for plan, load in zip(plans, loads, strict=True)]
+        print(json.dumps(as_json({"prompts": shown, "workload": workloads}), indent=2))
         return
     print(plan_text(shown, plans, loads, call.price))
 
 
-def _three(plan: Plan) -> list[int]:
+def _example_trials(plan: Plan) -> list[int]:
     """Return the first trial of each kind, and more of the first kind to make three."""
     kinds = [trial.kind for trial in plan.trials]
     firsts = [kinds.index(kind) for kind in dict.fromkeys(kinds)]
     others = [number for number in range(len(kinds)) if number not in firsts]
-    return (firsts + others)[:SHOWN]
+    return (firsts + others)[:PROMPTS_PRINTED]
 
 
-def _ask(asked: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
+def _run_probes(probed: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
     from contextlib import ExitStack
 
     folder = call.output.out
     with ExitStack() as stack:
-        store = None if folder is None else stack.enter_context(ReplyStore(folder / ANSWERS))
+        store = None if folder is None else stack.enter_context(ReplyStore(folder / REPLIES_FILE))
         prompts = [plan.prompts() for plan in plans]
         if store is not None:
-            _tell_what_is_kept(asked, store, call)
-        _announce(asked, plans, prompts, call, store)
+            _print_stored(probed, store, call)
+        _print_workload(probed, plans, prompts, call, store)
         bar = stack.enter_context(ProgressBar(quiet=call.output.json))
         results = []
         for plan, given in zip(plans, prompts, strict=True):
             bar.start(len(plan.trials), f"{plan.task}, {plan.template.name}")
             results.append(
                 run_probe(
-                    asked,
+                    probed,
                     plan,
                     call.mode,
                     prompts=given,
                     store=store,
-                    batch_size=call.here.batch_size,
+                    batch_size=call.local_model.batch_size,
                     advance=bar.advance,
                 )
             )
         return results
 
 
-def _tell_what_is_kept(asked: ProbeModel, store: ReplyStore, call: Call) -> None:
-    """Say on standard error which kept answers are not used, and which cannot be checked."""
-    for sentence in kept_text(store.counts, kept_name(asked), at_server=call.remote.server is not None):
-        print(f"{ANSWERS}: {sentence}", file=sys.stderr)
+def _print_stored(probed: ProbeModel, store: ReplyStore, call: Call) -> None:
+    """Print on standard error which stored replies are not used, and which cannot be checked."""
+    for sentence in stored_text(store.counts, cache_name(probed), at_server=call.remote.server is not None):
+        print(f"{REPLIES_FILE}: {sentence}", file=sys.stderr)
 
 
-def _refuse_or_tell_failures(results: list[ProbeResult], call: Call) -> None:
-    """Stop if no prompt was answered, before anything is written; else say beside JSON how many were not."""
+def _report_failures(results: list[ProbeResult], call: Call) -> None:
+    """Raise if no prompt was answered, before anything is written; with JSON, print failures on standard error."""
     if all(one.rates.failed == len(one.plan.trials) for one in results):
         raise ConvergenceError(f"No prompt was answered, so there is no result. {results[0].rates.failure}", results)
     for one in results:
@@ -355,29 +350,29 @@ def _refuse_or_tell_failures(results: list[ProbeResult], call: Call) -> None:
             print(f"{one.plan.template.name}: {one.rates.failure}", file=sys.stderr)
 
 
-def _announce(
-    asked: ProbeModel, plans: list[Plan], prompts: list[list[Prompt]], call: Call, store: ReplyStore | None
+def _print_workload(
+    probed: ProbeModel, plans: list[Plan], prompts: list[list[Prompt]], call: Call, store: ReplyStore | None
 ) -> None:
-    """Say on standard error how much will be asked, how long it may take and what it may cost."""
-    longest = call.questions.max_tokens
-    if not getattr(asked, "shared_prefix" if plans[0].pictures else "reads_text_once", True):
-        print(NOT_SHARED, file=sys.stderr)
+    """Print on standard error the number of prompts, the expected time and the expected cost."""
+    longest = call.probe_settings.max_tokens
+    if not getattr(probed, "shared_prefix" if plans[0].pictures else "reads_text_once", True):
+        print(REREADING_NOTE, file=sys.stderr)
     for plan, given in zip(plans, prompts, strict=True):
-        load = timed_workload(asked, given, call.mode, store=store, longest_reply=longest)
+        load = timed_workload(probed, given, call.mode, store=store, longest_reply=longest)
         print(f"{plan.template.name}: {load_text(load, call.price)}", file=sys.stderr)
 
 
-def _layers(asked: Any, plans: list[Plan], call: Call) -> list[Any]:
+def _layers(probed: Any, plans: list[Plan], call: Call) -> list[Any]:
     """Return the tests in each layer, for every template and two items."""
-    found, number = [], call.here.layer_trials
+    found, number = [], call.local_model.layer_trials
     with ProgressBar(quiet=call.output.json) as bar:
         for plan in plans:
             bar.start(2 * number, f"layers, {plan.template.name}")
             found.append(
                 probes.layers.tests.layer_tests(
-                    asked,
+                    probed,
                     plan.task,
-                    plan.template,  # type: ignore[arg-type]  # of words, as pictures have no layers here
+                    plan.template,  # type: ignore[arg-type]  # of words, as pictures have no layers
                     trial_count=number,
                     seed=plan.seed,
                     advance=bar.advance,

@@ -1,7 +1,4 @@
-"""How ``genlaws semanticity probe`` says what it will do and what it found.
-
-The options of ``genlaws semanticity probe``, in groups: what is asked, of a model here, of a server.
-"""
+"""Options of ``genlaws semanticity probe``, in three groups, and the text it prints before and after the probe."""
 
 from __future__ import annotations
 
@@ -21,17 +18,22 @@ if TYPE_CHECKING:
     from genlaws.probes.probe import ProbeResult
     from genlaws.probes.rates import Rates
 
-QUESTIONS, HERE, SERVER = Group("What is asked"), Group("A model on this machine"), Group("A model behind a server")
-KEPT_BY_PATH = ("transformers:", "transformers, with pictures:")  # how such names began before they held a fingerprint
-MINUTE, HOUR = 60.0, 3600.0
-ASK_AGAIN = "The same command with the same --out asks these again, and only these."
-TESTS = {"similarity": "p_S", "identification": "p_I"}
+PROBE_GROUP, LOCAL_GROUP, SERVER_GROUP = (
+    Group("Probe"),
+    Group("A model on this machine"),
+    Group("A model behind a server"),
+)
+# Of names from before they held a fingerprint.
+PATH_NAME_PREFIXES = ("transformers:", "transformers, with pictures:")
+MINUTE_SECONDS, HOUR_SECONDS = 60.0, 3600.0
+RETRY_NOTE = "The same command with the same --out repeats these prompts only."
+TEST_SYMBOLS = {"similarity": "p_S", "identification": "p_I"}
 
 
-@Parameter(name="*", group=QUESTIONS)
+@Parameter(name="*", group=PROBE_GROUP)
 @dataclass(frozen=True)
-class Questions:
-    """What is asked."""
+class ProbeSettings:
+    """Task, trials and templates of the probe."""
 
     task: Annotated[
         str,
@@ -50,7 +52,7 @@ class Questions:
     template: Annotated[
         str | None,
         Parameter(
-            help="Words to use: list, sentences, chat, deutsch (years), options (pictures), or a JSON file; several "
+            help="Templates: list, sentences, chat, deutsch (years), options (pictures), or a JSON file; several "
             "with commas are compared on the same trials."
         ),
     ] = None
@@ -58,12 +60,12 @@ class Questions:
     mode: Annotated[
         str | None,
         Parameter(
-            help="probability compares the log-probabilities of all answers, text reads the words, embedding measures "
+            help="probability compares the log-probabilities of all answers, text reads the reply, embedding measures "
             "the representation of single stimuli layer by layer; text for a server, otherwise probability."
         ),
     ] = None
 
-    anchors: Annotated[bool, Parameter(help="Ask the two-anchor resolution test as well.")] = True
+    anchors: Annotated[bool, Parameter(help="Add the two-anchor resolution test.")] = True
 
     half_separations: str | None = None
     """Of the two-anchor test, such as 5,20,50, in units of the task."""
@@ -72,15 +74,15 @@ class Questions:
     """Of the two-anchor test, such as -100:100:9, in units of the task; 0 is left out."""
 
     temperature: float = 0.0
-    """Of answers in words; 0 is greedy."""
+    """Of text replies; 0 is greedy."""
 
     max_tokens: int = 16
-    """Most tokens of an answer in words."""
+    """Most tokens of a text reply."""
 
 
-@Parameter(name="*", group=HERE)
+@Parameter(name="*", group=LOCAL_GROUP)
 @dataclass(frozen=True)
-class Here:
+class LocalModel:
     """A model on this machine."""
 
     device: str = "cpu"
@@ -95,7 +97,7 @@ class Here:
     download: Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")] = False
 
     layers: Annotated[
-        bool, Parameter(negative="", help="Also p_S and p_I in each layer, from the states at the places asked for.")
+        bool, Parameter(negative="", help="Also p_S and p_I in each layer, from the states at the queried places.")
     ] = False
 
     layer_trials: int = 200
@@ -108,20 +110,20 @@ class Here:
     """For --mode embedding: how a place is written, such as 'the year {place}'."""
 
     center: Annotated[
-        bool, Parameter(help="For --mode embedding: take the mean over the stimuli off each layer first.")
+        bool, Parameter(help="For --mode embedding: subtract the mean over the stimuli from each layer first.")
     ] = True
 
 
-@Parameter(name="*", group=SERVER)
+@Parameter(name="*", group=SERVER_GROUP)
 @dataclass(frozen=True)
-class Remote:
+class RemoteModel:
     """A model behind a server."""
 
     server: str | None = None
     """Address of an OpenAI-compatible server, such as http://localhost:8000/v1; MODEL is its name there."""
 
     key_variable: str | None = "OPENAI_API_KEY"
-    """Environment variable that holds the key; the key itself is never kept."""
+    """Environment variable that holds the key; the key itself is never stored."""
 
     concurrency: int = 4
     """Requests under way at once."""
@@ -130,10 +132,10 @@ class Remote:
     """Seconds a server may be silent."""
 
     retries: int = 4
-    """How often each request is tried again, after a wait that doubles or that the server asks for."""
+    """How often each request is tried again, after a wait that doubles or that the server requests."""
 
     label: str = ""
-    """What the server is called in kept answers; its address if left out."""
+    """Name of the server in stored replies; its address if left out."""
 
     price: str | None = None
     """READ,WRITTEN: money for a million tokens, for the estimate."""
@@ -150,15 +152,15 @@ def _is_number(text: str) -> bool:
 class Call:
     """All options of one call."""
 
-    questions: Questions
-    here: Here
-    remote: Remote
+    probe_settings: ProbeSettings
+    local_model: LocalModel
+    remote: RemoteModel
     output: Output
 
     @property
     def mode(self) -> str:
         """How answers are read."""
-        return self.questions.mode or ("probability" if self.remote.server is None else "text")
+        return self.probe_settings.mode or ("probability" if self.remote.server is None else "text")
 
     @property
     def price(self) -> tuple[float, float] | None:
@@ -173,11 +175,11 @@ class Call:
         return both[0], both[1]
 
 
-DEFAULT_QUESTIONS, DEFAULT_HERE, DEFAULT_REMOTE = Questions(), Here(), Remote()
+DEFAULT_SETTINGS, DEFAULT_LOCAL, DEFAULT_REMOTE_MODEL = ProbeSettings(), LocalModel(), RemoteModel()
 
 
 def load_text(load: Workload, price: tuple[float, float] | None) -> str:
-    """Return the sentence about how much will be asked."""
+    """Return the workload as a sentence."""
     parts = [f"{load.different:,} prompts"]
     if load.found:
         parts.append(f"{load.found:,} answered already")
@@ -192,34 +194,36 @@ def load_text(load: Workload, price: tuple[float, float] | None) -> str:
     return "; ".join(parts) + "."
 
 
-def kept_text(counts: Mapping[str, int], name: str, *, at_server: bool) -> list[str]:
+def stored_text(counts: Mapping[str, int], name: str, *, at_server: bool) -> list[str]:
     """Return the sentences about answers in a file that are not used, or that may be of another model."""
     mine = counts.get(name, 0)
-    by_path = sum(count for kept, count in counts.items() if kept.startswith(KEPT_BY_PATH))
+    by_path = sum(count for stored, count in counts.items() if stored.startswith(PATH_NAME_PREFIXES))
     others = sum(counts.values()) - mine - by_path
-    said = []
+    sentences = []
     if by_path:
-        said.append(
-            f"{by_path:,} answers were kept by the path of their model, as older versions did. They are not used, "
+        sentences.append(
+            f"{by_path:,} answers were stored under the path of their model by an older version. They are not used, "
             "since the weights may have changed."
         )
     if others and not mine:
-        said.append(f"{others:,} answers are of another model, other weights or other settings. They are not used.")
-    if mine and at_server:
-        said.append(
-            f"{mine:,} answers are used again by the address of the server and the name of the model. Whether the "
-            "model there is still the same cannot be seen from here; if it changed, use another --out or --label."
+        sentences.append(
+            f"{others:,} answers are of another model, other weights or other settings. They are not used."
         )
-    return said
+    if mine and at_server:
+        sentences.append(
+            f"{mine:,} answers are used again by the address of the server and the name of the model. Whether the "
+            "model there is still the same cannot be checked from here; if it changed, use another --out or --label."
+        )
+    return sentences
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in words, with two figures."""
-    if seconds < MINUTE:
+    """Return seconds as text, with two digits."""
+    if seconds < MINUTE_SECONDS:
         return f"{max(seconds, 1):.0f} s"
-    if seconds < HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h"
+    if seconds < HOUR_SECONDS:
+        return f"{seconds / MINUTE_SECONDS:.0f} min"
+    return f"{seconds / HOUR_SECONDS:.1f} h"
 
 
 def plan_text(
@@ -228,7 +232,7 @@ def plan_text(
     loads: Sequence[Workload],
     price: tuple[float, float] | None,
 ) -> str:
-    """Return a few prompts as they would be asked, and how much there is to ask."""
+    """Return a few prompts, and the workload."""
     lines: list[str] = []
     for one in shown:
         lines += [f"--- {one['template']}, {one['kind']}{' (as a chat)' if one['chat'] else ''}", one["prompt"]]
@@ -236,12 +240,12 @@ def plan_text(
     width = max(len(plan.template.name) for plan in plans)
     for plan, load in zip(plans, loads, strict=True):
         lines.append(f"{plan.template.name:<{width}}  {load_text(load, price)}")
-    return "\n".join([*lines, "Nothing was asked."])
+    return "\n".join([*lines, "Nothing was sent to a model."])
 
 
 def result_text(results: Sequence[ProbeResult], layers: Sequence[Any]) -> str:
-    """Return the numbers of a probe: first what was asked for, then how sure it is."""
-    parts = [_one(one, len(results) > 1) for one in results]
+    """Return the numbers of a probe: first the results, then their uncertainty."""
+    parts = [_format_result(one, len(results) > 1) for one in results]
     if len(results) > 1:
         above = compare_templates(results)
         best = next(iter(above))
@@ -254,10 +258,10 @@ def result_text(results: Sequence[ProbeResult], layers: Sequence[Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _one(result: ProbeResult, several: bool) -> str:
+def _format_result(result: ProbeResult, several: bool) -> str:
     lines = [f"Template {result.plan.template.name}"] if several else []
     if result.rates.failure:
-        lines += [f"Attention: {result.rates.failure} {ASK_AGAIN}", ""]
+        lines += [f"Attention: {result.rates.failure} {RETRY_NOTE}", ""]
     lines += [_rates_table(result), ""]
     fit, fall = result.resolution, result.collapse
     rows = {"resolution": f"{fit.resolution} {fit.unit}".rstrip() if fit.determined else "not determined"}
@@ -275,15 +279,15 @@ def _one(result: ProbeResult, several: bool) -> str:
 def _rates_table(result: ProbeResult) -> str:
     by_count: dict[int, dict[str, Rates]] = {}
     for one in result.rates.rates:
-        if one.kind in TESTS:
+        if one.kind in TEST_SYMBOLS:
             by_count.setdefault(one.item_count, {})[one.kind] = one
     width = 28
     lines = [f"{'items':>5}  {'generalization p_S':<{width}}{'identification p_I':<{width}}chance"]
     for count, rates in sorted(by_count.items()):
-        cells = [_cell(rates.get(kind)) for kind in TESTS]
+        cells = [_format_rate(rates.get(kind)) for kind in TEST_SYMBOLS]
         lines.append(f"{count:>5}  {cells[0]:<{width}}{cells[1]:<{width}}{1 / count:.3f}")
     return "\n".join(lines)
 
 
-def _cell(rates: Rates | None) -> str:
+def _format_rate(rates: Rates | None) -> str:
     return "" if rates is None else str(rates.best)

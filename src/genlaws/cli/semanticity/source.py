@@ -1,7 +1,7 @@
 """Where the items of ``genlaws semanticity front`` come from: a space, an even finite set, or a set of stimuli.
 
-From a space items are drawn independently; from a finite set each stimulus is drawn at most once. All three answer the
-same questions with the same results, so that the command need not ask which of them it has.
+From a space items are drawn independently; from a finite set each stimulus is drawn at most once. All three
+have the same interface, so that the command need not distinguish them.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ from genlaws.semanticity import Front, FrontPoint, Similarity
 from genlaws.semanticity.theory.many_items import finite_generalization, finite_identification
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space, check_distances, resolution_of_ball
 
-POINTS = 61  # of a front
-LARGEST_SET = 1_000_000  # beyond, it makes no difference whether a stimulus can be drawn twice
-FAINTEST = 1e-140  # similarity of the farthest item at the finest resolution of one that never ends
-ZOOM = 9  # points at which a peak among very many steps is sought further
-TYPED = 1e-6  # a ball mass is typed with few digits; this close to a possible one it means that one
-PEAK, NO_PEAK = "generalization is largest at the peak", "generalization has no peak inside these resolutions"
-SHARE = "It is a share of the space, not a radius."
+FRONT_POINTS = 61  # of a front
+MAX_SET_SIZE = 1_000_000  # beyond, drawing a stimulus twice makes no difference
+MIN_SIMILARITY = 1e-140  # of the farthest item, for a similarity without an end
+ZOOM_POINTS = 9  # of each refinement of the peak among many steps
+BALL_MASS_TOLERANCE = 1e-6  # a typed ball mass this close to a possible one means that one
+PEAK_MESSAGE, NO_PEAK_MESSAGE = (
+    "generalization is largest at the peak",
+    "generalization has no peak inside these resolutions",
+)
+BALL_MASS_HINT = "It is a share of the space, not a radius."
 
 
 class Source(Protocol):
-    """What the command asks of a source of items."""
+    """The interface of a source of items."""
 
     @property
     def name(self) -> str:
         """The space in one word, such as ``circle``."""
 
     def resolution_of(self, ball_mass: float) -> float:
-        """Return the resolution at which a ball has this mass, or refuse a mass that no ball has."""
+        """Return the resolution at which a ball has this mass, or raise for a mass that no ball has."""
 
     def at(self, similarity: Similarity, item_count: int) -> FrontPoint:
         """Return both probabilities at the resolution of the similarity."""
@@ -64,7 +67,7 @@ class Drawn:
 
     def resolution_of(self, ball_mass: float) -> float:
         """Return the radius of a ball of this mean mass."""
-        within("ball_mass", ball_mass, 0.0, 1.0, open_low=True, hint=SHARE)
+        within("ball_mass", ball_mass, 0.0, 1.0, open_low=True, hint=BALL_MASS_HINT)
         return resolution_of_ball(self.space, ball_mass)
 
     def at(self, similarity: Similarity, item_count: int) -> FrontPoint:
@@ -81,10 +84,10 @@ class Drawn:
         """Return resolutions around the peak; none, for the library to choose, where there is no peak or only steps."""
         if similarity.shape.name != "constant":
             endless = similarity.background == 0 and similarity.support == math.inf
-            return None if endless else smooth_resolutions(self.space.reach, item_count, POINTS)
+            return None if endless else smooth_resolutions(self.space.reach, item_count, FRONT_POINTS)
         if isinstance(self.space, DiscreteSpace):
             return None
-        masses = even_ball_masses(item_count, POINTS).tolist()
+        masses = even_ball_masses(item_count, FRONT_POINTS).tolist()
         return np.array([resolution_of_ball(self.space, mass) for mass in masses])
 
 
@@ -101,10 +104,10 @@ class EvenSet:
 
     def resolution_of(self, ball_mass: float) -> float:
         """Return the number of stimuli in a ball, if the share of the others among them makes it a whole number."""
-        fraction("ball_mass", ball_mass, SHARE)
+        fraction("ball_mass", ball_mass, BALL_MASS_HINT)
         others = self.size - 1
         count = ball_mass * others
-        if abs(count - round(count)) > TYPED * others:
+        if abs(count - round(count)) > BALL_MASS_TOLERANCE * others:
             below, above = math.floor(count), math.ceil(count)
             raise InputError(
                 f"ball_mass must be a whole number of the {others} other stimuli; got {ball_mass:g} ({count:g}). "
@@ -139,12 +142,12 @@ class StimulusSet:
 
     def resolution_of(self, ball_mass: float) -> float:
         """Return the radius within which a stimulus has, on average, this share of the others."""
-        fraction("ball_mass", ball_mass, SHARE)
+        fraction("ball_mass", ball_mass, BALL_MASS_HINT)
         radii = self._radii()
         apart = np.sort(self._between())
         masses = np.searchsorted(apart, radii, side="right") / apart.size
         nearest = int(np.argmin(np.abs(masses - ball_mass)))
-        if abs(masses[nearest] - ball_mass) > TYPED:
+        if abs(masses[nearest] - ball_mass) > BALL_MASS_TOLERANCE:
             raise InputError(
                 f"ball_mass must be one these stimuli have; got {ball_mass:g}. The nearest is {masses[nearest]:.8g}, "
                 f"at resolution {radii[nearest]:.6g}."
@@ -183,9 +186,9 @@ class StimulusSet:
         if similarity.shape.name == "constant":
             return _front_of_steps(self._radii(), at)
         reach = float(self.distances.max())
-        radii = smooth_resolutions(reach, item_count, POINTS)
+        radii = smooth_resolutions(reach, item_count, FRONT_POINTS)
         if similarity.background == 0 and math.isinf(similarity.support):
-            radii = np.array([radius for radius in radii if similarity.at_resolution(radius)(reach) > FAINTEST])
+            radii = np.array([radius for radius in radii if similarity.at_resolution(radius)(reach) > MIN_SIMILARITY])
         return _front_of_curve(radii, at)
 
     def _between(self) -> Array:
@@ -209,7 +212,7 @@ def _check_count(item_count: int, size: int) -> None:
 
 def _front_of_steps(resolutions: Array, at: Callable[[float], FrontPoint]) -> Front:
     """Return a front that changes at these resolutions alone; of very many it holds a selection, but finds the peak."""
-    low, high, count = 0, len(resolutions) - 1, POINTS
+    low, high, count = 0, len(resolutions) - 1, FRONT_POINTS
     shown: tuple[FrontPoint, ...] = ()
     while True:
         places = np.unique(np.linspace(low, high, count).round().astype(int)).tolist()
@@ -217,10 +220,10 @@ def _front_of_steps(resolutions: Array, at: Callable[[float], FrontPoint]) -> Fr
         shown = shown or tuple(points)
         top = _top(points)
         if top is None:
-            return Front(shown, None, NO_PEAK)
+            return Front(shown, None, NO_PEAK_MESSAGE)
         if len(places) == high - low + 1:
-            return Front(shown, points[top], PEAK)
-        low, high, count = places[max(top - 1, 0)], places[min(top + 1, len(places) - 1)], ZOOM
+            return Front(shown, points[top], PEAK_MESSAGE)
+        low, high, count = places[max(top - 1, 0)], places[min(top + 1, len(places) - 1)], ZOOM_POINTS
 
 
 def _front_of_curve(resolutions: Array, at: Callable[[float], FrontPoint]) -> Front:
@@ -228,10 +231,10 @@ def _front_of_curve(resolutions: Array, at: Callable[[float], FrontPoint]) -> Fr
     points = tuple(at(resolution) for resolution in resolutions.tolist())
     top = _top(points)
     if top in {None, 0, len(points) - 1}:
-        return Front(points, None, NO_PEAK)
+        return Front(points, None, NO_PEAK_MESSAGE)
     low, high = (math.log(points[place].resolution) for place in (top - 1, top + 1))
     found = minimize_scalar(lambda x: -at(math.exp(x)).generalization, bounds=(low, high), method="bounded")
-    return Front(points, at(math.exp(float(found.x))), PEAK)
+    return Front(points, at(math.exp(float(found.x))), PEAK_MESSAGE)
 
 
 def _top(points: Sequence[FrontPoint]) -> int | None:
@@ -250,7 +253,7 @@ def choose_source(
     set_size: int | None,
     ties: str,
 ) -> Source:
-    """Return the source the options name; options that do not go together are refused."""
+    """Return the source the options name; contradictory options raise."""
     if distances is None:
         if weights is not None:
             raise InputError("weights must come with --distances, one weight for each of its rows; got no --distances.")
@@ -279,8 +282,8 @@ def _even_set(space: Space, set_size: int, ties: str) -> EvenSet:
             f"set_size needs a homogeneous space, in which all stimuli have as many neighbors; got the {space.name}. "
             "Give the distances of the stimuli with --distances."
         )
-    if not 3 <= set_size <= LARGEST_SET:
-        raise InputError(f"set_size must lie between 3, two items and a probe, and {LARGEST_SET:,}; got {set_size}.")
+    if not 3 <= set_size <= MAX_SET_SIZE:
+        raise InputError(f"set_size must lie between 3, two items and a probe, and {MAX_SET_SIZE:,}; got {set_size}.")
     if ties != "split":
         raise InputError("ties must be split with --set-size unless --distances says which stimuli are equally near.")
     return EvenSet(space.name, set_size)

@@ -1,10 +1,9 @@
 r"""The normal and the skew-normal density, and Gauss-Legendre rules.
 
 The density :math:`2\varphi(z)\Phi(az)`, with :math:`\varphi` and :math:`\Phi` the standard normal density and
-distribution, is what a Gaussian field looks like when it is multiplied by the sign of a correlated one. Its partial
-moments are closed forms in Owen's function T :cite:p:`owen1956`; the channel of the hinge loss is made of them.
-
-Integrals of a polynomial known at the nodes of the Gauss-Legendre rule.
+distribution, is that of a Gaussian field multiplied by the sign of a correlated one. Its partial moments are closed
+forms in Owen's function T :cite:p:`owen1956`; the hinge loss needs them. The Gauss-Legendre rules also integrate a
+polynomial that is known at their nodes.
 """
 
 from __future__ import annotations

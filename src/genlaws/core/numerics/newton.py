@@ -1,6 +1,6 @@
 """Newton's method for many independent systems of two equations at once.
 
-Elements that have converged leave the batch, so the cost is that of the elements still at work.
+Elements that have converged leave the batch, so only the others cost time.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 
-# Stop an element as soon as its residual is at rounding level.
-TARGET = 1e-14
-# A residual at or below this, which no further step improves, is as good as the arithmetic allows.
-ACCEPTABLE = 1e-10
-MAXIMUM_EVALUATIONS = 100
-# The unknowns are logarithms: no single step may change a quantity by more than a factor e^4.
-LONGEST_STEP = 4.0
-SHORTEST_FRACTION = 1e-6
-# After a shortened step that was accepted, the next one may be this much longer.
-GROWTH = 4.0
+TARGET_RESIDUAL = 1e-14  # rounding level: an element stops here
+ACCEPTABLE_RESIDUAL = 1e-10  # converged if no further step improves it
+MAX_EVALUATIONS = 100
+MAX_STEP = 4.0  # the unknowns are logarithms: one step changes a quantity by a factor of at most e^4
+MIN_STEP_FRACTION = 1e-6
+STEP_GROWTH = 4.0  # factor on a shortened step after it was accepted
 
 
 class TwoEquations(NamedTuple):
@@ -50,10 +46,10 @@ class Root(NamedTuple):
 def solve_two_equations(equations: Equations, x: Array, y: Array) -> Root:
     r"""Solve f(x, y) = g(x, y) = 0 element by element, by Newton's method with backtracking.
 
-    A step from base to trial is accepted when it brings the trial closer as the base's own Jacobian J sees it,
+    A step from base to trial is accepted when it brings the trial closer as measured with the Jacobian J of the base,
     :math:`\|J^{-1}F(\text{trial})\| < \|J^{-1}F(\text{base})\|`, and halved until it is. Unlike a test on F itself,
-    this one does not depend on how the equations are scaled or mixed, so it does not creep along narrow valleys.
-    An element leaves when its residual reaches rounding level, or when no step brings it closer any more.
+    this test does not depend on the scaling of the equations, so it does not slow down in narrow valleys. An element
+    stops when its residual reaches rounding level, or when no step brings it closer.
 
     Parameters
     ----------
@@ -68,9 +64,9 @@ def solve_two_equations(equations: Equations, x: Array, y: Array) -> Root:
     with np.errstate(all="ignore"):
         base = equations(x, y, index)
         now = _State(x, y, np.ones_like(x), base, *_newton_step(base, base))
-    for evaluation in range(1, MAXIMUM_EVALUATIONS + 1):
-        done = (now.norm() <= TARGET) | np.isnan(now.norm()) | (now.share < SHORTEST_FRACTION)
-        if done.any() or evaluation == MAXIMUM_EVALUATIONS:
+    for evaluation in range(1, MAX_EVALUATIONS + 1):
+        done = (now.norm() <= TARGET_RESIDUAL) | np.isnan(now.norm()) | (now.share < MIN_STEP_FRACTION)
+        if done.any() or evaluation == MAX_EVALUATIONS:
             x[index], y[index] = now.x, now.y
             residual[index], iterations[index] = now.norm(), evaluation
             keep = ~done
@@ -103,21 +99,21 @@ class _State(NamedTuple):
 def _advance(equations: Equations, now: _State, index: Whole) -> _State:
     """Try one step; move where it brings the point closer, halve the step elsewhere."""
     length = np.maximum(np.abs(now.step_x), np.abs(now.step_y))
-    stride = now.share * np.minimum(1.0, LONGEST_STEP / length)
+    stride = now.share * np.minimum(1.0, MAX_STEP / length)
     trial_x, trial_y = now.x + stride * now.step_x, now.y + stride * now.step_y
     trial = equations(trial_x, trial_y, index)
     ahead_x, ahead_y = _newton_step(now.base, trial)
     closer = np.maximum(np.abs(ahead_x), np.abs(ahead_y)) < length
     trial_norm = np.maximum(np.abs(trial.f), np.abs(trial.g))
-    # At rounding level the two tests may disagree; a point that is good enough is kept if no residual rises.
-    accepted = np.where(now.norm() <= ACCEPTABLE, trial_norm < now.norm(), closer)
+    # At rounding level the two tests may disagree; an acceptable point moves only if no residual rises.
+    accepted = np.where(now.norm() <= ACCEPTABLE_RESIDUAL, trial_norm < now.norm(), closer)
     base = TwoEquations(*(np.where(accepted, new, old) for new, old in zip(trial, now.base, strict=True)))
     step_x, step_y = _newton_step(base, base)
-    settled = ~accepted & (now.norm() <= ACCEPTABLE)
+    settled = ~accepted & (now.norm() <= ACCEPTABLE_RESIDUAL)
     return _State(
         np.where(accepted, trial_x, now.x),
         np.where(accepted, trial_y, now.y),
-        np.where(accepted, np.minimum(1.0, GROWTH * now.share), np.where(settled, 0.0, 0.5 * now.share)),
+        np.where(accepted, np.minimum(1.0, STEP_GROWTH * now.share), np.where(settled, 0.0, 0.5 * now.share)),
         base,
         step_x,
         step_y,

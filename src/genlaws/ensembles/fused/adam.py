@@ -9,7 +9,7 @@ from torch import Tensor
 
 from genlaws.ensembles.optimizers import Adam, AdamW, Portion, Rates
 
-BLOCK = 1024  # numbers for each program
+NUMBERS_PER_PROGRAM = 1024
 
 
 def fused_adam(optimizer: Adam, part: Portion, rates: Rates, step: Tensor) -> None:
@@ -18,7 +18,7 @@ def fused_adam(optimizer: Adam, part: Portion, rates: Rates, step: Tensor) -> No
     first, second = part.moments
     # In double precision, as Adam's own; in single precision 1 - 0.999^t would lose digits.
     corrections = torch.stack([1.0 - optimizer.first_decay**step, (1.0 - optimizer.second_decay**step).sqrt()])
-    _adam[(networks, triton.cdiv(numbers, BLOCK))](
+    _adam[(networks, triton.cdiv(numbers, NUMBERS_PER_PROGRAM))](
         part.rows,
         part.gradient,
         first,
@@ -32,7 +32,7 @@ def fused_adam(optimizer: Adam, part: Portion, rates: Rates, step: Tensor) -> No
         optimizer.second_decay,
         optimizer.epsilon,
         decoupled=isinstance(optimizer, AdamW),
-        block=BLOCK,
+        block=NUMBERS_PER_PROGRAM,
     )
 
 

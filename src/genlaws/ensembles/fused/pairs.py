@@ -4,7 +4,7 @@ Each program goes through its pairs in tiles. Embeddings, weights, activations a
 chip; device memory is read and written once for each parameter. The products run on matrix units: each factor is the
 sum of two numbers of half precision, and three products of halves make one of nearly single precision.
 
-This module needs Triton, which comes with CUDA builds of torch; `fused_pairs_fit` says whether a network suits it.
+This module needs Triton, which comes with CUDA builds of torch; `fused_pairs_fit` checks if a network is supported.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from genlaws.ensembles.architecture import Tensors
     from genlaws.ensembles.perceptron import PairPerceptron
 
-WIDEST = 63  # hidden units, and one for the bias; wider layers do not stay on the chip
-DEEPEST = 3
-MOST_INPUTS = 15  # of the decoder; one column more holds the bias
-MOST_ELEMENTS = 128
-COLUMNS = 16  # the decoder's inputs and the ones, filled up to what matrix units take
-TILE = 32  # pairs at once
-WARPS = 4
-LOSS_NUMBERS = {"logistic": 0, "squared": 1, "hinge": 2}
-MODE_NUMBERS = {"concatenate": 0, "difference": 1}
+MAX_HIDDEN_UNITS = 63  # and one for the bias; wider layers do not stay on the chip
+MAX_HIDDEN_LAYERS = 3
+MAX_DECODER_INPUTS = 15  # one more column holds the bias
+MAX_ELEMENTS = 128
+PADDED_INPUTS = 16  # of the decoder, with the bias, padded to the size of matrix units
+PAIRS_PER_TILE = 32
+WARPS_PER_NETWORK = 4
+LOSS_CODES = {"logistic": 0, "squared": 1, "hinge": 2}
+MODE_CODES = {"concatenate": 0, "difference": 1}
 
 
 def fused_pairs_fit(network: PairPerceptron) -> bool:
@@ -41,14 +41,14 @@ def fused_pairs_fit(network: PairPerceptron) -> bool:
     sizes = network.decoder.sizes
     hidden = sizes[1:-1]
     return (
-        network.mode in MODE_NUMBERS
+        network.mode in MODE_CODES
         and network.decoder.activation == "tanh"
-        and 1 <= len(hidden) <= DEEPEST
+        and 1 <= len(hidden) <= MAX_HIDDEN_LAYERS
         and len(set(hidden)) == 1
-        and hidden[0] <= WIDEST
+        and hidden[0] <= MAX_HIDDEN_UNITS
         and sizes[-1] == 1
-        and sizes[0] <= MOST_INPUTS
-        and network.elements <= MOST_ELEMENTS
+        and sizes[0] <= MAX_DECODER_INPUTS
+        and network.elements <= MAX_ELEMENTS
     )
 
 
@@ -58,9 +58,9 @@ def fused_loss_and_gradient(
     batch: Tensors,
     gradient: Tensor,
     *,
-    tile: int = TILE,
-    columns: int = COLUMNS,
-    warps: int = WARPS,
+    tile: int = PAIRS_PER_TILE,
+    columns: int = PADDED_INPUTS,
+    warps: int = WARPS_PER_NETWORK,
 ) -> Tensor:
     """Write the gradient of every network and return the losses, (networks,).
 
@@ -108,11 +108,11 @@ def fused_loss_and_gradient(
         elements=network.elements,
         padded_elements=max(16, triton.next_power_of_2(network.elements)),
         dimension=network.dimension,
-        mode=MODE_NUMBERS[network.mode],
+        mode=MODE_CODES[network.mode],
         hidden=hidden,
         padded=max(16, triton.next_power_of_2(hidden + 1)),
         depth=depth,
-        loss=LOSS_NUMBERS[network.decoder.loss],
+        loss=LOSS_CODES[network.decoder.loss],
         tile=tile,
         num_warps=warps,
         num_stages=1,
@@ -151,7 +151,7 @@ def _product(a, a_rest, b, b_rest):
 
 @triton.jit
 def _slope(high, low):
-    """Return the derivative of tanh where it is the sum of two halves; kept in halves it takes fewer registers."""
+    """Return the derivative of tanh where it is the sum of two halves; halves take fewer registers."""
     h = high.to(tl.float32) + low.to(tl.float32) * (1.0 / 2048.0)
     return 1.0 - h * h
 

@@ -10,7 +10,7 @@ from genlaws.ensembles.optimizers import Adam
 from genlaws.ensembles.perceptron import PairPerceptron
 from genlaws.ensembles.stack import Stack
 
-LARGEST_TABLE = 64  # elements
+MAX_FAST_ELEMENTS = 64  # in the table of embeddings
 
 
 def fused_fits(stack: Stack) -> bool:
@@ -30,7 +30,7 @@ def fused_pays(stack: Stack) -> bool:
     takes longer than the layers; the measured rates are in ``benchmarks/README.md``.
     """
     network = stack.architecture
-    return isinstance(network, PairPerceptron) and network.elements <= LARGEST_TABLE
+    return isinstance(network, PairPerceptron) and network.elements <= MAX_FAST_ELEMENTS
 
 
 def fused_update(stack: Stack) -> None:

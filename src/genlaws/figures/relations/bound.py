@@ -1,4 +1,4 @@
-"""The best accuracy on a relation against the share of entries seen, and what asking well is worth."""
+"""The best accuracy on a relation: against the training fraction, and against the number of queried pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
 from genlaws.relations.inference.hypotheses import hypotheses_of
-from genlaws.relations.inference.next_pair import STRATEGIES, asking_curve
+from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 from genlaws.sweeps import Axis, get_experiment, make_sweep
@@ -31,8 +31,8 @@ LargestShare = Annotated[float, Field(gt=0, le=1)]
 EXACT_COLOR, PROCEDURE_COLOR, FORMULA_COLOR = style.BLUE, style.ORANGE, style.BLACK
 STRATEGY_COLORS = {"best": style.BLUE, "random": style.VERMILLION}
 STRATEGY_NAMES = {"best": "the pair worth most bits", "random": "a pair at random"}
-ACCURACY = "best accuracy on all pairs"
-BAND = 0.2  # opacity of an interval
+ACCURACY_LABEL = "best accuracy on all pairs"
+BAND_ALPHA = 0.2  # opacity of an interval
 
 
 class BoundSettings(Settings):
@@ -48,7 +48,7 @@ class BoundSettings(Settings):
 
 
 class AskingSettings(Settings):
-    """Three relations that answer questions."""
+    """Up to three relations whose pairs are queried one by one."""
 
     relations: tuple[str, ...] = Field(default=("mod3", "less-than", "bipartite-15-15"), min_length=1, max_length=3)
     questions: Annotated[int, Field(ge=2, le=2000)] = 130
@@ -65,12 +65,12 @@ def bound_data(settings: BoundSettings, progress: Progress) -> pd.DataFrame:
     tables = []
     for name in settings.relations:
         runs = [cell.result for cell in cells if cell.settings.relation == name]
-        tables.append(_averaged(named_relation(name), runs))
+        tables.append(_average_runs(named_relation(name), runs))
     return pd.concat(tables, ignore_index=True)
 
 
-def _averaged(relation: Relation, runs: list[Result]) -> pd.DataFrame:
-    """Return means over training sets with their intervals, and what needs no training set."""
+def _average_runs(relation: Relation, runs: list[Result]) -> pd.DataFrame:
+    """Return means over training sets with their intervals, and the columns that need no training set."""
     shares = runs[0]["train_fraction"]
     table: dict[str, Any] = {"relation": relation.label, "train_fraction": shares}
     for name in ("accuracy", "unseen_accuracy", "bits_left", "determined", "paper_procedure"):
@@ -97,7 +97,7 @@ def draw_bound(frame: pd.DataFrame, settings: BoundSettings) -> Figure:
     for axes in panels[len(labels) :]:
         axes.set_visible(False)
     for axes in panels[len(labels) - columns : len(labels)]:
-        axes.set_xlabel("share of all pairs seen $p$")
+        axes.set_xlabel("training fraction $p$")
         axes.tick_params(labelbottom=True)
     style.legend_below(figure, _bound_handles())
     return figure
@@ -108,12 +108,12 @@ def _bound_panel(axes: Axes, table: pd.DataFrame, label: str) -> None:
     majority = float(table["majority_accuracy"].iloc[0])
     axes.axhline(majority, color=style.GRAY, linewidth=0.6, zorder=0)
     for name, color in (("accuracy", EXACT_COLOR), ("paper_procedure", PROCEDURE_COLOR)):
-        axes.fill_between(share, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND, linewidth=0)
+        axes.fill_between(share, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND_ALPHA, lw=0)
     axes.plot(share, table["paper_procedure"], color=PROCEDURE_COLOR, linestyle=(0, (4, 1.5)))
     axes.plot(share, table["accuracy"], color=EXACT_COLOR)
     axes.plot(share, table["accuracy_formula"], color=FORMULA_COLOR, linestyle=":", linewidth=1.0)
     axes.set_ylim(min(0.95 * majority, 0.98 * float(table["accuracy"].min())), 1.015)
-    axes.set_ylabel(ACCURACY)
+    axes.set_ylabel(ACCURACY_LABEL)
     axes.set_title(label)
 
 
@@ -122,21 +122,21 @@ def _bound_handles() -> list[Line2D]:
         Line2D([], [], color=EXACT_COLOR, label="exact bound, with interval"),
         Line2D([], [], color=PROCEDURE_COLOR, linestyle=(0, (4, 1.5)), label="the paper's procedure"),
         Line2D([], [], color=FORMULA_COLOR, linestyle=":", linewidth=1.0, label="the paper's Eq. 5"),
-        Line2D([], [], color=style.GRAY, linewidth=0.6, label="commoner answer"),
+        Line2D([], [], color=style.GRAY, linewidth=0.6, label="majority answer"),
     ]
 
 
 def asking_data(settings: AskingSettings, progress: Progress) -> pd.DataFrame:
-    """Return accuracy and bits left by relation, way of asking and number of questions."""
+    """Return accuracy and bits left by relation, query strategy and number of queries."""
     tables = []
     for name in settings.relations:
         relation = named_relation(name)
         for strategy in STRATEGIES:
             progress.start(settings.repeats * settings.questions, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
-            curve = asking_curve(
+            curve = query_curve(
                 relation,
                 strategy,
-                questions=settings.questions,
+                queries=settings.questions,
                 repeats=settings.repeats,
                 seed=settings.seed,
                 advance=progress.advance,
@@ -146,23 +146,23 @@ def asking_data(settings: AskingSettings, progress: Progress) -> pd.DataFrame:
 
 
 def draw_asking(frame: pd.DataFrame, settings: AskingSettings) -> Figure:
-    """Draw accuracy (top) and bits left (bottom) against the number of questions, one column for each relation."""
+    """Draw accuracy (top) and bits left (bottom) against the number of queries, one column for each relation."""
     labels = list(dict.fromkeys(frame["relation"]))
     figure = style.new_figure(style.PAGE, 4.2)
     panels = figure.subplots(2, len(labels), sharex=True, squeeze=False)
     for column, label in enumerate(labels):
         for strategy, color in STRATEGY_COLORS.items():
             table = frame[(frame["relation"] == label) & (frame["strategy"] == strategy)]
-            panels[0, column].plot(table["questions"], table["accuracy"], color=color)
-            panels[1, column].plot(table["questions"], table["bits_left"], color=color)
+            panels[0, column].plot(table["queries"], table["accuracy"], color=color)
+            panels[1, column].plot(table["queries"], table["bits_left"], color=color)
         bits = float(frame.loc[frame["relation"] == label, "bits_left"].max())
         one_bit_each = np.array([0.0, min(bits, settings.questions)])
         panels[1, column].plot(one_bit_each, bits - one_bit_each, color=style.GRAY, linewidth=0.6, zorder=0)
         panels[0, column].set_title(label)
-        panels[1, column].set_xlabel("pairs asked for")
+        panels[1, column].set_xlabel("pairs queried")
         panels[0, column].set_ylim(0.48, 1.02)
         panels[1, column].set_ylim(0.0, None)
-    panels[0, 0].set_ylabel(ACCURACY)
+    panels[0, 0].set_ylabel(ACCURACY_LABEL)
     panels[1, 0].set_ylabel("bits left")
     handles = [Line2D([], [], color=STRATEGY_COLORS[one], label=STRATEGY_NAMES[one]) for one in STRATEGIES]
     limit = Line2D([], [], color=style.GRAY, linewidth=0.6, label="one bit for each answer")

@@ -26,9 +26,9 @@ Repeats = Annotated[int, Field(ge=2, le=10_000)]
 Width = Annotated[int, Field(ge=1, le=10_000)]
 Depth = Annotated[int, Field(ge=0, le=100)]
 
-NUMBERS = ("train_step", "test_step", "delay", "phase", "failed", "majority_accuracy")
-FINAL = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
-FEWEST_LOGS, LONGEST_PAUSE = 500, 100
+RESULT_COLUMNS = ("train_step", "test_step", "delay", "phase", "failed", "majority_accuracy")
+FINAL_ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
+MIN_LOGS, MAX_LOG_INTERVAL = 500, 100
 
 
 class NetworkFigureSettings(Settings):
@@ -48,9 +48,9 @@ def networks(
     seed: int,
     progress: Progress,
 ) -> pd.DataFrame:
-    """Train networks and return one row for each: the fields of the axes, and what became of it.
+    """Train networks and return one row for each: the fields of the axes and its results.
 
-    Every field that any figure may vary is on an axis, if only with one value: one folder can then keep the cells of
+    Every field that any figure may vary is on an axis, if only with one value: one folder can then hold the cells of
     several sweeps.
     """
     varied = {name: tuple(values) for name, values in axes.items()}
@@ -67,8 +67,8 @@ def networks(
         [
             {
                 **{name: getattr(cell.settings, name) for name in varied},
-                **{name: cell.result[name] for name in NUMBERS},
-                **{name: cell.result[f"final_{name}"] for name in FINAL},
+                **{name: cell.result[name] for name in RESULT_COLUMNS},
+                **{name: cell.result[f"final_{name}"] for name in FINAL_ACCURACIES},
             }
             for cell in cells
         ]
@@ -123,4 +123,4 @@ def mean_columns(name: str, values: pd.Series) -> dict[str, float]:
 
 def log_every(steps: int) -> int:
     """Return after how many steps to measure again: a small part of the training, and of the delay of grokking."""
-    return max(1, min(LONGEST_PAUSE, steps // FEWEST_LOGS))
+    return max(1, min(MAX_LOG_INTERVAL, steps // MIN_LOGS))

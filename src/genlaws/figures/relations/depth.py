@@ -1,7 +1,4 @@
-"""The picture of networks between too shallow and too deep.
-
-Networks of different depth on few entries: where between too shallow and too deep they generalize.
-"""
+"""Networks of different depth on few entries: at which depths they generalize."""
 
 from __future__ import annotations
 
@@ -43,15 +40,15 @@ PAPER_POINTS = (
 )
 PAPER_WIDTH = 10
 PAPER_BAND = (3, 10)  # hidden layers shaded in the figure
-LAYERS = "hidden layers"
-SHOWN_COLOR, OTHER_COLOR, SHARE_COLOR = style.ORANGE, style.BLUE, style.GREEN
-ACCURACIES = {"train_accuracy": SHOWN_COLOR, "test_accuracy": OTHER_COLOR}
-APART = 0.14  # hidden layers between the points of the two accuracies
-RANGE: dict[str, Any] = {"color": OTHER_COLOR, "linewidth": 0.5, "alpha": 0.55, "zorder": 1}
+LAYERS_LABEL = "hidden layers"
+TRAIN_COLOR, TEST_COLOR, SHARE_COLOR = style.ORANGE, style.BLUE, style.GREEN
+ACCURACIES = {"train_accuracy": TRAIN_COLOR, "test_accuracy": TEST_COLOR}
+OFFSET = 0.14  # hidden layers between the points of the two accuracies
+RANGE: dict[str, Any] = {"color": TEST_COLOR, "linewidth": 0.5, "alpha": 0.55, "zorder": 1}
 CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 4.0, "markeredgewidth": 0.9, "zorder": 5}
-PAPER_SHADE: dict[str, Any] = {"color": style.LIGHT_GRAY, "alpha": 0.3, "linewidth": 0}
-BAND_LINE: dict[str, Any] = {"color": SHARE_COLOR, "linewidth": 2.5, "solid_capstyle": "butt"}
-BAND_PLACE = 1.06  # where the band of half the networks is drawn, above every share
+PAPER_BAND_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "alpha": 0.3, "linewidth": 0}
+BAND_LINE_STYLE: dict[str, Any] = {"color": SHARE_COLOR, "linewidth": 2.5, "solid_capstyle": "butt"}
+BAND_HEIGHT = 1.06  # where the band of half the networks is drawn, above every share
 
 
 class DepthSettings(NetworkFigureSettings):
@@ -107,7 +104,7 @@ def depth_summary(frame: pd.DataFrame, settings: DepthSettings) -> pd.DataFrame:
     that are all inside (the shallower of two equal runs; not a number if no depth is inside), and ``inside``,
     ``open`` and ``outside`` count the depths, so that a hole in the band is seen. The paper's band is
     ``"contained"`` if every measured depth of it is in ours, ``"contradicted"`` if one of them is outside, and
-    ``"open"`` if too few networks were trained to tell.
+    ``"open"`` if too few networks were trained to decide.
     """
     rows = []
     for place, group in grouped(frame, ["width"]):
@@ -151,14 +148,14 @@ def draw_depth(frame: pd.DataFrame, settings: DepthSettings) -> Figure:
         _draw_accuracies(top, table, with_paper=width == PAPER_WIDTH)
         _draw_share(bottom, table, bands[bands["width"] == width].iloc[0])
         top.set_ylim(lowest - 0.03, 1.02)
-        bottom.set_ylim(-0.04, BAND_PLACE + 0.06)
-        bottom.set_xlabel(LAYERS)
+        bottom.set_ylim(-0.04, BAND_HEIGHT + 0.06)
+        bottom.set_xlabel(LAYERS_LABEL)
         top.set_title(f"{width} units in each layer")
     panels[0, 0].set_ylabel("accuracy")
     panels[1, 0].set_ylabel("share of networks\nthat generalize")
     panels[0, 0].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, steps=(1, 2, 5, 10)))
-    shown = [*settings.depths, *(layers for layers, _, _ in PAPER_POINTS if PAPER_WIDTH in settings.widths)]
-    panels[0, 0].set_xlim(min(shown) - 0.7, max(shown) + 0.7)
+    all_depths = [*settings.depths, *(layers for layers, _, _ in PAPER_POINTS if PAPER_WIDTH in settings.widths)]
+    panels[0, 0].set_xlim(min(all_depths) - 0.7, max(all_depths) + 0.7)
     columns_of_legend = 3 if columns > 1 else 2
     figure.legend(handles=_handles(settings), loc="outside lower center", ncols=columns_of_legend, columnspacing=1.5)
     return figure
@@ -166,13 +163,13 @@ def draw_depth(frame: pd.DataFrame, settings: DepthSettings) -> Figure:
 
 def _draw_accuracies(axes: Axes, table: pd.DataFrame, *, with_paper: bool) -> None:
     """Draw means with their intervals, the range of the networks, and the single networks of the paper."""
-    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_SHADE)
+    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_BAND_STYLE)
     axes.axhline(float(table["majority_accuracy"].iloc[0]), color=style.GRAY, linewidth=0.6, zorder=0)
     depth = table["depth"].to_numpy(dtype=np.float64)
     axes.plot(
-        np.stack([depth, depth]) + APART, table[["test_accuracy_worst", "test_accuracy_best"]].to_numpy().T, **RANGE
+        np.stack([depth, depth]) + OFFSET, table[["test_accuracy_worst", "test_accuracy_best"]].to_numpy().T, **RANGE
     )
-    for (name, color), shift in zip(ACCURACIES.items(), (-APART, APART), strict=True):
+    for (name, color), shift in zip(ACCURACIES.items(), (-OFFSET, OFFSET), strict=True):
         x = depth + shift
         axes.plot(x, table[name], color=color, linewidth=0.8, zorder=1)
         draw_bars(axes, np.stack([x, x]), interval_of(table, name), color)
@@ -180,13 +177,13 @@ def _draw_accuracies(axes: Axes, table: pd.DataFrame, *, with_paper: bool) -> No
         axes.plot(x, table[name], clip_on=False, in_layout=False, **mark)
     if with_paper:
         layers, *accuracies = np.array(PAPER_POINTS).T
-        for accuracy, color, shift in zip(accuracies, ACCURACIES.values(), (-APART, APART), strict=True):
+        for accuracy, color, shift in zip(accuracies, ACCURACIES.values(), (-OFFSET, OFFSET), strict=True):
             axes.plot(layers + shift, accuracy, markeredgecolor=style.text_color(color), clip_on=False, **CROSS)
 
 
 def _draw_share(axes: Axes, table: pd.DataFrame, band: pd.Series) -> None:
     """Draw the share that generalizes with Wilson's intervals, and above it where it is surely more than half."""
-    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_SHADE)
+    axes.axvspan(PAPER_BAND[0], PAPER_BAND[1], **PAPER_BAND_STYLE)
     axes.axhline(0.5, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
     x = table["depth"].to_numpy(dtype=np.float64)
     axes.plot(x, table["success"], color=SHARE_COLOR, linewidth=0.8, zorder=1)
@@ -194,9 +191,9 @@ def _draw_share(axes: Axes, table: pd.DataFrame, band: pd.Series) -> None:
     mark = {**POINT, "marker": "o", "markerfacecolor": SHARE_COLOR, "markeredgecolor": SHARE_COLOR}
     axes.plot(x, table["success"], **mark)
     if np.isfinite(band["band_low"]):
-        # A band of one depth is seen too.
-        ends = [band["band_low"] - APART, band["band_high"] + APART]
-        axes.plot(ends, [BAND_PLACE, BAND_PLACE], **BAND_LINE)
+        # A band of one depth stays visible.
+        ends = [band["band_low"] - OFFSET, band["band_high"] + OFFSET]
+        axes.plot(ends, [BAND_HEIGHT, BAND_HEIGHT], **BAND_LINE_STYLE)
     axes.set_yticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
 
 
@@ -204,12 +201,12 @@ def _handles(settings: DepthSettings) -> list[Line2D | Patch]:
     """Return the legend."""
     point: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linewidth": 0.8}
     found: list[Line2D | Patch] = [
-        Line2D([], [], color=SHOWN_COLOR, label="entries shown, mean", **point),
-        Line2D([], [], color=OTHER_COLOR, label="other entries, mean", **point),
-        Line2D([], [], **RANGE, label="other entries, worst to best"),
-        Line2D([], [], color=style.GRAY, linewidth=0.6, label="commoner answer"),
-        Line2D([], [], **BAND_LINE, label="surely more than half generalize"),
-        Patch(**PAPER_SHADE, label="the paper's band"),
+        Line2D([], [], color=TRAIN_COLOR, label="training entries, mean", **point),
+        Line2D([], [], color=TEST_COLOR, label="test entries, mean", **point),
+        Line2D([], [], **RANGE, label="test entries, worst to best"),
+        Line2D([], [], color=style.GRAY, linewidth=0.6, label="majority answer"),
+        Line2D([], [], **BAND_LINE_STYLE, label="surely more than half generalize"),
+        Patch(**PAPER_BAND_STYLE, label="the paper's band"),
     ]
     if PAPER_WIDTH in settings.widths:
         found.append(Line2D([], [], markeredgecolor=style.DARK_GRAY, label="networks of the paper", **CROSS))

@@ -14,7 +14,7 @@ from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import Depth, Fraction, Rate, Scale, Steps, Width
-from genlaws.figures.relations.learned import TARGET, key_handles, scatter_elements
+from genlaws.figures.relations.learned import LEARNED_ACCURACY, key_handles, scatter_elements
 from genlaws.relations.networks.embeddings import ElementGroups, class_spread, element_groups
 from genlaws.relations.networks.network import learn_relation
 from genlaws.relations.networks.runs import RelationRuns
@@ -22,11 +22,11 @@ from genlaws.relations.structure.families import named_relation
 from genlaws.sweeps.experiment import Settings
 
 Rates = tuple[Rate, Rate]
-FIRST = 0.03  # of all steps: where the logarithmic grid begins
-SAME = ["ratio", "step"]
-READING = (
-    "first dimension of the embedding across, second up, one scale in a row; below: accuracy on entries shown and on\n"
-    "others, and the spread inside classes over the distance between them"
+FIRST_LOG_FRACTION = 0.03  # of all steps: where the logarithmic grid begins
+PANEL_COLUMNS = ["ratio", "step"]
+LEGEND_TITLE = (
+    "first dimension of the embedding across, second up, one scale in a row; below: accuracy on training and on test\n"
+    "entries, and the spread inside classes over the distance between them"
 )
 
 
@@ -54,7 +54,7 @@ def embeddings_data(settings: EmbeddingSettings, progress: Progress) -> pd.DataF
     progress.start(2 * settings.steps, "steps of two networks")
     relation = named_relation(settings.relation)
     groups = element_groups(relation)
-    later = np.geomspace(max(1.0, FIRST * settings.steps), settings.steps, settings.times - 1)
+    later = np.geomspace(max(1.0, FIRST_LOG_FRACTION * settings.steps), settings.steps, settings.times - 1)
     tables = []
     for encoder_rate, decoder_rate in (settings.merging_rates, settings.memorizing_rates):
         runs = learn_relation(
@@ -68,11 +68,11 @@ def embeddings_data(settings: EmbeddingSettings, progress: Progress) -> pd.DataF
             **settings.model_dump(include={"train_fraction", "embedding_scale", "depth", "width", "steps"}),
         )
         rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate, "ratio": decoder_rate / encoder_rate}
-        tables.append(_table(runs, groups).assign(**rates))
+        tables.append(_tabulate_run(runs, groups).assign(**rates))
     return pd.concat(tables, ignore_index=True)
 
 
-def _table(runs: RelationRuns, groups: ElementGroups) -> pd.DataFrame:
+def _tabulate_run(runs: RelationRuns, groups: ElementGroups) -> pd.DataFrame:
     """Return a row for each time and element of one network."""
     places = runs.embeddings[0].astype(np.float64)
     logs, count, _ = places.shape
@@ -91,7 +91,7 @@ def _table(runs: RelationRuns, groups: ElementGroups) -> pd.DataFrame:
 def embeddings_summary(frame: pd.DataFrame, settings: EmbeddingSettings) -> pd.DataFrame:
     """Return both accuracies and the spread of each panel."""
     numbers = ["encoder_rate", "decoder_rate", "train_accuracy", "test_accuracy", "spread"]
-    panels = frame.groupby(SAME, sort=False)[numbers].first().reset_index()
+    panels = frame.groupby(PANEL_COLUMNS, sort=False)[numbers].first().reset_index()
     return panels.dropna(axis=1, how="all")
 
 
@@ -108,21 +108,21 @@ def draw_embeddings(frame: pd.DataFrame, settings: EmbeddingSettings) -> Figure:
     for row, ratio in zip(panels, ratios, strict=True):
         course = frame[frame["ratio"] == ratio]
         for axes, step in zip(row, steps, strict=True):
-            _panel(axes, course[course["step"] == step], groups)
-        _same_box(row, course)
-        row[0].set_ylabel(f"{_what_became(course)}\n" + rf"$\eta_{{dec}}/\eta_{{enc}}={style.plain_power(ratio)}$")
+            _draw_panel(axes, course[course["step"] == step], groups)
+        _set_common_box(row, course)
+        row[0].set_ylabel(f"{_format_outcome(course)}\n" + rf"$\eta_{{dec}}/\eta_{{enc}}={style.plain_power(ratio)}$")
     for axes, step in zip(panels[0], steps, strict=True):
         axes.set_title(f"step {int(step):,}")
     handles = key_handles(groups)
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), title=READING)
+    legend = figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), title=LEGEND_TITLE)
     legend.get_title().set_multialignment("center")
     return figure
 
 
-def _panel(axes: Axes, table: pd.DataFrame, groups: ElementGroups) -> None:
+def _draw_panel(axes: Axes, table: pd.DataFrame, groups: ElementGroups) -> None:
     scatter_elements(axes, table[["x", "y"]].to_numpy(), groups, size=13.0)
     first = table.iloc[0]
-    lines = [f"shown {first['train_accuracy']:.2f}, others {first['test_accuracy']:.2f}"]
+    lines = [f"train {first['train_accuracy']:.2f}, test {first['test_accuracy']:.2f}"]
     if np.isfinite(first["spread"]):
         lines.append(f"spread {first['spread']:.2f}")
     axes.set_xlabel("\n".join(lines), fontsize=style.SMALL_TYPE)
@@ -132,7 +132,7 @@ def _panel(axes: Axes, table: pd.DataFrame, groups: ElementGroups) -> None:
     axes.spines[:].set_color(style.LIGHT_GRAY)
 
 
-def _same_box(row: np.ndarray, course: pd.DataFrame) -> None:
+def _set_common_box(row: np.ndarray, course: pd.DataFrame) -> None:
     """Give the panels of a row one square box around all of its embeddings."""
     low, high = course[["x", "y"]].min().to_numpy(), course[["x", "y"]].max().to_numpy()
     middle, half = 0.5 * (low + high), 0.55 * float((high - low).max()) or 1.0
@@ -142,12 +142,12 @@ def _same_box(row: np.ndarray, course: pd.DataFrame) -> None:
         axes.set_box_aspect(1.0)
 
 
-def _what_became(course: pd.DataFrame) -> str:
-    """Return what the network did with the entries it was not shown, by its last time."""
+def _format_outcome(course: pd.DataFrame) -> str:
+    """Return whether the network generalizes, memorizes or fits neither at its last time."""
     last = course[course["step"] == course["step"].max()].iloc[0]
-    if last["test_accuracy"] > TARGET:
+    if last["test_accuracy"] > LEARNED_ACCURACY:
         return "generalizes"
-    return "memorizes" if last["train_accuracy"] > TARGET else "fits neither"
+    return "memorizes" if last["train_accuracy"] > LEARNED_ACCURACY else "fits neither"
 
 
 EMBEDDINGS = Recipe(EmbeddingSettings, embeddings_data, draw_embeddings, embeddings_summary)

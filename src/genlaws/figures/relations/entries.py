@@ -1,6 +1,6 @@
 """The figures of the theory of relations.
 
-Only names and sentences are here; the tables and pictures are in the modules ``relations_*`` beside this one.
+This module holds titles and captions; the other modules of this folder compute the tables and draw the pictures.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ FIGURES = (
         id="relations.2",
         title="The best accuracy on a relation",
         citation=f"{PAPER}, Figure 2",
-        caption="Best accuracy over all pairs, averaged over the relations of a class, against the share of pairs "
-        "seen: exact (blue, mean over random training sets with its interval), by the paper's procedure "
+        caption="Best accuracy over all pairs, averaged over the relations of a class, against the training "
+        "fraction: exact (blue, mean over random training sets with its interval), by the paper's procedure "
         "(orange, which uses class labels the learner cannot know), by Eq. 5 with the paper's description length "
-        "(dotted, no bound: it crosses the exact curve), and of always giving the commoner answer (gray).",
+        "(dotted, no bound: it crosses the exact curve), and of always giving the majority answer (gray).",
         recipe="genlaws.figures.relations.bound:BOUND",
     ),
     Figure(
@@ -50,18 +50,18 @@ FIGURES = (
     ),
     Figure(
         id="relations.asking",
-        title="What asking well is worth",
-        citation=f"{PAPER}, Section II, with pairs chosen by what their answers are worth",
-        caption="Best accuracy (top) and bits left (bottom) against the number of pairs asked for, when each question "
-        "is the pair worth most bits and when it is a pair at random; the gray line loses one bit with each answer, "
-        "which no way of asking can beat on average.",
+        title="How much well-chosen queries gain",
+        citation=f"{PAPER}, Section II, with pairs chosen by the information of their answers",
+        caption="Best accuracy (top) and bits left (bottom) against the number of queried pairs, when each query is "
+        "the pair worth most bits and when it is a pair at random; the gray line loses one bit with each answer, which "
+        "no strategy can beat on average.",
         recipe="genlaws.figures.relations.bound:ASKING",
     ),
     Figure(
         id="relations.3",
         title="Networks behind the best learner",
         citation=f"{PAPER}, Figure 3",
-        caption="Accuracy on the whole table against the share of entries shown, of networks that answer from both "
+        caption="Accuracy on the whole table against the training fraction, of networks that answer from both "
         "embeddings, their difference or its square with a given number of hidden layers (means with 95 % intervals), "
         "below the exact bound (black), with the description length over the number of entries (dotted); below, the "
         "induction gap: how much more of the table each needs for an accuracy than the best learner does.",
@@ -69,10 +69,10 @@ FIGURES = (
     ),
     Figure(
         id="relations.5",
-        title="What becomes of networks at each pair of learning rates",
+        title="Phases of networks at each pair of learning rates",
         citation=f"{PAPER}, Table IV and Figure 5",
         caption="Shares of networks that generalize, grok, memorize or stay confused, by decoder and encoder learning "
-        "rate; the fitted boundaries of memorizing and of being late, with the slope and its 95 % interval, beside a "
+        "rate; the fitted boundaries of memorizing and of being late, with the slope and its 95 % interval, and a "
         "line of slope 1.",
         recipe="genlaws.figures.relations.phases:PHASE_DIAGRAM",
     ),
@@ -80,8 +80,8 @@ FIGURES = (
         id="relations.delays",
         title="Grokking delay at each pair of learning rates",
         citation=f"{PAPER}, Section III, of the networks of Figure 5",
-        caption="Median number of steps from fitting what is shown to generalizing, over the networks that do both, by "
-        "decoder and encoder learning rate; hatched where none does, with the fitted boundary of memorizing.",
+        caption="Median number of steps from fitting the training entries to generalizing, over the networks that do "
+        "both, by decoder and encoder learning rate; hatched where none does, with the fitted boundary of memorizing.",
         recipe="genlaws.figures.relations.phases:DELAYS",
     ),
     Figure(
@@ -89,7 +89,7 @@ FIGURES = (
         title="How often networks generalize against the ratio of their rates",
         citation=f"{PAPER}, Eq. 12 and Figure 6",
         caption="Share of networks that generalize against the encoder rate in units of the decoder rate (along the "
-        "top the paper's x), for factors s on standard normal embeddings (dots with 95 % intervals), beside Eq. 12 as "
+        "top the paper's x), for factors s on standard normal embeddings (dots with 95 % intervals), with Eq. 12 as "
         "the paper draws it, (2/π) arctan(x/s), where s is the width of half the separation and the decoder's entries "
         "have width 1 (solid; with s as the width of each embedding it would lie at half the ratio), the same law for "
         "sign updates (dashed), and the exact law in two dimensions for embeddings of width s and the first layer the "
@@ -100,7 +100,7 @@ FIGURES = (
         id="relations.7",
         title="Between too shallow and too deep",
         citation=f"{PAPER}, Figure 7",
-        caption="Accuracy on the entries shown and on the others (means with 95 % intervals, thin lines from "
+        caption="Accuracy on training and test entries (means with 95 % intervals, thin lines from "
         "the worst to the best network), and the share of networks that generalize (Wilson's 95 % intervals), against "
         "the number of hidden layers, with the single networks of the paper's Figure 7 (crosses) and the band it "
         "shades (gray); green bars span the depths at which the whole interval of the share lies above one half.",
@@ -128,7 +128,7 @@ FIGURES = (
         id="relations.sizes",
         title="The critical share of entries at several sizes",
         citation=f"{PAPER}, Section II, at sizes the paper does not vary",
-        caption="Share of networks that generalize against the entries shown for each element, for relations of "
+        caption="Share of networks that generalize against the training entries per element, for relations of "
         "several sizes (95 % intervals); right, the share at which every other network does against the "
         "size, with a line of slope -1 and the description length over the number of entries.",
         recipe="genlaws.figures.relations.learning:SIZES",
@@ -137,15 +137,15 @@ FIGURES = (
         id="relations.noise",
         title="Learning a relation from labels that are partly wrong",
         citation=f"{PAPER}, Section II, with noise the paper does not consider",
-        caption="Accuracy on entries not shown (left) and on those shown, counted against the relation (right), by the "
-        "share of entries shown and of labels turned round (95 % intervals); a network that fits every wrong label is "
+        caption="Accuracy on test entries (left) and on training entries, counted against the relation (right), by the "
+        "training fraction and the share of flipped labels (95 % intervals); a network that fits every wrong label is "
         "right on the dashed lines.",
         recipe="genlaws.figures.relations.learning:NOISE",
     ),
     Figure(
         id="relations.graph",
         title="Relations of a knowledge graph and the bits that describe them",
-        citation=f"{PAPER}, Section II.B, on a knowledge graph of the reader's",
+        citation=f"{PAPER}, Section II.B, on a knowledge graph of your own",
         caption="Share of entries a network must see to reach a balanced accuracy on the others, against the exact "
         "description length of the relation (colors: pairs in the relation; bars: where the interval of the accuracy "
         "crosses; arrows: not reached), with rank correlations and their 95 % intervals.",

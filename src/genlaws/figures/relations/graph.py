@@ -1,7 +1,4 @@
-"""The picture of a knowledge graph: how much of each relation a network must see against the bits that describe it.
-
-Relations of a real knowledge graph: how much of each a network must see, against the bits that describe it.
-"""
+"""Relations of a real knowledge graph: how much of each a network must see, against the bits that describe it."""
 
 from __future__ import annotations
 
@@ -39,26 +36,26 @@ from genlaws.relations.structure.description_length import description_length_ex
 from genlaws.relations.structure.knowledge_graph import read_knowledge_graph
 from genlaws.relations.structure.relation import Relation, relation_to_text
 
-BOOTSTRAPS = 2000
-NEEDED = "train_fraction_needed"
-CORRELATED = {"bits": "description_length", "pairs": "pairs"}
-ABOVE = 1.3  # where relations stand that were not learned, in the largest fraction shown
-AROUND = 1.12
-COLORS = style.angle_colors()
-SIZE = 16.0  # of a dot, in square points
-SMALL = 5.5  # type of the names
-GAP = 3.0  # points between a dot and its name
+BOOTSTRAP_REPLICATES = 2000
+NEEDED_COLUMN = "train_fraction_needed"
+CORRELATED_COLUMNS = {"bits": "description_length", "pairs": "pairs"}
+NOT_REACHED_FACTOR = 1.3  # height of relations that were not learned, in units of the largest training fraction
+AXIS_FACTOR = 1.12
+PAIR_COUNT_COLORS = style.angle_colors()
+DOT_AREA = 16.0  # of a dot, in square points
+NAME_FONT_SIZE = 5.5  # type of the names
+NAME_GAP = 3.0  # points between a dot and its name
 # Sides on which a name may stand: how far from the dot, and which part of the name is there.
-SIDES: tuple[tuple[float, float, str, str], ...] = (
-    (GAP, 0.0, "left", "center"),
-    (-GAP, 0.0, "right", "center"),
-    (0.0, GAP, "center", "bottom"),
-    (0.0, -GAP, "center", "top"),
+NAME_SIDES: tuple[tuple[float, float, str, str], ...] = (
+    (NAME_GAP, 0.0, "left", "center"),
+    (-NAME_GAP, 0.0, "right", "center"),
+    (0.0, NAME_GAP, "center", "bottom"),
+    (0.0, -NAME_GAP, "center", "top"),
 )
 
 
 class GraphSettings(NetworkFigureSettings):
-    """A knowledge-graph file, and how much of each relation to show.
+    """A knowledge-graph file, and the training fractions of each relation.
 
     Accuracy is balanced: relations of a graph are rare, and always answering no would be right almost everywhere.
     """
@@ -75,9 +72,9 @@ class GraphSettings(NetworkFigureSettings):
 
 
 def graph_data(settings: GraphSettings, progress: Progress) -> pd.DataFrame:
-    """Return accuracies on what was not shown, by relation and train fraction, with the bits of the relation."""
+    """Return accuracies on test entries, by relation and train fraction, with the bits of the relation."""
     rows = []
-    for relation in _relations(settings):
+    for relation in _read_relations(settings):
         base = {
             "relation": relation.label,
             "matrix": relation_to_text(relation),
@@ -112,7 +109,7 @@ def graph_data(settings: GraphSettings, progress: Progress) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _relations(settings: GraphSettings) -> list[Relation]:
+def _read_relations(settings: GraphSettings) -> list[Relation]:
     if not settings.file:
         raise InputError("file must name a knowledge graph: lines of head, relation and tail (.tsv, .csv, .txt, .gz).")
     graph = read_knowledge_graph(settings.file)
@@ -129,15 +126,15 @@ def graph_summary(frame: pd.DataFrame, settings: GraphSettings) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for place, group in grouped(frame, ["relation", "pairs", "description_length"]):
         bits_share = place["description_length"] / float(group["elements"].iloc[0]) ** 2
-        rows.append(place | {"bits_per_entry": bits_share} | _needed(group, settings.target))
+        rows.append(place | {"bits_per_entry": bits_share} | _needed_columns(group, settings.target))
     table = pd.DataFrame(rows)
-    return table.assign(**_correlation(table, "description_length"), **_correlation(table, "pairs"))
+    return table.assign(**_correlation_columns(table, "description_length"), **_correlation_columns(table, "pairs"))
 
 
-def _needed(group: pd.DataFrame, target: float) -> dict[str, float]:
+def _needed_columns(group: pd.DataFrame, target: float) -> dict[str, float]:
     """Return where the mean accuracy reaches the target, and where the ends of its interval do.
 
-    Infinity means nowhere among the fractions shown; a share equal to the least of them may be smaller still.
+    Infinity means at none of the training fractions; a share equal to the least of them may be smaller still.
     """
     known = group.dropna(subset="balanced_accuracy").sort_values("train_fraction")
     found = {}
@@ -148,7 +145,7 @@ def _needed(group: pd.DataFrame, target: float) -> dict[str, float]:
     return found
 
 
-def _correlation(table: pd.DataFrame, name: str) -> dict[str, float]:
+def _correlation_columns(table: pd.DataFrame, name: str) -> dict[str, float]:
     """Return Spearman's correlation of a column with the share needed, with a bootstrap interval over relations.
 
     A relation whose target is never reached needs the most; one without accuracies is left out.
@@ -159,37 +156,37 @@ def _correlation(table: pd.DataFrame, name: str) -> dict[str, float]:
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return dict.fromkeys((column, f"{column}_low", f"{column}_high"), float("nan"))
     generator = np.random.default_rng(0)
-    draws = generator.integers(len(x), size=(BOOTSTRAPS, len(x)))
+    draws = generator.integers(len(x), size=(BOOTSTRAP_REPLICATES, len(x)))
     ranks = [stats.rankdata(one[draws], axis=1) for one in (x, y)]
     first, second = (one - one.mean(axis=1, keepdims=True) for one in ranks)
     spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    told = spread > 0
-    replicates = (first * second).sum(axis=1)[told] / spread[told]
+    defined = spread > 0
+    replicates = (first * second).sum(axis=1)[defined] / spread[defined]
     return interval_columns(column, from_replicates(float(stats.spearmanr(x, y).statistic), replicates, len(x)))
 
 
 def draw_graph(frame: pd.DataFrame, settings: GraphSettings) -> Figure:
-    """Draw one dot for each relation: the share it needs against its bits; arrows are beyond what was tried."""
-    table = graph_summary(frame, settings).dropna(subset=NEEDED)
+    """Draw one dot for each relation: the share it needs against its bits; arrows lie outside the fractions."""
+    table = graph_summary(frame, settings).dropna(subset=NEEDED_COLUMN)
     shares = sorted(set(frame["train_fraction"]))
     figure = style.new_figure(style.PAGE, 3.6)
     axes = figure.subplots()
-    top = ABOVE * shares[-1]
-    _share_axis(axes, shares, top, float(table[f"{NEEDED}_low"].min()))
+    top = NOT_REACHED_FACTOR * shares[-1]
+    _share_axis(axes, shares, top, float(table[f"{NEEDED_COLUMN}_low"].min()))
     _draw_intervals(axes, table, top)
     _draw_dots(figure, axes, table, shares[0], top)
     axes.set_xlabel("description length of the relation $b$ (bits)")
     axes.set_ylabel(f"share of entries needed for\nbalanced accuracy {settings.target:g} on the others")
-    axes.set_title(_title(table, int(frame["elements"].iloc[0])))
+    axes.set_title(_format_title(table, int(frame["elements"].iloc[0])))
     _name_dots(figure, axes, table, top)
     return figure
 
 
 def _share_axis(axes: Axes, shares: list[float], top: float, lowest: float) -> None:
-    """Give the y axis a tick for each fraction shown from the last below all relations on, and one for the rest."""
+    """Give the y axis a tick for each training fraction from the last below all relations, and one for the rest."""
     first = max([one for one in shares if one <= lowest], default=shares[-2])
     ticks = [one for one in shares if one >= first]
-    style.log_axis(axes, "y", first / AROUND, top * AROUND)
+    style.log_axis(axes, "y", first / AXIS_FACTOR, top * AXIS_FACTOR)
     axes.yaxis.set_major_locator(FixedLocator([*ticks, top]))
     axes.yaxis.set_minor_locator(NullLocator())
     names = [f"≤ {one:g}" if one == shares[0] else f"{one:g}" for one in ticks]
@@ -197,27 +194,27 @@ def _share_axis(axes: Axes, shares: list[float], top: float, lowest: float) -> N
 
 
 def _draw_dots(figure: Figure, axes: Axes, table: pd.DataFrame, least: float, top: float) -> None:
-    """Draw the relations, those beyond the fractions shown as arrows, colored by their number of pairs."""
+    """Draw the relations, those outside the training fractions as arrows, colored by their number of pairs."""
     pairs = table["pairs"]
-    # One number of pairs alone has no range of colors.
+    # A single number of pairs has no range of colors.
     norm = LogNorm(pairs.min() / (1.0 + (np.ptp(pairs) == 0)), pairs.max())
-    needed = table[NEEDED]
+    needed = table[NEEDED_COLUMN]
     for chosen, marker in ((np.isinf(needed), "^"), (needed <= least, "v"), ((needed > least) & (needed <= top), "o")):
         part = table[chosen]
-        x, y = part["description_length"], part[NEEDED].clip(upper=top)
+        x, y = part["description_length"], part[NEEDED_COLUMN].clip(upper=top)
         axes.scatter(
             x,
             y,
-            s=SIZE,
+            s=DOT_AREA,
             c=part["pairs"],
-            cmap=COLORS,
+            cmap=PAIR_COUNT_COLORS,
             norm=norm,
             marker=marker,
             linewidths=0.0,
             zorder=3,
             clip_on=False,
         )
-    bar = figure.colorbar(ScalarMappable(norm, COLORS), ax=axes, pad=0.01, aspect=30)
+    bar = figure.colorbar(ScalarMappable(norm, PAIR_COUNT_COLORS), ax=axes, pad=0.01, aspect=30)
     bar.set_label("pairs that are related")
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
@@ -226,19 +223,19 @@ def _draw_dots(figure: Figure, axes: Axes, table: pd.DataFrame, least: float, to
 
 def _draw_intervals(axes: Axes, table: pd.DataFrame, top: float) -> None:
     """Draw between which shares the interval of the mean accuracy crosses the target."""
-    low, high = (table[f"{NEEDED}{end}"].clip(upper=top) for end in ("_low", "_high"))
+    low, high = (table[f"{NEEDED_COLUMN}{end}"].clip(upper=top) for end in ("_low", "_high"))
     axes.vlines(table["description_length"], low, high, color=style.LIGHT_GRAY, linewidth=0.7, zorder=1)
 
 
-def _title(table: pd.DataFrame, elements: int) -> str:
-    """Return how the share goes with the bits and with the pairs, if there are relations enough to tell."""
-    told = f"{len(table)} relations of {elements} entities"
-    found = [(name, _correlation_text(table, column)) for name, column in CORRELATED.items()]
-    known = [f"with {name} {words}" for name, words in found if words]
-    return f"{told}: rank correlation {', '.join(known)}" if known else told
+def _format_title(table: pd.DataFrame, elements: int) -> str:
+    """Return how the share goes with the bits and with the pairs, if there are enough relations."""
+    heading = f"{len(table)} relations of {elements} entities"
+    found = [(name, _format_correlation(table, column)) for name, column in CORRELATED_COLUMNS.items()]
+    known = [f"with {name} {text}" for name, text in found if text]
+    return f"{heading}: rank correlation {', '.join(known)}" if known else heading
 
 
-def _correlation_text(table: pd.DataFrame, column: str) -> str:
+def _format_correlation(table: pd.DataFrame, column: str) -> str:
     ends = [float(table[f"rank_correlation_with_{column}{end}"].iloc[0]) for end in ("", "_low", "_high")]
     value, low, high = (f"${one:.2f}$" for one in ends)
     if math.isnan(ends[0]):
@@ -247,19 +244,19 @@ def _correlation_text(table: pd.DataFrame, column: str) -> str:
 
 
 def _name_dots(figure: Figure, axes: Axes, table: pd.DataFrame, top: float) -> None:
-    """Write the names of relations beside their dots, the loneliest first; those without room stay without."""
+    """Write the names of relations next to their dots, the most isolated first; names without room are left out."""
     figure.draw_without_rendering()
-    bits, needed = table["description_length"].to_numpy(), table[NEEDED].clip(upper=top).to_numpy()
+    bits, needed = table["description_length"].to_numpy(), table[NEEDED_COLUMN].clip(upper=top).to_numpy()
     pixels = axes.transData.transform(np.column_stack([bits, needed]))
     distance = np.hypot(*(pixels[:, None] - pixels).T) + np.where(np.eye(len(pixels)), np.inf, 0.0)
-    taken, frame = _marks(figure, axes, table, top), axes.get_window_extent()
+    taken, frame = _mark_boxes(figure, axes, table, top), axes.get_window_extent()
     for place in np.argsort(-distance.min(axis=1, initial=np.inf), kind="stable").tolist():
         label = str(table["relation"].iloc[place])
-        for x, y, ha, va in SIDES:
+        for x, y, ha, va in NAME_SIDES:
             near = pixels - pixels[place] - np.array([x, y]) * figure.dpi / 72.0
             if np.argmin(np.hypot(*near.T)) != place:  # the name would stand by another dot
                 continue
-            about: dict[str, Any] = {"ha": ha, "va": va, "fontsize": SMALL, "color": style.DARK_GRAY}
+            about: dict[str, Any] = {"ha": ha, "va": va, "fontsize": NAME_FONT_SIZE, "color": style.DARK_GRAY}
             where = (float(bits[place]), float(needed[place]))
             text = axes.annotate(label, where, (x, y), textcoords="offset points", in_layout=False, **about)
             box = text.get_window_extent()
@@ -269,10 +266,10 @@ def _name_dots(figure: Figure, axes: Axes, table: pd.DataFrame, top: float) -> N
             text.remove()
 
 
-def _marks(figure: Figure, axes: Axes, table: pd.DataFrame, top: float) -> list[Bbox]:
+def _mark_boxes(figure: Figure, axes: Axes, table: pd.DataFrame, top: float) -> list[Bbox]:
     """Return the boxes, in pixels, of dots and intervals."""
     boxes = []
-    for ends, half in (((NEEDED, NEEDED), 1.8), ((f"{NEEDED}_low", f"{NEEDED}_high"), 0.2)):
+    for ends, half in (((NEEDED_COLUMN, NEEDED_COLUMN), 1.8), ((f"{NEEDED_COLUMN}_low", f"{NEEDED_COLUMN}_high"), 0.2)):
         air = half * figure.dpi / 72.0
         corners = [np.column_stack([table["description_length"], table[name].clip(upper=top)]) for name in ends]
         low, high = (axes.transData.transform(one) for one in corners)

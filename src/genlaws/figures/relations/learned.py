@@ -1,4 +1,4 @@
-"""Pictures of networks that learned one relation: their course, where the elements ended, and what colors mean."""
+"""Pictures of networks that learned one relation: learning curves, final embeddings, and the key of colors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from genlaws.figures.labels import direct_labels
 from genlaws.relations.networks.embeddings import ElementGroups
 
 CLASS_COLORS = (style.BLUE, style.ORANGE, style.GREEN, style.VERMILLION, style.PURPLE, style.SKY_BLUE, style.YELLOW)
-COURSES = {
-    "train_accuracy": ("entries shown", style.ORANGE, "-"),
-    "test_accuracy": ("other entries", style.BLUE, "-"),
-    "balanced_accuracy": ("other entries, balanced", style.SKY_BLUE, (0, (4, 1.5))),
+ACCURACY_CURVES = {
+    "train_accuracy": ("training entries", style.ORANGE, "-"),
+    "test_accuracy": ("test entries", style.BLUE, "-"),
+    "balanced_accuracy": ("test entries, balanced", style.SKY_BLUE, (0, (4, 1.5))),
 }
-TARGET = 0.9  # accuracy from which on a network counts as having learned
-CLOSE = 0.08  # of the axis: levels nearer than this have their words above and below
-AXES_POINTS = 190.0  # about the width of the axes in a picture of one column
-MOST_NAMES = 40  # elements; more names would cover one another
-NOTE: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "color": style.DARK_GRAY}
-KINDS = {
+LEARNED_ACCURACY = 0.9  # accuracy from which on a network counts as having learned
+MIN_LEVEL_GAP = 0.08  # of the axis: nearer levels have their labels above and below
+AXES_WIDTH = 190.0  # about the width of the axes in a picture of one column
+MAX_NAMES = 40  # elements; more names would cover one another
+NOTE_STYLE: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "color": style.DARK_GRAY}
+KIND_NAMES = {
     "class": "class",
     "side": "side",
     "position": "elements before it",
@@ -50,16 +50,16 @@ def element_colors(groups: ElementGroups) -> list[str]:
 
 
 def color_key(groups: ElementGroups) -> list[tuple[str, str]]:
-    """Return a few values in words with their colors: every class if they are few, else the two ends."""
+    """Return a few values as text with their colors: every class if they are few, else the two ends."""
     colors = element_colors(groups)
     values, first = np.unique(groups.value, return_index=True)
     shown = range(len(values))
     if not groups.separate or len(values) > len(CLASS_COLORS):
         shown = range(0, len(values), max(1, len(values) - 1))
-    words = KINDS[groups.kind]
+    label = KIND_NAMES[groups.kind]
     if groups.separate:
-        return [(f"{words} {int(values[place]) + 1}", colors[int(first[place])]) for place in shown]
-    return [(f"{int(values[place])} {words}", colors[int(first[place])]) for place in shown]
+        return [(f"{label} {int(values[place]) + 1}", colors[int(first[place])]) for place in shown]
+    return [(f"{int(values[place])} {label}", colors[int(first[place])]) for place in shown]
 
 
 def draw_courses(frame: pd.DataFrame, majority: float) -> Figure:
@@ -70,39 +70,39 @@ def draw_courses(frame: pd.DataFrame, majority: float) -> Figure:
     frame : DataFrame
         As :meth:`~genlaws.relations.networks.network.RelationRuns.to_frame` gives it.
     majority : float
-        Accuracy of always giving the commoner answer.
+        Accuracy of always giving the majority answer.
     """
     figure = style.new_figure(style.PAGE, 2.7)
     accuracy, loss = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
     after = frame[frame["step"] > 0]
-    lines = {name: _course(accuracy, after, name, *look[1:]) for name, look in COURSES.items()}
-    _course(loss, after, "loss", style.BLACK, "-")
+    lines = {name: _draw_curve(accuracy, after, name, *look[1:]) for name, look in ACCURACY_CURVES.items()}
+    _draw_curve(loss, after, "loss", style.BLACK, "-")
     last = float(after["step"].max())
     for axes in (accuracy, loss):
         style.log_axis(axes, "x", float(after["step"].min()), max(last, 1.01 * float(after["step"].min())))
         axes.set_xlabel("step")
-    lowest = float(np.nanmin([after[name].min() for name in COURSES] + [majority]))
+    lowest = float(np.nanmin([after[name].min() for name in ACCURACY_CURVES] + [majority]))
     accuracy.set(ylim=(max(0.0, lowest - 0.06), 1.03), ylabel="accuracy", title="accuracy")
-    loss.set(ylabel="loss on the entries shown", title="loss", ylim=(0.0, None))
-    _levels(accuracy, {"90 %": TARGET, "commoner\nanswer": majority})
+    loss.set(ylabel="loss on training entries", title="loss", ylim=(0.0, None))
+    _draw_levels(accuracy, {"90 %": LEARNED_ACCURACY, "majority\nanswer": majority})
     drawn = {name: line for name, line in lines.items() if line is not None}
-    direct_labels(accuracy, list(drawn.values()), [COURSES[name][0] for name in drawn])
+    direct_labels(accuracy, list(drawn.values()), [ACCURACY_CURVES[name][0] for name in drawn])
     return figure
 
 
-def _levels(axes: Axes, levels: dict[str, float]) -> None:
-    """Draw level lines with their words on the right of the axes, apart even where the levels are close."""
+def _draw_levels(axes: Axes, levels: dict[str, float]) -> None:
+    """Draw level lines with their labels on the right of the axes, separate even where the levels are close."""
     (low, high), lift = axes.get_ylim(), dict.fromkeys(levels, "center")
-    if np.ptp(list(levels.values())) < CLOSE * (high - low):
+    if np.ptp(list(levels.values())) < MIN_LEVEL_GAP * (high - low):
         ordered = sorted(levels, key=lambda name: levels[name])
         lift = {ordered[0]: "top", ordered[-1]: "bottom"}
-    for words, level in levels.items():
+    for label, level in levels.items():
         axes.axhline(level, color=style.GRAY, linewidth=0.6, zorder=0)
-        beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": lift[words]}
-        axes.annotate(words, (1.0, level), xycoords=("axes fraction", "data"), **beside, **NOTE)
+        offset: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": lift[label]}
+        axes.annotate(label, (1.0, level), xycoords=("axes fraction", "data"), **offset, **NOTE_STYLE)
 
 
-def _course(axes: Axes, frame: pd.DataFrame, name: str, color: str, dashes: object) -> Line2D | None:
+def _draw_curve(axes: Axes, frame: pd.DataFrame, name: str, color: str, dashes: object) -> Line2D | None:
     """Draw one quantity of all networks and return the line of their mean; nothing where it was never measured."""
     table = frame.pivot(index="step", columns="network", values=name).dropna(axis=1, how="all")
     if table.empty:
@@ -119,20 +119,20 @@ def draw_places(places: Array, groups: ElementGroups, names: Sequence[str], titl
     figure = style.new_figure(style.COLUMN, 3.3)
     axes = figure.subplots()
     scatter_elements(axes, places, groups, size=16.0)
-    words = "embedding" if dimension <= places.shape[1] else "principal axis"
-    axes.set(xlabel=f"{words} 1", ylabel=f"{words} 2", title=title)
+    label = "embedding" if dimension <= places.shape[1] else "principal axis"
+    axes.set(xlabel=f"{label} 1", ylabel=f"{label} 2", title=title)
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.1)
-    if len(names) <= MOST_NAMES:
-        for place, words in _names_apart(places, [_short(name) for name in names]):
-            axes.annotate(words, (place[0], place[1]), xytext=(2.5, 2.5), textcoords="offset points", **NOTE)
+    if len(names) <= MAX_NAMES:
+        for place, label in _merge_close_names(places, [_shorten(name) for name in names]):
+            axes.annotate(label, (place[0], place[1]), xytext=(2.5, 2.5), textcoords="offset points", **NOTE_STYLE)
     style.legend_below(figure, key_handles(groups))
     return figure
 
 
-def _names_apart(places: Array, names: Sequence[str]) -> list[tuple[Array, str]]:
-    """Return the names that can stand beside their dots; where several would meet, one with how many more there are."""
-    unit = AXES_POINTS / max(1.2 * float(np.ptp(places, axis=0).max()), 1e-12)
+def _merge_close_names(places: Array, names: Sequence[str]) -> list[tuple[Array, str]]:
+    """Return the names that fit next to their dots; where several would overlap, one with how many more there are."""
+    unit = AXES_WIDTH / max(1.2 * float(np.ptp(places, axis=0).max()), 1e-12)
     height, letter = 1.2 * style.SMALL_TYPE, 0.65 * style.SMALL_TYPE
     written: list[list[Any]] = []
     for place, name in zip(places * unit, names, strict=True):
@@ -156,10 +156,10 @@ def scatter_elements(axes: Axes, places: Array, groups: ElementGroups, size: flo
 def key_handles(groups: ElementGroups) -> list[Line2D]:
     """Return legend entries of the colors."""
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4.0}
-    return [Line2D([], [], color=color, label=words, **dot) for words, color in color_key(groups)]
+    return [Line2D([], [], color=color, label=label, **dot) for label, color in color_key(groups)]
 
 
-def _short(name: str) -> str:
-    """Return a name short enough to stand beside a dot, with nothing in it that a picture would typeset."""
+def _shorten(name: str) -> str:
+    """Return a name short enough to stand next to a dot, with nothing that matplotlib would typeset."""
     clean = "".join(one if one.isprintable() else " " for one in name).replace("$", r"\$")
     return clean if len(clean) <= 14 else clean[:13] + "…"

@@ -1,7 +1,4 @@
-"""Pictures of learning curves of relation networks: beside the exact bound, at several sizes, with wrong labels.
-
-Learning curves of relation networks: beside the exact bound, at several sizes, and with wrong labels.
-"""
+"""Learning curves of relation networks: compared with the exact bound, at several sizes, and with wrong labels."""
 
 from __future__ import annotations
 
@@ -44,29 +41,29 @@ from genlaws.relations.structure.training_set import draw_order, training_set_of
 # Mode, hidden layers, units, dimension of the embeddings.
 Architecture = tuple[str, Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
 Shares = Annotated[tuple[Fraction, ...], Field(min_length=2, max_length=60)]
-BOUND = "bound"
-NORMAL = 1.959963984540054  # standard deviations from the middle of a normal law to the ends of its 95 %
+BOUND_MODE = "bound"
+NORMAL_QUANTILE = 1.959963984540054  # standard deviations from the mean to the ends of a normal 95 % interval
 ARCHITECTURE = ["mode", "depth", "width", "dimension"]
 MODE_COLORS = {
     "concatenate": style.BLUE,
     "difference": style.VERMILLION,
     "squared_difference": style.GREEN,
-    BOUND: style.BAYES_COLOR,
+    BOUND_MODE: style.BAYES_COLOR,
 }
 MODE_NAMES = {"concatenate": "both", "difference": "difference", "squared_difference": "squared difference"}
 # By rank of the number of hidden layers, so that the fewest look the same in every panel.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+LINE_STYLES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 POINT: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.7, "markerfacecolor": "white"}
-BAR = 0.7  # width of an interval's line
-SHARE = "share of all entries shown $p$"
-AROUND = 1.15  # factor by which an axis of shares exceeds its points
-APART = 1.02  # factor between the first and the middle of the points of one number of entries
-GUIDES = {"majority": "commoner\nanswer", BOUND: "exact\nbound", "bits": "$b/n^2$"}
-WIDE = 2  # relations side by side that leave room for ticks and names
-SMALLEST = 0.05  # range of an axis of shifts, if all are nearly zero
-BEYOND = 1.25  # where what was not reached is drawn, in the largest finite shift
-NOT_REACHED = "not reached"
+BAR_WIDTH = 0.7  # width of an interval's line
+TRAIN_FRACTION_LABEL = "training fraction $p$"
+AXIS_FACTOR = 1.15  # factor by which an axis of shares exceeds its points
+POINT_SHIFT = 1.02  # factor between the first and the middle of the points of one number of entries
+GUIDE_LABELS = {"majority": "majority\nanswer", BOUND_MODE: "exact\nbound", "bits": "$b/n^2$"}
+MAX_TICKED_PANELS = 2  # relations side by side with room for all ticks and labels
+MIN_RANGE = 0.05  # of the axis of shifts, if all are nearly zero
+NOT_REACHED_FACTOR = 1.25  # position of a target not reached, in units of the largest finite shift
+NOT_REACHED_TEXT = "not reached"
 
 
 class CurveSettings(NetworkFigureSettings):
@@ -90,7 +87,7 @@ class CurveSettings(NetworkFigureSettings):
 
 
 class SizeSettings(NetworkFigureSettings):
-    """Relations of several sizes, each shown the same numbers of entries for each element."""
+    """Relations of several sizes, with the same numbers of training entries per element."""
 
     relation: str = "mod3"
     sizes: Annotated[tuple[Annotated[int, Field(ge=4, le=1000)], ...], Field(min_length=2, max_length=6)] = (30, 60)
@@ -103,7 +100,7 @@ class SizeSettings(NetworkFigureSettings):
 
 
 class NoiseSettings(NetworkFigureSettings):
-    """A share of the shown labels turned round."""
+    """A share of the training labels flipped."""
 
     relation: str = "mod3"
     noises: Annotated[tuple[Annotated[float, Field(ge=0, le=0.5)], ...], Field(min_length=1, max_length=8)] = (
@@ -126,12 +123,12 @@ def curve_data(settings: CurveSettings, progress: Progress) -> pd.DataFrame:
         table = networks(base, axes, settings.repeats, settings.seed, progress)
         tables.append(table[["relation", *ARCHITECTURE, "train_fraction", "table_accuracy", "test_accuracy"]])
     for name in settings.relations:
-        tables.append(_bound(name, settings))
+        tables.append(_bound_rows(name, settings))
     found = pd.concat(tables, ignore_index=True)
     return found.assign(run=found.groupby(["relation", *ARCHITECTURE, "train_fraction"], sort=False).cumcount())
 
 
-def _bound(name: str, settings: CurveSettings) -> pd.DataFrame:
+def _bound_rows(name: str, settings: CurveSettings) -> pd.DataFrame:
     """Return the best accuracy along growing random training sets."""
     relation = named_relation(name)
     rows = []
@@ -142,7 +139,7 @@ def _bound(name: str, settings: CurveSettings) -> pd.DataFrame:
             seen = training_set_of(relation, order[: round(share * relation.pair_count)])
             law = posterior(seen, hypotheses_of(relation), truth=relation, seed=generator)
             numbers = {"table_accuracy": law.accuracy, "test_accuracy": law.unseen_accuracy}
-            rows.append({"relation": name, "mode": BOUND, "train_fraction": share, **numbers})
+            rows.append({"relation": name, "mode": BOUND_MODE, "train_fraction": share, **numbers})
     return pd.DataFrame(rows).assign(depth=0, width=0, dimension=0)
 
 
@@ -150,8 +147,8 @@ def curve_summary(frame: pd.DataFrame, settings: CurveSettings) -> pd.DataFrame:
     """Return the induction gap of each architecture: area, and how many more entries it needs for the target."""
     rows = []
     for place, all_of_it in grouped(frame, ["relation"]):
-        best = _matrix(all_of_it[all_of_it["mode"] == BOUND])
-        learners = all_of_it[all_of_it["mode"] != BOUND]
+        best = _matrix(all_of_it[all_of_it["mode"] == BOUND_MODE])
+        learners = all_of_it[all_of_it["mode"] != BOUND_MODE]
         for architecture, group in grouped(learners, ARCHITECTURE):
             gap = induction_gap(
                 sorted(set(group["train_fraction"])),
@@ -173,7 +170,7 @@ def _matrix(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
-    """Return accuracies and the share of networks that generalize by size and entries for each element."""
+    """Return accuracies and the share of networks that generalize by size and entries per element."""
     rows = []
     for size in settings.sizes:
         shares = {one / size: one for one in settings.entries_per_element if one < 0.95 * size}
@@ -197,8 +194,8 @@ def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
 def size_summary(frame: pd.DataFrame, settings: SizeSettings) -> pd.DataFrame:
     """Return the critical number of entries, at which every other network generalizes, for each size.
 
-    Beside it are the bits that describe the relation for each entry of its table, and the exponent of the critical
-    share in the number of elements; -1 is as many entries for each element at every size.
+    Other columns are the bits that describe the relation per entry of its table, and the exponent of the critical
+    share in the number of elements; -1 means as many entries per element at every size.
     """
     rows = []
     for place, group in grouped(frame, ["elements"]):
@@ -215,11 +212,11 @@ def size_summary(frame: pd.DataFrame, settings: SizeSettings) -> pd.DataFrame:
 def size_exponent(table: pd.DataFrame) -> Estimate:
     """Return the exponent of the critical share in the number of elements, by weighted least squares of logarithms.
 
-    A size weighs as the width of its interval says, a normal one in the logarithm; sizes without a finite interval are
-    left out, and fewer than two make no exponent.
+    The weight of a size comes from the width of its interval, normal in the logarithm. Sizes without a finite interval
+    are left out; fewer than two give no exponent.
     """
     low, high = (np.log(table[f"critical_fraction{end}"].to_numpy()) for end in ("_low", "_high"))
-    error = (high - low) / (2.0 * NORMAL)
+    error = (high - low) / (2.0 * NORMAL_QUANTILE)
     known = np.isfinite(error) & (error > 0)
     if known.sum() < 2:
         return Estimate(math.nan, count=int(known.sum()))
@@ -227,12 +224,12 @@ def size_exponent(table: pd.DataFrame) -> Estimate:
     weight = error[known] ** -2.0
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     spread = float((weight * x**2).sum())
-    slope, half = float((weight * x * y).sum()) / spread, NORMAL * spread**-0.5
+    slope, half = float((weight * x * y).sum()) / spread, NORMAL_QUANTILE * spread**-0.5
     return Estimate(slope, slope - half, slope + half, int(known.sum()))
 
 
 def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
-    """Return accuracies by noise and train fraction; on what was shown they count the relation, not the noise."""
+    """Return accuracies by noise and train fraction; on training entries they count the relation, not the noise."""
     base = _shared(settings) | {"relation": settings.relation, "depth": settings.depth, "width": settings.width}
     axes = {"label_noise": settings.noises, "train_fraction": settings.train_fractions}
     table = networks(base, axes, settings.repeats, settings.seed, progress)
@@ -262,7 +259,7 @@ def _shared(settings: CurveSettings | SizeSettings | NoiseSettings) -> dict[str,
     }
 
 
-class _Looks:
+class _Styles:
     """How each architecture is named and drawn."""
 
     def __init__(self, architectures: list[tuple[str, int, int, int]]) -> None:
@@ -282,13 +279,13 @@ class _Looks:
         """Return color by mode, marker and line by shape."""
         rank = self.ranks.index((depth, width, dimension))
         looks = {"color": MODE_COLORS[mode], "marker": MARKERS[rank % len(MARKERS)]}
-        return {**POINT, **looks, "linestyle": LINES[rank % len(LINES)]}
+        return {**POINT, **looks, "linestyle": LINE_STYLES[rank % len(LINE_STYLES)]}
 
 
 def draw_curves(frame: pd.DataFrame, settings: CurveSettings) -> Figure:
     """Draw for each relation the learning curves (top), and how many more entries each architecture needs (bottom)."""
     summary = curve_summary(frame, settings)
-    looks = _Looks([tuple(one) for one in summary[ARCHITECTURE].drop_duplicates().to_numpy().tolist()])
+    looks = _Styles([tuple(one) for one in summary[ARCHITECTURE].drop_duplicates().to_numpy().tolist()])
     names = list(dict.fromkeys(frame["relation"]))
     figure = style.new_figure(style.PAGE if len(names) > 1 else style.COLUMN, 3.55 + 0.16 * len(looks.every))
     ratios = [2.6, 0.35 + 0.16 * len(looks.every)]
@@ -299,15 +296,15 @@ def draw_curves(frame: pd.DataFrame, settings: CurveSettings) -> Figure:
     needed = f"share of entries needed beyond the bound's for accuracy {settings.target:g}"
     figure.supxlabel(needed, fontsize=panels[0, 0].xaxis.label.get_fontsize())
     panels[0, 0].set_ylabel("accuracy on the whole table")
-    words = dict(GUIDES)
-    if len(names) > WIDE:
-        gray = Line2D([], [], color=style.GRAY, linewidth=0.8, label=words.pop("majority").replace("\n", " "))
+    labels = dict(GUIDE_LABELS)
+    if len(names) > MAX_TICKED_PANELS:
+        gray = Line2D([], [], color=style.GRAY, linewidth=0.8, label=labels.pop("majority").replace("\n", " "))
         figure.legend(handles=[gray], loc="outside upper left")
         for axes in panels[0]:
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     for axes in panels[0]:
         lines = {line.get_gid(): line for line in axes.get_lines()}
-        direct_labels(axes, [lines[gid] for gid in words], list(words.values()))
+        direct_labels(axes, [lines[gid] for gid in labels], list(labels.values()))
     return figure
 
 
@@ -315,11 +312,11 @@ def _span(summary: pd.DataFrame) -> tuple[float, float]:
     """Return the least finite shift or zero, and where shifts are drawn that are infinite."""
     ends = summary[["shift", "shift_low", "shift_high"]].to_numpy()
     finite = ends[np.isfinite(ends)]
-    return min(0.0, float(finite.min(initial=0.0))), BEYOND * max(float(finite.max(initial=0.0)), SMALLEST)
+    return min(0.0, float(finite.min(initial=0.0))), NOT_REACHED_FACTOR * max(float(finite.max(initial=0.0)), MIN_RANGE)
 
 
-def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Looks) -> None:
-    """Draw the networks, the bound above them, the commoner answer, and the bits for each entry."""
+def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Styles) -> None:
+    """Draw the networks, the bound above them, the majority answer, and the bits per entry."""
     lowest = 1.0
     for place, group in grouped(table, ARCHITECTURE):
         rows = pd.DataFrame(
@@ -331,12 +328,12 @@ def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Looks) -> N
         shares = rows["train_fraction"].to_numpy()
         low, high = rows["accuracy_low"], rows["accuracy_high"]
         lowest = min(lowest, float(low.min()))
-        if place["mode"] == BOUND:
-            axes.fill_between(shares, low, high, color=MODE_COLORS[BOUND], alpha=0.2, linewidth=0, zorder=5)
-            axes.plot(shares, rows["accuracy"], color=MODE_COLORS[BOUND], linewidth=1.6, zorder=6, gid=BOUND)
+        if place["mode"] == BOUND_MODE:
+            axes.fill_between(shares, low, high, color=MODE_COLORS[BOUND_MODE], alpha=0.2, linewidth=0, zorder=5)
+            axes.plot(shares, rows["accuracy"], color=MODE_COLORS[BOUND_MODE], linewidth=1.6, zorder=6, gid=BOUND_MODE)
             continue
         about = looks.style(*place.values())
-        _bars(axes, shares, low, high, about["color"])
+        _draw_bars(axes, shares, low, high, about["color"])
         axes.plot(shares, rows["accuracy"], linewidth=0.8, zorder=4, **about)
     relation = named_relation(name)
     axes.axhline(relation.majority_accuracy, color=style.GRAY, linewidth=0.8, zorder=0, gid="majority")
@@ -344,24 +341,24 @@ def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Looks) -> N
     share = bits / relation.pair_count
     axes.axvline(share, color=style.DARK_GRAY, linewidth=0.7, linestyle=":", zorder=0, gid="bits")
     first, last = table["train_fraction"].min(), table["train_fraction"].max()
-    style.log_axis(axes, "x", min(first, share) / AROUND, last * AROUND)
+    style.log_axis(axes, "x", min(first, share) / AXIS_FACTOR, last * AXIS_FACTOR)
     axes.set_ylim(min(lowest, relation.majority_accuracy) - 0.03, 1.02)
     axes.set_title(f"{relation.label}\n$n={relation.element_count}$, $b={bits:.1f}$ bits")
-    axes.set_xlabel(SHARE)
+    axes.set_xlabel(TRAIN_FRACTION_LABEL)
 
 
-def _bars(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color: Any) -> None:
-    """Draw intervals as lines, which labels keep clear of."""
-    axes.plot(np.stack([x, x]), np.stack([low, high]), color=color, linewidth=BAR, zorder=3)
+def _draw_bars(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color: Any) -> None:
+    """Draw intervals as lines, which labels avoid."""
+    axes.plot(np.stack([x, x]), np.stack([low, high]), color=color, linewidth=BAR_WIDTH, zorder=3)
 
 
-def _gap_panel(axes: Axes, table: pd.DataFrame, looks: _Looks, span: tuple[float, float], *, named: bool) -> None:
+def _gap_panel(axes: Axes, table: pd.DataFrame, looks: _Styles, span: tuple[float, float], *, named: bool) -> None:
     """Draw one row for each architecture: entries it needs beyond the bound's, with the interval."""
     left, edge = span
     for place, group in grouped(table, ARCHITECTURE):
         row = looks.every.index(tuple(place.values()))
         _gap_row(axes, row, group.iloc[0], looks.style(*place.values()), edge)
-    axes.axvline(0.0, color=MODE_COLORS[BOUND], linewidth=1.2, zorder=1)
+    axes.axvline(0.0, color=MODE_COLORS[BOUND_MODE], linewidth=1.2, zorder=1)
     axes.set_xlim(left - 0.04 * edge, 1.04 * edge)
     axes.set_ylim(len(looks.every) - 0.4, -0.6)
     axes.set_yticks(range(len(looks.every)), [looks.name(*one) if named else "" for one in looks.every])
@@ -375,41 +372,41 @@ def _gap_panel(axes: Axes, table: pd.DataFrame, looks: _Looks, span: tuple[float
 def _gap_row(axes: Axes, row: int, one: pd.Series, about: dict[str, Any], edge: float) -> None:
     """Draw a shift and its interval; an arrow to the edge is one that was not reached."""
     color = about["color"]
-    words: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "va": "center", "color": style.DARK_GRAY}
+    note: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "va": "center", "color": style.DARK_GRAY}
     if math.isnan(one["shift"]):
-        axes.text(0.02 * edge, row, "bound not reached", **words)
+        axes.text(0.02 * edge, row, "bound not reached", **note)
         return
     low, high = float(one["shift_low"]), float(one["shift_high"])
     if math.isfinite(low):
-        axes.hlines(row, low, min(high, edge), color=color, linewidth=BAR)
+        axes.hlines(row, low, min(high, edge), color=color, linewidth=BAR_WIDTH)
     if math.isinf(high):
         axes.plot(edge, row, color=color, marker=">", markersize=3.5, clip_on=False)
     if math.isinf(one["shift"]):
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-        axes.text(0.96 * edge, row, NOT_REACHED, ha="right", bbox=behind, **words)
+        axes.text(0.96 * edge, row, NOT_REACHED_TEXT, ha="right", bbox=behind, **note)
         return
     axes.plot(one["shift"], row, **{**about, "linestyle": "none"})
 
 
 def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
-    """Draw the share that generalizes against entries for each element (left), the critical share by size (right)."""
+    """Draw the share that generalizes against entries per element (left), the critical share by size (right)."""
     summary = size_summary(frame, settings)
     sizes = [int(one) for one in dict.fromkeys(frame["elements"])]
     colors = dict(zip(sizes, style.shades(style.SKY_BLUE, len(sizes)), strict=True))
-    shifts = np.geomspace(1.0 / APART, APART, len(sizes)).tolist()
+    shifts = np.geomspace(1.0 / POINT_SHIFT, POINT_SHIFT, len(sizes)).tolist()
     figure = style.new_figure(style.PAGE, 2.7)
     left, right = figure.subplots(1, 2)
     for place, size in enumerate(sizes):
         table = frame[frame["elements"] == size].sort_values("entries_per_element")
         x, looks = table["entries_per_element"] * shifts[place], {"color": colors[size], "marker": MARKERS[place]}
-        _bars(left, x, table["success_low"], table["success_high"], colors[size])
+        _draw_bars(left, x, table["success_low"], table["success_high"], colors[size])
         left.plot(x, table["success"], label=f"$n={size}$", linewidth=0.8, **POINT, **looks)
     entries = frame["entries_per_element"]
-    style.log_axis(left, "x", entries.min() / AROUND, entries.max() * AROUND)
+    style.log_axis(left, "x", entries.min() / AXIS_FACTOR, entries.max() * AXIS_FACTOR)
     left.axhline(0.5, color=style.GRAY, linewidth=0.6, zorder=0)
     left.set_ylim(-0.03, 1.03)
     left.legend(loc="upper left")
-    left.set_xlabel("entries shown for each element $pn$")
+    left.set_xlabel("training entries per element $pn$")
     left.set_ylabel(f"share of networks with\naccuracy over {settings.target:g} on the others")
     left.set_title(f"{named_relation(settings.relation, sizes[0]).label}, {_layers(settings.depth, settings.width)}")
     _critical_panel(right, summary, colors)
@@ -421,19 +418,19 @@ def _layers(depth: int, width: int) -> str:
 
 
 def _critical_panel(axes: Axes, table: pd.DataFrame, colors: dict[int, Any]) -> None:
-    """Draw the critical share of each size, the nearest line of slope -1, and the bits for each entry."""
+    """Draw the critical share of each size, the nearest line of slope -1, and the bits per entry."""
     sizes = table["elements"].to_numpy(dtype=float)
     values, low, high = (table[f"critical_fraction{end}"].to_numpy() for end in ("", "_low", "_high"))
-    span = np.array([sizes.min() / AROUND, sizes.max() * AROUND])
+    span = np.array([sizes.min() / AXIS_FACTOR, sizes.max() * AXIS_FACTOR])
     bits = axes.plot(sizes, table["bits_per_entry"], color=style.BLACK, linewidth=1.0)
-    lines, words = [*bits], ["description length $b/n^2$"]
+    lines, labels = [*bits], ["description length $b/n^2$"]
     known = np.isfinite(values)
     if known.any():
         constant = float(np.exp(np.log(values * sizes)[known].mean()))
         lines += axes.plot(span, constant / span, color=style.GRAY, linewidth=1.0, linestyle=(0, (4, 1.5)))
-        words.append(rf"slope $-1$: ${constant:.1f}/n$")
+        labels.append(rf"slope $-1$: ${constant:.1f}/n$")
     for place, size in enumerate(sizes.astype(int).tolist()):
-        _bars(axes, [size], low[[place]], high[[place]], colors[size])
+        _draw_bars(axes, [size], low[[place]], high[[place]], colors[size])
         axes.plot(size, values[place], color=colors[size], marker=MARKERS[place], linestyle="none", **POINT)
     shown = np.concatenate([table["bits_per_entry"], low[known], high[known]])
     style.log_axis(axes, "x", *span.tolist())
@@ -442,11 +439,11 @@ def _critical_panel(axes: Axes, table: pd.DataFrame, colors: dict[int, Any]) -> 
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("elements $n$")
     axes.set_ylabel("critical share of entries $p_c$")
-    axes.set_title(_exponent_title(table))
-    direct_labels(axes, lines, words)
+    axes.set_title(_format_exponent(table))
+    direct_labels(axes, lines, labels)
 
 
-def _exponent_title(table: pd.DataFrame) -> str:
+def _format_exponent(table: pd.DataFrame) -> str:
     value, low, high = (float(table[f"exponent{end}"].iloc[0]) for end in ("", "_low", "_high"))
     if math.isnan(value):
         return "every other network generalizes"
@@ -454,7 +451,7 @@ def _exponent_title(table: pd.DataFrame) -> str:
 
 
 def draw_noise(frame: pd.DataFrame, settings: NoiseSettings) -> Figure:
-    """Draw accuracy on entries not shown (left) and on those shown (right), by the share of wrong labels."""
+    """Draw accuracy on test entries (left) and on training entries (right), by the share of wrong labels."""
     figure = style.new_figure(style.PAGE, 2.9)
     left, right = figure.subplots(1, 2, sharex=True)
     noises = sorted(set(frame["label_noise"]))
@@ -463,32 +460,32 @@ def draw_noise(frame: pd.DataFrame, settings: NoiseSettings) -> Figure:
         table = frame[frame["label_noise"] == noise].sort_values("train_fraction")
         looks: dict[str, Any] = {**POINT, "color": color, "marker": MARKERS[place], "linewidth": 0.8}
         for axes, name in ((left, "test_accuracy"), (right, "train_accuracy")):
-            _bars(axes, table["train_fraction"], table[f"{name}_low"], table[f"{name}_high"], color)
+            _draw_bars(axes, table["train_fraction"], table[f"{name}_low"], table[f"{name}_high"], color)
             axes.plot(table["train_fraction"], table[name], **looks)
         right.axhline(1.0 - noise, color=color, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0)
         handles.append(Line2D([], [], label=f"{100 * noise:g} %", **looks))
     _finish_noise(left, right, frame)
-    words = named_relation(settings.relation).label, _layers(settings.depth, settings.width)
-    left.set_title(f"entries not shown; {', '.join(words)}")
-    right.set_title("entries shown; dashed: every label fitted")
-    title = Line2D([], [], linestyle="none", label="shown labels turned round:")
+    about = named_relation(settings.relation).label, _layers(settings.depth, settings.width)
+    left.set_title(f"test entries; {', '.join(about)}")
+    right.set_title("training entries; dashed: every label fitted")
+    title = Line2D([], [], linestyle="none", label="training labels flipped:")
     style.legend_below(figure, [title, *handles])
     return figure
 
 
 def _finish_noise(left: Axes, right: Axes, frame: pd.DataFrame) -> None:
-    """Give both panels the same axes and the commoner answer."""
+    """Give both panels the same axes and the majority answer."""
     majority = float(frame["majority_accuracy"].iloc[0])
     lowest = frame[["test_accuracy_low", "train_accuracy_low"]].min().min()
     for axes in (left, right):
         line = axes.axhline(majority, color=style.GRAY, linewidth=0.8, zorder=0)
         axes.set_ylim(min(float(lowest), majority, 1.0 - frame["label_noise"].max()) - 0.03, 1.02)
         axes.set_xlim(0.0, min(1.0, 1.08 * frame["train_fraction"].max()))
-        axes.set_xlabel(SHARE)
+        axes.set_xlabel(TRAIN_FRACTION_LABEL)
         axes.set_ylabel("accuracy against the relation")
         axes.yaxis.set_major_locator(MaxNLocator(6))
         if axes is left:
-            direct_labels(axes, [line], ["commoner answer"])
+            direct_labels(axes, [line], ["majority answer"])
 
 
 CURVES = Recipe(CurveSettings, curve_data, draw_curves, curve_summary)

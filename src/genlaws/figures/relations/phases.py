@@ -1,8 +1,7 @@
-"""Phase diagrams of relation networks: shares in every cell, the fitted boundary over them, and the grokking delay.
+"""Phase diagrams of relation networks: shares of the phases, the fitted boundary of memorizing, the grokking delay.
 
-A grid of networks as a picture: every cell is divided among the phases its networks ended in.
-
-What becomes of relation networks at each pair of learning rates, and the line beyond which they memorize.
+A grid of learning rates, or of weight decays, is drawn as cells. Every cell is divided among the phases its networks
+ended in.
 """
 
 from __future__ import annotations
@@ -46,38 +45,39 @@ from genlaws.figures.relations.cells import (
 from genlaws.relations.networks.phases import PHASES, fit_boundary, fit_threshold, slope_message
 from genlaws.relations.structure.families import named_relation
 
+Cells = tuple[ArrayLike, ArrayLike]
+Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=3)]
+Range = tuple[Rate, Rate]
+
 PHASE_COLORS = {
     "generalization": style.GREEN,
     "grokking": style.YELLOW,
     "memorization": style.PURPLE,
     "confusion": style.DARK_GRAY,
 }
-UPWARDS = PHASES[::-1]  # higher encoder rates generalize: so do higher bands
-FILLED = 0.95  # of the side of a cell; the rest parts it from its neighbors
-CASING = 1.3  # points of white beside a line, both sides together, so that it is seen on every color
-Cells = tuple[ArrayLike, ArrayLike]
-DECODER = r"decoder learning rate $\eta_{\mathrm{dec}}$"
-ENCODER = r"encoder learning rate $\eta_{\mathrm{enc}}$"
-Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=3)]
-Range = tuple[Rate, Rate]
-PLANE = ["relation", "optimizer", "decoder_rate", "encoder_rate"]
+STACKED_PHASES = PHASES[::-1]  # from bottom to top: higher encoder rates generalize
+FILLED_FRACTION = 0.95  # of the side of a cell; the rest separates it from its neighbors
+CASING = 1.3  # points of white on both sides of a line together, so that it is visible on every color
+DECODER_RATE_LABEL = r"decoder learning rate $\eta_{\mathrm{dec}}$"
+ENCODER_RATE_LABEL = r"encoder learning rate $\eta_{\mathrm{enc}}$"
+PLANE_COLUMNS = ["relation", "optimizer", "decoder_rate", "encoder_rate"]
 CRITERIA = ("memorization", "late")
-LINE = ["relation", "decoder_decay", "decoder_rate", "encoder_rate"]
-OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
-CALLED = {"memorization": "memorizing", "late": "being late"}
-VERBS = {"memorization": "memorizes", "late": "is late"}
-LINES: dict[str, dict[str, Any]] = {
+DECAY_COLUMNS = ["relation", "decoder_decay", "decoder_rate", "encoder_rate"]
+OPTIMIZER_NAMES = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
+CRITERION_NAMES = {"memorization": "memorizing", "late": "being late"}
+CRITERION_VERBS = {"memorization": "memorizes", "late": "is late"}
+BOUNDARY_STYLES: dict[str, dict[str, Any]] = {
     "memorization": {"color": style.BLACK, "linewidth": 1.3, "linestyle": "-", "zorder": 4},
     "late": {"color": style.BLACK, "linewidth": 1.1, "linestyle": (0, (4, 1.8)), "zorder": 4},
     "unit": {"color": style.BLACK, "linewidth": 0.8, "linestyle": (0, (1, 1.5)), "zorder": 3},
 }
-MARKERS = {"memorization": {"marker": "o", "markersize": 4.0}, "late": {"marker": "D", "markersize": 3.4}}
-FACES = {"memorization": style.BLACK, "late": "white"}
-BESIDE = {"memorization": 0.2, "late": -0.2}  # of a row, so that the two do not meet
-FAR = 40.0  # decades from a point of a line to where it is drawn from
-ROW, LOWEST_ROW, AROUND, TALLEST = 2.1, 1.9, 0.95, 4.9  # inches: of a row of panels, what is around them, the page
-TALLER_LEGEND = 0.3  # inches, in a column
-NO_DELAY: dict[str, Any] = {"facecolor": "#E8E8E8", "edgecolor": style.GRAY, "hatch": "/////", "linewidth": 0.0}
+CRITERION_MARKERS = {"memorization": {"marker": "o", "markersize": 4.0}, "late": {"marker": "D", "markersize": 3.4}}
+MARKER_FACES = {"memorization": style.BLACK, "late": "white"}
+ROW_OFFSETS = {"memorization": 0.2, "late": -0.2}  # of a row, so that the two do not overlap
+LINE_REACH = 40.0  # decades from a point of a line to where it is drawn from
+ROW_HEIGHT, MIN_ROW_HEIGHT, MARGIN_HEIGHT, MAX_HEIGHT = 2.1, 1.9, 0.95, 4.9  # inches
+EXTRA_LEGEND_HEIGHT = 0.3  # inches, in a column
+NO_DELAY_STYLE: dict[str, Any] = {"facecolor": "#E8E8E8", "edgecolor": style.GRAY, "hatch": "/////", "linewidth": 0.0}
 
 
 def cell_sides(places: ArrayLike) -> tuple[Array, Array]:
@@ -124,7 +124,7 @@ def _inner(places: ArrayLike, scale: str) -> tuple[Array, Array]:
     """Return the sides of cells on an even scale, less the gap between them."""
     even = np.asarray(places, dtype=np.float64)
     low, high = cell_sides(np.log10(even) if scale == "log" else even)
-    gap = 0.5 * (1.0 - FILLED) * (high - low)
+    gap = 0.5 * (1.0 - FILLED_FRACTION) * (high - low)
     return low + gap, high - gap
 
 
@@ -134,9 +134,9 @@ def _on_scale(even: Array, scale: str) -> Array:
 
 def draw_mosaic(axes: Axes, table: pd.DataFrame, cells: Cells) -> None:
     """Divide the cell of each row among its phases, from confusion at the bottom to generalization at the top."""
-    ends = table[list(UPWARDS)].to_numpy(dtype=np.float64).cumsum(axis=1) / table["count"].to_numpy()[:, None]
+    ends = table[list(STACKED_PHASES)].to_numpy(dtype=np.float64).cumsum(axis=1) / table["count"].to_numpy()[:, None]
     starts = np.concatenate([np.zeros((len(table), 1)), ends[:, :-1]], axis=1)
-    for place, phase in enumerate(UPWARDS):
+    for place, phase in enumerate(STACKED_PHASES):
         look = {"facecolors": PHASE_COLORS[phase], "label": phase, "zorder": 1}
         fill_cells(axes, cells, starts[:, place], ends[:, place], **look)
 
@@ -159,19 +159,19 @@ def legend_of(figure: Figure, first: Sequence[Patch | Line2D], second: Sequence[
     columns = 2
     if wide:
         columns = max(len(first), len(second))
-        rows = [[*group, *(_nothing() for _ in range(columns - len(group)))] for group in (first, second)]
+        rows = [[*group, *(_empty_handle() for _ in range(columns - len(group)))] for group in (first, second)]
         handles = [one for pair in zip(*rows, strict=True) for one in pair]
     elif len(second) < len(first):
-        handles += [_nothing() for _ in range(len(first) - len(second))]
+        handles += [_empty_handle() for _ in range(len(first) - len(second))]
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, handletextpad=0.5, columnspacing=2.0)
 
 
-def _nothing() -> Line2D:
+def _empty_handle() -> Line2D:
     return Line2D([], [], linestyle="none", label=" ")
 
 
 def relation_label(name: str) -> str:
-    """Return a relation's name as it is written above a panel; a relation of the reader's keeps its own."""
+    """Return a relation's name as it is written above a panel; a user's relation has its own name."""
     try:
         return named_relation(name).label
     except InputError:
@@ -184,8 +184,8 @@ class PhaseSettings(NetworkFigureSettings):
     The defaults are a reduced size for a processor. The paper's are 10 × 10 rates from 1e-5 to 1e-2, networks with
     three layers of 50 units, and 100,000 steps; grokking is then a delay of 1,000 steps, a hundredth of them.
 
-    A fixed number of steps favors high rates. Beside the paper's phases the table therefore counts networks that are
-    late: those that take more than `patience` times as long to generalize as to fit, or never do.
+    A fixed number of steps favors high rates. In addition to the paper's phases the table therefore counts networks
+    that are late: those that take more than `patience` times as long to generalize as to fit, or never do.
     """
 
     relations: Names = ("mod3", "less-than", "bipartite-15-15")
@@ -232,7 +232,7 @@ def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
             axes[f"{part}_rate"] = np.geomspace(low, high, settings.grid).tolist()
         base = {**shared(settings), "optimizer": optimizer, "embedding_scale": settings.embedding_scale}
         tables.append(networks(base, axes, settings.repeats, settings.seed, progress))
-    return counted(pd.concat(tables, ignore_index=True), PLANE, settings.patience)
+    return counted(pd.concat(tables, ignore_index=True), PLANE_COLUMNS, settings.patience)
 
 
 def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
@@ -243,7 +243,7 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
         "decoder_rate": tuple(np.geomspace(*settings.decoder_rates, settings.grid).tolist()),
     }
     base = {**shared(settings), "optimizer": "adamw", "encoder_rate": settings.encoder_rate}
-    return counted(networks(base, axes, settings.repeats, settings.seed, progress), LINE, settings.patience)
+    return counted(networks(base, axes, settings.repeats, settings.seed, progress), DECAY_COLUMNS, settings.patience)
 
 
 def shared(settings: PhaseSettings | DecaySettings) -> dict[str, object]:
@@ -283,7 +283,7 @@ def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame
 def phase_summary(frame: pd.DataFrame, settings: PhaseSettings) -> pd.DataFrame:
     """Return the boundaries over all rates, and over the lower and the upper half of the decoder's alone.
 
-    A law of gradient flow holds for small steps, if at all.
+    A law of gradient flow can only hold for small steps.
     """
     lower = frame["decoder_rate"] <= frame.groupby("optimizer")["decoder_rate"].transform(_middle)
     parts = {"all": frame, "lower": frame[lower], "upper": frame[~lower]}
@@ -306,10 +306,10 @@ def boundaries(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _boundary(group: pd.DataFrame, criterion: str) -> dict[str, Any]:
     """Return the fitted line of one criterion as columns; the counts alone if all networks are on one side."""
-    told = _expanded(group, criterion)
-    row: dict[str, Any] = {"networks": len(told), "confused": int(group["confusion"].sum())}
+    fitted = _expanded(group, criterion)
+    row: dict[str, Any] = {"networks": len(fitted), "confused": int(group["confusion"].sum())}
     try:
-        found = fit_boundary(told["decoder_rate"], told["encoder_rate"], told["failed"])
+        found = fit_boundary(fitted["decoder_rate"], fitted["encoder_rate"], fitted["failed"])
     except InputError:
         return row
     return (
@@ -326,17 +326,17 @@ def decay_summary(frame: pd.DataFrame, settings: DecaySettings) -> pd.DataFrame:
     rows = []
     for place, group in grouped(frame, ["relation", "decoder_decay"]):
         for criterion in CRITERIA:
-            told = _expanded(group, criterion)
-            row = {**place, "criterion": criterion, "networks": len(told), "confused": int(group["confusion"].sum())}
-            enough = 2 * len(told) >= group["count"].sum()  # where most networks fit nothing, the others tell little
-            rows.append(row | (_critical_rate(told) if enough else {}))
+            fitted = _expanded(group, criterion)
+            row = {**place, "criterion": criterion, "networks": len(fitted), "confused": int(group["confusion"].sum())}
+            enough = 2 * len(fitted) >= group["count"].sum()  # at least half of the networks fit
+            rows.append(row | (_critical_rate(fitted) if enough else {}))
     return pd.DataFrame(rows)
 
 
-def _critical_rate(told: pd.DataFrame) -> dict[str, float]:
+def _critical_rate(fitted: pd.DataFrame) -> dict[str, float]:
     """Return the rate beyond which every other network fails, rising; not a number if it lies outside those tried."""
     nowhere = interval_columns("critical_decoder_rate", Estimate(math.nan))
-    rates, failed = told["decoder_rate"].to_numpy(), told["failed"].to_numpy(dtype=bool)
+    rates, failed = fitted["decoder_rate"].to_numpy(), fitted["failed"].to_numpy(dtype=bool)
     if failed.all() or not failed.any() or np.log(rates[failed]).mean() <= np.log(rates[~failed]).mean():
         return nowhere
     with suppress(InputError):
@@ -347,38 +347,38 @@ def _critical_rate(told: pd.DataFrame) -> dict[str, float]:
 
 
 def _expanded(group: pd.DataFrame, criterion: str) -> pd.DataFrame:
-    """Return one row for each network that fitted what it was shown, and whether it meets a criterion."""
+    """Return one row for each network that fitted its training entries, and whether it meets a criterion."""
     failed = group[criterion].to_numpy()
     fitted = (group["count"] - group["confusion"]).to_numpy()
     rates = group[["decoder_rate", "encoder_rate"]]
-    told = [
+    parts = [
         rates.loc[np.repeat(rates.index.to_numpy(), counts)].assign(failed=truth)
         for counts, truth in ((failed, True), (fitted - failed, False))
     ]
-    return pd.concat(told, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def draw_phases(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
     """Draw one panel for each relation and optimizer: shares of the phases, and the fitted boundaries."""
-    figure, panels = _plane(frame)
+    figure, panels = _make_panels(frame)
     summary = boundaries(frame)
     for place, (axes, table) in panels.items():
         draw_mosaic(axes, table, (table["decoder_rate"], table["encoder_rate"]))
-        rows = _rows_of(summary, place)
+        rows = _boundary_rows(summary, place)
         for criterion, row in rows.items():
             _draw_line(axes, row, criterion)
         _draw_unit_line(axes, rows["memorization"])
-        told = [_boundary_text(row, table, criterion) for criterion, row in rows.items()]
-        _head(axes, f"{relation_label(place[0])}, {OPTIMIZERS[place[1]]}", "\n".join(told))
-    lines = [Line2D([], [], label=f"boundary of {CALLED[one]}", **LINES[one]) for one in CRITERIA]
-    lines.append(Line2D([], [], label="slope 1", **LINES["unit"]))
+        texts = [_format_boundary(row, table, criterion) for criterion, row in rows.items()]
+        _draw_title(axes, f"{relation_label(place[0])}, {OPTIMIZER_NAMES[place[1]]}", "\n".join(texts))
+    lines = [Line2D([], [], label=f"boundary of {CRITERION_NAMES[one]}", **BOUNDARY_STYLES[one]) for one in CRITERIA]
+    lines.append(Line2D([], [], label="slope 1", **BOUNDARY_STYLES["unit"]))
     legend_of(figure, phase_handles(), lines, wide=figure.get_figwidth() > style.COLUMN)
     return figure
 
 
 def draw_delays(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
     """Draw one panel for each relation and optimizer: the median delay where any network generalized."""
-    figure, panels = _plane(frame)
+    figure, panels = _make_panels(frame)
     summary = boundaries(frame)
     shortest = float(log_every(settings.steps))
     norm = LogNorm(shortest, np.nanmax([10.0 * shortest, frame["median_delay"].max()]))
@@ -386,11 +386,11 @@ def draw_delays(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
         cells, nowhere = (table["decoder_rate"], table["encoder_rate"]), np.zeros(len(table))
         delay = table["median_delay"].to_numpy(dtype=np.float64)
         known = np.isfinite(delay)
-        fill_cells(axes, cells, nowhere, ~known, label="none", **NO_DELAY)
+        fill_cells(axes, cells, nowhere, ~known, label="none", **NO_DELAY_STYLE)
         colors = colormaps[style.ORDERED_MAP](norm(np.where(known, np.maximum(delay, shortest), shortest)))
         fill_cells(axes, cells, nowhere, known, label="delay", facecolors=colors)
-        _draw_line(axes, _rows_of(summary, place)["memorization"], "memorization")
-        _head(axes, f"{relation_label(place[0])}, {OPTIMIZERS[place[1]]}")
+        _draw_line(axes, _boundary_rows(summary, place)["memorization"], "memorization")
+        _draw_title(axes, f"{relation_label(place[0])}, {OPTIMIZER_NAMES[place[1]]}")
     bar = figure.colorbar(
         ScalarMappable(norm, colormaps[style.ORDERED_MAP]),
         ax=[axes for axes, _ in panels.values()],
@@ -401,38 +401,38 @@ def draw_delays(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
     )
     bar.ax.yaxis.set_minor_locator(NullLocator())
     handles = [
-        Patch(label="no network generalizes", **NO_DELAY),
-        Line2D([], [], label=f"boundary of {CALLED['memorization']}", **LINES["memorization"]),
+        Patch(label="no network generalizes", **NO_DELAY_STYLE),
+        Line2D([], [], label=f"boundary of {CRITERION_NAMES['memorization']}", **BOUNDARY_STYLES["memorization"]),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=2.0)
     return figure
 
 
-def _plane(frame: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], tuple[Axes, pd.DataFrame]]]:
+def _make_panels(frame: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], tuple[Axes, pd.DataFrame]]]:
     """Return a figure with one panel for each relation (columns) and optimizer (rows), and the rows of each."""
     relations, optimizers = (list(dict.fromkeys(frame[name])) for name in ("relation", "optimizer"))
-    figure = _sheet(len(relations), len(optimizers))
+    figure = _make_figure(len(relations), len(optimizers))
     grid = figure.subplots(len(optimizers), len(relations), sharex="row", sharey="row", squeeze=False)
     panels = {}
     for place, table in grouped(frame, ["relation", "optimizer"]):
         axes = grid[optimizers.index(place["optimizer"]), relations.index(place["relation"])]
         rate_axis(axes, "x", table["decoder_rate"])
         rate_axis(axes, "y", table["encoder_rate"])
-        axes.set_xlabel(DECODER)
+        axes.set_xlabel(DECODER_RATE_LABEL)
         if axes in grid[:, 0]:
-            axes.set_ylabel(ENCODER)
+            axes.set_ylabel(ENCODER_RATE_LABEL)
         panels[place["relation"], place["optimizer"]] = axes, table
     return figure, panels
 
 
-def _sheet(columns: int, rows: int) -> Figure:
+def _make_figure(columns: int, rows: int) -> Figure:
     """Return a figure for so many panels: a page, or a column with a longer legend."""
     wide = columns > 1
-    height = ROW * rows + (AROUND if wide else AROUND + TALLER_LEGEND)
-    return style.new_figure(style.PAGE if wide else style.COLUMN, min(height, max(TALLEST, LOWEST_ROW * rows)))
+    height = ROW_HEIGHT * rows + (MARGIN_HEIGHT if wide else MARGIN_HEIGHT + EXTRA_LEGEND_HEIGHT)
+    return style.new_figure(style.PAGE if wide else style.COLUMN, min(height, max(MAX_HEIGHT, MIN_ROW_HEIGHT * rows)))
 
 
-def _rows_of(summary: pd.DataFrame, place: tuple[str, str]) -> dict[str, pd.Series]:
+def _boundary_rows(summary: pd.DataFrame, place: tuple[str, str]) -> dict[str, pd.Series]:
     """Return what was fitted in one panel, by criterion."""
     here = summary[(summary["relation"] == place[0]) & (summary["optimizer"] == place[1])]
     return {criterion: here[here["criterion"] == criterion].iloc[0] for criterion in CRITERIA}
@@ -445,8 +445,8 @@ def _draw_line(axes: Axes, row: pd.Series, criterion: str) -> None:
         return
     slope = float(row["slope"])
     along = np.array([0.0, 1.0]) if math.isinf(slope) else np.array([1.0, slope]) / math.hypot(1.0, slope)
-    ends = np.log10(rates) + np.array([[-FAR], [FAR]]) * along
-    cased_line(axes, *np.power(10.0, ends).T, label=criterion, **LINES[criterion])
+    ends = np.log10(rates) + np.array([[-LINE_REACH], [LINE_REACH]]) * along
+    cased_line(axes, *np.power(10.0, ends).T, label=criterion, **BOUNDARY_STYLES[criterion])
 
 
 def _draw_unit_line(axes: Axes, row: pd.Series) -> None:
@@ -454,31 +454,31 @@ def _draw_unit_line(axes: Axes, row: pd.Series) -> None:
     ratio = row.get("critical_ratio", math.nan)
     if np.isfinite(ratio) and ratio > 0:
         decoder = np.array(axes.get_xlim())
-        cased_line(axes, decoder, decoder / ratio, label="unit", **LINES["unit"])
+        cased_line(axes, decoder, decoder / ratio, label="unit", **BOUNDARY_STYLES["unit"])
 
 
-def _boundary_text(row: pd.Series, table: pd.DataFrame, criterion: str) -> str:
+def _format_boundary(row: pd.Series, table: pd.DataFrame, criterion: str) -> str:
     """Return the slope with its interval, or on which side all networks are."""
-    name = CALLED[criterion]
+    name = CRITERION_NAMES[criterion]
     if not math.isnan(row.get("slope", math.nan)):
         found = [float(row[f"slope{end}"]) for end in ("", "_low", "_high")]
         if slope_message(*found):
             return f"{name}: slope not determined"
-        slope, low, high = (_number(one) for one in found)
+        slope, low, high = (_format_slope(one) for one in found)
         return f"{name}: slope {slope} [{low}, {high}]"
     share = table[criterion].sum() / row["networks"] if row["networks"] else math.nan
-    why = {0.0: f", no network {VERBS[criterion]}", 1.0: f", every network {VERBS[criterion]}"}
+    why = {0.0: f", no network {CRITERION_VERBS[criterion]}", 1.0: f", every network {CRITERION_VERBS[criterion]}"}
     return f"{name}: no boundary{', no network fits' if math.isnan(share) else why.get(share, '')}"
 
 
-def _number(value: float) -> str:
+def _format_slope(value: float) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
 
 
-def _head(axes: Axes, title: str, below: str = "") -> None:
-    """Write a title and, in small type between it and the panel, what was found."""
+def _draw_title(axes: Axes, title: str, below: str = "") -> None:
+    """Write a title and, in small type between it and the panel, the fitted numbers."""
     lines = len(below.split("\n")) if below else 0
     axes.set_title(title, pad=4.0 + 1.35 * style.SMALL_TYPE * lines)
     if below:
@@ -489,7 +489,7 @@ def _head(axes: Axes, title: str, below: str = "") -> None:
 def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
     """Draw one panel for each relation: shares by decoder rate and decay, and the critical rate in each row."""
     relations, decays = list(dict.fromkeys(frame["relation"])), sorted(set(frame["decoder_decay"]))
-    figure = _sheet(len(relations), 1)
+    figure = _make_figure(len(relations), 1)
     panels = figure.subplots(1, len(relations), sharey=True, squeeze=False)[0]
     summary = decay_summary(frame, settings)
     for axes, name in zip(panels, relations, strict=True):
@@ -500,33 +500,33 @@ def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
         draw_mosaic(axes, table, (table["decoder_rate"], level))
         for _, row in summary[summary["relation"] == name].iterrows():
             _draw_critical(axes, row, decays.index(row["decoder_decay"]))
-        axes.set_xlabel(DECODER)
+        axes.set_xlabel(DECODER_RATE_LABEL)
         axes.set_yticks(range(len(decays)), [f"{one:g}" for one in decays])
         axes.tick_params(axis="y", length=0)
         rate = style.plain_power(float(table["encoder_rate"].iloc[0])).strip("$")
         axes.set_title(rf"{relation_label(name)}, $\eta_{{\mathrm{{enc}}}}={rate}$")
     panels[0].set_ylabel(r"decoder weight decay $\lambda_{\mathrm{dec}}$")
-    marks = [Line2D([], [], label=f"critical rate of {CALLED[one]}", **_mark(one)) for one in CRITERIA]
+    marks = [Line2D([], [], label=f"critical rate of {CRITERION_NAMES[one]}", **_marker_style(one)) for one in CRITERIA]
     legend_of(figure, phase_handles(), marks, wide=len(relations) > 1)
     return figure
 
 
-def _mark(criterion: str) -> dict[str, Any]:
-    look = {"color": style.BLACK, "linewidth": 1.0, "markerfacecolor": FACES[criterion], "markeredgewidth": 0.8}
-    return look | MARKERS[criterion]
+def _marker_style(criterion: str) -> dict[str, Any]:
+    look = {"color": style.BLACK, "linewidth": 1.0, "markerfacecolor": MARKER_FACES[criterion], "markeredgewidth": 0.8}
+    return look | CRITERION_MARKERS[criterion]
 
 
 def _draw_critical(axes: Axes, row: pd.Series, level: int) -> None:
-    """Draw a critical decoder rate with its interval beside the middle of a row, if there is one."""
+    """Draw a critical decoder rate with its interval near the middle of a row, if there is one."""
     value, low, high = (row.get(f"critical_decoder_rate{end}", math.nan) for end in ("", "_low", "_high"))
     if math.isnan(value):
         return
-    height = level + BESIDE[row["criterion"]]
+    height = level + ROW_OFFSETS[row["criterion"]]
     left, right = axes.get_xlim()
     bar = np.clip([low, high], left, right)
     cased_line(axes, bar, [height, height], color=style.BLACK, linewidth=1.0, zorder=4)
     if left <= value <= right:
-        axes.plot(value, height, zorder=5, clip_on=False, label=row["criterion"], **_mark(row["criterion"]))
+        axes.plot(value, height, zorder=5, clip_on=False, label=row["criterion"], **_marker_style(row["criterion"]))
 
 
 PHASE_DIAGRAM = Recipe(PhaseSettings, phase_data, draw_phases, phase_summary)

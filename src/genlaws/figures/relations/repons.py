@@ -1,7 +1,4 @@
-"""How likely representations merge, against the ratio of the rates: every law, with simulated points.
-
-The plane of a pair of representations: which starts merge, which stay apart, and along which lines (figure 4).
-"""
+"""Representations that merge: the plane of a pair (Figure 4), and the probability of merging by the ratio of rates."""
 
 from __future__ import annotations
 
@@ -30,19 +27,18 @@ from genlaws.sweeps.experiment import Settings
 
 Cluster = Annotated[float, Field(ge=1)]
 Lines = Annotated[int, Field(ge=1, le=40)]
-
-MERGE_COLOR, APART_COLOR = style.GREEN, style.VERMILLION
-MERGE_FILL, APART_FILL = "#D9F0E8", "#FBE5D6"  # the same two, thinned until the lines stand out
-EXTENT = 2.5  # half the length of each axis, in widths of the start
-LAST = 1e-3  # share of the start at which a flow line is drawn to its end
-OPEN = 2.0  # a sector at least half as wide as the box gets all its lines
-SHORT = 0.12  # of half an axis: a line too short for a head that can be seen
 Draws = Annotated[int, Field(ge=10, le=1_000_000)]
 Law = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-RATES = r"encoder rate over decoder rate $\eta_x/\eta_A$"
+MERGE_COLOR, APART_COLOR = style.GREEN, style.VERMILLION
+MERGE_FILL, APART_FILL = "#D9F0E8", "#FBE5D6"  # the same two, thinned until the lines stand out
+HALF_EXTENT = 2.5  # half the length of each axis, in widths of the start
+END_FRACTION = 1e-3  # share of the start at which a flow line ends
+FULL_SECTOR_RATIO = 2.0  # a sector at least half as wide as the box gets all its lines
+MIN_ARROW_LENGTH = 0.12  # of half an axis: shorter lines get no arrow head
+RATE_RATIO_LABEL = r"encoder rate over decoder rate $\eta_x/\eta_A$"
 PAIR, CLASS = "pair", "class"
-STEPS = 1000  # of the simulation; a draw so near the boundary that this is too few is taken as it stands
+MAX_SIMULATION_STEPS = 1000  # a draw too near the boundary for these counts as it is
 
 
 class PlaneSettings(Settings):
@@ -66,7 +62,7 @@ def plane_data(settings: PlaneSettings, progress: Progress) -> pd.DataFrame:
     progress.start(1, "flow lines")
     rates = {"encoder_rate": settings.encoder_rate, "decoder_rate": settings.decoder_rate, "cluster": settings.cluster}
     gain, separation = (start[:, None] for start in _edge_starts(settings))
-    left = np.linspace(1.0, LAST, settings.points)
+    left = np.linspace(1.0, END_FRACTION, settings.points)
     times = np.where(
         pair_limit(gain, separation, **rates).merges,
         separation_shrink_time(gain, separation, left, **rates),
@@ -104,7 +100,7 @@ def draw_plane(frame: pd.DataFrame, settings: PlaneSettings) -> Figure:
     """Draw the two sectors, the flow lines with their direction, the boundary and the lines where all is at rest."""
     figure = style.new_figure(style.COLUMN, 3.7)
     axes = figure.subplots()
-    width, height = EXTENT * settings.decoder_scale, EXTENT * settings.encoder_scale
+    width, height = HALF_EXTENT * settings.decoder_scale, HALF_EXTENT * settings.encoder_scale
     size = np.array([width, height])
     _fill_sectors(axes, _slope(settings), width)
     flow = frame[frame["series"] == "flow"]
@@ -120,29 +116,29 @@ def draw_plane(frame: pd.DataFrame, settings: PlaneSettings) -> Figure:
     axes.set(xlim=(-width, width), ylim=(-height, height))
     axes.set_xlabel(r"decoder gain $a_2$")
     axes.set_ylabel(r"half the separation $c$")
-    axes.set_title(_title(frame, settings))
+    axes.set_title(_format_title(frame, settings))
     figure.legend(handles=_handles(), loc="outside lower center", ncols=2, handletextpad=0.5, columnspacing=1.2)
     return figure
 
 
 def _edge_starts(settings: PlaneSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return where the hyperbolae that end in equal steps along the two axes enter the plane, in all four quadrants."""
-    width, height = EXTENT * settings.decoder_scale, EXTENT * settings.encoder_scale
+    width, height = HALF_EXTENT * settings.decoder_scale, HALF_EXTENT * settings.encoder_scale
     # On a merging line a² - (c/slope)² stays what it is at the end, where c = 0; on the others c² - (slope a)² does.
-    merging = _entry(settings.lines_per_axis, width, height / _slope(settings))
-    apart = _entry(settings.lines_per_axis, height, width * _slope(settings))
+    merging = _edge_points(settings.lines_per_axis, width, height / _slope(settings))
+    apart = _edge_points(settings.lines_per_axis, height, width * _slope(settings))
     gain = np.concatenate([merging[0], apart[1] / _slope(settings)])
     separation = np.concatenate([merging[1] * _slope(settings), apart[0]])
     signs = np.array([(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
     return np.outer(signs[:, 0], gain).ravel(), np.outer(signs[:, 1], separation).ravel()
 
 
-def _entry(lines: int, longest: float, highest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _edge_points(lines: int, longest: float, highest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the points of hyperbolae x² - y² = end² on the edge of the box x <= longest, y <= highest.
 
     A sector that opens less than the box gets fewer of them, at least one.
     """
-    count = max(1, round(lines * min(1.0, OPEN * longest / highest)))
+    count = max(1, round(lines * min(1.0, FULL_SECTOR_RATIO * longest / highest)))
     end = longest * (np.arange(count) + 1.0) / (count + 0.5)
     x = np.minimum(longest, np.hypot(end, highest))
     return x, np.sqrt((x - end) * (x + end))
@@ -155,7 +151,7 @@ def _slope(settings: PlaneSettings) -> float:
 
 
 def _boundaries(settings: PlaneSettings) -> pd.DataFrame:
-    width, height = EXTENT * settings.decoder_scale, EXTENT * settings.encoder_scale
+    width, height = HALF_EXTENT * settings.decoder_scale, HALF_EXTENT * settings.encoder_scale
     reach = min(width, height / _slope(settings))
     gain = np.array([-reach, reach, -reach, reach])
     return pd.DataFrame(
@@ -180,7 +176,7 @@ def _fill_sectors(axes: Axes, slope: float, width: float) -> None:
 def _arrow(axes: Axes, path: NDArray[np.float64], size: NDArray[np.float64], color: str) -> None:
     """Put an arrow head in the middle of a path of shape (2, points), given in units of `size`."""
     length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(path, axis=1)))])
-    if length[-1] < SHORT:
+    if length[-1] < MIN_ARROW_LENGTH:
         return
     at = (0.5 + np.array([0.0, 0.02 / length[-1]])) * length[-1]
     (x0, x1), (y0, y1) = (np.interp(at, length, one) * scale for one, scale in zip(path, size, strict=True))
@@ -188,7 +184,7 @@ def _arrow(axes: Axes, path: NDArray[np.float64], size: NDArray[np.float64], col
     axes.annotate("", (x1, y1), (x0, y0), arrowprops=head, zorder=2)
 
 
-def _title(frame: pd.DataFrame, settings: PlaneSettings) -> str:
+def _format_title(frame: pd.DataFrame, settings: PlaneSettings) -> str:
     probability = plane_summary(frame, settings)["collision_probability"].iloc[0]
     ratio = settings.encoder_rate / settings.decoder_rate
     against = "" if settings.cluster == 1.0 else f", one against {settings.cluster:g}"
@@ -241,7 +237,7 @@ def _class(size: int, dimension: int = 1, outputs: int = 1) -> Law:
     return lambda ratio: class_collision_probability(ratio, 1.0, class_size=size, dimension=dimension, outputs=outputs)
 
 
-CURVES = (
+COLLISION_CURVES = (
     _Curve(PAIR, "pair, d=1, k=1", "$d=k=1$", style.BLUE, _pair(1, 1), {}),
     _Curve(PAIR, "pair, d=2, k=2", "$d=k=2$", style.ORANGE, _pair(2, 2), {"dimension": 2, "outputs": 2}),
     _Curve(PAIR, "pair, d=2, k=20", "$d=2$, $k=20$", style.PURPLE, _pair(2, 20), {"dimension": 2, "outputs": 20}),
@@ -273,13 +269,13 @@ def collision_data(settings: CollisionSettings, progress: Progress) -> pd.DataFr
     ``series`` is "law" or "simulation"; the width of each repon and of the decoder's entries is 1.
     """
     ratios = np.geomspace(settings.smallest_ratio, settings.largest_ratio, settings.points)
-    progress.start(len(CURVES), "laws")
+    progress.start(len(COLLISION_CURVES), "laws")
     tables = []
-    for number, curve in enumerate(CURVES):
+    for number, curve in enumerate(COLLISION_CURVES):
         columns = {"panel": curve.panel, "curve": curve.name, "rate_ratio": ratios}
         tables.append(pd.DataFrame({"series": "law", **columns, "collision_probability": curve.law(ratios)}))
         rng = np.random.default_rng([settings.seed, number])
-        rows = [_simulated(curve, ratio, settings.draws, rng) for ratio in settings.simulated_ratios]
+        rows = [_simulate_point(curve, ratio, settings.draws, rng) for ratio in settings.simulated_ratios]
         tables.append(pd.DataFrame(rows))
         progress.advance(1)
     return pd.concat(tables, ignore_index=True)
@@ -289,9 +285,9 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionSettings) -> Figure:
     """Draw a panel for pairs and one for classes: laws as lines, simulations as points with intervals."""
     figure = style.new_figure(style.PAGE, 3.0)
     panels = figure.subplots(1, 2, sharey=True)
-    # The curves cross too often for a name beside each; each panel has one empty corner.
+    # The curves cross too often for direct labels; each panel has one empty corner.
     for axes, panel in zip(panels, (PAIR, CLASS), strict=True):
-        curves = [curve for curve in CURVES if curve.panel == panel]
+        curves = [curve for curve in COLLISION_CURVES if curve.panel == panel]
         lines: list[Line2D] = []
         for curve in curves:
             here = frame[frame["curve"] == curve.name]
@@ -309,7 +305,7 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionSettings) -> Figure:
             )
         style.log_axis(axes, "x", settings.smallest_ratio, settings.largest_ratio)
         axes.set_ylim(-0.02, 1.02)
-        axes.set_xlabel(RATES)
+        axes.set_xlabel(RATE_RATIO_LABEL)
         axes.set_ylabel("probability of merging $p$")
         axes.tick_params(labelleft=True)
         axes.set_title("two repons" if panel == PAIR else "all $m$ repons of a class")
@@ -317,10 +313,10 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionSettings) -> Figure:
     return figure
 
 
-def _simulated(curve: _Curve, ratio: float, draws: int, rng: np.random.Generator) -> dict[str, Any]:
+def _simulate_point(curve: _Curve, ratio: float, draws: int, rng: np.random.Generator) -> dict[str, Any]:
     # The time scale is free: the faster of the two rates is 1.
     system = ReponSystem(encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio), **curve.system)
-    found = simulate_repons(system, draws, rng, tolerance=1e-7, most_steps=STEPS).collision
+    found = simulate_repons(system, draws, rng, tolerance=1e-7, most_steps=MAX_SIMULATION_STEPS).collision
     return {
         "series": "simulation",
         "panel": curve.panel,

@@ -1,7 +1,4 @@
-"""Pictures of how often networks generalize against the ratio of their learning rates.
-
-How often networks generalize against the ratio of their learning rates: beside the laws, with other optimizers.
-"""
+"""How often networks generalize against the ratio of their learning rates: by the laws, and with other optimizers."""
 
 from __future__ import annotations
 
@@ -38,33 +35,33 @@ from genlaws.relations.repons import collision_probability, collision_rate_ratio
 Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]
 Variant = tuple[str, Annotated[int, Field(ge=1)] | None, Scale]
 DIMENSION = 2  # of the embeddings
-FIRST_WEIGHTS = 1.0 / np.sqrt(3.0 * 2 * DIMENSION)  # width of torch's uniform start with both embeddings as inputs
+FIRST_SCALE = 1.0 / np.sqrt(3.0 * 2 * DIMENSION)  # width of torch's uniform start with both embeddings as inputs
 LAWS = ("eq12", "sign_law", "first_layer")
 # Read from the paper's Figure 6: factor on the initial values, then ratio and share of what look like 50 networks.
 PAPER_SHARES = {
     1.0: ((30.0, 0.46), (10.0, 0.36), (5.0, 0.14), (1.0, 0.02), (10 ** (-1 / 3), 0.0)),
     0.5: ((30.0, 0.72), (10.0, 0.60), (5.0, 0.44), (1.0, 0.14), (10 ** (-1 / 3), 0.02), (10 ** (-2 / 3), 0.0)),
 }
-RATIO = r"encoder rate over decoder rate $\eta_{\mathrm{enc}}/\eta_{\mathrm{dec}}$"
-PAPER_RATIO = r"the paper's $x=\sqrt{\eta_{\mathrm{enc}}/(2\,\eta_{\mathrm{dec}})}$"
-SUCCESS_SHARE = "share of networks that generalize"
-OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "gradient descent"}
+RATE_RATIO_LABEL = r"encoder rate over decoder rate $\eta_{\mathrm{enc}}/\eta_{\mathrm{dec}}$"
+PAPER_RATIO_LABEL = r"the paper's $x=\sqrt{\eta_{\mathrm{enc}}/(2\,\eta_{\mathrm{dec}})}$"
+SUCCESS_LABEL = "share of networks that generalize"
+OPTIMIZER_NAMES = {"adam": "Adam", "adamw": "AdamW", "sgd": "gradient descent"}
 OPTIMIZER_MARKERS = {"adam": "o", "adamw": "s", "sgd": "^"}
 SCALE_COLORS = (style.VERMILLION, style.BLUE, style.GREEN, style.PURPLE)
 VARIANT_COLORS = (
     *(style.BLUE, style.SKY_BLUE, style.PURPLE, style.GREEN),
     *(style.VERMILLION, style.ORANGE, style.BLACK),
 )
-LAW_LINES: dict[str, Any] = {"eq12": "-", "sign_law": (0, (4, 1.5)), "first_layer": ":"}
+LAW_DASHES: dict[str, Any] = {"eq12": "-", "sign_law": (0, (4, 1.5)), "first_layer": ":"}
 LAW_NAMES = {
     "eq12": "Eq. 12, gradient flow on a line",
     "sign_law": "the same with sign updates",
     "first_layer": "first layer, exact in two dimensions",
 }
 LAW_WIDTH, LAW_POINTS = 1.0, 200
-BEYOND = 1.6  # what the axis shows beyond the outermost ratio
-APART = 1.06  # factor between points at the same ratio, which are moved apart
-WITHOUT_THRESHOLD = {1.0: "all do at every ratio", 0.0: "none does at any ratio"}
+AXIS_FACTOR = 1.6  # by which the axis exceeds the ratios
+POINT_SHIFT = 1.06  # between points at the same ratio
+NO_THRESHOLD_TEXTS = {1.0: "all do at every ratio", 0.0: "none does at any ratio"}
 PAPER_MARK: dict[str, Any] = {**POINT, "marker": "D", "markersize": 3.4}
 
 
@@ -114,7 +111,7 @@ class ControlSettings(NetworkFigureSettings):
 
 
 def success_data(settings: SuccessSettings, progress: Progress) -> pd.DataFrame:
-    """Return the share of networks that generalize by optimizer, scale and ratio, beside three laws."""
+    """Return the share of networks that generalize by optimizer, scale and ratio, with three laws."""
     rows, outputs = [], first_layer_outputs(settings)
     for optimizer in settings.optimizers:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
@@ -176,7 +173,7 @@ def laws(ratio: ArrayLike, scale: float, outputs: int) -> dict[str, Array]:
         "eq12": collision_probability(ratio, 1.0, scale, 1.0, encoder_scale_of="half-separation"),
         "sign_law": sign_collision_probability(ratio, 1.0, scale, 1.0, encoder_scale_of="half-separation"),
         "first_layer": collision_probability(
-            ratio, 1.0, scale, FIRST_WEIGHTS, encoder_scale_of="repon", dimension=DIMENSION, outputs=outputs
+            ratio, 1.0, scale, FIRST_SCALE, encoder_scale_of="repon", dimension=DIMENSION, outputs=outputs
         ),
     }
 
@@ -215,7 +212,7 @@ def control_data(settings: ControlSettings, progress: Progress) -> pd.DataFrame:
 
 
 def success_summary(frame: pd.DataFrame, settings: SuccessSettings) -> pd.DataFrame:
-    """Return the ratio at which every other network generalizes, for each optimizer and scale, beside that of each law.
+    """Return the ratio at which every other network generalizes, for each optimizer and scale, and by each law.
 
     ``above_eq12`` and ``below_eq12`` count the ratios at which the whole interval lies above or below Eq. 12, which
     the paper calls an upper bound.
@@ -231,7 +228,7 @@ def success_summary(frame: pd.DataFrame, settings: SuccessSettings) -> pd.DataFr
         eq12_half_ratio=collision_rate_ratio(0.5, scales),
         sign_law_half_ratio=scales,
         first_layer_half_ratio=collision_rate_ratio(
-            0.5, scales, FIRST_WEIGHTS, encoder_scale_of="repon", dimension=DIMENSION, outputs=outputs
+            0.5, scales, FIRST_SCALE, encoder_scale_of="repon", dimension=DIMENSION, outputs=outputs
         ),
         above_eq12=above,
         below_eq12=below,
@@ -285,13 +282,13 @@ def draw_success(frame: pd.DataFrame, settings: SuccessSettings) -> Figure:
         grid = np.geomspace(low, high, LAW_POINTS)
         for scale, color, shift in zip(settings.scales, SCALE_COLORS, shifts, strict=False):
             for name, chance in laws(grid, scale, first_layer_outputs(settings)).items():
-                axes.plot(grid, chance, color=color, linestyle=LAW_LINES[name], linewidth=LAW_WIDTH, zorder=1)
+                axes.plot(grid, chance, color=color, linestyle=LAW_DASHES[name], linewidth=LAW_WIDTH, zorder=1)
             _draw_shares(axes, table[table["embedding_scale"] == scale], color, "o", shift)
             _draw_paper(axes, scale, color)
         _paper_axis(axes)
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
-        axes.set_title(f"{OPTIMIZERS.get(optimizer, optimizer)}, decoder rate {rate:g}")
-    panels[0].set_ylabel(SUCCESS_SHARE)
+        axes.set_title(f"{OPTIMIZER_NAMES.get(optimizer, optimizer)}, decoder rate {rate:g}")
+    panels[0].set_ylabel(SUCCESS_LABEL)
     handles = _success_handles(settings)
     figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1, columnspacing=2.0)
     return figure
@@ -305,14 +302,14 @@ def _known_ratios(settings: SuccessSettings) -> list[float]:
 
 def _shifts(count: int) -> NDArray[np.float64]:
     """Return the factors that keep bars at the same ratio apart."""
-    return np.asarray(APART ** (np.arange(count) - 0.5 * (count - 1)), dtype=np.float64)
+    return np.asarray(POINT_SHIFT ** (np.arange(count) - 0.5 * (count - 1)), dtype=np.float64)
 
 
 def _share_axis(axes: Axes, ratios: list[float]) -> tuple[float, float]:
     """Give a panel the ratio of the rates and the share of networks, and return the limits of the former."""
-    low, high = min(ratios) / BEYOND, max(ratios) * BEYOND
+    low, high = min(ratios) / AXIS_FACTOR, max(ratios) * AXIS_FACTOR
     style.log_axis(axes, "x", low, high)
-    axes.set_xlabel(RATIO)
+    axes.set_xlabel(RATE_RATIO_LABEL)
     axes.set_ylim(-0.03, 1.03)
     return low, high
 
@@ -322,11 +319,11 @@ def _paper_axis(axes: Axes) -> None:
     low, high = axes.get_xlim()
     top = axes.secondary_xaxis("top", functions=(_to_paper, _from_paper))
     wanted = [one * 10.0**power for power in range(-6, 7) for one in (1.0, 3.0)]
-    shown = [one for one in wanted if _to_paper(low) <= one <= _to_paper(high)]
-    top.xaxis.set_major_locator(FixedLocator(shown))
+    ticks = [one for one in wanted if _to_paper(low) <= one <= _to_paper(high)]
+    top.xaxis.set_major_locator(FixedLocator(ticks))
     top.xaxis.set_minor_locator(NullLocator())
     top.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.plain_power(value)))
-    top.set_xlabel(PAPER_RATIO, fontsize=style.SMALL_TYPE, color=style.DARK_GRAY)
+    top.set_xlabel(PAPER_RATIO_LABEL, fontsize=style.SMALL_TYPE, color=style.DARK_GRAY)
     top.tick_params(labelsize=style.SMALL_TYPE, colors=style.DARK_GRAY, width=0.4, length=2.0)
     top.spines["top"].set(visible=True, linewidth=0.4, color=style.DARK_GRAY)
 
@@ -340,7 +337,7 @@ def _from_paper(x: Any) -> Any:
 
 
 def _draw_shares(axes: Axes, table: pd.DataFrame, color: Any, marker: str, shift: float = 1.0) -> None:
-    """Draw shares with Wilson's intervals; a point on the edge is seen whole."""
+    """Draw shares with Wilson's intervals; points on the edge are not clipped."""
     rows = table.sort_values("ratio")
     x = shift * rows["ratio"].to_numpy()
     draw_bars(axes, np.stack([x, x]), interval_of(rows, "success"), color)
@@ -359,8 +356,8 @@ def _draw_paper(axes: Axes, scale: float, color: Any) -> None:
 def _success_handles(settings: SuccessSettings) -> list[Line2D]:
     """Return the legend: laws in gray, then the colors of the scales, then the paper's points."""
     lines = [
-        Line2D([], [], color=style.DARK_GRAY, linestyle=LAW_LINES[name], linewidth=LAW_WIDTH, label=LAW_NAMES[name])
-        for name in LAW_LINES
+        Line2D([], [], color=style.DARK_GRAY, linestyle=LAW_DASHES[name], linewidth=LAW_WIDTH, label=LAW_NAMES[name])
+        for name in LAW_DASHES
     ]
     scales = [
         Line2D([], [], color=color, marker="o", markersize=3.2, linewidth=0.7, label=f"embeddings × {scale:g}")
@@ -376,7 +373,7 @@ def draw_controls(frame: pd.DataFrame, settings: ControlSettings) -> Figure:
     figure = style.new_figure(style.PAGE, 3.1)
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
     limits = _share_axis(left, list(settings.ratios))
-    left.set_ylabel(SUCCESS_SHARE)
+    left.set_ylabel(SUCCESS_LABEL)
     left.axhline(0.5, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
     names, colors = [], []
     table = control_summary(frame, settings)
@@ -384,11 +381,11 @@ def draw_controls(frame: pd.DataFrame, settings: ControlSettings) -> Figure:
     for place, (variant, color, shift) in enumerate(
         zip(settings.variants, VARIANT_COLORS, _shifts(len(settings.variants)), strict=False)
     ):
-        rows = _of_variant(frame, variant)
+        rows = _variant_rows(frame, variant)
         marker = OPTIMIZER_MARKERS.get(variant[0], "o")
         left.plot(shift * rows["ratio"], rows["success"], color=color, linewidth=0.8, zorder=1)
         _draw_shares(left, rows, color, marker, shift)
-        _draw_threshold(right, place, _of_variant(table, variant).iloc[0], (color, marker))
+        _draw_threshold(right, place, _variant_rows(table, variant).iloc[0], (color, marker))
         names.append(_variant_name(variant))
         colors.append(color)
     right.set_ylim(len(names) - 0.5, -0.5)
@@ -399,7 +396,7 @@ def draw_controls(frame: pd.DataFrame, settings: ControlSettings) -> Figure:
     return figure
 
 
-def _of_variant(frame: pd.DataFrame, variant: tuple[str, int | None, float]) -> pd.DataFrame:
+def _variant_rows(frame: pd.DataFrame, variant: tuple[str, int | None, float]) -> pd.DataFrame:
     optimizer, batch_size, decay = variant
     chosen = (frame["optimizer"] == optimizer) & (frame["batch_size"] == (batch_size or 0))
     return frame[chosen & np.isclose(frame["weight_decay"], decay)]
@@ -408,14 +405,14 @@ def _of_variant(frame: pd.DataFrame, variant: tuple[str, int | None, float]) -> 
 def _variant_name(variant: tuple[str, int | None, float]) -> str:
     optimizer, batch_size, decay = variant
     batch = "all entries" if batch_size is None else f"batches of {batch_size}"
-    return f"{OPTIMIZERS.get(optimizer, optimizer)}\n{batch}" + (f", decay {decay:g}" if decay else "")
+    return f"{OPTIMIZER_NAMES.get(optimizer, optimizer)}\n{batch}" + (f", decay {decay:g}" if decay else "")
 
 
 def _draw_threshold(axes: Axes, place: int, row: pd.Series, look: tuple[str, str]) -> None:
-    """Draw where half of the networks generalize; say so where all or none do, and point where it is off the axis."""
+    """Draw where half of the networks generalize; a text where all or none do, an arrow where it is off the axis."""
     (color, marker), limits, value = look, axes.get_xlim(), float(row["half_ratio"])
     if np.isnan(value):
-        text = WITHOUT_THRESHOLD.get(float(row["success"]), "the share does not change")
+        text = NO_THRESHOLD_TEXTS.get(float(row["success"]), "the share does not change")
         middle = float(np.sqrt(limits[0] * limits[1]))
         about: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "color": style.text_color(color)}
         axes.text(middle, place, text, ha="center", va="center", **about)

@@ -28,10 +28,10 @@ from genlaws.sweeps.experiment import Settings
 Elements = Annotated[int, Field(ge=6, le=500)]
 Classes = Annotated[int, Field(ge=2, le=6)]
 
-ROW, ABOVE, BELOW = 0.21, 0.42, 0.62  # inches: height of a line, and what the heading and the legend take
-SHOWN = 0.05  # bits; smaller differences are not seen in the table
+ROW_HEIGHT, HEADING_HEIGHT, LEGEND_HEIGHT = 0.21, 0.42, 0.62  # inches
+MIN_VISIBLE_DIFFERENCE = 0.05  # bits; smaller differences vanish in the rounding of the table
 # Where a column begins or, if it holds numbers, ends: as a share of the left panel.
-COLUMNS = {
+COLUMN_X = {
     "class": 0.01,
     "example": 0.215,
     "formula": 0.425,
@@ -49,9 +49,9 @@ HEADINGS = {
     "difference": "paper −\nnumber",
     "one": "example\nalone",
 }
-PAPER: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "color": style.VERMILLION, "markersize": 5.5}
-COUNT: dict[str, Any] = {"marker": "o", "color": style.BLUE, "markersize": 3.5}
-EXAMPLE: dict[str, Any] = {"marker": "D", "color": style.BLACK, "markersize": 2.8}
+PAPER_STYLE: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "color": style.VERMILLION, "markersize": 5.5}
+COUNT_STYLE: dict[str, Any] = {"marker": "o", "color": style.BLUE, "markersize": 3.5}
+EXAMPLE_STYLE: dict[str, Any] = {"marker": "D", "color": style.BLACK, "markersize": 2.8}
 
 FORMULAS = {
     "generic": ("n^2", r"$n^2$"),
@@ -87,7 +87,7 @@ class TableSettings(Settings):
 
 
 class Line(NamedTuple):
-    """A line of the table: a class, and a relation of it as an example where the row asks for one."""
+    """A line of the table: a class, and a relation of it as an example where the row has one."""
 
     kind: RelationClass
     example: str = ""
@@ -123,7 +123,7 @@ def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
     progress.start(len(wanted), "classes")
     rows = []
     for kind, example, relation in wanted:
-        paper, count = description_length_table(kind), _count(kind)
+        paper, count = description_length_table(kind), _count_bits(kind)
         rows.append(
             {
                 "class": kind.name,
@@ -145,7 +145,7 @@ def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
     return frame.astype({"class_count": "Int64", "chain_length": float, "mean_depth": float})
 
 
-def _count(kind: RelationClass) -> float:
+def _count_bits(kind: RelationClass) -> float:
     """Return the bits by counting, NaN where the number of relations is not known."""
     try:
         return description_length_count(kind)
@@ -155,60 +155,60 @@ def _count(kind: RelationClass) -> float:
 
 def draw_table(frame: pd.DataFrame, settings: TableSettings) -> Figure:
     """Draw the table on the left and its numbers on a logarithmic axis on the right, line by line."""
-    height = ABOVE + BELOW + ROW * len(frame)
+    height = HEADING_HEIGHT + LEGEND_HEIGHT + ROW_HEIGHT * len(frame)
     figure = style.new_figure(style.PAGE, height)
     figure.set_layout_engine("none")
-    bottom, share = BELOW / height, ROW * len(frame) / height
-    words = figure.add_axes((0.005, bottom, 0.69, share))
+    bottom, share = LEGEND_HEIGHT / height, ROW_HEIGHT * len(frame) / height
+    text_axes = figure.add_axes((0.005, bottom, 0.69, share))
     dots = figure.add_axes((0.715, bottom, 0.262, share))
-    for axes in (words, dots):
+    for axes in (text_axes, dots):
         axes.set_ylim(len(frame) - 0.5, -0.5)
         for place in range(0, len(frame), 2):
             axes.axhspan(place - 0.5, place + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
-    _write_words(words, frame, settings.element_count)
+    _write_table(text_axes, frame, settings.element_count)
     _draw_dots(dots, frame)
     handles = [
-        Line2D([], [], linestyle="none", label="paper's formula", **PAPER),
-        Line2D([], [], linestyle="none", label="number of relations in the class", **COUNT),
-        Line2D([], [], linestyle="none", label=r"example alone, $\log_2(n!/|\mathrm{Aut}|)$", **EXAMPLE),
+        Line2D([], [], linestyle="none", label="paper's formula", **PAPER_STYLE),
+        Line2D([], [], linestyle="none", label="number of relations in the class", **COUNT_STYLE),
+        Line2D([], [], linestyle="none", label=r"example alone, $\log_2(n!/|\mathrm{Aut}|)$", **EXAMPLE_STYLE),
     ]
     figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=3, handletextpad=0.3)
     return figure
 
 
-def _write_words(axes: Axes, frame: pd.DataFrame, element_count: int) -> None:
+def _write_table(axes: Axes, frame: pd.DataFrame, element_count: int) -> None:
     axes.set_xlim(0.0, 1.0)
     axes.axis("off")
     for name, text in HEADINGS.items():
-        _write(axes, name, -1.1, text.format(n=element_count), style.DARK_GRAY)
+        _write_cell(axes, name, -1.1, text.format(n=element_count), style.DARK_GRAY)
     above = ""
     for number, row in enumerate(frame.to_dict("records")):
-        _write(axes, "class", number, row["class"] if row["class"] != above else "")
-        _write(axes, "example", number, row["example"])
-        _write(axes, "formula", number, FORMULAS[row["class"]][1])
-        _write(axes, "paper", number, _bits(row["paper_bits"]))
-        _write(axes, "exact", number, _bits(row["exact_bits"], "unknown"))
-        wrong = abs(row["difference"]) >= SHOWN
-        _write(axes, "difference", number, _signed(row["difference"]), style.VERMILLION if wrong else style.GRAY)
-        _write(axes, "one", number, _bits(row["example_bits"]))
+        _write_cell(axes, "class", number, row["class"] if row["class"] != above else "")
+        _write_cell(axes, "example", number, row["example"])
+        _write_cell(axes, "formula", number, FORMULAS[row["class"]][1])
+        _write_cell(axes, "paper", number, _format_bits(row["paper_bits"]))
+        _write_cell(axes, "exact", number, _format_bits(row["exact_bits"], "unknown"))
+        wrong = abs(row["difference"]) >= MIN_VISIBLE_DIFFERENCE
+        _write_cell(axes, "difference", number, _signed(row["difference"]), style.VERMILLION if wrong else style.GRAY)
+        _write_cell(axes, "one", number, _format_bits(row["example_bits"]))
         above = row["class"]
 
 
-def _write(axes: Axes, column: str, line: float, text: str, color: str = style.BLACK) -> None:
+def _write_cell(axes: Axes, column: str, line: float, text: str, color: str = style.BLACK) -> None:
     side = "left" if column in {"class", "example", "formula"} else "right"
     axes.text(
-        COLUMNS[column], line, text, ha=side, va="center", fontsize=style.SMALL_TYPE, color=style.text_color(color)
+        COLUMN_X[column], line, text, ha=side, va="center", fontsize=style.SMALL_TYPE, color=style.text_color(color)
     )
 
 
-def _bits(value: float, otherwise: str = "") -> str:
+def _format_bits(value: float, otherwise: str = "") -> str:
     return f"{value:.1f}" if np.isfinite(value) else otherwise
 
 
 def _signed(value: float) -> str:
     if not np.isfinite(value):
         return ""
-    return "0" if abs(value) < SHOWN else f"{value:+.1f}".replace("-", "−")
+    return "0" if abs(value) < MIN_VISIBLE_DIFFERENCE else f"{value:+.1f}".replace("-", "−")
 
 
 def _draw_dots(axes: Axes, frame: pd.DataFrame) -> None:
@@ -216,7 +216,7 @@ def _draw_dots(axes: Axes, frame: pd.DataFrame) -> None:
     paper, count, example = (frame[name].to_numpy() for name in ("paper_bits", "exact_bits", "example_bits"))
     both = np.stack([paper, np.where(np.isfinite(count), count, paper)])
     axes.plot(both, np.stack([numbers, numbers]), color=style.LIGHT_GRAY, linewidth=1.0, zorder=1)
-    for values, marker in ((paper, PAPER), (count, COUNT), (example, EXAMPLE)):
+    for values, marker in ((paper, PAPER_STYLE), (count, COUNT_STYLE), (example, EXAMPLE_STYLE)):
         axes.plot(values, numbers, linestyle="none", zorder=3, clip_on=False, **marker)
     everything = np.concatenate([paper, count[np.isfinite(count)], example[np.isfinite(example)]])
     positive = everything[everything > 0]

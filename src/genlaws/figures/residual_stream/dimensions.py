@@ -1,7 +1,4 @@
-"""Pictures of the stream in the bottleneck of an autoencoder: its path, its steps, and what comes out again.
-
-Pictures of dimensions: paths along two principal components, explained variance, participation ratios.
-"""
+"""Pictures of dimensions: paths along principal components, explained variance, the bottleneck of an autoencoder."""
 
 from __future__ import annotations
 
@@ -25,32 +22,32 @@ if TYPE_CHECKING:
     from genlaws.residual_stream.dynamics.compression import Compression
     from genlaws.residual_stream.results import Analysis
 
-MOST_PATHS = 200
-POOLED, OWN = style.PURPLE, style.GREEN
-CURVES = 9
-BASES = {
-    "explained_pooled": ("D", POOLED, "of all sites pooled"),
-    "explained_site": ("^", OWN, "of each site"),
+MAX_PATHS = 200
+POOLED_COLOR, SITE_COLOR = style.PURPLE, style.GREEN
+MAX_SITE_CURVES = 9
+VARIANCE_BASES = {
+    "explained_pooled": ("D", POOLED_COLOR, "of all sites pooled"),
+    "explained_site": ("^", SITE_COLOR, "of each site"),
     "explained_normalized": ("v", style.SKY_BLUE, "pooled, states of equal length"),
 }
-NETWORK = style.GREEN
+NETWORK_COLOR = style.GREEN
 
 
 def draw_pca_paths(analysis: Analysis) -> Figure:
     """Draw the paths of texts along the first two pooled principal components, and their mean (Figure 4A)."""
-    drawing.need(analysis.projected, "paths along principal components")
+    drawing.require(analysis.projected, "paths along principal components")
     found = analysis.projected
     assert found is not None
     test = analysis.path_test
     count = 0 if test is None else len(test.against)
-    figure = style.new_figure(drawing.WIDTH, 3.2 + (0.5 + 0.16 * count if count else 0.0))
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 3.2 + (0.5 + 0.16 * count if count else 0.0))
     grid = figure.subplots(1 + bool(count), 1, height_ratios=(1.0, *([0.08 + 0.06 * count] if count else [])))
     axes = grid[0] if count else grid
-    paths = found.coordinates[:MOST_PATHS, :, :2]
+    paths = found.coordinates[:MAX_PATHS, :, :2]
     colors = drawing.layer_colors(found.sites)
     pieces = np.stack([paths[:, :-1], paths[:, 1:]], axis=2).reshape(-1, 2, 2)
     shades = np.tile(colors.to_rgba(drawing.step_places(found.sites)), (len(paths), 1))
-    figure.set_dpi(drawing.RASTER)
+    figure.set_dpi(drawing.RASTER_DPI)
     lines = LineCollection(list(pieces), colors=list(shades), linewidths=0.4, alpha=0.35, rasterized=True)
     axes.add_collection(lines)
     mean = found.mean[:, :2]
@@ -59,8 +56,8 @@ def draw_pca_paths(analysis: Analysis) -> Figure:
     for place, marker in (("attention", "o"), ("mlp", "s"), ("block", "D")):
         at = mean[places == place]
         axes.plot(*at.T, color=style.BLACK, marker=marker, markersize=2.2, linestyle="none", zorder=5)
-    _named_end(axes, mean, 0, "first site")
-    _named_end(axes, mean, -1, "last site")
+    _label_end(axes, mean, 0, "first site")
+    _label_end(axes, mean, -1, "last site")
     axes.margins(x=0.16, y=0.08)
     axes.autoscale_view()
     for name, number, share in zip(("x", "y"), ("first", "second"), found.axes.share, strict=False):
@@ -75,8 +72,8 @@ def draw_pca_paths(analysis: Analysis) -> Figure:
     return figure
 
 
-def _named_end(axes: Axes, mean: np.ndarray, place: int, name: str) -> None:
-    """Write the name of an end of the mean path beside it, on the side away from the path."""
+def _label_end(axes: Axes, mean: np.ndarray, place: int, name: str) -> None:
+    """Write the name of an end of the mean path next to it, on the side away from the path."""
     ahead = mean[1 if place == 0 else -2] - mean[place]
     right, up = -np.sign(ahead[0] or 1.0), -np.sign(ahead[1] or 1.0)
     axes.plot(*mean[place], color=style.BLACK, marker="o", markersize=4.5, markerfacecolor="white", zorder=6)
@@ -95,27 +92,27 @@ def _named_end(axes: Axes, mean: np.ndarray, place: int, name: str) -> None:
 
 def draw_explained(analysis: Analysis) -> Figure:
     """Draw the share of the variance that components explain, pooled and of each site (Figures 4B and 4C)."""
-    known = [one for one in map(partial(getattr, analysis), BASES) if one is not None]
-    drawing.need(known, "explained variance")
+    known = [one for one in map(partial(getattr, analysis), VARIANCE_BASES) if one is not None]
+    drawing.require(known, "explained variance")
     above = known[:2]
-    figure = style.new_figure(drawing.WIDTH, 4.9)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 4.9)
     whole = figure.add_gridspec(2, len(above), height_ratios=(1.0, 1.2))
     colors = drawing.layer_colors(analysis.sites)
     upper = [figure.add_subplot(whole[0, column]) for column in range(len(above))]
     for axes, one in zip(upper, above, strict=True):
-        _by_components(axes, analysis, one, colors)
+        _draw_components(axes, analysis, one, colors)
     upper[0].set_ylabel("explained share of\nthe variance")
     lower = figure.add_subplot(whole[1, :])
-    count = _middle(known[0])
+    count = _nearest_ten(known[0])
     handles: list[Artist] = []
     names: dict[str, None] = {}
-    for attribute, (marker, color, label) in BASES.items():
+    for attribute, (marker, color, label) in VARIANCE_BASES.items():
         for name, one in analysis.references.items():
             other = getattr(one, attribute)
             if attribute != "explained_normalized" and other is not None and count in other.components:
                 curve = other.curve(count)
                 at = drawing.places_of_labels(curve.labels, one.sites)
-                lower.plot(at, curve.value, marker=marker, markersize=1.6, **drawing.surrogate_look(name))
+                lower.plot(at, curve.value, marker=marker, markersize=1.6, **drawing.surrogate_style(name))
                 names[name] = None
         found = getattr(analysis, attribute)
         if found is not None and count in found.components:
@@ -130,17 +127,17 @@ def draw_explained(analysis: Analysis) -> Figure:
     return figure
 
 
-def _middle(found: ExplainedVariance) -> int:
-    """Return the number of components whose curve is drawn along the layers: 10, or the nearest there is."""
+def _nearest_ten(found: ExplainedVariance) -> int:
+    """Return the number of components whose curve is drawn along the layers: 10, or the nearest available."""
     numbers = found.components
     return int(numbers[np.abs(np.log(numbers / 10.0)).argmin()])
 
 
-def _by_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, colors: ScalarMappable) -> None:
+def _draw_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, colors: ScalarMappable) -> None:
     """Draw the share against the number of components, for some sites."""
     at = drawing.places_of_labels(found.labels, analysis.sites)
     shades = colors.to_rgba(at)
-    chosen = np.unique(np.linspace(0, len(at) - 1, min(CURVES, len(at))).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(at) - 1, min(MAX_SITE_CURVES, len(at))).round().astype(int))
     for site in chosen.tolist():
         axes.plot(found.components, found.share[site], color=shades[site], linewidth=0.9)
     axes.set_xscale("log")
@@ -153,10 +150,10 @@ def _by_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, col
 
 def draw_participation(analysis: Analysis) -> Figure:
     """Draw in how many directions the texts differ at every site."""
-    drawing.need(analysis.participation, "participation ratios")
+    drawing.require(analysis.participation, "participation ratios")
     found = analysis.participation
     assert found is not None
-    figure = style.new_figure(drawing.WIDTH, 2.5)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 2.5)
     axes = figure.subplots()
     references = {
         name: (one.sites, one.participation.curve)
@@ -164,7 +161,7 @@ def draw_participation(analysis: Analysis) -> Figure:
         if one.participation is not None
     }
     drawing.draw_reference_sites(axes, references)
-    line = drawing.draw_sites(axes, analysis.sites, found.curve, OWN, marker="^")
+    line = drawing.draw_sites(axes, analysis.sites, found.curve, SITE_COLOR, marker="^")
     line.set_label("this model")
     handles = [line]
     if analysis.participation_normalized is not None:
@@ -181,8 +178,8 @@ def draw_participation(analysis: Analysis) -> Figure:
 
 def draw_compression_path(analysis: Analysis) -> Figure:
     """Draw the mean path in the bottleneck, colored by layer, with its intervals (Figure 3B)."""
-    shown = _known(analysis)
-    figure = style.new_figure(drawing.WIDTH, 0.9 + 2.1 * len(shown))
+    shown = _compressions(analysis)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 2.1 * len(shown))
     grid = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
     colors = drawing.layer_colors(analysis.sites)
     for axes, one in zip(grid, shown, strict=True):
@@ -190,7 +187,7 @@ def draw_compression_path(analysis: Analysis) -> Figure:
         y = one.path[1] if len(one.path) > 1 else None
         at = drawing.places_of_labels(x.labels, analysis.sites)
         if y is None:
-            drawing.draw_sites(axes, analysis.sites, x, NETWORK)
+            drawing.draw_sites(axes, analysis.sites, x, NETWORK_COLOR)
             axes.set(xlabel="layer", ylabel="bottleneck unit")
         else:
             shades = colors.to_rgba(at)
@@ -201,7 +198,7 @@ def draw_compression_path(analysis: Analysis) -> Figure:
             axes.scatter(x.value, y.value, c=shades, s=12.0, zorder=3, linewidths=0.0)
             axes.plot(x.value[0], y.value[0], color=shades[0], marker="o", markersize=5.0, markerfacecolor="white")
             axes.set(xlabel="first bottleneck unit", ylabel="second bottleneck unit")
-        axes.set_title(_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
         axes.margins(0.08)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     drawing.layer_bar(figure, colors, list(grid))
@@ -210,8 +207,8 @@ def draw_compression_path(analysis: Analysis) -> Figure:
 
 def draw_compression_steps(analysis: Analysis) -> Figure:
     """Draw the distance in the bottleneck from each site to the next (Figure 3C)."""
-    shown = _known(analysis)
-    figure = style.new_figure(drawing.WIDTH, 0.9 + 1.5 * len(shown))
+    shown = _compressions(analysis)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 1.5 * len(shown))
     grid = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
     for axes, one in zip(grid, shown, strict=True):
         drawing.draw_steps(axes, analysis.sites, one.step_length)
@@ -219,29 +216,29 @@ def draw_compression_steps(analysis: Analysis) -> Figure:
         axes.set_ylim(bottom=0.0)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
         axes.set_ylabel("step length\nin the bottleneck")
-        axes.set_title(_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
     drawing.legend(figure, drawing.write_handles(analysis.sites))
     return figure
 
 
 def draw_compression_explained(analysis: Analysis) -> Figure:
-    """Draw what comes out of the autoencoder again, beside as many principal components (Figure 3D)."""
-    shown = _known(analysis)
-    figure = style.new_figure(drawing.WIDTH, 0.9 + 1.5 * len(shown))
+    """Draw the variance that the autoencoder and as many principal components reconstruct (Figure 3D)."""
+    shown = _compressions(analysis)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 1.5 * len(shown))
     grid = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
     width = shown[0].sizes[-1]
     lines = []
     for axes, one in zip(grid, shown, strict=True):
-        axes.axhline(0.0, **drawing.GUIDE)
+        axes.axhline(0.0, **drawing.GUIDE_STYLE)
         look = {"linestyle": (0, (3, 1.5)), "marker": "", "linewidth": 0.8}
         linear = drawing.draw_sites(axes, analysis.sites, one.components_explained, style.GRAY, **look)
-        own = drawing.draw_sites(axes, analysis.sites, one.explained, NETWORK)
+        own = drawing.draw_sites(axes, analysis.sites, one.explained, NETWORK_COLOR)
         drawing.layer_axis(axes, analysis.sites, label=axes is grid[-1])
         values = np.concatenate([one.explained.low, one.explained.value, one.components_explained.value])
         low = float(np.nanmin(values, initial=0.0))
         axes.set_ylim(max(low, -1.0) - 0.03, 1.02)
         axes.set_ylabel("explained share\nof the variance")
-        axes.set_title(_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
         own.set_label(f"autoencoder of {width} units")
         linear.set_label(f"{width} principal components")
         lines = [own, linear]
@@ -249,12 +246,12 @@ def draw_compression_explained(analysis: Analysis) -> Figure:
     return figure
 
 
-def _known(analysis: Analysis) -> list[Compression]:
-    """Return the compressions there are: of states as they are, and normalized."""
+def _compressions(analysis: Analysis) -> list[Compression]:
+    """Return the available compressions: of states as they are, and normalized."""
     found = [one for one in (analysis.compression, analysis.compression_normalized) if one is not None]
-    drawing.need(found, "compression")
+    drawing.require(found, "compression")
     return found
 
 
-def _kind(one: Compression) -> str:
+def _format_kind(one: Compression) -> str:
     return "states divided by their root mean square" if one.normalized else "states as they are"

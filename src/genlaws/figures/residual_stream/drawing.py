@@ -1,6 +1,4 @@
-"""Heat maps of units along the layers; what has no value is hatched.
-
-What the pictures of a residual stream share: the axis of layers, curves by what writes, surrogates.
+"""Shared parts of the pictures of a residual stream: the axis of layers, curves, surrogates, heat maps of units.
 
 A layer is one unit of the axis. The state before its attention stands at the number of the layer, the state before its
 MLP half a unit later, and a write between the two states it leads from and to.
@@ -32,13 +30,13 @@ from genlaws.models.stream import Site
 from genlaws.residual_stream.measures.curves import Curve
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest
 
-WIDTH = 3.6  # inches; two pictures stand side by side on a page
-RASTER = 220  # dots per inch of what is not drawn as lines in a vector picture
+FIGURE_WIDTH = 3.6  # inches; two pictures fit side by side on a page
+RASTER_DPI = 220  # dots per inch of what is not drawn as lines in a vector picture
 WRITE_COLORS = {"attention": style.VERMILLION, "mlp": style.BLUE, "block": style.BLACK}
 WRITE_NAMES = {"attention": "attention writes", "mlp": "MLP writes", "block": "whole blocks write"}
 WRITE_MARKERS = {"attention": "o", "mlp": "s", "block": "D"}
-BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0.0}
-GUIDE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
+BAND_STYLE: dict[str, Any] = {"alpha": 0.22, "linewidth": 0.0}
+GUIDE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
 SURROGATE_DASHES: dict[str, Any] = {
     "random weights": "-",
     "shuffled tokens": (0, (4, 1.5)),
@@ -47,9 +45,9 @@ SURROGATE_DASHES: dict[str, Any] = {
     "basis rotation": (0, (1, 1)),
 }
 OTHER_DASHES = (0, (2, 2))
-CENTRAL = (2.5, 97.5)  # per cent, of the draws of a surrogate
+CENTRAL_PERCENTILES = (2.5, 97.5)  # per cent, of the draws of a surrogate
 SIGNED_MAP = "RdBu_r"
-NO_VALUE: dict[str, Any] = {"facecolor": "#f2f2f2", "edgecolor": style.GRAY, "hatch": "//////", "linewidth": 0.0}
+NO_VALUE_STYLE: dict[str, Any] = {"facecolor": "#f2f2f2", "edgecolor": style.GRAY, "hatch": "//////", "linewidth": 0.0}
 
 
 def site_places(sites: Sequence[Site]) -> Array:
@@ -87,8 +85,8 @@ def layer_axis(axes: Axes, sites: Sequence[Site], *, label: bool = True, air: fl
         axes.set_xlabel("layer")
 
 
-def need(found: object, what: str) -> None:
-    """Refuse to draw what an analysis does not have."""
+def require(found: object, what: str) -> None:
+    """Raise an error if an analysis lacks what is to be drawn."""
     if not found:
         raise InputError(f"This analysis has no {what}; there is nothing to draw.")
 
@@ -99,7 +97,7 @@ def draw_steps(axes: Axes, sites: Sequence[Site], curve: Curve) -> None:
     for place, mask in kinds_of_steps(sites).items():
         color = WRITE_COLORS[place]
         low, high = curve.low[mask], curve.high[mask]
-        axes.fill_between(at[mask], low, high, color=color, zorder=2, **BAND)
+        axes.fill_between(at[mask], low, high, color=color, zorder=2, **BAND_STYLE)
         axes.plot(
             at[mask],
             curve.value[mask],
@@ -117,7 +115,7 @@ def draw_reference_steps(axes: Axes, references: Mapping[str, tuple[Sequence[Sit
         at = step_places(sites)
         for place, mask in kinds_of_steps(sites).items():
             size = 0.6 * marker_size(len(at))
-            look = {**surrogate_look(name), "marker": WRITE_MARKERS[place], "markersize": size}
+            look = {**surrogate_style(name), "marker": WRITE_MARKERS[place], "markersize": size}
             axes.plot(at[mask], curve.value[mask], **look)
 
 
@@ -128,7 +126,7 @@ def draw_test_steps(axes: Axes, sites: Sequence[Site], test: SurrogateTest) -> l
     for name in drawn:
         for place, mask in kinds_of_steps(sites).items():
             size = 0.6 * marker_size(len(at))
-            look = {**surrogate_look(name), "marker": WRITE_MARKERS[place], "markersize": size}
+            look = {**surrogate_style(name), "marker": WRITE_MARKERS[place], "markersize": size}
             axes.plot(at[mask], test.against[name].mean[mask], **look)
     return drawn
 
@@ -136,7 +134,7 @@ def draw_test_steps(axes: Axes, sites: Sequence[Site], test: SurrogateTest) -> l
 def draw_sites(axes: Axes, sites: Sequence[Site], curve: Curve, color: Any, **how: Any) -> Line2D:
     """Draw a curve over sites with its interval."""
     at = places_of_labels(curve.labels, sites)
-    axes.fill_between(at, curve.low, curve.high, color=color, zorder=2, **BAND)
+    axes.fill_between(at, curve.low, curve.high, color=color, zorder=2, **BAND_STYLE)
     look = {"marker": "o", "markersize": marker_size(len(at)), "linewidth": 0.9, "zorder": 3, **how}
     (line,) = axes.plot(at, curve.value, color=color, **look)
     return line
@@ -145,15 +143,10 @@ def draw_sites(axes: Axes, sites: Sequence[Site], curve: Curve, color: Any, **ho
 def draw_reference_sites(axes: Axes, references: Mapping[str, tuple[Sequence[Site], Curve]]) -> None:
     """Draw the same curves of surrogates, thin and gray."""
     for name, (sites, curve) in references.items():
-        axes.plot(places_of_labels(curve.labels, sites), curve.value, **surrogate_look(name))
+        axes.plot(places_of_labels(curve.labels, sites), curve.value, **surrogate_style(name))
 
 
-def words(text: str) -> str:
-    """Return a text in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")
-
-
-def surrogate_look(name: str) -> dict[str, Any]:
+def surrogate_style(name: str) -> dict[str, Any]:
     """Return how the line of a surrogate is drawn."""
     return {
         "color": style.GRAY,
@@ -164,7 +157,7 @@ def surrogate_look(name: str) -> dict[str, Any]:
 
 
 def outer_labels(grid: NDArray[Any], shown: int, x: str, y: str) -> None:
-    """Name the axes once along the left and the lower edge of panels, and hide the panels that nothing is drawn in."""
+    """Name the axes once along the left and the lower edge of panels, and hide empty panels."""
     columns = grid.shape[1]
     for number, axes in enumerate(grid.flat):
         axes.set_visible(number < shown)
@@ -197,7 +190,7 @@ def write_handles(sites: Sequence[Site]) -> list[Artist]:
 
 def surrogate_handles(names: Iterable[str]) -> list[Artist]:
     """Return legend entries of surrogates."""
-    return [Line2D([], [], label=words(name), **surrogate_look(name)) for name in names]
+    return [Line2D([], [], label=style.literal(name), **surrogate_style(name)) for name in names]
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int = 2) -> None:
@@ -215,7 +208,7 @@ def layer_colors(sites: Sequence[Site]) -> ScalarMappable:
 
 
 def layer_bar(figure: Figure, colors: ScalarMappable, axes: Any) -> None:
-    """Write the color bar of layers beside panels."""
+    """Write the color bar of layers next to panels."""
     bar = figure.colorbar(colors, ax=axes, pad=0.02, aspect=26)
     bar.set_label("layer")
     bar.locator = MaxNLocator(nbins=6, integer=True)
@@ -247,10 +240,10 @@ def draw_against(axes: Axes, test: SurrogateTest, label: str, *, sign: float = 1
         draws = sign * one.draws.ravel()
         draws = draws[np.isfinite(draws)]
         if draws.size > 1:
-            axes.hlines(row, *np.percentile(draws, CENTRAL), color=style.LIGHT_GRAY, linewidth=5.0)
+            axes.hlines(row, *np.percentile(draws, CENTRAL_PERCENTILES), color=style.LIGHT_GRAY, linewidth=5.0)
         if draws.size:
             axes.plot(float(draws.mean()), row, color=style.GRAY, marker="o", markersize=2.8, linestyle="none")
-    axes.set_yticks(range(len(test.against)), list(map(words, test.against)))
+    axes.set_yticks(range(len(test.against)), list(map(style.literal, test.against)))
     axes.tick_params(axis="y", length=0.0)
     axes.set_ylim(len(test.against) - 0.4, -0.6)
     axes.set_xlabel(label)
@@ -271,10 +264,10 @@ def heat_map(axes: Axes, x: Array, y: Array, values: Array, *, low: float, high:
         Name of a color map.
     """
     if np.isnan(values).any():
-        axes.patch.set(**NO_VALUE)
+        axes.patch.set(**NO_VALUE_STYLE)
     figure = axes.get_figure(root=True)
     assert isinstance(figure, Figure)
-    figure.set_dpi(RASTER)
+    figure.set_dpi(RASTER_DPI)
     shown = np.ma.masked_invalid(np.where(np.isposinf(values), high, values)).T
     mesh = axes.pcolormesh(x, y, shown, cmap=colors, vmin=low, vmax=high, rasterized=True, antialiased=False)
     axes.set_xlim(float(x[0]), float(x[-1]))
@@ -283,7 +276,7 @@ def heat_map(axes: Axes, x: Array, y: Array, values: Array, *, low: float, high:
 
 
 def color_bar(axes: Axes, mesh: ScalarMappable, label: str, values: Array) -> Colorbar:
-    """Write a color bar with words; its ends are pointed where values lie beyond them."""
+    """Write a color bar with a label; its ends are pointed where values lie beyond them."""
     figure = axes.get_figure(root=True)
     assert isinstance(figure, Figure)
     assert mesh.norm.vmin is not None
@@ -299,11 +292,11 @@ def color_bar(axes: Axes, mesh: ScalarMappable, label: str, values: Array) -> Co
     return bar
 
 
-def no_value_handles(values: Array, words: str) -> list[Artist]:
+def no_value_handles(values: Array, label: str) -> list[Artist]:
     """Return the legend entry of hatched cells, if there are any."""
     if not np.isnan(values).any():
         return []
-    return [Patch(label=words, **NO_VALUE)]
+    return [Patch(label=label, **NO_VALUE_STYLE)]
 
 
 def unit_axis(axes: Axes, units: int, label: str) -> None:

@@ -32,7 +32,7 @@ class StreamPicture:
     tables : tuple of str
         Names of the tables it is drawn from, as far as they were measured; ``*`` stands for the rest of several names.
     caption : str
-        What it shows, and what it does not.
+        What the picture shows, and what it does not.
     wide : bool
         Whether it takes the whole width of a page.
     """
@@ -54,7 +54,7 @@ PICTURES = (
         ("means",),
         ("means",),
         "Mean activation of every unit over the texts, units ordered by the mean at the last site. Colors end where "
-        "98 % of the sizes do. A picture of means says nothing about single texts.",
+        "98 % of the sizes do. A picture of means does not describe single texts.",
     ),
     StreamPicture(
         "correlations",
@@ -92,8 +92,8 @@ PICTURES = (
         ("paths",),
         ("paths",),
         "Length of the steps, and in units of the state they start from. The paper shows the first alone; a stream "
-        "whose states grow has longer steps without turning faster. Intervals are 95 %; gray, with the same markers: "
-        "surrogates.",
+        "whose states grow has longer steps without changing direction faster. Intervals are 95 %; gray, with the same "
+        "markers: surrogates.",
     ),
     StreamPicture(
         "information",
@@ -103,7 +103,7 @@ PICTURES = (
         ("information_*", "correlations"),
         "Mutual information of every unit with itself one site later, and its mean over units with 95 % intervals. "
         "Dotted: what the correlation alone implies for a Gaussian, −½ ln(1 − r²); where both agree, the information "
-        "says nothing new. Thin gray: other texts at the next site, which is the bias of the estimator.",
+        "adds nothing. Thin gray: other texts at the next site, which is the bias of the estimator.",
     ),
     StreamPicture(
         "portraits",
@@ -111,9 +111,9 @@ PICTURES = (
         portraits.draw_portraits,
         ("portraits",),
         ("portraits",),
-        "Mean activation of eight units against its gradient, from the unit that turns least to the one that turns "
+        "Mean activation of eight units against its gradient, from the unit that rotates least to the one that rotates "
         "most; the ring is the first site. Where the gradient is positive the activation grows, so every path that "
-        "comes back turns clockwise. Gray: the same steps with random signs, drawn once.",
+        "comes back rotates clockwise. Gray: the same steps with random signs, drawn once.",
         wide=True,
     ),
     StreamPicture(
@@ -122,8 +122,8 @@ PICTURES = (
         portraits.draw_rotations,
         ("rotations",),
         ("rotations", "rotation_test"),
-        "How often units turn clockwise, as the paper counts: all units, their mean beside the central 95 % of each "
-        "surrogate, and unit by unit. A count within the gray is what a random walk has, and no evidence of orbits.",
+        "Clockwise rotations of units, counted as in the paper: all units, their mean and the central 95 % of each "
+        "surrogate, and unit by unit. A count within the gray occurs in random walks too, and is no evidence.",
     ),
     StreamPicture(
         "dynamics",
@@ -132,8 +132,8 @@ PICTURES = (
         ("modes",),
         ("modes", "rotation_fit", "dynamics_test"),
         "Eigenvalues of the one linear map that fits all steps best on the first principal components, and the share "
-        "of the mean path's steps that one rotation explains, beside surrogates. One map for all layers is a summary; "
-        "the layers need not have it.",
+        "of the mean path's steps that one rotation explains, compared with surrogates. One map for all layers is a "
+        "summary; single layers may differ.",
     ),
     StreamPicture(
         "compression_path",
@@ -160,7 +160,7 @@ PICTURES = (
         ("compression", "compression_normalized"),
         ("compression",),
         "Share of the variance over test texts that comes out of the autoencoder, and out of as many principal "
-        "components, with 95 % intervals; below zero the mean would be the better answer (cut at −1). Without "
+        "components, with 95 % intervals; below zero the mean would be the better prediction (cut at −1). Without "
         "normalization the large states of late sites decide the training.",
     ),
     StreamPicture(
@@ -170,8 +170,8 @@ PICTURES = (
         ("projected",),
         ("projected", "path_test"),
         "Paths of up to 200 texts along the two directions in which all states vary most, and their mean; below, the "
-        "share of the mean path that two directions hold, beside surrogates. A random walk also lies largely in a "
-        "plane, so a curved path there is no finding by itself.",
+        "share of the mean path that two directions hold, compared with surrogates. A random walk also lies largely in "
+        "a plane, so a curved path there is no finding by itself.",
     ),
     StreamPicture(
         "explained",
@@ -180,7 +180,7 @@ PICTURES = (
         ("explained_pooled", "explained_site", "explained_normalized"),
         ("explained", "explained_normalized"),
         "Share of the variance over the texts along principal components of all sites pooled, as in the paper, and of "
-        "each site by itself. Pooled components follow the sites with large states: only the curve of each site says "
+        "each site by itself. Pooled components follow the sites with large states: only the curve of each site shows "
         "whether late states have fewer dimensions. Intervals are 95 %; gray, with the same markers: surrogates.",
     ),
     StreamPicture(
@@ -198,10 +198,10 @@ PICTURES = (
         perturbation.draw_teleports,
         ("teleports",),
         ("teleports",),
-        "One text's last state put at points of the plane of two components, and where it goes. As in the paper all "
-        "that lies outside the plane is lost, so a return mixes regrowth of the lost with attraction. Last panel: "
-        "median share of the distance in the plane that is left, and the middle 80 % of the points. One prompt; no "
-        "interval over texts.",
+        "One text's last state put at points of the plane of two components, and where it goes. As in the paper "
+        "everything outside the plane is lost, so a return mixes regrowth of the lost part with attraction. Last "
+        "panel: median share of the distance in the plane that is left, and the middle 80 % of the points. One prompt; "
+        "no interval over texts.",
         wide=True,
     ),
     StreamPicture(
@@ -210,8 +210,8 @@ PICTURES = (
         partial(perturbation.draw_teleports, keep_rest=True),
         ("teleports",),
         ("teleports",),
-        "The same with all that lies outside the plane kept, so that what comes nearer is drawn by the path and not "
-        "regrown. Last panel: median share of the distance in the plane that is left, and the middle 80 % of the "
+        "The same with everything outside the plane retained, so that a state comes nearer by attraction and not by "
+        "regrowth. Last panel: median share of the distance in the plane that is left, and the middle 80 % of the "
         "points. One prompt; no interval over texts.",
         wide=True,
     ),
@@ -239,11 +239,11 @@ PICTURES = (
 
 def pictures_of(analysis: Analysis) -> list[StreamPicture]:
     """Return the pictures that can be drawn of an analysis, in the order of the paper."""
-    return [one for one in PICTURES if any(_there(analysis, one.name, need) for need in one.needs)]
+    return [one for one in PICTURES if any(_is_available(analysis, one.name, need) for need in one.needs)]
 
 
-def _there(analysis: Analysis, picture: str, need: str) -> bool:
-    """Say whether an analysis has what a picture is drawn from."""
+def _is_available(analysis: Analysis, picture: str, need: str) -> bool:
+    """Return whether an analysis has the results a picture is drawn from."""
     if need == "teleports":
         return any(one.keep_rest == (picture == "teleports_rest_kept") for one in analysis.teleports)
     return bool(getattr(analysis, need))

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from genlaws.residual_stream.results import Analysis
 
 TELEPORT_COLUMNS = 3
-MOST_CURVES = 7
-FACTORS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-NEARER, FARTHER = style.GREEN, style.PURPLE
-SHARE: dict[str, Any] = {"markersize": 3.0, "linestyle": "none"}
-LEFT: dict[str, dict[str, Any]] = {
-    "returned": {**SHARE, "color": style.BLACK, "marker": "o", "label": "distance left"},
-    "returned_relative": {**SHARE, "color": style.GRAY, "marker": "^", "label": "distance left / length of the state"},
+MAX_CURVES = 7
+ARROW_FACTORS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+NEARER_COLOR, FARTHER_COLOR = style.GREEN, style.PURPLE
+MARK: dict[str, Any] = {"markersize": 3.0, "linestyle": "none"}
+RETURN_STYLES: dict[str, dict[str, Any]] = {
+    "returned": {**MARK, "color": style.BLACK, "marker": "o", "label": "distance left"},
+    "returned_relative": {**MARK, "color": style.GRAY, "marker": "^", "label": "distance left / length of the state"},
 }
-CONTROL: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.8, "zorder": 2}
+CONTROL_STYLE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.8, "zorder": 2}
 
 
 def draw_teleports(analysis: Analysis, *, keep_rest: bool = False) -> Figure:
-    """Draw where states go that were put elsewhere in a plane, beside the path of the text itself (Figure 4D).
+    """Draw the movement of states placed elsewhere in a plane, and the path of the text itself (Figure 4D).
 
     The last panel has the distance from the path in the plane after the movement as a share of the first, as it is and
     in units of the length of the undisturbed state: medians over the grid, and the middle 80 %.
@@ -41,36 +41,36 @@ def draw_teleports(analysis: Analysis, *, keep_rest: bool = False) -> Figure:
     ----------
     analysis : Analysis
     keep_rest : bool
-        Whether to draw the teleports that kept what lies outside the plane, or those that lost it, as in the paper.
+        Whether to draw the teleports that retain the part outside the plane, or those that lose it, as in the paper.
     """
     shown = [one for one in analysis.teleports if one.keep_rest == keep_rest]
-    drawing.need(shown, "teleports of this kind")
+    drawing.require(shown, "teleports of this kind")
     columns = min(TELEPORT_COLUMNS, len(shown) + 1)
     rows = -(-(len(shown) + 1) // columns)
     figure = style.new_figure(style.PAGE * columns / TELEPORT_COLUMNS, 0.6 + 2.1 * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, one in zip(grid.flat, shown, strict=False):
-        _teleport(axes, one)
+        _draw_teleport(axes, one)
     drawing.outer_labels(grid, len(shown) + 1, "first component", "second component")
-    _returns(grid.flat[len(shown)], shown)
+    _draw_returns(grid.flat[len(shown)], shown)
     arrow: dict[str, Any] = {"linestyle": "none", "marker": r"$\rightarrow$", "markersize": 8.0, "markeredgewidth": 0.2}
     handles = [
-        Line2D([], [], color=NEARER, label="ends nearer to the path", **arrow),
-        Line2D([], [], color=FARTHER, label="ends farther away", **arrow),
-        Line2D([], [], label="path of the text itself", **CONTROL),
+        Line2D([], [], color=NEARER_COLOR, label="ends nearer to the path", **arrow),
+        Line2D([], [], color=FARTHER_COLOR, label="ends farther away", **arrow),
+        Line2D([], [], label="path of the text itself", **CONTROL_STYLE),
         Line2D([], [], color=style.BLACK, marker="X", markersize=5.0, linestyle="none", label="where it was"),
     ]
-    handles += [Line2D([], [], **look) for look in LEFT.values()]
+    handles += [Line2D([], [], **look) for look in RETURN_STYLES.values()]
     drawing.legend(figure, handles, 3)
     return figure
 
 
-def _teleport(axes: Axes, one: Teleport) -> None:
+def _draw_teleport(axes: Axes, one: Teleport) -> None:
     """Draw the arrows of one site."""
     start, moved = one.coordinates[:, 0, :2], one.movement[:, :2]
-    factor = _shortening(start, moved)
-    axes.plot(*one.control[:, :2].T, **CONTROL)
-    shades = [NEARER if share < 1.0 else FARTHER for share in one.returned.tolist()]
+    factor = _arrow_factor(start, moved)
+    axes.plot(*one.control[:, :2].T, **CONTROL_STYLE)
+    shades = [NEARER_COLOR if share < 1.0 else FARTHER_COLOR for share in one.returned.tolist()]
     how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": float(factor), "width": 0.007, "zorder": 3}
     axes.quiver(*start.T, *moved.T, color=shades, headwidth=4.0, headlength=4.0, headaxislength=3.6, **how)
     place = one.control_sites.index(one.site)
@@ -87,12 +87,12 @@ def _teleport(axes: Axes, one: Teleport) -> None:
     axes.set_title(f"{one.site}, {steps}{shortened}", fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
 
 
-def _returns(axes: Axes, shown: Sequence[Teleport]) -> None:
+def _draw_returns(axes: Axes, shown: Sequence[Teleport]) -> None:
     """Draw how much of the first distance in the plane is left, by the site of the teleport."""
-    axes.axhline(1.0, **drawing.GUIDE)
+    axes.axhline(1.0, **drawing.GUIDE_STYLE)
     at = np.arange(len(shown))
     drawn = []
-    for aside, (measure, look) in zip((-0.12, 0.12), LEFT.items(), strict=True):
+    for aside, (measure, look) in zip((-0.12, 0.12), RETURN_STYLES.items(), strict=True):
         shares = [getattr(one, measure) for one in shown]
         low, middle, high = np.array([np.nanpercentile(share, (10, 50, 90)) for share in shares]).T
         axes.vlines(at + aside, low, high, color=look["color"], linewidth=0.9)
@@ -105,22 +105,22 @@ def _returns(axes: Axes, shown: Sequence[Teleport]) -> None:
     axes.set(xlabel="layer of the teleport", ylabel="")
 
 
-def _shortening(start: np.ndarray, moved: np.ndarray) -> int:
+def _arrow_factor(start: np.ndarray, moved: np.ndarray) -> int:
     """Return the smallest factor by which most arrows are no longer than an eighth of the grid."""
     span = float(np.ptp(start, axis=0).max()) or 1.0
     long = float(np.percentile(np.linalg.norm(moved, axis=1), 90))
-    return next((factor for factor in FACTORS if long <= factor * span / 8.0), FACTORS[-1])
+    return next((factor for factor in ARROW_FACTORS if long <= factor * span / 8.0), ARROW_FACTORS[-1])
 
 
 def draw_perturbation(analysis: Analysis) -> Figure:
-    """Draw how small disturbances go on: their distance, the same in units of the state, and the rate of growth."""
-    drawing.need(analysis.perturbation, "perturbations")
+    """Draw how small disturbances evolve: their distance, the same in units of the state, and the rate of growth."""
+    drawing.require(analysis.perturbation, "perturbations")
     found = analysis.perturbation
     assert found is not None
-    figure = style.new_figure(drawing.WIDTH, 5.3)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 5.3)
     grid = figure.subplots(3, 1, sharex=True)
     colors = drawing.layer_colors(analysis.sites)
-    chosen = np.unique(np.linspace(0, len(found.sites) - 1, min(MOST_CURVES, len(found.sites))).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(found.sites) - 1, min(MAX_CURVES, len(found.sites))).round().astype(int))
     at = drawing.places_of_labels(found.sites, analysis.sites)
     shades = colors.to_rgba(at)
     others = {name: one.perturbation for name, one in analysis.references.items() if one.perturbation is not None}
@@ -128,7 +128,7 @@ def draw_perturbation(analysis: Analysis) -> Figure:
         for name, other in others.items():
             curve = getattr(other, measure)[0]
             places = drawing.places_of_labels(curve.labels, analysis.sites)
-            axes.plot(places, curve.value, **drawing.surrogate_look(name))
+            axes.plot(places, curve.value, **drawing.surrogate_style(name))
         for number in chosen.tolist():
             curve = getattr(found, measure)[number]
             drawing.draw_sites(axes, analysis.sites, curve, shades[number], markersize=1.6)
@@ -136,14 +136,14 @@ def draw_perturbation(analysis: Analysis) -> Figure:
         drawing.log_if_wide(axes, drawn, ratio=4.0)
     grid[0].set_ylabel("distance from the\nundisturbed state")
     grid[1].set_ylabel("distance /\nlength of the state")
-    _rates(grid[2], analysis, found, others)
+    _draw_rates(grid[2], analysis, found, others)
     drawing.layer_axis(grid[2], analysis.sites)
     drawing.layer_bar(figure, colors, list(grid[:2]))
     relative = Line2D(
         [], [], color=style.BLACK, marker="^", markersize=2.8, linewidth=0.9, label="rate of the distance / length"
     )
     gray = [
-        Line2D([], [], label=f"{drawing.words(name)} (above: from {other.sites[0]})", **drawing.surrogate_look(name))
+        Line2D([], [], label=f"{style.literal(name)} (above: from {other.sites[0]})", **drawing.surrogate_style(name))
         for name, other in others.items()
     ]
     plain = Line2D([], [], color=style.PURPLE, marker="o", markersize=2.8, linewidth=0.9, label="rate of the distance")
@@ -151,12 +151,12 @@ def draw_perturbation(analysis: Analysis) -> Figure:
     return figure
 
 
-def _rates(axes: Axes, analysis: Analysis, found: Perturbation, others: Mapping[str, Perturbation]) -> None:
+def _draw_rates(axes: Axes, analysis: Analysis, found: Perturbation, others: Mapping[str, Perturbation]) -> None:
     """Draw the rates of growth by the site that was disturbed; of surrogates, those in units of the state."""
-    axes.axhline(0.0, **drawing.GUIDE)
+    axes.axhline(0.0, **drawing.GUIDE_STYLE)
     for name, other in others.items():
         places = drawing.places_of_labels(other.relative_rate.labels, analysis.sites)
-        look = {**drawing.surrogate_look(name), "marker": "^", "markersize": 1.8}
+        look = {**drawing.surrogate_style(name), "marker": "^", "markersize": 1.8}
         axes.plot(places, other.relative_rate.value, **look)
     drawing.draw_sites(axes, analysis.sites, found.rate, style.PURPLE)
     drawing.draw_sites(axes, analysis.sites, found.relative_rate, style.BLACK, marker="^")
@@ -165,16 +165,16 @@ def _rates(axes: Axes, analysis: Analysis, found: Perturbation, others: Mapping[
 
 def draw_lyapunov(analysis: Analysis) -> Figure:
     """Draw the finite-time Lyapunov exponents to the end of the stream, of each site they start from."""
-    drawing.need(analysis.lyapunov, "Lyapunov exponents")
+    drawing.require(analysis.lyapunov, "Lyapunov exponents")
     shown = analysis.lyapunov
-    figure = style.new_figure(drawing.WIDTH, 2.7)
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 2.7)
     axes = figure.subplots()
-    axes.axhline(0.0, **drawing.GUIDE)
+    axes.axhline(0.0, **drawing.GUIDE_STYLE)
     handles = []
     for one, color in zip(shown, style.ordered_colors(len(shown)), strict=True):
         curve = one.exponents
         rank = np.arange(1, len(curve.labels) + 1)
-        axes.fill_between(rank, curve.low, curve.high, color=color, **drawing.BAND)
+        axes.fill_between(rank, curve.low, curve.high, color=color, **drawing.BAND_STYLE)
         handles += axes.plot(rank, curve.value, color=color, linewidth=1.1, label=f"from {one.site} to {one.to}")
         axes.plot(rank, one.relative_exponents.value, color=color, linewidth=0.7, linestyle=(0, (2, 1.5)))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))

@@ -14,18 +14,19 @@ from matplotlib.ticker import MaxNLocator
 from genlaws.core.errors import InputError
 from genlaws.figures import style
 from genlaws.figures.residual_stream.drawing import WRITE_COLORS, WRITE_NAMES, layer_axis, site_places
+from genlaws.probes.layers.embeddings import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import TESTS, WriteChange
-from genlaws.probes.stream.result import PERMUTED, UNTRAINED, StreamSemanticity
+from genlaws.probes.stream.result import StreamSemanticity
 
-LABELS = {"generalization": "generalization $p_S$", "identification": "identification $p_I$"}
+TEST_LABELS = {"generalization": "generalization $p_S$", "identification": "identification $p_I$"}
 CLEAR, UNCLEAR = 2.0, 0.7  # widths of a write whose change stands after Holm's procedure, and of any other
-CONTROL_LOOKS: dict[str, dict[str, Any]] = {
+CONTROL_STYLES: dict[str, dict[str, Any]] = {
     PERMUTED: {"color": style.GRAY, "linewidth": 0.8, "linestyle": (0, (1, 1.5))},
     UNTRAINED: {"color": style.GRAY, "linewidth": 0.8, "linestyle": "-"},
 }
-CHANCE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
-END: dict[str, Any] = {"color": style.BLACK, "marker": "s", "markersize": 3.6, "linestyle": "none", "zorder": 6}
-START: dict[str, Any] = {**END, "marker": "o", "markerfacecolor": "white"}
+CHANCE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
+END_STYLE: dict[str, Any] = {"color": style.BLACK, "marker": "s", "markersize": 3.6, "linestyle": "none", "zorder": 6}
+START_STYLE: dict[str, Any] = {**END_STYLE, "marker": "o", "markerfacecolor": "white"}
 
 
 def draw_stream_semanticity(result: StreamSemanticity) -> Figure:
@@ -56,7 +57,7 @@ def draw_stream_semanticity(result: StreamSemanticity) -> Figure:
     return figure
 
 
-def _values(result: StreamSemanticity, condition: str, test: str) -> np.ndarray:
+def _site_values(result: StreamSemanticity, condition: str, test: str) -> np.ndarray:
     """Return value and both ends of the interval at each site: (3, sites)."""
     found = [getattr(one, test) for one in result.conditions[condition].measurements]
     return np.array([[one.value for one in found], [one.low for one in found], [one.high for one in found]])
@@ -65,15 +66,15 @@ def _values(result: StreamSemanticity, condition: str, test: str) -> np.ndarray:
 def _draw_depth(axes: Axes, result: StreamSemanticity, test: str) -> None:
     """Draw one test against the layer."""
     at = site_places(result.sites)
-    value, low, high = _values(result, "as loaded", test)
+    value, low, high = _site_values(result, "as loaded", test)
     axes.fill_between(at, low, high, color=style.LIGHT_GRAY, alpha=0.5, linewidth=0.0, zorder=1)
-    for name, look in CONTROL_LOOKS.items():
+    for name, look in CONTROL_STYLES.items():
         if name in result.conditions and not (name == PERMUTED and test == "identification"):
-            axes.plot(at, _values(result, name, test)[0], zorder=2, **look)
+            axes.plot(at, _site_values(result, name, test)[0], zorder=2, **look)
     _draw_writes(axes, result, np.column_stack([at, value]), lambda one: getattr(one, test).direction != "unclear")
-    axes.set_ylabel(LABELS[test])
+    axes.set_ylabel(TEST_LABELS[test])
     if test == "generalization":
-        axes.axhline(0.5, **CHANCE)
+        axes.axhline(0.5, **CHANCE_STYLE)
     axes.autoscale_view()
 
 
@@ -100,19 +101,19 @@ def _draw_writes(axes: Axes, result: StreamSemanticity, points: np.ndarray, is_c
 
 
 def _draw_plane(axes: Axes, result: StreamSemanticity) -> None:
-    """Draw the path of the network in the plane of both tests, beside its controls and a front of the stimuli."""
-    x, y = (_values(result, "as loaded", test)[0] for test in reversed(TESTS))
-    for name, look in CONTROL_LOOKS.items():
+    """Draw the path of the network in the plane of both tests, with its controls and a front of the stimuli."""
+    x, y = (_site_values(result, "as loaded", test)[0] for test in reversed(TESTS))
+    for name, look in CONTROL_STYLES.items():
         if name in result.conditions:
-            axes.plot(*(_values(result, name, test)[0] for test in reversed(TESTS)), zorder=2, **look)
+            axes.plot(*(_site_values(result, name, test)[0] for test in reversed(TESTS)), zorder=2, **look)
     _draw_writes(
         axes,
         result,
         np.column_stack([x, y]),
         lambda one: any(getattr(one, test).direction != "unclear" for test in TESTS),
     )
-    axes.plot(x[0], y[0], **START)
-    axes.plot(x[-1], y[-1], **END)
+    axes.plot(x[0], y[0], **START_STYLE)
+    axes.plot(x[-1], y[-1], **END_STYLE)
     axes.margins(0.06)
     axes.autoscale_view()
     left, right = axes.get_xlim()
@@ -122,7 +123,7 @@ def _draw_plane(axes: Axes, result: StreamSemanticity) -> None:
         axes.plot(front.identification, front.generalization, color=style.BLACK, linewidth=0.8, zorder=3)
         inside = (front.identification >= left) & (front.identification <= right)
         top = max(top, float(np.max(front.generalization, where=inside, initial=0.0)) + 0.03 * (top - bottom))
-    axes.axhline(0.5, **CHANCE)
+    axes.axhline(0.5, **CHANCE_STYLE)
     axes.set_xlim(left, right)
     axes.set_ylim(min(bottom, 0.49), top)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
@@ -137,9 +138,9 @@ def _handles(result: StreamSemanticity) -> list[Line2D]:
     handles.append(Line2D([], [], color=style.DARK_GRAY, linewidth=UNCLEAR, label="change unclear (Holm, 5 %)"))
     handles += [
         Line2D([], [], label=f"control: {name}", **look)
-        for name, look in CONTROL_LOOKS.items()
+        for name, look in CONTROL_STYLES.items()
         if name in result.conditions
     ]
     if result.measurements[-1].constant_front is not None:
         handles.append(Line2D([], [], color=style.BLACK, linewidth=0.8, label="constant similarity, no bound"))
-    return [*handles, Line2D([], [], label="first site", **START), Line2D([], [], label="end", **END)]
+    return [*handles, Line2D([], [], label="first site", **START_STYLE), Line2D([], [], label="end", **END_STYLE)]

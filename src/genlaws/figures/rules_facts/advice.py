@@ -1,4 +1,4 @@
-"""Write advice about one data set as a table and a picture, as ``genlaws rules-facts advise`` leaves in its folder."""
+"""Write advice about one data set as a table and a picture, as ``genlaws rules-facts advise`` does in its folder."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from genlaws.figures.rules_facts.tables import regularization_path
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 
-NAME = "advise"
+FILE_STEM = "advise"
 CAPTION = (
-    "Left: rule error against the kernel parameter without regularization and at the best one. Right: memorization "
-    "error against rule error as the regularization of the chosen kernels grows. Points are cross-validated, with 95 % "
-    "intervals; the best regularization is the best of many and so optimistic. Green marks the theory's choice of "
-    "kernel and purple the best found, solid for perfect memory and dashed for the rule alone."
+    "Left: generalization error against the kernel parameter without regularization and at the best one. Right: "
+    "memorization error against generalization error as the regularization of the chosen kernels grows. Points are "
+    "cross-validated, with 95 % intervals; the best regularization is the best of many and so optimistic. Green marks "
+    "the theory's choice of kernel and purple the best found, solid for perfect memory and dashed for the rule alone."
 )
-WITH_THEORY = "Lines are the theory at the measured kernel numbers, for Gaussian inputs and a linear rule."
-WITHOUT_THEORY = (
+THEORY_NOTE = "Lines are the theory at the measured kernel numbers, for Gaussian inputs and a linear rule."
+NO_THEORY_NOTE = (
     "The theory, for Gaussian inputs and a linear rule, is not drawn: it does not describe these data, because"
 )
-BELOW_ZERO = "A rule error that comes out below zero after the correction for the share of facts is drawn at zero."
-CHOICES = {
+CLIPPED_NOTE = "A generalization error below zero after the correction for the share of facts is drawn at zero."
+CHOICE_LABELS = {
     "theory_memory": "theory's choice, for memory",
     "theory_rule": "theory's choice, for the rule",
     "found_memory": "best found, for memory",
@@ -48,23 +48,21 @@ MARKS: dict[str, dict[str, Any]] = {
     "found_rule": {"color": style.PURPLE, "linestyle": DASHED},
 }
 ZERO_COLOR, BEST_COLOR = style.BLUE, style.ORANGE
-MEMORY_AXIS = {FACTS: "", CONTRADICTED: ", contradicted labels", ALL: ", all labels"}
-RULE_ERROR = r"rule error $\varepsilon_{\mathrm{gen}}$"
+MEMORY_LABEL_SUFFIXES = {FACTS: "", CONTRADICTED: ", contradicted labels", ALL: ", all labels"}
 POINT: dict[str, Any] = {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.8, "linestyle": "none", "zorder": 3}
-FAINT: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.35, "zorder": 2}
-# Points of a theory curve, and the smallest angle it is solved at: below it a kernel has no linear part worth drawing.
+INTERVAL_STYLE: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+# Points of a theory curve, and the smallest angle it is solved at: below, the linear part of a kernel is negligible.
 CURVE_POINTS, PATH_POINTS = 120, 300
-SMALLEST_ANGLE = 1e-4
-# Points of the two curves are moved apart by a factor, so that one does not hide the other; another leaves room at the
-# ends of the axis.
-APART, EDGE = 1.03, 1.35
+MIN_ANGLE = 1e-4
+# Factors: between the points of the two curves, so that both are visible, and beyond the ends of the axis.
+POINT_SHIFT, AXIS_FACTOR = 1.03, 1.35
 TITLE_WIDTH = 100  # characters of a line
-# If half of the rule errors are below this share of the largest, their axis is that of the square root.
-FAR_BELOW, SMALLEST_WIDTH, ROOT_TICKS = 0.25, 0.02, (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5)
+# If half of the errors are below this share of the largest, their axis has a square-root scale.
+ROOT_SCALE_RATIO, MIN_ERROR_RANGE, ROOT_TICKS = 0.25, 0.02, (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5)
 
 
 def advice_table(advice: Advice) -> pd.DataFrame:
-    """Return what the picture shows, one row per point.
+    """Return the data of the picture, one row per point.
 
     ``series`` is measured_zero, measured_best, theory_zero or theory_best for the left panel, measured_path or
     theory_path for the right one, and the name of a choice for the marks. The theory is left out where it does not
@@ -73,19 +71,19 @@ def advice_table(advice: Advice) -> pd.DataFrame:
     first = np.zeros(len(advice.parameter), dtype=np.int64)
     best = advice.generalization_error.argmin(axis=1)
     rows = np.arange(len(first))
-    parts = [_measured("measured_zero", advice, rows, first), _measured("measured_best", advice, rows, best)]
+    parts = [_measured_rows("measured_zero", advice, rows, first), _measured_rows("measured_best", advice, rows, best)]
     if advice.theory_fits:
         parts += _theory_curves(advice)
     columns = np.arange(advice.regularization.shape[1])
     for row in _chosen_rows(advice):
-        parts.append(_measured("measured_path", advice, np.full_like(columns, row), columns))
+        parts.append(_measured_rows("measured_path", advice, np.full_like(columns, row), columns))
         if advice.theory_fits and advice.memory_samples == FACTS:
             parts.append(_theory_path(advice, row))
-    parts.append(pd.DataFrame([_marked(name, getattr(advice, name)) for name in CHOICES]))
+    parts.append(pd.DataFrame([_choice_row(name, getattr(advice, name)) for name in CHOICE_LABELS]))
     return pd.concat(parts, ignore_index=True)
 
 
-def _marked(name: str, choice: Choice) -> dict[str, str | float]:
+def _choice_row(name: str, choice: Choice) -> dict[str, str | float]:
     error = choice.generalization_error
     columns = {"generalization_error": error.value, "generalization_low": error.low, "generalization_high": error.high}
     same = ("parameter", "kernel_angle", "regularization", "memorization_error")
@@ -94,11 +92,11 @@ def _marked(name: str, choice: Choice) -> dict[str, str | float]:
 
 def _chosen_rows(advice: Advice) -> list[int]:
     """Return the kernels that were chosen, each once."""
-    chosen = [getattr(advice, name).parameter for name in CHOICES]
+    chosen = [getattr(advice, name).parameter for name in CHOICE_LABELS]
     return np.flatnonzero(np.isin(advice.parameter, chosen)).tolist()
 
 
-def _measured(series: str, advice: Advice, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
+def _measured_rows(series: str, advice: Advice, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
     forgotten = advice.memorization_error[rows, columns]
     counted = [wilson_interval(round(share * advice.memory_count), advice.memory_count) for share in forgotten]
     return pd.DataFrame(
@@ -125,9 +123,9 @@ def _theory_curves(advice: Advice) -> list[pd.DataFrame]:
         # Between the kernels that were tried the angle is interpolated.
         parameter = np.geomspace(parameter[0], parameter[-1], CURVE_POINTS)
         angle = PchipInterpolator(np.log(advice.parameter), angle)(np.log(parameter))
-    kernel = Kernel.from_angle(np.clip(angle, SMALLEST_ANGLE, np.pi / 2))
+    kernel = Kernel.from_angle(np.clip(angle, MIN_ANGLE, np.pi / 2))
     return [
-        _predicted(name, advice, kernel, at, parameter=parameter, kernel_angle=angle)
+        _theory_rows(name, advice, kernel, at, parameter=parameter, kernel_angle=angle)
         for name, at in (("theory_zero", 0.0), ("theory_best", "optimal"))
     ]
 
@@ -136,10 +134,10 @@ def _theory_path(advice: Advice, row: int) -> pd.DataFrame:
     mu_1, mu_star = float(advice.mu_1[row]), float(advice.mu_star[row])
     path = regularization_path(PATH_POINTS) * (mu_1**2 + mu_star**2)
     columns = {"parameter": advice.parameter[row], "kernel_angle": advice.kernel_angle[row]}
-    return _predicted("theory_path", advice, Kernel(mu_1, mu_star), path, **columns)
+    return _theory_rows("theory_path", advice, Kernel(mu_1, mu_star), path, **columns)
 
 
-def _predicted(series: str, advice: Advice, kernel: Kernel, regularization: Any, **columns: Any) -> pd.DataFrame:
+def _theory_rows(series: str, advice: Advice, kernel: Kernel, regularization: Any, **columns: Any) -> pd.DataFrame:
     left_out, fitted = (
         solve(
             advice.loss,
@@ -170,7 +168,7 @@ def draw_advice(table: pd.DataFrame, title: str, family: str, memory_samples: st
         figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=8.0)
         _draw_kernels(left, table, family)
         _draw_paths(right, table)
-        right.set_ylabel(style.MEMORIZATION + MEMORY_AXIS[memory_samples])
+        right.set_ylabel(style.MEMORIZATION + MEMORY_LABEL_SUFFIXES[memory_samples])
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
@@ -182,22 +180,22 @@ def _draw_kernels(axes: Axes, table: pd.DataFrame, family: str) -> None:
         axes.axvline(at, zorder=1, **_weight(name), **mark)
     for place, (which, color) in enumerate((("zero", ZERO_COLOR), ("best", BEST_COLOR))):
         theory, run = (table[table["series"] == f"{kind}_{which}"] for kind in ("theory", "measured"))
-        # Where the two curves are one, both can be seen.
+        # Both stay visible where the two curves coincide.
         axes.plot(theory["parameter"], theory["generalization_error"], color=color, linewidth=2.2 - place)
-        x = run["parameter"] * APART ** (2 * place - 1)
+        x = run["parameter"] * POINT_SHIFT ** (2 * place - 1)
         axes.vlines(x, run["generalization_low"], run["generalization_high"], color=color, linewidth=0.8, zorder=2)
         axes.plot(x, run["generalization_error"], color=color, **POINT)
     tried = table.loc[table["series"] == "measured_zero", "parameter"]
-    style.log_axis(axes, "x", float(tried.min()) / EDGE, float(tried.max()) * EDGE)
+    style.log_axis(axes, "x", float(tried.min()) / AXIS_FACTOR, float(tried.max()) * AXIS_FACTOR)
     axes.set_ylim(bottom=0.0)
     axes.set_xlabel(f"parameter of the {style.kernel_label(family)} kernel")
-    axes.set_ylabel(RULE_ERROR)
+    axes.set_ylabel(style.GENERALIZATION)
     handles = [
         Line2D([], [], color=ZERO_COLOR, marker="o", markersize=3.0, label=r"$\lambda\to0$"),
         Line2D([], [], color=BEST_COLOR, marker="o", markersize=3.0, label=r"best $\lambda$"),
     ]
-    handles += [Line2D([], [], label=CHOICES[name], **_weight(name), **mark) for name, mark in MARKS.items()]
-    _legend(axes, handles, 3)
+    handles += [Line2D([], [], label=CHOICE_LABELS[name], **_weight(name), **mark) for name, mark in MARKS.items()]
+    _draw_legend(axes, handles, 3)
 
 
 def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
@@ -216,8 +214,8 @@ def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
             axes.plot(x, y, **mark)
             style.mark_path_ends(axes, x, y)
         x, y, color = run["generalization_error"].to_numpy(), run["memorization_error"].to_numpy(), mark["color"]
-        axes.hlines(y, run["generalization_low"], run["generalization_high"], color=color, **FAINT)
-        axes.vlines(x, run["memorization_low"], run["memorization_high"], color=color, **FAINT)
+        axes.hlines(y, run["generalization_low"], run["generalization_high"], color=color, **INTERVAL_STYLE)
+        axes.vlines(x, run["memorization_low"], run["memorization_high"], color=color, **INTERVAL_STYLE)
         axes.plot(x, y, color=color, fillstyle="full" if "memory" in name else "none", **POINT)
         style.mark_path_ends(axes, x, y)
     _error_axis(axes, table)
@@ -229,36 +227,36 @@ def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
         Line2D([], [], label=r"no regularization, $\lambda\to0$", **style.ZERO_MARKER),
         Line2D([], [], label=r"$\lambda\to\infty$, or the largest tried", **style.INFINITE_MARKER),
     ]
-    _legend(axes, handles, 2)
+    _draw_legend(axes, handles, 2)
 
 
 def _weight(name: str) -> dict[str, Any]:
-    """Return width and opacity of a vertical mark: that of the theory can be seen below that of the data."""
+    """Return width and opacity of a vertical mark: the one of the theory stays visible below the one of the data."""
     return {"linewidth": 2.0, "alpha": 0.5} if name.startswith("theory") else {"linewidth": 0.8, "alpha": 1.0}
 
 
 def _error_axis(axes: Axes, table: pd.DataFrame) -> None:
     """Start the horizontal axis at zero; where most errors are far below the largest, give them room."""
     paths = table[table["series"].isin(["measured_path", "theory_path"])]
-    largest = max(float(paths["generalization_error"].max()), SMALLEST_WIDTH)
-    root = table.loc[table["series"] == "measured_path", "generalization_error"].median() < FAR_BELOW * largest
+    largest = max(float(paths["generalization_error"].max()), MIN_ERROR_RANGE)
+    root = table.loc[table["series"] == "measured_path", "generalization_error"].median() < ROOT_SCALE_RATIO * largest
     if root:
         axes.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
         axes.set_xticks([tick for tick in ROOT_TICKS if tick < 1.1 * largest])
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlim(0.0, 1.15 * largest)
-    axes.set_xlabel(RULE_ERROR + (", square-root scale" if root else ""))
+    axes.set_xlabel(style.GENERALIZATION + (", square-root scale" if root else ""))
 
 
-def _legend(axes: Axes, handles: list[Line2D], columns: int) -> None:
+def _draw_legend(axes: Axes, handles: list[Line2D], columns: int) -> None:
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=columns, columnspacing=1.2)
 
 
-def _caption(advice: Advice) -> str:
-    """Return the caption: what is drawn, on which samples memory is measured, and whether the theory is there."""
+def _format_caption(advice: Advice) -> str:
+    """Return the caption: what is drawn, on which samples memory is measured, and whether the theory is drawn."""
     memory = f"The memorization error is that on {advice.memory_samples_text}."
-    corrected = [] if advice.memory_samples == FACTS else [BELOW_ZERO]
-    theory = WITH_THEORY if advice.theory_fits else f"{WITHOUT_THEORY} {'; '.join(advice.theory_misfits)}."
+    corrected = [] if advice.memory_samples == FACTS else [CLIPPED_NOTE]
+    theory = THEORY_NOTE if advice.theory_fits else f"{NO_THEORY_NOTE} {'; '.join(advice.theory_misfits)}."
     return " ".join([CAPTION, memory, *corrected, theory])
 
 
@@ -273,9 +271,9 @@ def write_advice(
     folder : Path
         Made if it does not exist.
     title : str
-        Head of the picture.
+        Of the picture.
     document : str
-        The answer as JSON.
+        The advice as JSON.
     settings : mapping
         What the advice belongs to, written below the caption.
 
@@ -285,12 +283,12 @@ def write_advice(
         Path by kind: json, csv, txt, pdf, png.
     """
     made_folder("out", folder)
-    table, caption = advice_table(advice), _caption(advice)
+    table, caption = advice_table(advice), _format_caption(advice)
     picture = draw_advice(table, title, advice.family, advice.memory_samples)
 
     def write(work: Path) -> dict[str, Path]:
         """Make every file in a folder of its own."""
-        made = {kind: work / f"{NAME}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
+        made = {kind: work / f"{FILE_STEM}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
         made["json"].write_text(document + "\n", encoding="utf-8")
         table.to_csv(made["csv"], index=False)
         lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
@@ -299,4 +297,4 @@ def write_advice(
             save_picture(picture, made[kind], kind, title, caption)
         return made
 
-    return write_together(folder, NAME, write)
+    return write_together(folder, FILE_STEM, write)

@@ -1,7 +1,4 @@
-"""Runs extrapolated to infinite dimension against the theory: how many standard errors apart they are.
-
-Figure 13: two kernels with the same two numbers, run at finite size, on the one curve of the theory.
-"""
+"""Runs of finite size against the theory: two kernels with the same two numbers (Figure 13), and extrapolated runs."""
 
 from __future__ import annotations
 
@@ -43,8 +40,8 @@ from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle, solv
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 from genlaws.sweeps.experiment import Settings
 
-DIGITS = 4  # of the bandwidth: the same on every machine, and in every cell
-KERNELS = {"Gaussian": False, "quadratic": True}  # whether the kernel is the match of the Gaussian one
+BANDWIDTH_DIGITS = 4  # significant digits, so that it is the same on every machine and in every cell
+MATCHED_KERNELS = {"Gaussian": False, "quadratic": True}  # whether the kernel is the match of the Gaussian one
 LOOKS: dict[str, dict[str, Any]] = {
     "Gaussian": {"color": style.KERNEL_COLORS["gaussian"], "marker": "o"},
     "quadratic": {"color": style.DARK_GRAY, "marker": "s"},
@@ -54,18 +51,18 @@ Learner = tuple[str, Ratio | None]
 
 TESTS_PER_DIMENSION = 10  # in proportion, so that the variance of every error goes as 1/d
 # A memorization error is compared if the theory expects this many wrong facts among the runs of each dimension: with
-# fewer, a mean is too skewed for a standard error to say how far it may lie from its expectation.
-FEWEST_WRONG_FACTS = 10.0
-SETTING = ["loss", "kernel", "width_ratio", "sample_ratio", "fact_fraction", "regularization"]
-FITTED = ("limit", "limit_error", "correction", "correction_error", "chi_square", "z_score")
-MARKERS = {"generalization": "o", "memorization": "s"}
-LOOK: dict[str, Any] = {"linestyle": "none", "markersize": 3.2, "markeredgewidth": 0.7, "markerfacecolor": "white"}
+# fewer, the mean is too skewed for its standard error to be valid.
+MIN_WRONG_FACTS = 10.0
+SETTING_COLUMNS = ["loss", "kernel", "width_ratio", "sample_ratio", "fact_fraction", "regularization"]
+FIT_COLUMNS = ("limit", "limit_error", "correction", "correction_error", "chi_square", "z_score")
+ERROR_MARKERS = {"generalization": "o", "memorization": "s"}
+POINT: dict[str, Any] = {"linestyle": "none", "markersize": 3.2, "markeredgewidth": 0.7, "markerfacecolor": "white"}
 
 
 class AgreementSettings(TaskSettings):
     """One bandwidth for each loss, that of least generalization error as the regularization vanishes.
 
-    The square loss bears stronger regularization than the hinge loss before the noise of the intercept is seen.
+    The square loss allows stronger regularization than the hinge loss before the noise of the intercept shows.
     """
 
     sample_ratio: Ratio = 3.0
@@ -77,20 +74,20 @@ class AgreementSettings(TaskSettings):
 
 
 def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFrame:
-    """Return the path of the theory for either kernel under both losses, and the runs beside it."""
+    """Return the path of the theory for either kernel under both losses, with the means of the runs."""
     names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in LOSSES}
     weaker = settings.model_copy(update={"strongest_with_intercept": settings.strongest_hinge})
     groups = [
         group
         for chosen, (loss, name) in zip((settings, weaker), names.items(), strict=True)
-        for group in learner_groups(chosen, (loss,), (name,), matched=tuple(KERNELS.values()))
+        for group in learner_groups(chosen, (loss,), (name,), matched=tuple(MATCHED_KERNELS.values()))
     ]
-    progress.start(len(LOSSES) * len(KERNELS) + cell_count(groups, settings.repeats), "kernels and runs")
+    progress.start(len(LOSSES) * len(MATCHED_KERNELS) + cell_count(groups, settings.repeats), "kernels and runs")
     strengths = with_runs(regularization_path(settings.path_points), settings)
     tables = []
     for loss, name in names.items():
         solved = Kernel.from_name(name)
-        for family, matched in KERNELS.items():
+        for family, matched in MATCHED_KERNELS.items():
             about: dict[str, Any] = {"family": family, "kernel": name, "matched": matched}
             angle = float(solved.kernel_angle)
             tables.append(kernel_path(settings, loss, solved, strengths, **about, kernel_angle=angle))
@@ -100,7 +97,7 @@ def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFr
 
 def _best_rate(loss: str, settings: AgreementSettings) -> float:
     angle = optimal_angle(loss, fact_fraction=settings.fact_fraction, sample_ratio=settings.sample_ratio)
-    return float(f"{float(parameter_for_angle('gaussian', angle)):.{DIGITS}g}")
+    return float(f"{float(parameter_for_angle('gaussian', angle)):.{BANDWIDTH_DIGITS}g}")
 
 
 def agreement_summary(frame: pd.DataFrame, settings: AgreementSettings) -> pd.DataFrame:
@@ -113,15 +110,15 @@ def agreement_summary(frame: pd.DataFrame, settings: AgreementSettings) -> pd.Da
     rows = []
     runs = frame[frame["run_count"].notna()]
     for (loss, strength), table in runs.groupby(["loss", "regularization"], sort=False):
-        pair = [table[table["family"] == family].iloc[0] for family in KERNELS]
+        pair = [table[table["family"] == family].iloc[0] for family in MATCHED_KERNELS]
         row: dict[str, Any] = {"loss": loss, "kernel": pair[0]["kernel"], "regularization": strength}
         for name in ERRORS:
-            row |= _difference(name, *pair)
+            row |= _difference_columns(name, *pair)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _difference(name: str, first: pd.Series[Any], second: pd.Series[Any]) -> dict[str, float]:
+def _difference_columns(name: str, first: pd.Series[Any], second: pd.Series[Any]) -> dict[str, float]:
     squares = np.array([one[f"run_{name}_standard_error"] ** 2 for one in (first, second)])
     counts = np.array([one["run_count"] for one in (first, second)])
     error = float(np.sqrt(squares.sum()))
@@ -135,7 +132,7 @@ def _difference(name: str, first: pd.Series[Any], second: pd.Series[Any]) -> dic
         f"{short}_difference_high": found.high,
         **{
             f"{short}_{family}_less_theory": float(one[f"run_{name}"] - one[name])
-            for family, one in zip(KERNELS, (first, second), strict=True)
+            for family, one in zip(MATCHED_KERNELS, (first, second), strict=True)
         },
     }
 
@@ -183,17 +180,17 @@ def limit_data(settings: LimitSettings, progress: Progress) -> pd.DataFrame:
     """Return one row for each learner, task and error: means by dimension, their limit, the theory and the z-score.
 
     The variance of an error goes as 1/d. The standard errors of the fit therefore come from one variance, that of the
-    runs of all dimensions times d, which does not go up and down with the mean of a single dimension. The standard
+    runs of all dimensions times d, which does not vary with the mean of a single dimension. The standard
     errors of the columns are those of each dimension alone.
     """
     groups = _groups(settings)
     progress.start(cell_count(groups, settings.repeats), "runs")
     points = averaged(run_cells(groups, settings.repeats, settings.seed, progress))
     rows = []
-    for key, table in points.groupby(SETTING, sort=False):
-        setting = dict(zip(SETTING, key, strict=True))
-        theory = _theory(setting)
-        rows += [{**setting, **_compared(name, table, theory[name], settings)} for name in ERRORS]
+    for key, table in points.groupby(SETTING_COLUMNS, sort=False):
+        setting = dict(zip(SETTING_COLUMNS, key, strict=True))
+        theory = _theory_errors(setting)
+        rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in ERRORS]
     return pd.DataFrame(rows)
 
 
@@ -218,7 +215,7 @@ def _groups(settings: LimitSettings) -> list[Group]:
     ]
 
 
-def _theory(setting: dict[str, Any]) -> dict[str, float]:
+def _theory_errors(setting: dict[str, Any]) -> dict[str, float]:
     width = setting["width_ratio"]
     found = solve(
         setting["loss"],
@@ -231,8 +228,8 @@ def _theory(setting: dict[str, Any]) -> dict[str, float]:
     return {name: getattr(found, name) for name in ERRORS}
 
 
-def _compared(name: str, table: pd.DataFrame, theory: float, settings: LimitSettings) -> dict[str, Any]:
-    """Return the limit of one error beside the theory; empty where errors are too rare to be compared."""
+def _comparison_row(name: str, table: pd.DataFrame, theory: float, settings: LimitSettings) -> dict[str, Any]:
+    """Return the limit of one error and the theory; empty where errors are too rare to be compared."""
     table = table.sort_values("dimension")
     dimension, runs = table["dimension"].to_numpy(), table["run_count"].to_numpy()
     means, errors = table[f"run_{name}"].to_numpy(), table[f"run_{name}_standard_error"].to_numpy()
@@ -240,26 +237,26 @@ def _compared(name: str, table: pd.DataFrame, theory: float, settings: LimitSett
     for d, mean, error in zip(dimension, means, errors, strict=True):
         row |= {f"mean_{d}": mean, f"standard_error_{d}": error}
     facts = table["fact_fraction"].to_numpy() * table["sample_ratio"].to_numpy() * dimension * runs
-    enough = name != "memorization_error" or float((theory * facts).min()) >= FEWEST_WRONG_FACTS
-    row |= {"compared": bool(enough), **dict.fromkeys(FITTED, np.nan)}
+    enough = name != "memorization_error" or float((theory * facts).min()) >= MIN_WRONG_FACTS
+    row |= {"compared": bool(enough), **dict.fromkeys(FIT_COLUMNS, np.nan)}
     if enough:
         variance = float((errors**2 * runs * dimension).mean())
         fit = extrapolate(dimension, means, np.sqrt(variance / (runs * dimension)))
         values = (fit.value, fit.error, fit.correction, fit.correction_error, fit.chi_square, fit.z_score(theory))
-        row |= dict(zip(FITTED, values, strict=True))
+        row |= dict(zip(FIT_COLUMNS, values, strict=True))
     return row
 
 
 def limit_summary(frame: pd.DataFrame, settings: LimitSettings) -> pd.DataFrame:
     """Return count, mean, standard deviation and largest of the z-scores, with the setting of the largest."""
     rows = []
-    kept = frame[frame["compared"]]
+    used = frame[frame["compared"]]
     for quantity in ("generalization", "memorization", "both"):
-        table = kept if quantity == "both" else kept[kept["quantity"] == quantity]
+        table = used if quantity == "both" else used[used["quantity"] == quantity]
         if table.empty:
             continue
         z = table["z_score"]
-        worst = table.iloc[int(z.abs().argmax())][SETTING]
+        worst = table.iloc[int(z.abs().argmax())][SETTING_COLUMNS]
         rows.append(
             {
                 "quantity": quantity,
@@ -279,20 +276,20 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     """Draw the limits against the theory (left) and the quantiles of the z-scores against the normal ones (right)."""
     figure = style.new_figure(style.PAGE, 3.2)
     left, right = figure.subplots(1, 2)
-    kept = frame[frame["compared"]].copy()
-    order = kept["z_score"].rank(method="first").to_numpy()
-    kept["normal"] = special.ndtri((order - 0.5) / len(kept))
-    for (loss, quantity), table in kept.groupby(["loss", "quantity"], sort=False):
-        look = {"marker": MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **LOOK}
+    used = frame[frame["compared"]].copy()
+    order = used["z_score"].rank(method="first").to_numpy()
+    used["normal"] = special.ndtri((order - 0.5) / len(used))
+    for (loss, quantity), table in used.groupby(["loss", "quantity"], sort=False):
+        look = {"marker": ERROR_MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **POINT}
         left.errorbar(table["theory"], table["limit"], yerr=table["limit_error"], elinewidth=0.6, **look)
         right.plot(table["normal"], table["z_score"], **look)
-    _diagonal(left, 0.0, 1.06 * max(kept["theory"].max(), kept["limit"].max()))
-    _diagonal(right, *np.array([-1.0, 1.0]) * (0.3 + max(2.5, kept["normal"].max(), kept["z_score"].abs().max())))
+    _draw_diagonal(left, 0.0, 1.06 * max(used["theory"].max(), used["limit"].max()))
+    _draw_diagonal(right, *np.array([-1.0, 1.0]) * (0.3 + max(2.5, used["normal"].max(), used["z_score"].abs().max())))
     sizes = ", ".join(f"{d}" for d in settings.dimensions)
     left.set_title(f"runs at d = {sizes}, {settings.repeats} each, extrapolated")
     left.set_xlabel("error of the theory")
     left.set_ylabel(r"error of the runs as $d\to\infty$")
-    z = kept["z_score"]
+    z = used["z_score"]
     right.set_title(f"{len(z)} z-scores: deviation {z.std(ddof=0):.2f}, largest {z.abs().max():.1f}")
     right.set_xlabel("quantile of the normal distribution")
     right.set_ylabel("z-score, (runs less theory)/standard error")
@@ -300,7 +297,7 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     return figure
 
 
-def _diagonal(axes: Axes, low: float, high: float) -> None:
+def _draw_diagonal(axes: Axes, low: float, high: float) -> None:
     axes.plot([low, high], [low, high], color=style.BLACK, linewidth=0.8, zorder=1)
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
@@ -310,8 +307,8 @@ def _diagonal(axes: Axes, low: float, high: float) -> None:
 def _handles() -> list[Line2D]:
     """Return the legend: colors are losses, shapes are errors."""
     return [
-        Line2D([], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **LOOK)
-        for quantity, marker in MARKERS.items()
+        Line2D([], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **POINT)
+        for quantity, marker in ERROR_MARKERS.items()
         for loss in LOSSES
     ]
 

@@ -19,9 +19,9 @@ from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
 
 # The hinge loss jumps at π/2 when the linear model cannot fit every label, so the curve stops just short of it.
-SMALLEST_ANGLE, LARGEST_ANGLE = 0.02, np.pi / 2 - 0.004
+MIN_ANGLE, MAX_ANGLE = 0.02, np.pi / 2 - 0.004
 REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
-MARGIN = 0.004  # of the vertical axes, in units of the error
+ERROR_MARGIN = 0.004  # of the vertical axes, in units of the error
 
 
 class AnglesSettings(Settings):
@@ -72,8 +72,8 @@ def _sweep(settings: AnglesSettings) -> Sweep:
     """Return one cell for each loss, regularization and sample ratio."""
     base = {
         "fact_fraction": settings.fact_fraction,
-        "smallest_angle": SMALLEST_ANGLE,
-        "largest_angle": LARGEST_ANGLE,
+        "smallest_angle": MIN_ANGLE,
+        "largest_angle": MAX_ANGLE,
         "points": settings.angle_points,
     }
     axes = [
@@ -97,7 +97,7 @@ def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFram
     fitting = optimal_angle("hinge", fact_fraction=epsilon, sample_ratio=ratios)
 
     def error(loss: str, angle: np.ndarray, regularization: float | str) -> np.ndarray:
-        """Return the rule error at each angle."""
+        """Return the generalization error at each angle."""
         kernel = Kernel.from_angle(angle)
         found = solve(
             loss, sample_ratio=ratios, fact_fraction=epsilon, kernel=kernel, regularization=regularization
@@ -132,12 +132,12 @@ def draw_angles(frame: pd.DataFrame, settings: AnglesSettings) -> Figure:
         ("optimal", "memorization_error", r"best $\lambda$", style.MEMORIZATION),
     )
     names = [rf"$\alpha={ratio:g}$" for ratio in settings.sample_ratios]
-    remembered = []
+    memorization_panels = []
     for row, loss in zip(grid, LOSSES, strict=True):
         for axes, (choice, column, title, label) in zip(row, columns, strict=True):
             here = frame[(frame["loss"] == loss) & (frame["regularization_choice"] == choice)]
             axes.axvline(best, color=style.BLACK, linewidth=0.8, linestyle="--", zorder=1)
-            lines = _curves(axes, here, column, mark_lowest=loss == "hinge" and column == "excess")
+            lines = _draw_curves(axes, here, column, mark_lowest=loss == "hinge" and column == "excess")
             axes.set_title(f"{loss} loss, {title}")
             style.angle_axis(axes)
             axes.label_outer()
@@ -145,18 +145,18 @@ def draw_angles(frame: pd.DataFrame, settings: AnglesSettings) -> Figure:
             axes.set_ylabel(label)
             if column == "excess":
                 axes.axhline(0.0, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
-                axes.set_ylim(frame["excess"].min() - MARGIN, frame["excess"].max() + MARGIN)
+                axes.set_ylim(frame["excess"].min() - ERROR_MARGIN, frame["excess"].max() + ERROR_MARGIN)
             else:
                 axes.set_ylim(-0.01, 0.5)
-                remembered.append((axes, lines))
+                memorization_panels.append((axes, lines))
             if (loss, choice, column) == ("square", "optimal", "excess"):
                 axes.legend(lines, names, loc="upper right")
-    for axes, lines in remembered:
+    for axes, lines in memorization_panels:
         direct_labels(axes, lines, names)
     return figure
 
 
-def _curves(axes: Axes, here: pd.DataFrame, column: str, mark_lowest: bool) -> list[Line2D]:
+def _draw_curves(axes: Axes, here: pd.DataFrame, column: str, mark_lowest: bool) -> list[Line2D]:
     ratios = here["sample_ratio"].unique()
     lines = []
     for ratio, color in zip(ratios, style.ordered_colors(len(ratios)), strict=True):

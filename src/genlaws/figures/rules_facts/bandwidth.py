@@ -1,7 +1,4 @@
-"""Figures 5 and 15: the bandwidth of the Gaussian kernel, in the theory and on labeled data.
-
-The table of figures 5 and 15: errors by bandwidth of the Gaussian kernel, in the theory and on labeled data.
-"""
+"""Figures 5 and 15: errors by bandwidth of the Gaussian kernel, in the theory and on labeled data."""
 
 from __future__ import annotations
 
@@ -29,12 +26,12 @@ from genlaws.figures.rules_facts.redraws import (
     data_title,
     draw_path,
     error_axes,
+    format_estimate,
     label_paths,
     mean_columns,
     redraw_note,
     redraw_sweep,
     task_columns,
-    written,
 )
 from genlaws.figures.rules_facts.tables import errors_table, regularization_path
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
@@ -44,18 +41,18 @@ from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiments.rules_facts import Loss
 
 REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
-# At the optimal regularization the best angle of the hinge loss may be that of the linear model, which no bandwidth
-# reaches; the search for it ends this close to it.
-LARGEST_ANGLE = np.pi / 2 - 1e-3
-BETWEEN = ("value", "low", "high")
-HEIGHT = 4.95
-PARAMETER = r"bandwidth parameter $\gamma$"
-EXCESS = "generalization error,\nless the lowest"
-PLAIN, HIGHLIGHTED = 1.0, 2.4  # widths of a path and of the best one
+# At the optimal regularization the best angle of the hinge loss may be that of the linear model, π/2, which no
+# bandwidth reaches; the search ends just below it.
+MAX_ANGLE = np.pi / 2 - 1e-3
+FIELDS = ("value", "low", "high")
+FIGURE_HEIGHT = 4.95
+PARAMETER_LABEL = r"bandwidth parameter $\gamma$"
+EXCESS_LABEL = "generalization error,\nless the lowest"
+PLAIN_WIDTH, HIGHLIGHT_WIDTH = 1.0, 2.4  # widths of a path and of the best one
 THEORY_COLOR = style.BLACK
-# Preferred parameters stand below the curves and the legend above, at these shares of the height of the curves.
-STRIP = {"measured": -0.1, "theory": -0.22}
-FLOOR, CEILING = -0.32, 1.45
+# Preferred parameters are drawn below the curves and the legend above, at these shares of the height of the curves.
+MARK_LEVELS = {"measured": -0.1, "theory": -0.22}
+BOTTOM_LEVEL, TOP_LEVEL = -0.32, 1.45
 
 
 class BandwidthSettings(RedrawSettings):
@@ -82,7 +79,7 @@ class HingeBandwidthSettings(BandwidthSettings):
 def bandwidth_data(settings: BandwidthSettings, progress: Progress) -> pd.DataFrame:
     """Return theory and measurement by bandwidth and regularization.
 
-    ``role`` says where a row is drawn: on a ``path`` along the regularization (of the theory, the paths shown alone),
+    ``role`` is where a row is drawn: on a ``path`` along the regularization (of the theory, only the drawn paths),
     on a ``curve`` along the bandwidth, or as the ``preferred`` bandwidth. At the regularization ``optimal`` a redraw
     has the value that is best on the other redraws.
     """
@@ -91,8 +88,8 @@ def bandwidth_data(settings: BandwidthSettings, progress: Progress) -> pd.DataFr
     theory = _theory_preferred(settings)
     best = [float(theory["parameter"].iloc[0]), found.preferred_at_zero.value]
     tables = [
-        *(_theory_rows(settings, "path", "all", np.array([one])) for one in _shown(settings, best)),
-        *(_theory_rows(settings, "curve", choice, _fine(settings)) for choice in REGULARIZATIONS),
+        *(_theory_rows(settings, "path", "all", np.array([one])) for one in _drawn_parameters(settings, best)),
+        *(_theory_rows(settings, "curve", choice, _fine_parameters(settings)) for choice in REGULARIZATIONS),
         theory,
         *(
             runs.path_table(place, series="measured", role="path", regularization_choice="all", parameter=one)
@@ -105,7 +102,7 @@ def bandwidth_data(settings: BandwidthSettings, progress: Progress) -> pd.DataFr
     return pd.concat(tables, ignore_index=True).assign(loss=settings.loss, **sizes)
 
 
-def _shown(settings: BandwidthSettings, best: list[float]) -> list[float]:
+def _drawn_parameters(settings: BandwidthSettings, best: list[float]) -> list[float]:
     """Return bandwidths spread over the range, and those nearest to the best ones."""
     grid = np.array(settings.parameters)
     spread = np.linspace(0, len(grid) - 1, settings.curves).round().astype(int).tolist()
@@ -118,7 +115,7 @@ def nearest(grid: Array, parameter: float) -> int:
     return int(np.argmin(np.abs(np.log(grid / parameter))))
 
 
-def _fine(settings: BandwidthSettings) -> Array:
+def _fine_parameters(settings: BandwidthSettings) -> Array:
     ends = settings.parameters[0], settings.parameters[-1]
     return np.unique(np.append(np.geomspace(*ends, settings.theory_points), settings.parameters))
 
@@ -140,7 +137,7 @@ def _theory_rows(settings: BandwidthSettings, role: str, choice: str, parameters
 
 
 def _theory_preferred(settings: BandwidthSettings) -> pd.DataFrame:
-    """Return the bandwidths of least error, how far apart they are, and what that costs without regularization."""
+    """Return the bandwidths of least error, the logarithm of their ratio, and its price without regularization."""
     tables = []
     for choice, regularization in REGULARIZATIONS.items():
         angle = optimal_angle(
@@ -149,7 +146,7 @@ def _theory_preferred(settings: BandwidthSettings) -> pd.DataFrame:
             sample_ratio=settings.sample_ratio,
             regularization=regularization,
         )
-        parameter = np.atleast_1d(parameter_for_angle("gaussian", min(float(angle), LARGEST_ANGLE)))
+        parameter = np.atleast_1d(parameter_for_angle("gaussian", min(float(angle), MAX_ANGLE)))
         tables.append(_theory_rows(settings, "preferred", choice, parameter))
     table = pd.concat(tables, ignore_index=True)
     ends = settings.parameters[0], settings.parameters[-1]
@@ -194,23 +191,23 @@ def _measured_preferred(runs: Redraws, found: Preference) -> pd.DataFrame:
                 "series": "measured",
                 "role": "preferred",
                 "regularization_choice": choice,
-                **_ends("parameter", estimate),
+                **_interval_columns("parameter", estimate),
                 "generalization_error": float(np.interp(np.log(estimate.value), np.log(runs.parameter), mean)),
                 "converged": bool(runs.converged.all()),
-                **_ends("log_ratio", found.log_ratio),
-                **_ends("price", found.price),
+                **_interval_columns("log_ratio", found.log_ratio),
+                **_interval_columns("price", found.price),
                 "at_edge": int(mean.argmin()) in (0, len(mean) - 1),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _ends(name: str, estimate: Estimate) -> dict[str, float]:
+def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def bandwidth_summary(frame: pd.DataFrame, settings: BandwidthSettings) -> pd.DataFrame:
-    """Return the preferred bandwidths, the logarithm of their ratio, and what the wrong one costs at λ → 0."""
+    """Return the preferred bandwidths, the logarithm of their ratio, and the price of the wrong one at λ → 0."""
     sizes = ["redraws", "sample_count", "test_count", "rule_pool", "fact_pool"]
     rows = []
     for quantity, choice, name in (
@@ -220,7 +217,7 @@ def bandwidth_summary(frame: pd.DataFrame, settings: BandwidthSettings) -> pd.Da
         ("error of the second less that of the first, no regularization", "zero", "price"),
     ):
         measured, theory = (preferred(frame, series, choice) for series in ("measured", "theory"))
-        values = {key: measured[part] for key, part in zip(BETWEEN, (name, f"{name}_low", f"{name}_high"), strict=True)}
+        values = {key: measured[part] for key, part in zip(FIELDS, (name, f"{name}_low", f"{name}_high"), strict=True)}
         edges = {"measured_at_edge": bool(measured["at_edge"]), "theory_at_edge": bool(theory["at_edge"])}
         rows.append({"quantity": quantity, **values, "theory": theory[name], **edges, **measured[sizes]})
     return pd.DataFrame(rows)
@@ -234,44 +231,44 @@ def preferred(frame: pd.DataFrame, series: str, choice: str) -> pd.Series:
 
 def draw_bandwidth(frame: pd.DataFrame, settings: BandwidthSettings) -> Figure:
     """Draw paths of the theory and of the data above, and errors against the bandwidth below."""
-    figure = style.new_figure(style.PAGE, HEIGHT)
+    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
     panels = figure.subplots(2, 2)
-    colors = _colors(settings)
-    labeled = _paths(panels[0], frame, settings, colors)
+    colors = _parameter_colors(settings)
+    labeled = _draw_paths(panels[0], frame, settings, colors)
     bar = figure.colorbar(colors, ax=list(panels[0]), pad=0.02, aspect=18)
-    bar.set_label(PARAMETER)
+    bar.set_label(PARAMETER_LABEL)
     bar.ax.yaxis.set_major_formatter(lambda value, _: style.plain_power(value))
     for axes, choice in zip(panels[1], ("optimal", "zero"), strict=True):
-        _curves(axes, frame[frame["regularization_choice"] == choice], settings)
+        _draw_curves(axes, frame[frame["regularization_choice"] == choice], settings)
     panels[1, 0].set_title(r"best $\lambda$ (measured: best on the other redraws)")
     smallest = style.plain_power(settings.smallest_regularization).strip("$")
     panels[1, 1].set_title(rf"$\lambda\to0$ (measured: $\lambda={smallest}$)")
-    _legend(figure, frame, settings)
+    _draw_legend(figure, frame, settings)
     for axes, line, parameter in labeled:
         label_paths(axes, [line], [rf"$\gamma={parameter:.2g}$, best at $\lambda\to0$"])
     return figure
 
 
-def _colors(settings: BandwidthSettings) -> ScalarMappable:
+def _parameter_colors(settings: BandwidthSettings) -> ScalarMappable:
     """Return the colors of bandwidths, the same in every panel."""
     low, high = style.ORDERED_RANGE
     steps = ListedColormap(colormaps[style.ORDERED_MAP](np.linspace(low, high, 256)), "bandwidth")
     return ScalarMappable(LogNorm(settings.parameters[0], settings.parameters[-1]), steps)
 
 
-def _paths(
+def _draw_paths(
     panels: Any, frame: pd.DataFrame, settings: BandwidthSettings, colors: ScalarMappable
 ) -> list[tuple[Axes, Line2D, float]]:
     """Draw the paths and return the panel, the line and the bandwidth of the best one in each."""
     rows = frame[frame["role"] == "path"]
-    shown = rows.loc[rows["series"] == "theory", "parameter"].unique()
+    drawn = rows.loc[rows["series"] == "theory", "parameter"].unique()
     labeled = []
     for axes, series in zip(panels, ("theory", "measured"), strict=True):
-        here = rows[(rows["series"] == series) & rows["parameter"].isin(shown)]
-        best = shown[nearest(shown, float(preferred(frame, series, "zero")["parameter"]))]
-        for parameter in shown:
+        here = rows[(rows["series"] == series) & rows["parameter"].isin(drawn)]
+        best = drawn[nearest(drawn, float(preferred(frame, series, "zero")["parameter"]))]
+        for parameter in drawn:
             path = here[here["parameter"] == parameter]
-            width = HIGHLIGHTED if parameter == best else PLAIN
+            width = HIGHLIGHT_WIDTH if parameter == best else PLAIN_WIDTH
             color = colors.to_rgba(parameter)
             if series == "measured":
                 line = draw_path(axes, path, color, width)
@@ -288,7 +285,7 @@ def _paths(
     return labeled
 
 
-def _curves(axes: Axes, frame: pd.DataFrame, settings: BandwidthSettings) -> None:
+def _draw_curves(axes: Axes, frame: pd.DataFrame, settings: BandwidthSettings) -> None:
     """Draw error against bandwidth, each curve less its lowest value, and the preferred bandwidths below."""
     color = style.LOSS_COLORS[settings.loss]
     lowest, tables = {}, {}
@@ -304,18 +301,18 @@ def _curves(axes: Axes, frame: pd.DataFrame, settings: BandwidthSettings) -> Non
     )
     bottom = float((measured["excess"] - half).min())
     height = max(float((measured["excess"] + half).max()), float(theory["excess"].max())) - bottom
-    _preferred_marks(axes, frame, {series: bottom + share * height for series, share in STRIP.items()}, color)
+    _draw_preferred(axes, frame, {series: bottom + share * height for series, share in MARK_LEVELS.items()}, color)
     low, high = settings.parameters[0], settings.parameters[-1]
     style.log_axis(axes, "x", low / 1.25, high * 1.25)
-    axes.set_ylim(bottom + FLOOR * height, bottom + CEILING * height)
-    axes.set_xlabel(PARAMETER)
-    axes.set_ylabel(EXCESS)
+    axes.set_ylim(bottom + BOTTOM_LEVEL * height, bottom + TOP_LEVEL * height)
+    axes.set_xlabel(PARAMETER_LABEL)
+    axes.set_ylabel(EXCESS_LABEL)
     axes.axhline(0.0, color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
     names = [f"theory, lowest {lowest['theory']:.3f}", f"measured, lowest {lowest['measured']:.3f}"]
     axes.legend([line, points], names, loc="upper left")
 
 
-def _preferred_marks(axes: Axes, frame: pd.DataFrame, level: dict[str, float], color: str) -> None:
+def _draw_preferred(axes: Axes, frame: pd.DataFrame, level: dict[str, float], color: str) -> None:
     rows = frame[frame["role"] == "preferred"]
     for series, row in zip(rows["series"], rows.to_dict("records"), strict=True):
         if series == "theory" and row["at_edge"]:
@@ -334,8 +331,8 @@ def _preferred_marks(axes: Axes, frame: pd.DataFrame, level: dict[str, float], c
         )
 
 
-def _legend(figure: Figure, frame: pd.DataFrame, settings: BandwidthSettings) -> None:
-    """Explain the marks, and say in words what was measured."""
+def _draw_legend(figure: Figure, frame: pd.DataFrame, settings: BandwidthSettings) -> None:
+    """Write the legend of the marks and a sentence on what was measured."""
     mark: dict[str, Any] = {"marker": "D", "markersize": 3.5, "linestyle": "none"}
     handles = [
         *style.path_end_handles((settings.smallest_regularization, settings.largest_regularization)),
@@ -343,19 +340,19 @@ def _legend(figure: Figure, frame: pd.DataFrame, settings: BandwidthSettings) ->
         Line2D([], [], color=THEORY_COLOR, label="theory's best", **mark),
     ]
     style.legend_below(figure, handles)
-    figure.legends[0].set_title("\n".join((measured_sentence(frame), redraw_note(frame))))
+    figure.legends[0].set_title("\n".join((format_measured(frame), redraw_note(frame))))
 
 
-def measured_sentence(frame: pd.DataFrame) -> str:
+def format_measured(frame: pd.DataFrame) -> str:
     """Return the sentence on the measured bandwidths and their ratio."""
     rows = {choice: preferred(frame, "measured", choice) for choice in ("zero", "optimal")}
     names = {"zero": r"$\lambda\to0$", "optimal": r"best $\lambda$"}
     edges = [names[choice] for choice, row in rows.items() if row["at_edge"]]
     edge = f"; at the end of the range: {' and '.join(edges)}" if edges else ""
     return (
-        rf"measured best $\gamma$: {written(rows['zero'], 'parameter')} at $\lambda\to0$, "
-        rf"{written(rows['optimal'], 'parameter')} at the best $\lambda$; "
-        rf"logarithm of their ratio {written(rows['zero'], 'log_ratio')}{edge}"
+        rf"measured best $\gamma$: {format_estimate(rows['zero'], 'parameter')} at $\lambda\to0$, "
+        rf"{format_estimate(rows['optimal'], 'parameter')} at the best $\lambda$; "
+        rf"logarithm of their ratio {format_estimate(rows['zero'], 'log_ratio')}{edge}"
     )
 
 

@@ -1,6 +1,6 @@
-"""The figures of the rules-and-facts paper: of theory alone, and beside learners of finite size.
+"""The figures of the rules-and-facts paper: of theory alone, and compared with learners of finite size.
 
-Only names and sentences are here; the tables and pictures are in the modules ``rules_facts_*`` beside this one.
+This module holds titles and captions; the other modules of this folder compute the tables and draw the pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _figure(number: int, title: str, caption: str, recipe: str) -> Figure:
 FIGURES = (
     _figure(
         1,
-        "Remembering against generalizing, by kernel",
+        "Memorization against generalization, by kernel",
         "Memorization error against generalization error as the regularization runs from zero (triangle) to infinity "
         "(square), for the linear model and the erf and ReLU kernels; circles are means over runs of finite size, with "
         "95 % intervals.",
@@ -31,7 +31,7 @@ FIGURES = (
     ),
     _figure(
         2,
-        "Remembering against generalizing, by width",
+        "Memorization against generalization, by width",
         "Trade-off of random features of finite width, with erf units and the square loss (left) and ReLU units and "
         "the hinge loss (right); wide layers approach the kernel, and narrow ones cannot fit every label; circles are "
         "means over runs of finite size, with 95 % intervals.",
@@ -109,7 +109,7 @@ FIGURES = (
     _figure(
         12,
         "Errors against the kernel angle, more facts",
-        "As figure 3, at a second fact fraction: the picture keeps its shape and the best angle moves toward the "
+        "As figure 3, at a second fact fraction: the curves have the same shape and the best angle moves toward the "
         "memorizer.",
         "angle:ANGLES_MORE_FACTS",
     ),
@@ -123,7 +123,7 @@ FIGURES = (
     ),
     _figure(
         14,
-        "Kernels that theory cannot tell apart, on labeled data",
+        "Kernels that the theory cannot distinguish, on labeled data",
         "Trade-off of quadratic kernels of several angles on labeled data (left), of the Gaussian kernel and of the "
         "quadratic kernel with the same two coefficients (middle), and the difference of these two on the same redraws "
         "along the regularization (right), with intervals over redraws point by point; inputs have equal length.",
@@ -154,21 +154,21 @@ FIGURES = (
     ),
     Figure(
         id="rules-facts.message-passing",
-        title="Message passing reaches the least possible rule error",
+        title="Message passing reaches the least possible generalization error",
         citation=f"{PAPER}, Section 2.1; the runs are beyond the paper",
         caption="Overlap of message passing with the rule after each iteration on its state evolution (left), and its "
-        "generalization error in the end on the Bayes-optimal curve, beside the two losses at their best "
+        "final generalization error on the Bayes-optimal curve, with the two losses at their best "
         "regularization (right).",
         recipe="genlaws.figures.rules_facts.message_passing:MESSAGE_PASSING",
     ),
     Figure(
         id="rules-facts.two-layer",
         title="Trained features: the rate of the rule and the memory of facts",
-        citation=f"{PAPER}, Section 3.5 asks; the runs are beyond the paper",
-        caption="Rule error of two-layer networks with trained features against the samples per dimension, in the end "
-        "of training and at the best time to stop, beside the Bayes-optimal learner and kernels at their best "
-        "regularization, with exponents fitted over the same sample ratios (left), and the share of facts that the "
-        "networks do not reproduce at the same two moments (right); points are means over runs with 95 % intervals.",
+        citation=f"{PAPER}, open question of Section 3.5; the runs are beyond the paper",
+        caption="Generalization error of two-layer networks with trained features against the samples per dimension, "
+        "at the end of training and at the best time to stop, with the Bayes-optimal learner and kernels at their best "
+        "regularization, and exponents fitted over the same sample ratios (left), and the memorization error of the "
+        "networks at the same two moments (right); points are means over runs with 95 % intervals.",
         recipe="genlaws.figures.rules_facts.two_layer:TWO_LAYER",
     ),
 )

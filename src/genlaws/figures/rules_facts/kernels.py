@@ -16,22 +16,22 @@ from genlaws.figures.recipe import InnerShare, Points, Recipe
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.sweeps.experiment import Settings
 
-FIXED = ("linear", "sign", "erf", "relu")
+FIXED_KERNELS = ("linear", "sign", "erf", "relu")
 # Family, degree of the polynomial (0 where there is none), label of the curve, dashes.
-CURVES = (
+FAMILY_CURVES = (
     ("polynomial", 2, "degree 2", "-"),
     ("polynomial", 3, "degree 3", "--"),
     ("exponential", 0, "exponential", "-"),
     ("geometric", 0, "geometric", "--"),
     ("gaussian", 0, "Gaussian", "-"),
 )
-PARAMETERS = {
+PARAMETER_LABELS = {
     "polynomial": r"offset $c$",
     "geometric": r"ratio $\gamma$",
     "gaussian": r"exponential, rate $\gamma$",
 }
 ANGLE_RANGE = (0.15, 1.5)  # of the curves in the plane of coefficients
-SHOWN = 2.2  # largest coefficient in the picture
+MAX_COEFFICIENT = 2.2  # largest coefficient in the picture
 
 
 class FamiliesSettings(Settings):
@@ -51,12 +51,12 @@ def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFram
     """
     shares = np.linspace(0.0, 1.0, settings.fact_points + 2)[1:-1]
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
-    progress.start(len(CURVES), "families")
+    progress.start(len(FAMILY_CURVES), "families")
     tables = [
         _rows("fixed", name, Kernel.from_name(name), degree=0, parameter=0.0, fact_fraction=settings.fact_fraction)
-        for name in FIXED
+        for name in FIXED_KERNELS
     ]
-    for family, degree, _, _ in CURVES:
+    for family, degree, _, _ in FAMILY_CURVES:
         series = (
             ("family", np.linspace(*ANGLE_RANGE, settings.curve_points), settings.fact_fraction),
             ("optimal", np.array([best]), settings.fact_fraction),
@@ -88,36 +88,36 @@ def _rows(series: str, family: str, kernel: Kernel, **given: float | np.ndarray)
 
 
 def draw_families(frame: pd.DataFrame, settings: FamiliesSettings) -> Figure:
-    """Draw the plane of coefficients beside the matching parameters."""
+    """Draw the plane of coefficients (left) and the matching parameters (right)."""
     figure = style.new_figure(style.PAGE, 3.3)
     left, right = figure.subplots(1, 2)
-    plane = _plane(left, frame, settings)
-    matching = _matching(right, frame, settings)
+    plane = _draw_plane(left, frame, settings)
+    matching = _draw_matching(right, frame, settings)
     style.legend_below(figure, [line for line in left.get_lines() if not str(line.get_label()).startswith("_")])
     direct_labels(left, *plane)
     direct_labels(right, *matching)
     return figure
 
 
-def _plane(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) -> tuple[list[Line2D], list[str]]:
+def _draw_plane(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) -> tuple[list[Line2D], list[str]]:
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
-    axes.set_xlim(0.0, SHOWN)
-    axes.set_ylim(0.0, SHOWN)
+    axes.set_xlim(0.0, MAX_COEFFICIENT)
+    axes.set_ylim(0.0, MAX_COEFFICIENT)
     axes.set_aspect("equal")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MultipleLocator(0.5))
     lines, labels = [], []
     fixed = frame[frame["series"] == "fixed"]
     for name, mu_1, mu_star in zip(fixed["kernel"], fixed["mu_1"], fixed["mu_star"], strict=True):
-        _dot(axes, (mu_star, mu_1), "D", style.KERNEL_COLORS[name], f"{style.kernel_label(name)} kernel")
-    for family, degree, label, dashes in CURVES:
+        _draw_dot(axes, (mu_star, mu_1), "D", style.KERNEL_COLORS[name], f"{style.kernel_label(name)} kernel")
+    for family, degree, label, dashes in FAMILY_CURVES:
         here = frame[(frame["kernel"] == family) & (frame["degree"] == degree)]
         curve, match = here[here["series"] == "family"], here[here["series"] == "optimal"]
         lines += axes.plot(curve["mu_star"], curve["mu_1"], dashes, color=style.KERNEL_COLORS[family])
         labels.append(f"polynomial, {label}" if degree else label)
-        _dot(axes, (match["mu_star"].iloc[0], match["mu_1"].iloc[0]), "o", style.KERNEL_COLORS[family])
-    _dot(axes, (np.nan, np.nan), "o", "white", "family at the best angle")
-    reach = 2.0 * SHOWN
+        _draw_dot(axes, (match["mu_star"].iloc[0], match["mu_1"].iloc[0]), "o", style.KERNEL_COLORS[family])
+    _draw_dot(axes, (np.nan, np.nan), "o", "white", "family at the best angle")
+    reach = 2.0 * MAX_COEFFICIENT
     lines += axes.plot(
         [0.0, reach * np.cos(best)], [0.0, reach * np.sin(best)], color=style.BLACK, linewidth=0.9, linestyle=":"
     )
@@ -128,21 +128,21 @@ def _plane(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) -> tuple
     return lines, labels
 
 
-def _dot(axes: Axes, place: tuple[float, float], marker: str, color: str, label: str | None = None) -> None:
+def _draw_dot(axes: Axes, place: tuple[float, float], marker: str, color: str, label: str | None = None) -> None:
     (dot,) = axes.plot(*place, marker, color=color, markersize=4.2, clip_on=False, zorder=4, label=label)
     dot.set_markeredgecolor(style.BLACK)
     dot.set_markeredgewidth(0.5)
 
 
-def _matching(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) -> tuple[list[Line2D], list[str]]:
+def _draw_matching(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) -> tuple[list[Line2D], list[str]]:
     here = frame[frame["series"] == "matching"]
     lines, labels = [], []
-    for family, degree, label, dashes in CURVES:
+    for family, degree, label, dashes in FAMILY_CURVES:
         if family == "exponential":
             continue
         curve = here[(here["kernel"] == family) & (here["degree"] == degree)]
         lines += axes.plot(curve["fact_fraction"], curve["parameter"], dashes, color=style.KERNEL_COLORS[family])
-        labels.append(f"{label}, {PARAMETERS[family]}")
+        labels.append(f"{label}, {PARAMETER_LABELS[family]}")
     axes.axvline(settings.fact_fraction, color=style.BLACK, linewidth=0.8, linestyle=":")
     axes.set_xlim(0.0, 1.0)
     style.log_axis(axes, "y", 0.03, 20.0)

@@ -16,8 +16,8 @@ from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
 
-LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
-SHORTEST_LABELED = 0.25  # of the side of the map
+CONTOUR_LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
+MIN_LABELED_LENGTH = 0.25  # of the side of the map
 
 
 class MapSettings(Settings):
@@ -68,10 +68,10 @@ def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:
     """Draw one map."""
     figure = style.new_figure(style.COLUMN, 2.7)
     axes = figure.subplots()
-    mesh = _map(axes, frame, settings)
+    mesh = _draw_map(axes, frame, settings)
     axes.set_ylabel(style.FACTS)
     axes.set_title("Bayes-optimal learner")
-    _bar(figure, mesh, [axes])
+    _draw_color_bar(figure, mesh, [axes])
     return figure
 
 
@@ -80,14 +80,14 @@ def draw_linear(frame: pd.DataFrame, settings: LinearMapSettings) -> Figure:
     figure = style.new_figure(style.PAGE, 2.8)
     panels = figure.subplots(1, len(LOSSES), sharey=True)
     for axes, loss in zip(panels, LOSSES, strict=True):
-        mesh = _map(axes, frame[frame["loss"] == loss], settings)
+        mesh = _draw_map(axes, frame[frame["loss"] == loss], settings)
         axes.set_title(rf"linear model, {loss} loss, best $\lambda$")
     panels[0].set_ylabel(style.FACTS)
-    _bar(figure, mesh, list(panels))
+    _draw_color_bar(figure, mesh, list(panels))
     return figure
 
 
-def _map(axes: Axes, frame: pd.DataFrame, settings: MapSettings) -> QuadMesh:
+def _draw_map(axes: Axes, frame: pd.DataFrame, settings: MapSettings) -> QuadMesh:
     table = frame.pivot(index="fact_fraction", columns="sample_ratio", values="generalization_error")
     x, y, values = table.columns.to_numpy(), table.index.to_numpy(), table.to_numpy()
     # Smooth shading, as pixels in the PDF: a mesh of triangles shows seams in viewers.
@@ -95,12 +95,12 @@ def _map(axes: Axes, frame: pd.DataFrame, settings: MapSettings) -> QuadMesh:
     style.log_axis(axes, "x", settings.smallest_sample_ratio, settings.largest_sample_ratio)
     axes.set_ylim(0.0, 1.0)
     axes.set_xlabel(style.SAMPLES)
-    for level in LEVELS:
+    for level in CONTOUR_LEVELS:
         if not np.nanmin(values) < level < np.nanmax(values):
             continue
         color = "white" if level < 0.25 else "black"
         line = axes.contour(x, y, values, levels=[level], colors=color, linewidths=0.7)
-        places = _middle(line.allsegs[0], settings)
+        places = _label_place(line.allsegs[0], settings)
         if places:
             axes.clabel(line, fmt="%g", fontsize=style.SMALL_TYPE, inline_spacing=2, manual=places)
         else:
@@ -108,11 +108,11 @@ def _map(axes: Axes, frame: pd.DataFrame, settings: MapSettings) -> QuadMesh:
     return mesh
 
 
-def _middle(segments: list[np.ndarray], settings: MapSettings) -> list[tuple[float, float]]:
+def _label_place(segments: list[np.ndarray], settings: MapSettings) -> list[tuple[float, float]]:
     """Return the middle of the longest piece of a contour, if it is long enough on paper to carry a number."""
     decades = np.log10(settings.largest_sample_ratio / settings.smallest_sample_ratio)
     found: list[tuple[float, float]] = []
-    longest = SHORTEST_LABELED
+    longest = MIN_LABELED_LENGTH
     for points in segments:
         on_paper = np.stack([np.log10(points[:, 0]) / decades, points[:, 1]], axis=1)
         length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(on_paper, axis=0).T))])
@@ -123,7 +123,7 @@ def _middle(segments: list[np.ndarray], settings: MapSettings) -> list[tuple[flo
     return found
 
 
-def _bar(figure: Figure, mesh: QuadMesh, panels: list[Axes]) -> None:
+def _draw_color_bar(figure: Figure, mesh: QuadMesh, panels: list[Axes]) -> None:
     bar = figure.colorbar(mesh, ax=panels, pad=0.02, aspect=22)
     bar.set_label(style.GENERALIZATION)
     bar.set_ticks([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])

@@ -1,4 +1,4 @@
-"""Figure 14: quadratic kernels on labeled data, and two kernels that the theory cannot tell apart."""
+"""Figure 14: quadratic kernels on labeled data, and two kernels that the theory cannot distinguish."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from genlaws.figures.rules_facts.redraws import (
     data_title,
     draw_path,
     error_axes,
+    format_estimate,
     label_paths,
     mean_columns,
     redraw_note,
     redraw_sweep,
     task_columns,
-    written,
 )
 from genlaws.rules_facts import Kernel
 from genlaws.sweeps import Axis
 from genlaws.sweeps.computing import compute_cells
 
 Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
-HEIGHT = 3.1
-PAIR = {"gaussian": ("Gaussian", style.PURPLE), "matched": ("quadratic", style.GREEN)}
+FIGURE_HEIGHT = 3.1
+PAIR_STYLES = {"gaussian": ("Gaussian", style.PURPLE), "matched": ("quadratic", style.GREEN)}
 DIFFERENCES = {"generalization_error": "generalization_difference", "memorization_error": "memorization_difference"}
 DIFFERENCE_COLORS = {"generalization_error": style.BLUE, "memorization_error": style.VERMILLION}
-BAND = 0.2  # opacity of an interval
+BAND_ALPHA = 0.2  # opacity of an interval
 
 
 class MatchedSettings(RedrawSettings):
@@ -54,8 +54,8 @@ def matched_data(settings: MatchedSettings, progress: Progress) -> pd.DataFrame:
     All inputs are scaled to squared length d, and every kernel trains on the same redraws. The difference is that of
     the Gaussian kernel less the quadratic one, redraw by redraw.
     """
-    quadratic = Redraws.of(_cells(settings, progress, "quadratic", settings.angles, (False,)))
-    cells = _cells(settings, progress, "gaussian", (settings.parameter,), (False, True))
+    quadratic = Redraws.of(_compute_redraws(settings, progress, "quadratic", settings.angles, (False,)))
+    cells = _compute_redraws(settings, progress, "gaussian", (settings.parameter,), (False, True))
     pair = {
         name: Redraws.of([cell for cell in cells if cell.settings.matched == matched])
         for name, matched in (("gaussian", False), ("matched", True))
@@ -70,14 +70,14 @@ def matched_data(settings: MatchedSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).assign(loss=settings.loss, **sizes)
 
 
-def _cells(
+def _compute_redraws(
     settings: MatchedSettings,
     progress: Progress,
     family: str,
     parameters: tuple[float, ...],
     matched: tuple[bool, ...],
 ) -> list[Any]:
-    """Compute kernels of one family; what differs between families is on an axis, so that one folder keeps both."""
+    """Compute kernels of one family; fields that differ between families are axes, so that one folder holds both."""
     axes = [Axis("family", (family,)), Axis("parameters", (parameters,)), Axis("matched", matched)]
     label = "redraws, quadratic kernels" if family == "quadratic" else "redraws, matched kernels"
     return compute_cells(redraw_sweep(settings, *axes, normalize=True), progress, label)
@@ -115,7 +115,7 @@ def matched_summary(frame: pd.DataFrame, settings: MatchedSettings) -> pd.DataFr
 
 def draw_matched(frame: pd.DataFrame, settings: MatchedSettings) -> Figure:
     """Draw quadratic kernels, the pair, and the difference of the pair."""
-    figure = style.new_figure(style.PAGE, HEIGHT)
+    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
     left, middle, right = figure.subplots(1, 3)
     rows = frame[frame["series"] == "quadratic"]
     lines = [
@@ -123,39 +123,39 @@ def draw_matched(frame: pd.DataFrame, settings: MatchedSettings) -> Figure:
     ]
     left.set_title(f"quadratic kernels,\n{data_title(settings)}")
     error_axes(left, rows)
-    pair = frame[frame["series"].isin(PAIR)]
-    both = [draw_path(middle, pair[pair["series"] == name], color) for name, (_, color) in PAIR.items()]
+    pair = frame[frame["series"].isin(PAIR_STYLES)]
+    both = [draw_path(middle, pair[pair["series"] == name], color) for name, (_, color) in PAIR_STYLES.items()]
     middle.set_title(
         f"Gaussian kernel, $\\gamma={settings.parameter:g}$,\nand quadratic with its $\\mu_1$, $\\mu_\\star$"
     )
     error_axes(middle, pair)
     middle.set_ylabel("")
-    changes = _difference_panel(right, frame[frame["series"] == "difference"])
+    changes = _draw_difference(right, frame[frame["series"] == "difference"])
     ends = (settings.smallest_regularization, settings.largest_regularization)
     style.legend_below(figure, style.path_end_handles(ends))
-    figure.legends[0].set_title("\n".join((_sentence(frame), redraw_note(frame))))
+    figure.legends[0].set_title("\n".join((_format_difference(frame), redraw_note(frame))))
     label_paths(left, lines, [rf"$\theta={angle:g}$" for angle in settings.angles])
-    label_paths(middle, both, [name for name, _ in PAIR.values()])
+    label_paths(middle, both, [name for name, _ in PAIR_STYLES.values()])
     direct_labels(right, changes, ["generalization", "memorization"])
     return figure
 
 
-def _sentence(frame: pd.DataFrame) -> str:
+def _format_difference(frame: pd.DataFrame) -> str:
     """Return the sentence on the difference at the two ends of the measured paths."""
     table = frame[frame["series"] == "difference"]
     name = DIFFERENCES["generalization_error"]
     lam = [style.plain_power(table["regularization"].iloc[at]).strip("$") for at in (0, -1)]
-    ends = [rf"{written(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
+    ends = [rf"{format_estimate(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
     return f"generalization error, Gaussian less quadratic: {ends[0]}, {ends[1]}"
 
 
-def _difference_panel(axes: Axes, table: pd.DataFrame) -> list[Line2D]:
-    """Draw both differences along the regularization; the theory says zero."""
+def _draw_difference(axes: Axes, table: pd.DataFrame) -> list[Line2D]:
+    """Draw both differences along the regularization; the theory predicts zero."""
     lam = table["regularization"].to_numpy()
     lines = []
     for error in ERRORS:
         name, color = DIFFERENCES[error], DIFFERENCE_COLORS[error]
-        axes.fill_between(lam, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND, linewidth=0)
+        axes.fill_between(lam, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND_ALPHA, linewidth=0)
         lines += axes.plot(lam, table[name], color=color)
     axes.axhline(0.0, color=style.GRAY, linewidth=0.6, zorder=0)
     style.log_axis(axes, "x", lam[0], lam[-1])

@@ -1,4 +1,4 @@
-"""Message passing at finite size: iteration by iteration on its state evolution, in the end on the Bayes curve."""
+"""Message passing at finite size: each iteration against state evolution, the final error against the Bayes curve."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
-CURVES = {"bayes": "Bayes-optimal", "square": "square loss", "hinge": "hinge loss"}
-BEYOND = 1.4  # how far the curves reach beyond the first and the last sample ratio that is run
+CURVE_NAMES = {"bayes": "Bayes-optimal", "square": "square loss", "hinge": "hinge loss"}
+AXIS_FACTOR = 1.4  # by which the curves exceed the sample ratios of the runs
 
 
 class MessagePassingFigureSettings(Settings):
@@ -68,7 +68,7 @@ class MessagePassingFigureSettings(Settings):
 
 
 def message_passing_data(settings: MessagePassingFigureSettings, progress: Progress) -> pd.DataFrame:
-    """Return overlaps by iteration and rule errors by sample ratio, the theory with the runs beside it."""
+    """Return overlaps by iteration and generalization errors by sample ratio, of the theory and of the runs."""
     base = {"fact_fraction": settings.fact_fraction, "iterations": settings.iterations, "dimension": settings.dimension}
     sweep = make_sweep(
         get_experiment("rules-facts.message-passing"),
@@ -99,10 +99,12 @@ def _iterations(ratio: float, cells: list[ComputedCell], settings: MessagePassin
 
 def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigureSettings) -> pd.DataFrame:
     """Return the curves of the theory, and on that of the Bayes-optimal learner the errors of the runs."""
-    low, high = min(settings.sample_ratios) / BEYOND, max(settings.sample_ratios) * BEYOND
+    low, high = min(settings.sample_ratios) / AXIS_FACTOR, max(settings.sample_ratios) * AXIS_FACTOR
     ratios = np.union1d(np.geomspace(low, high, settings.points), settings.sample_ratios)
     best = bayes_optimal(sample_ratio=ratios, fact_fraction=settings.fact_fraction)
-    curves = [pd.DataFrame({"learner": "bayes", "sample_ratio": ratios, "rule_error": best.generalization_error})]
+    curves = [
+        pd.DataFrame({"learner": "bayes", "sample_ratio": ratios, "generalization_error": best.generalization_error})
+    ]
     for loss in LOSSES:
         solved = errors_table(
             loss,
@@ -112,14 +114,16 @@ def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigu
             kernel=settings.kernel,
         )
         curves.append(
-            pd.DataFrame({"learner": loss, "sample_ratio": ratios, "rule_error": solved["generalization_error"]})
+            pd.DataFrame(
+                {"learner": loss, "sample_ratio": ratios, "generalization_error": solved["generalization_error"]}
+            )
         )
     rows: list[dict[str, Any]] = []
     for ratio, cells in runs.items():
-        errors = np.array([cell.result["rule_error"] for cell in cells])
+        errors = np.array([cell.result["generalization_error"] for cell in cells])
         settled = float(np.mean([cell.result["converged"] for cell in cells]))
         about = {"learner": "bayes", "sample_ratio": ratio, "settled_share": settled}
-        rows.append({**about, **mean_columns("run_rule_error", errors)})
+        rows.append({**about, **mean_columns("run_generalization_error", errors)})
     joined = pd.concat(curves, ignore_index=True).merge(pd.DataFrame(rows), how="left", on=["learner", "sample_ratio"])
     return joined.assign(series="samples")
 
@@ -139,7 +143,7 @@ def draw_message_passing(frame: pd.DataFrame, settings: MessagePassingFigureSett
         figure, [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **POINT)]
     )
     direct_labels(left, lines, [rf"$\alpha={ratio:g}$" for ratio in settings.followed])
-    direct_labels(right, curves, list(CURVES.values()))
+    direct_labels(right, curves, list(CURVE_NAMES.values()))
     return figure
 
 
@@ -159,15 +163,15 @@ def _draw_iterations(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFi
 
 def _draw_samples(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFigureSettings) -> list[Line2D]:
     lines = []
-    for learner in CURVES:
+    for learner in CURVE_NAMES:
         table = frame[frame["learner"] == learner]
         color = style.BAYES_COLOR if learner == "bayes" else style.LOSS_COLORS[learner]
         width = 1.3 if learner == "bayes" else 0.95
-        lines += axes.plot(table["sample_ratio"], table["rule_error"], color=color, linewidth=width)
-    best = frame[frame["run_rule_error"].notna()]
-    _points(axes, best, "sample_ratio", "rule_error", style.BAYES_COLOR)
+        lines += axes.plot(table["sample_ratio"], table["generalization_error"], color=color, linewidth=width)
+    best = frame[frame["run_generalization_error"].notna()]
+    _points(axes, best, "sample_ratio", "generalization_error", style.BAYES_COLOR)
     style.log_axis(axes, "x", frame["sample_ratio"].min(), frame["sample_ratio"].max())
-    style.log_axis(axes, "y", 0.85 * frame["rule_error"].min(), 0.5)
+    style.log_axis(axes, "y", 0.85 * frame["generalization_error"].min(), 0.5)
     axes.set_xlabel(style.SAMPLES)
     axes.set_ylabel(style.GENERALIZATION)
     return lines

@@ -40,11 +40,11 @@ def ridgeless_data(settings: RidgelessSettings, progress: Progress) -> pd.DataFr
     tables = []
     for loss in LOSSES:
         limit = np.asarray(interpolation_threshold(loss, fact_fraction=shares))
-        samples = _solved(loss, _with_threshold(ratios, limit), shares, limit)
+        samples = _solve_rows(loss, _with_threshold(ratios, limit), shares, limit)
         samples.insert(1, "series", "samples")
         progress.advance(1)
         limits = np.asarray(interpolation_threshold(loss, fact_fraction=along))
-        threshold = _solved(loss, limits, along, limits)
+        threshold = _solve_rows(loss, limits, along, limits)
         threshold.insert(1, "series", "threshold")
         tables += [samples, threshold]
         progress.advance(1)
@@ -56,7 +56,7 @@ def _with_threshold(ratios: np.ndarray, limit: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([np.broadcast_to(ratios, (limit.shape[0], ratios.size)), limit], axis=1), axis=1)
 
 
-def _solved(loss: str, ratios: np.ndarray, shares: np.ndarray, limit: np.ndarray) -> pd.DataFrame:
+def _solve_rows(loss: str, ratios: np.ndarray, shares: np.ndarray, limit: np.ndarray) -> pd.DataFrame:
     return errors_table(
         loss, sample_ratio=ratios, fact_fraction=shares, regularization=0.0, kernel="linear", threshold=limit
     )
@@ -78,7 +78,7 @@ def draw_ridgeless(frame: pd.DataFrame, settings: RidgelessSettings) -> Figure:
             ("mem", "memorization_error", style.MEMORIZATION),
         ):
             axes = panels[f"{loss} {short}"]
-            lines = _curves(axes, here, column, settings)
+            lines = _draw_curves(axes, here, column, settings)
             axes.set_ylim(-0.01, 0.52)
             axes.set_ylabel(label)
             axes.set_title(rf"{loss} loss, $\lambda\to0$")
@@ -87,12 +87,12 @@ def draw_ridgeless(frame: pd.DataFrame, settings: RidgelessSettings) -> Figure:
                 axes.set_xlabel(style.SAMPLES)
             if (loss, short) == ("square", "mem"):
                 axes.legend(lines, names, loc="upper left", bbox_to_anchor=(0.0, 0.95))
-    threshold_lines, threshold_names = _thresholds(panels["threshold"], frame[frame["series"] == "threshold"])
+    threshold_lines, threshold_names = _draw_thresholds(panels["threshold"], frame[frame["series"] == "threshold"])
     direct_labels(panels["threshold"], threshold_lines, threshold_names)
     return figure
 
 
-def _curves(axes: Axes, here: pd.DataFrame, column: str, settings: RidgelessSettings) -> list[Line2D]:
+def _draw_curves(axes: Axes, here: pd.DataFrame, column: str, settings: RidgelessSettings) -> list[Line2D]:
     lines = []
     for share, color in zip(settings.fact_fractions, style.ordered_colors(len(settings.fact_fractions)), strict=True):
         curve = here[here["fact_fraction"] == share]
@@ -104,7 +104,7 @@ def _curves(axes: Axes, here: pd.DataFrame, column: str, settings: RidgelessSett
     return lines
 
 
-def _thresholds(axes: Axes, frame: pd.DataFrame) -> tuple[list[Line2D], list[str]]:
+def _draw_thresholds(axes: Axes, frame: pd.DataFrame) -> tuple[list[Line2D], list[str]]:
     lines = []
     for loss in LOSSES:
         curve = frame[frame["loss"] == loss]

@@ -19,7 +19,7 @@ from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
 
 FIT_DECADES = 2.0  # the exponent is fitted over the last two decades of samples
-LEARNERS = {"square": "square loss", "hinge": "hinge loss", "bayes": "Bayes-optimal"}
+LEARNER_NAMES = {"square": "square loss", "hinge": "hinge loss", "bayes": "Bayes-optimal"}
 
 
 class DecaySettings(Settings):
@@ -89,7 +89,7 @@ def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
     axes.set_title(
         rf"{style.kernel_label(settings.kernel)} kernel, best $\lambda$, $\varepsilon={settings.fact_fraction:g}$"
     )
-    names = [LEARNERS[learner] for learner in lines]
+    names = [LEARNER_NAMES[learner] for learner in lines]
     direct_labels(axes, [*guides, *lines.values()], [r"$\alpha^{-1/2}$", r"$\alpha^{-1}$", *names])
     return figure
 

@@ -1,7 +1,7 @@
 """Redraws of a task from labeled data, as figures need them: settings, cells, and means with intervals.
 
-All redraws come from one finite pool of samples, so that they share some of them. Intervals over redraws therefore say
-how much a mean would move with further redraws of that pool, and less than that of how it would move with other data.
+All redraws come from one finite pool of samples, so they share some of them. Intervals over redraws therefore measure
+how much a mean varies with further redraws of that pool, which is less than it would vary with other data.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from genlaws.sweeps.experiment import Settings
 from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, Loss
 
 ERRORS = ("generalization_error", "memorization_error")
-# A path carries about this many crosses of intervals; more of them hide the curves.
-CROSSES = 8
+# Crosses of intervals along a path; more would hide the curves.
+PATH_CROSSES = 8
 BAR_WIDTH, BAR_OPACITY = 0.5, 0.6
-HALO = 2.0  # points of white around a label that stands on bars
-LONGEST_NAME = 18  # characters of a file in the title of a panel
-# From this ratio of the largest to the smallest error on, a logarithmic axis shows more.
-DECADE = 10.0
-MARGIN = 0.06  # of an axis beyond the data
-LEAST_HEIGHT = 0.02  # of the axis of memorization errors
+HALO_WIDTH = 2.0  # points of white around a label on top of bars
+MAX_NAME_LENGTH = 18  # characters of a file in the title of a panel
+# Ratio of the largest to the smallest error above which the axis is logarithmic.
+LOG_AXIS_RATIO = 10.0
+AXIS_MARGIN = 0.06  # of an axis beyond the data
+MIN_AXIS_HEIGHT = 0.02  # of the axis of memorization errors
 
 
 class RedrawSettings(Settings):
@@ -142,7 +142,7 @@ def task_columns(settings: RedrawSettings, sample_count: int) -> dict[str, int]:
 
 
 def redraw_note(frame: pd.DataFrame) -> str:
-    """Return the sentence on what the intervals rest on."""
+    """Return a sentence on the samples behind the intervals."""
     row = frame.iloc[0]
     return (
         f"{row['redraws']} redraws of {row['sample_count']:,} training and {row['test_count']:,} test samples, all "
@@ -150,8 +150,8 @@ def redraw_note(frame: pd.DataFrame) -> str:
     )
 
 
-def written(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
-    """Return a number of a table with the ends of its interval as it is written in a figure."""
+def format_estimate(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
+    """Return a number of a table with the ends of its interval as figures print it."""
     value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
     return str(Estimate(value, low, high)).replace("-", "−")
 
@@ -159,7 +159,7 @@ def written(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
 def data_title(settings: RedrawSettings) -> str:
     """Return the name of the data and of the rule's classes, for the title of a panel."""
     name = Path(settings.data).stem
-    short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    short = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
     first, second = settings.rule_classes
     return f"{short}, {first} against {second}"
 
@@ -168,9 +168,9 @@ def draw_path(axes: Axes, table: pd.DataFrame, color: Any, width: float = 1.2) -
     """Draw the mean path of redraws with intervals of both errors at some of its points, and return the line."""
     x, y = (table[name].to_numpy() for name in ERRORS)
     (line,) = axes.plot(x, y, color=color, linewidth=width)
-    for _, row in table.iloc[:: max(1, len(table) // CROSSES)].iterrows():
+    for _, row in table.iloc[:: max(1, len(table) // PATH_CROSSES)].iterrows():
         center, (across, along) = [row[name] for name in ERRORS], [row[[f"{n}_low", f"{n}_high"]] for n in ERRORS]
-        # Lines of their own, which labels of curves keep clear of.
+        # Separate lines, which labels of curves avoid.
         axes.plot(across, [center[1]] * 2, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
         axes.plot([center[0]] * 2, along, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
     style.mark_path_ends(axes, x, y)
@@ -178,23 +178,23 @@ def draw_path(axes: Axes, table: pd.DataFrame, color: Any, width: float = 1.2) -
 
 
 def label_paths(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str]) -> None:
-    """Label paths directly; where wide intervals leave no room, a label stands on them and stays readable."""
+    """Label paths directly; where wide intervals leave no room, a label covers them and stays readable."""
     direct_labels(axes, lines, labels)
     for text in axes.texts:
-        text.set_path_effects([withStroke(linewidth=HALO, foreground="white")])
+        text.set_path_effects([withStroke(linewidth=HALO_WIDTH, foreground="white")])
 
 
 def error_axes(axes: Axes, table: pd.DataFrame) -> None:
     """Give a panel of paths its labels and limits; errors over more than a decade are on a logarithmic axis."""
     x, y = (table[name] for name in ERRORS)
     low, high = float(x.min()), float(x.max())
-    if low > 0.0 and high > DECADE * low:
+    if low > 0.0 and high > LOG_AXIS_RATIO * low:
         style.log_axis(axes, "x", low / 1.3, high * 1.15)
     else:
-        margin = MARGIN * (high - low)
+        margin = AXIS_MARGIN * (high - low)
         axes.set_xlim(low - margin, high + margin)
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    tallest = max(LEAST_HEIGHT, float(y.max()))
+    tallest = max(MIN_AXIS_HEIGHT, float(y.max()))
     axes.set_ylim(-0.03 * tallest, 1.08 * tallest)
     axes.set_xlabel(style.GENERALIZATION)
     axes.set_ylabel(style.MEMORIZATION)

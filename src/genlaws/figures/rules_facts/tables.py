@@ -1,7 +1,4 @@
-"""Learners of finite size as points beside the curves of the theory: means over repeats with their intervals.
-
-Solve a sweep of the rules-and-facts theory and lay it out as a long table.
-"""
+"""Long tables of the rules-and-facts theory, and of learners of finite size: means over repeats with intervals."""
 
 from __future__ import annotations
 
@@ -26,9 +23,29 @@ from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
-LOSSES = ("square", "hinge")
-WEAKEST, STRONGEST = 1e-7, 1e4  # beyond these a path is indistinguishable from its ends on paper
+Repeats = Annotated[int, Field(ge=0, le=10_000)]
+Dimension = Annotated[int, Field(ge=10, le=20_000)]
+Seed = Annotated[int, Field(ge=0)]
+# The hinge loss has no run at regularization zero: a small one is that limit.
+Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
+# Values of the fields of a run; every combination of them is run.
 Group = Mapping[str, Sequence[Any]]
+
+LOSSES = ("square", "hinge")
+MIN_REGULARIZATION, MAX_REGULARIZATION = 1e-7, 1e4  # beyond these a path is indistinguishable from its ends on paper
+LEARNER_COLUMNS = ("loss", "kernel", "width_ratio", "matched", "sample_ratio", "fact_fraction", "regularization")
+ERRORS = ("generalization_error", "memorization_error")
+PARTS = ("", "_low", "_high", "_standard_error")
+RUN_COLUMNS = (*(f"run_{name}{part}" for name in ERRORS for part in PARTS), "run_count")
+POINT: dict[str, Any] = {
+    "linestyle": "none",
+    "markersize": 3.2,
+    "markeredgewidth": 0.7,
+    "markerfacecolor": "white",
+    "zorder": 4,
+}
+BAR_WIDTH = 0.7
+INTERCEPT_TOLERANCE = 1e-12
 
 
 def errors_table(
@@ -63,30 +80,7 @@ def errors_table(
 
 def regularization_path(points: int) -> NDArray[np.float64]:
     """Return λ from exactly zero through `points` values, evenly spaced in log λ, to infinity."""
-    return np.concatenate([[0.0], np.geomspace(WEAKEST, STRONGEST, points), [np.inf]])
-
-
-"""Values of the fields of a run; every combination of them is run."""
-
-Repeats = Annotated[int, Field(ge=0, le=10_000)]
-Dimension = Annotated[int, Field(ge=10, le=20_000)]
-Seed = Annotated[int, Field(ge=0)]
-# The hinge loss has no run at regularization zero: a small one is that limit.
-Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
-
-LEARNER = ("loss", "kernel", "width_ratio", "matched", "sample_ratio", "fact_fraction", "regularization")
-ERRORS = ("generalization_error", "memorization_error")
-PARTS = ("", "_low", "_high", "_standard_error")
-RUN_COLUMNS = (*(f"run_{name}{part}" for name in ERRORS for part in PARTS), "run_count")
-POINT: dict[str, Any] = {
-    "linestyle": "none",
-    "markersize": 3.2,
-    "markeredgewidth": 0.7,
-    "markerfacecolor": "white",
-    "zorder": 4,
-}
-BAR_WIDTH = 0.7
-INTERCEPT_ROUNDING = 1e-12
+    return np.concatenate([[0.0], np.geomspace(MIN_REGULARIZATION, MAX_REGULARIZATION, points), [np.inf]])
 
 
 class PointSettings(Settings):
@@ -101,7 +95,7 @@ class PointSettings(Settings):
 class TaskSettings(PointSettings):
     """A task of one sample ratio and fact fraction, and the runs on it.
 
-    A kernel that is not zero at zero correlation has an intercept, which the theory need not know of: the variance of
+    A kernel that is not zero at zero correlation has an intercept, which the theory does not include: the variance of
     its noise is (1 - Dλ/μ1²)⁻²/d of that of the output, with D = V - μ*²/λ. With strong regularization that is not
     small, so runs of such kernels end early.
     """
@@ -118,10 +112,10 @@ class Announced:
         self._progress = progress
 
     def start(self, total: int, label: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advance(self, n: int = 1) -> None:
-        """Hand the steps on."""
+        """Pass the steps on."""
         self._progress.advance(n)
 
 
@@ -156,7 +150,7 @@ def learner_groups(
 def has_intercept(kernel: str) -> bool:
     """Return whether a kernel, or the kernel of an activation, is not zero at zero correlation."""
     zero, one = np.zeros(1), np.ones(1)
-    return bool(abs(read_input_kernel(kernel).function(zero, one, one)[0]) > INTERCEPT_ROUNDING)
+    return bool(abs(read_input_kernel(kernel).function(zero, one, one)[0]) > INTERCEPT_TOLERANCE)
 
 
 def cell_count(groups: Sequence[Group], repeats: int) -> int:
@@ -167,7 +161,7 @@ def cell_count(groups: Sequence[Group], repeats: int) -> int:
 def run_cells(groups: Sequence[Group], repeats: int, seed: int, progress: Progress) -> list[ComputedCell]:
     """Run learners on Gaussian draws, each repeat on its own; the caller has announced the steps.
 
-    All groups must name the same fields, so that one folder can keep their cells.
+    All groups must name the same fields, so that one folder can hold their cells.
     """
     experiment, cells = get_experiment("rules-facts.gaussian-runs"), list[ComputedCell]()
     for group in groups if repeats else ():
@@ -197,7 +191,7 @@ def averaged(cells: Iterable[ComputedCell]) -> pd.DataFrame:
 
 
 def mean_columns(name: str, values: NDArray[np.float64]) -> dict[str, float]:
-    """Return the mean of independent runs under `name`, its Student interval and its standard error beside it."""
+    """Return the mean of independent runs under `name`, its Student interval and its standard error."""
     finite = values[np.isfinite(values)]
     mean = float(finite.mean()) if finite.size else math.nan
     error = float(finite.std(ddof=1) / np.sqrt(finite.size)) if finite.size > 1 else math.nan
@@ -205,19 +199,19 @@ def mean_columns(name: str, values: NDArray[np.float64]) -> dict[str, float]:
     return dict(zip((name + part for part in PARTS), (mean, found.low, found.high, error), strict=True))
 
 
-def beside_theory(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
+def join_runs(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the theory with the runs in further columns, empty at regularizations without runs."""
     if points.empty:
         return theory.assign(**dict.fromkeys(RUN_COLUMNS, np.nan))
-    on = [name for name in LEARNER if name in theory]
+    on = [name for name in LEARNER_COLUMNS if name in theory]
     return theory.merge(points[[*on, *RUN_COLUMNS]], how="left", on=on, validate="one_to_one")
 
 
 def add_runs(
     theory: pd.DataFrame, groups: Sequence[Group], settings: PointSettings, progress: Progress
 ) -> pd.DataFrame:
-    """Run the learners of the groups and lay the means beside the theory."""
-    return beside_theory(theory, averaged(run_cells(groups, settings.repeats, settings.seed, progress)))
+    """Run the learners of the groups and join their means to the table of the theory."""
+    return join_runs(theory, averaged(run_cells(groups, settings.repeats, settings.seed, progress)))
 
 
 def with_runs(path: NDArray[np.float64], settings: PointSettings) -> NDArray[np.float64]:
@@ -231,12 +225,12 @@ def draw_points(axes: Axes, table: pd.DataFrame, color: Any, marker: str = "o") 
     x, y = (rows[f"run_{name}"].to_numpy() for name in ERRORS)
     draw_bars(axes, interval_of(rows, f"run_{ERRORS[0]}"), np.stack([y, y]), color)
     draw_bars(axes, np.stack([x, x]), interval_of(rows, f"run_{ERRORS[1]}"), color)
-    # A point on the axis is seen whole.
+    # A point on the axis is not clipped.
     axes.plot(x, y, markeredgecolor=color, marker=marker, clip_on=False, in_layout=False, **POINT)
 
 
 def draw_bars(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color: Any) -> None:
-    """Draw intervals as thin lines of their own, so that labels keep clear of them."""
+    """Draw intervals as separate thin lines, which labels avoid."""
     axes.plot(x, y, color=color, linewidth=BAR_WIDTH, zorder=2)
 
 

@@ -1,4 +1,4 @@
-"""Figures 1, 2, 4 and 11: what is remembered against what is generalized, with the regularization as parameter."""
+"""Figures 1, 2, 4 and 11: memorization error against generalization error along the regularization."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
 
 Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
-HEIGHT = 3.0
+FIGURE_HEIGHT = 3.0
 
 
 class KernelsSettings(TaskSettings):
@@ -75,7 +75,7 @@ class AllAnglesSettings(Settings):
 
 
 def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
-    """Return the path of every kernel under both losses, and the runs beside it."""
+    """Return the path of every kernel under both losses, with the means of the runs."""
     groups = learner_groups(settings, LOSSES, settings.kernels)
     progress.start(len(LOSSES) * len(settings.kernels) + cell_count(groups, settings.repeats), "kernels and runs")
     strengths = with_runs(regularization_path(settings.path_points), settings)
@@ -121,7 +121,7 @@ def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
 
 def loss_panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[str, Axes]]:
     """Return two panels side by side, by loss, with one vertical axis; α and ε are in the titles."""
-    figure = style.new_figure(style.PAGE, HEIGHT)
+    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
     left, right = figure.subplots(1, 2, sharey=True)
     values = settings.model_dump()
     where = rf"$\alpha={values['sample_ratio']:g}$, $\varepsilon={values['fact_fraction']:g}$"
@@ -189,7 +189,7 @@ def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
 
 
 def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
-    """Draw erf units with the square loss beside ReLU units with the hinge loss."""
+    """Draw erf units with the square loss (left) and ReLU units with the hinge loss (right)."""
     figure, panels = loss_panels(frame, settings)
     widths = (*settings.width_ratios, np.inf)
     labeled = []

@@ -1,4 +1,4 @@
-"""Networks with trained features: how fast their rule error falls with samples, and what they remember of the facts."""
+"""Networks with trained features: how their generalization error falls with samples, and their memorization error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
-NETWORK, MOMENTS = "network", {"final": "in the end", "best": "best stop"}
+NETWORK, MOMENTS = "network", {"final": "at the end", "best": "best stop"}
 THEORY = {"bayes": "Bayes-optimal", "ridge": "ridge", "hinge": "hinge loss"}
 THEORY_COLORS = {
     "bayes": style.BAYES_COLOR,
@@ -32,10 +32,10 @@ THEORY_COLORS = {
 }
 NETWORK_COLORS = (style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
 EXPONENT = ("exponent", "exponent_low", "exponent_high")
-BEYOND = 1.25  # how far the axis reaches beyond the first and the last sample ratio
-CHANCE, SMALLEST = 0.5, 1e-9  # an error lies between them, whatever its interval
-LINE = 0.13  # height of a label of two lines, in that of the panel
-APART = 1.06  # factor between the first and the middle of the points of one sample ratio
+AXIS_FACTOR = 1.25  # by which the axis exceeds the sample ratios
+CHANCE, MIN_ERROR = 0.5, 1e-9  # limits of an error, whatever its interval
+LINE = 0.13  # height of a label of two lines, as a share of the panel
+POINT_SHIFT = 1.06  # factor between the first and the middle of the points of one sample ratio
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Rates = tuple[Ratio, Rate, Rate]
@@ -64,7 +64,7 @@ class TwoLayerFigureSettings(Settings):
 
 
 def two_layer_data(settings: TwoLayerFigureSettings, progress: Progress) -> pd.DataFrame:
-    """Return rule and fact errors by sample ratio, of the theory and of networks at two moments of their training."""
+    """Return both errors by sample ratio, of the theory and of networks at two moments of their training."""
     progress.start(len(settings.rates) * len(settings.sample_ratios) * settings.repeats, "networks")
     tables = [_theory(settings)]
     for rates in settings.rates:
@@ -92,18 +92,18 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
     for moment in MOMENTS:
         errors = {
             name: np.array([[one[f"{moment}_{name}"] for one in results] for results in runs.values()])
-            for name in ("rule_error", "fact_error")
+            for name in ("generalization_error", "memorization_error")
         }
         rows = [
             {
                 "sample_ratio": ratio,
-                **mean_columns("rule_error", rule),
-                **mean_columns("fact_error", fact),
+                **mean_columns("generalization_error", rule),
+                **mean_columns("memorization_error", fact),
                 "remembering_share": float(np.mean([one["memorized_step"] >= 0 for one in results])),
             }
             for (ratio, results), rule, fact in zip(runs.items(), *errors.values(), strict=True)
         ]
-        found = fit_decay(list(runs), errors["rule_error"], seed=settings.seed)
+        found = fit_decay(list(runs), errors["generalization_error"], seed=settings.seed)
         about = _exponent_columns(found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
         named = dict(zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True))
         tables.append(pd.DataFrame(rows).assign(learner=NETWORK, moment=moment, **named, **about))
@@ -113,7 +113,7 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
 def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
     """Return the curves; the exponent of each is fitted at the sample ratios of the runs."""
     low, high = min(settings.sample_ratios), max(settings.sample_ratios)
-    ratios = np.union1d(np.geomspace(low / BEYOND, high * BEYOND, settings.points), settings.sample_ratios)
+    ratios = np.union1d(np.geomspace(low / AXIS_FACTOR, high * AXIS_FACTOR, settings.points), settings.sample_ratios)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     angle = optimal_angle("hinge", **task, regularization="optimal")
     curves = {
@@ -125,7 +125,9 @@ def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
     tables = []
     for learner, error in curves.items():
         fitted = _exponent_columns(fit_decay(ratios[run], error[run]).exponent)
-        tables.append(pd.DataFrame({"learner": learner, "sample_ratio": ratios, "rule_error": error}).assign(**fitted))
+        tables.append(
+            pd.DataFrame({"learner": learner, "sample_ratio": ratios, "generalization_error": error}).assign(**fitted)
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -137,18 +139,20 @@ def two_layer_summary(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> 
     """Return the exponents, and the errors at the largest sample ratio that was run."""
     last = frame[frame["sample_ratio"] == max(settings.sample_ratios)]
     names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT, "misfit"]
-    errors = [f"{name}{end}" for name in ("rule_error", "fact_error") for end in ("", "_low", "_high")]
+    errors = [
+        f"{name}{end}" for name in ("generalization_error", "memorization_error") for end in ("", "_low", "_high")
+    ]
     table = last[[*names, "sample_ratio", *errors, "remembering_share"]].reset_index(drop=True)
     return table.assign(fitted_from=min(settings.sample_ratios), fitted_to=max(settings.sample_ratios))
 
 
 def draw_two_layer(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> Figure:
-    """Draw the rule error (left) and the fact error (right) against the samples."""
+    """Draw the generalization error (left) and the memorization error (right) against the samples."""
     figure = style.new_figure(style.PAGE, 3.3)
     left, right = figure.subplots(1, 2)
     for learner, color in THEORY_COLORS.items():
         table = frame[frame["learner"] == learner]
-        left.plot(table["sample_ratio"], table["rule_error"], color=color, linewidth=1.0)
+        left.plot(table["sample_ratio"], table["generalization_error"], color=color, linewidth=1.0)
     handles = _draw_networks(left, right, frame, settings)
     _finish(left, right, frame, settings)
     _label_curves(left, frame)
@@ -157,12 +161,12 @@ def draw_two_layer(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> Fig
 
 
 def _label_curves(axes: Axes, frame: pd.DataFrame) -> None:
-    """Write the name and exponent of each curve beside its right end, apart from one another."""
-    ends = frame[frame["learner"].isin(THEORY)].groupby("learner").last().sort_values("rule_error")
+    """Write the name and exponent of each curve next to its right end, apart from one another."""
+    ends = frame[frame["learner"].isin(THEORY)].groupby("learner").last().sort_values("generalization_error")
     low, high = np.log(axes.get_ylim())
     place = -np.inf
     for learner, row in ends.iterrows():
-        place = max((np.log(row["rule_error"]) - low) / (high - low), place + LINE)
+        place = max((np.log(row["generalization_error"]) - low) / (high - low), place + LINE)
         axes.annotate(
             rf"{THEORY[str(learner)]}" + "\n" + rf"$\gamma={row['exponent']:.2f}$",
             (1.0, place),
@@ -178,19 +182,19 @@ def _label_curves(axes: Axes, frame: pd.DataFrame) -> None:
 def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> list[Line2D]:
     """Draw both errors of every choice of rates, side by side where sample ratios are the same; return the legend."""
     handles: list[Line2D] = []
-    shifts = np.geomspace(1.0 / APART, APART, len(settings.rates) * len(MOMENTS)).tolist()
+    shifts = np.geomspace(1.0 / POINT_SHIFT, POINT_SHIFT, len(settings.rates) * len(MOMENTS)).tolist()
     for color, rates in zip(NETWORK_COLORS, settings.rates, strict=False):
         for moment, when in MOMENTS.items():
             table, shift = _rows(frame, rates, moment), shifts[len(handles)]
             inside = color if moment == "final" else "white"
             mark: dict[str, Any] = {**POINT, "marker": "o", "markerfacecolor": inside, "markeredgecolor": color}
-            for axes, name in ((left, "rule_error"), (right, "fact_error")):
+            for axes, name in ((left, "generalization_error"), (right, "memorization_error")):
                 x, y = table["sample_ratio"].to_numpy() * shift, table[name].to_numpy()
                 axes.plot(x, y, color=color, linewidth=0.5, linestyle=":", zorder=1)
                 low, high = interval_of(table, name)
-                draw_bars(axes, np.stack([x, x]), np.stack([low.clip(min=SMALLEST), high.clip(max=CHANCE)]), color)
+                draw_bars(axes, np.stack([x, x]), np.stack([low.clip(min=MIN_ERROR), high.clip(max=CHANCE)]), color)
                 axes.plot(x, y, clip_on=False, in_layout=False, **mark)
-            handles.append(Line2D([], [], label=rf"{_name(rates)}, {when}: $\gamma=${_short(table)}", **mark))
+            handles.append(Line2D([], [], label=rf"{_label(rates)}, {when}: $\gamma=${_exponent(table)}", **mark))
     return handles
 
 
@@ -201,13 +205,13 @@ def _rows(frame: pd.DataFrame, rates: Rates, moment: str) -> pd.DataFrame:
     return frame[chosen]
 
 
-def _name(rates: Rates) -> str:
+def _label(rates: Rates) -> str:
     _, factor, decay = rates
     about = {0.0: "fixed random features", 1.0: "equal rates"}.get(factor, f"first layer {factor:g}× faster")
     return about + (f", decay {decay:g}" if decay else "")
 
 
-def _short(table: pd.DataFrame) -> str:
+def _exponent(table: pd.DataFrame) -> str:
     value, low, high = (float(table[name].iloc[0]) for name in EXPONENT)
     return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
@@ -215,11 +219,11 @@ def _short(table: pd.DataFrame) -> str:
 def _finish(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> None:
     for axes in (left, right):
         ratios = settings.sample_ratios
-        style.log_axis(axes, "x", min(ratios) / BEYOND, max(ratios) * BEYOND)
+        style.log_axis(axes, "x", min(ratios) / AXIS_FACTOR, max(ratios) * AXIS_FACTOR)
         axes.xaxis.set_major_locator(FixedLocator(sorted(ratios)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel(style.SAMPLES)
-    style.log_axis(left, "y", 0.8 * frame["rule_error"].min(), CHANCE)
+    style.log_axis(left, "y", 0.8 * frame["generalization_error"].min(), CHANCE)
     left.set_ylabel(style.GENERALIZATION)
     right.set_ylim(-0.01, CHANCE + 0.02)
     right.axhline(CHANCE, color=style.GRAY, linewidth=0.6, zorder=0)

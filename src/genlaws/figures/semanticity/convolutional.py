@@ -1,4 +1,4 @@
-"""Images: what fine-tuning on the distances of classes does to generalization and identification."""
+"""Images: how fine-tuning on the distances of classes changes generalization and identification."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TREE: dict[str, Any] = {
     "marker": "o",
     "markersize": 2.0,
 }
-CURVES = {
+QUANTITY_STYLES = {
     "nearest_mean_accuracy": ("accuracy, nearest class mean", style.BLACK, "-"),
     "peak_identification": ("$p_I$ at the peak", style.BLUE, "-"),
     "mean_identification": (r"$p_I$, mean over $\varepsilon$", style.BLUE, (0, (3, 1.5))),
     "peak_generalization": ("$p_S$ at its peak", style.VERMILLION, "-"),
     "mean_generalization": (r"$p_S$, mean over $\varepsilon$", style.VERMILLION, (0, (3, 1.5))),
 }
-MEASURED = (*CURVES, "accuracy")
+MEASURED_QUANTITIES = (*QUANTITY_STYLES, "accuracy")
 
 
 class ConvolutionalFigureSettings(Settings):
@@ -66,13 +66,13 @@ def convolutional_data(settings: ConvolutionalFigureSettings, progress: Progress
         runs.setdefault(cell.settings.similarity_weight, []).append(cell)
     some = next(iter(runs.values()))[0].result
     about = {"stimulus_count": some["stimulus_count"], "tied_fraction": some["tied_fraction"]}
-    tables = [_curve(weight, cells) for weight, cells in runs.items()]
+    tables = [_mean_curve(weight, cells) for weight, cells in runs.items()]
     tree = pd.DataFrame({name: some[f"tree_{name}"] for name in ("identification", "generalization")})
-    tables += [tree.assign(series="tree"), _numbers(runs)]
+    tables += [tree.assign(series="tree"), _quantity_rows(runs)]
     return pd.concat(tables, ignore_index=True).assign(**about, run_count=settings.repeats)
 
 
-def _curve(weight: float, cells: list[ComputedCell]) -> pd.DataFrame:
+def _mean_curve(weight: float, cells: list[ComputedCell]) -> pd.DataFrame:
     """Return the mean curve of a similarity weight; rows that no threshold of any network reaches are left out."""
     found = np.array([cell.result["generalization"] for cell in cells], dtype=np.float64)
     rows = [
@@ -83,12 +83,12 @@ def _curve(weight: float, cells: list[ComputedCell]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(series="curve", similarity_weight=weight)
 
 
-def _numbers(runs: dict[float, list[ComputedCell]]) -> pd.DataFrame:
+def _quantity_rows(runs: dict[float, list[ComputedCell]]) -> pd.DataFrame:
     """Return means over networks, and their paired differences from the smallest similarity weight."""
     first = min(runs)
     rows: list[dict[str, Any]] = []
     for weight, cells in runs.items():
-        for name in MEASURED:
+        for name in MEASURED_QUANTITIES:
             values, before = (np.array([cell.result[name] for cell in one]) for one in (cells, runs[first]))
             about = {"similarity_weight": weight, "quantity": name}
             rows.append({**about, **mean_columns("mean", values), **mean_columns("change", values - before)})
@@ -98,8 +98,8 @@ def _numbers(runs: dict[float, list[ComputedCell]]) -> pd.DataFrame:
 def convolutional_summary(frame: pd.DataFrame, settings: ConvolutionalFigureSettings) -> pd.DataFrame:
     """Return the numbers by similarity weight, with the change from the smallest one, seed by seed."""
     numbers = frame[frame["series"] == "numbers"]
-    kept = ["quantity", "similarity_weight", "mean", "mean_low", "mean_high", "change", "change_low", "change_high"]
-    return numbers[kept].sort_values(kept[:2]).reset_index(drop=True)
+    columns = ["quantity", "similarity_weight", "mean", "mean_low", "mean_high", "change", "change_low", "change_high"]
+    return numbers[columns].sort_values(columns[:2]).reset_index(drop=True)
 
 
 def draw_convolutional(frame: pd.DataFrame, settings: ConvolutionalFigureSettings) -> Figure:
@@ -112,7 +112,7 @@ def draw_convolutional(frame: pd.DataFrame, settings: ConvolutionalFigureSetting
     left.set_title(f"{count} held-out images, every threshold")
     right.set_title(f"means of {settings.repeats} networks with 95 % intervals")
     style.legend_below(figure, lines)
-    direct_labels(right, curves, [label for label, _, _ in CURVES.values()])
+    direct_labels(right, curves, [label for label, _, _ in QUANTITY_STYLES.values()])
     return figure
 
 
@@ -138,15 +138,15 @@ def _draw_fronts(axes: Axes, frame: pd.DataFrame, settings: ConvolutionalFigureS
 
 def _draw_numbers(axes: Axes, frame: pd.DataFrame) -> list[Line2D]:
     lines = []
-    for name, (_, color, dashes) in CURVES.items():
+    for name, (_, color, dashes) in QUANTITY_STYLES.items():
         table = frame[frame["quantity"] == name].sort_values("similarity_weight")
         x = table["similarity_weight"].to_numpy()
         lines += axes.plot(x, table["mean"], color=color, linestyle=dashes, linewidth=1.0)
         draw_bars(axes, np.stack([x, x]), interval_of(table, "mean"), color)
         axes.plot(x, table["mean"], marker="o", markeredgecolor=color, **POINT)
-    shown = frame[frame["quantity"].isin(list(CURVES))]
+    drawn = frame[frame["quantity"].isin(list(QUANTITY_STYLES))]
     axes.set_xlim(-0.04, 1.04)
-    axes.set_ylim(min(0.5, float(shown["mean_low"].min())) - 0.01, 1.02)
+    axes.set_ylim(min(0.5, float(drawn["mean_low"].min())) - 0.01, 1.02)
     axes.set_xlabel("similarity weight $w$")
     axes.set_ylabel("probability; share of images")
     return lines

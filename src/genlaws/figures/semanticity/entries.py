@@ -1,6 +1,6 @@
 """The figures of the semanticity theory.
 
-Only names and sentences are here; the tables and pictures are in the modules ``semanticity_*`` beside this one.
+This module holds titles and captions; the other modules of this folder compute the tables and draw the pictures.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FIGURES = (
         caption="Similarity of two stimuli against their distance, relative to that of equal stimuli, at several steps "
         "of training on a circle (left) and a segment (right), and below it the resolution of the linear decay that "
         "fits it best and the first distance at which it is below 1 %, from where on every network has one, against "
-        "the step (means with 95 % bands over networks), beside the resolution with which linear decay generalizes "
+        "the step (means with 95 % bands over networks), with the resolution at which linear decay generalizes "
         "best in the space (gray).",
         recipe="genlaws.figures.semanticity.relu_profiles:PROFILE",
     ),
@@ -80,7 +80,7 @@ FIGURES = (
         "similarities are combined by their maximum or product, or with one map of as many hidden units for all "
         "features, and with the mean or the smallest of the features' distances as truth: course of training over the "
         "front of the linear similarity on the circle (top, means over networks, the dot is the end) and, where "
-        "generalization is largest, what it has more than the constant or linear similarity of the true distance "
+        "generalization is largest, its excess over what the constant or linear similarity of the true distance "
         "reaches at any resolution on the same stimuli at the same identification (bottom, means with 95 % intervals "
         "over networks), ties left out.",
         recipe="genlaws.figures.semanticity.slots:SLOTS",
@@ -91,18 +91,18 @@ FIGURES = (
         citation=f"{PAPER}, experiments with a convolutional network",
         caption="Generalization against identification of held-out images as the threshold between features runs from "
         "fine (right) to coarse (left), for networks trained with several weights of the distances between classes, "
-        "with 95 % bands over networks, beside features that match the tree of the classes exactly (dotted) and a gray "
-        "line where both are equal; and against the weight the peak of generalization with the identification there, "
-        "both tests averaged over thresholds from zero to the largest distance, and the share of images nearest to the "
-        "mean of their class.",
+        "with 95 % bands over networks, and for features that match the tree of the classes exactly (dotted) and a "
+        "gray line where both are equal; and against the weight the peak of generalization with the identification "
+        "there, both tests averaged over thresholds from zero to the largest distance, and the share of images nearest "
+        "to the mean of their class.",
         recipe="genlaws.figures.semanticity.convolutional:CONVOLUTIONAL",
     ),
     Figure(
         id="semanticity.years",
-        title="A language model asked about years",
+        title="A language model probed about years",
         citation=f"{PAPER}, experiments with language models",
         caption="Probability that a language model gives to the person born closest to a year (left) and to the one "
-        "born in it (right) against the number of people it is told of, for several ways to put it in words, with "
+        "born in it (right) against the number of people in the prompt, for several templates, with "
         "95 % intervals over trials; gray is guessing, and the dashed curve is the law of n items with the ball mass "
         "that fits the identification of the best template.",
         recipe="genlaws.figures.semanticity.years:ITEMS",
@@ -111,19 +111,19 @@ FIGURES = (
         id="semanticity.anchors",
         title="How a language model answers between two years",
         citation=f"{PAPER}, experiments with language models",
-        caption="Probability that a language model gives to the later of two people born at the middle ± D when asked "
-        "for the one born closest to the middle + δ, for several half separations D (columns) and ways to put it in "
-        "words (rows), with 95 % intervals over trials; a line is the fitted similarity, drawn where the answers "
+        caption="Probability that a language model gives to the later of two people born at the middle ± D when the "
+        "prompt requests the one born closest to the middle + δ, for several half separations D (columns) and "
+        "templates (rows), with 95 % intervals over trials; a line is the fitted similarity, drawn where the answers "
         "determine one.",
         recipe="genlaws.figures.semanticity.years:ANCHORS",
     ),
     Figure(
         id="semanticity.layers",
         title="Generalization against identification in the layers of a language model",
-        citation=f"{PAPER}, a question its experiments with language models leave open",
-        caption="Both tests in every layer of a language model, from its residual stream at the places it is told of "
-        "and asked for: generalization against identification as the threshold between states runs from fine to "
-        "coarse, one curve for each layer (left, with Theorem 1); how often the nearest state is that of the right "
+        citation=f"{PAPER}, an open question of its experiments with language models",
+        caption="Both tests in every layer of a language model, from its residual stream at the items and at the "
+        "question of the prompt: generalization against identification as the threshold between states runs from fine "
+        "to coarse, one curve for each layer (left, with Theorem 1); how often the nearest state is that of the right "
         "item (middle); and the probability of the right answer when the last state of a layer is read out (right), "
         "with 95 % bands over trials and the same network with random weights in gray.",
         recipe="genlaws.figures.semanticity.layers:LAYERS",

@@ -1,11 +1,8 @@
-r"""Write one front as a table and a picture: what ``genlaws semanticity front --sweep`` leaves in its folder.
+r"""Fronts, generalization against identification as the resolution changes: the figure, and single fronts as files.
 
-Resolutions at which a front looks smooth: dense around its peak, wherever that lies for n items.
-
-With x evenly spaced between 0 and 1 the odds :math:`x/(1-x)` run from near zero to very large, half of them below 1.
-The peak lies where a ball holds one or two items, so the odds are scaled by one over n.
-
-Fronts: what generalization goes with what identification as the resolution changes.
+A front is sampled densely around its peak. With x evenly spaced between 0 and 1 the odds :math:`x/(1-x)` run from near
+zero to very large, half of them below 1. The peak lies where a ball holds one or two items, so the odds are scaled by
+one over n.
 """
 
 from __future__ import annotations
@@ -29,12 +26,12 @@ from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.semanticity import Front, FrontPoint, circle, front, segment, similarity
 from genlaws.sweeps.experiment import Settings
 
-ENDS = 0.005  # distance of the first and the last x from 0 and 1
-PEAK_RADIUS = 0.6  # rough place of the peak: resolution over reach, times n
-PEAK_ITEMS = 2.0  # rough odds of the peak's ball mass, times n
 Background = Annotated[float, Field(ge=0, lt=1)]
 ItemCount = Annotated[int, Field(ge=2, le=1000)]
 
+EDGE_OFFSET = 0.005  # distance of the first and the last x from 0 and 1
+PEAK_RADIUS = 0.6  # rough place of the peak: resolution over reach, times n
+PEAK_ITEMS = 2.0  # rough odds of the peak's ball mass, times n
 SIMILARITY_COLORS = {
     "constant": style.BLUE,
     "linear": style.VERMILLION,
@@ -43,16 +40,16 @@ SIMILARITY_COLORS = {
     "power-law": style.ORANGE,
 }
 GENERALIZATION, IDENTIFICATION = "generalization", "identification"
-PEAK: dict[str, Any] = {"marker": "o", "markersize": 4.0, "linestyle": "none", "zorder": 5}
-MARGIN = 0.02
-FAR_BELOW = 0.6  # identification up to which a picture need not show all of it
-NAME = "front"
+PEAK_STYLE: dict[str, Any] = {"marker": "o", "markersize": 4.0, "linestyle": "none", "zorder": 5}
+AXIS_MARGIN = 0.02
+MIN_FULL_AXIS = 0.6  # largest identification from which on the axis ends at 1
+FILE_STEM = "front"
 CAPTION = (
     "Generalization against identification as the resolution runs from fine (right) to coarse (lower left), with the "
     "peak as a dot, marked points as crosses, and a gray line where both are equal; a front belongs to its similarity "
     "and to Luce's choice rule and is no bound on every system."
 )
-FEW = 40
+MIN_LINE_POINTS = 40
 MARK: dict[str, Any] = {"marker": "x", "markersize": 5.0, "markeredgewidth": 1.3, "linestyle": "none", "zorder": 6}
 
 
@@ -76,7 +73,7 @@ def even_ball_masses(item_count: int, points: int) -> NDArray[np.float64]:
 
 
 def _odds(points: int) -> NDArray[np.float64]:
-    x = np.linspace(ENDS, 1.0 - ENDS, points)
+    x = np.linspace(EDGE_OFFSET, 1.0 - EDGE_OFFSET, points)
     return x / (1.0 - x)
 
 
@@ -90,7 +87,7 @@ class FrontSettings(Settings):
 
 
 def front_table(found: Front, **columns: str | float) -> pd.DataFrame:
-    """Return the points of a front, then its peak; ``series`` says which, and `columns` are the same in every row."""
+    """Return the points of a front and its peak, as ``series``; `columns` are the same in every row."""
     table = found.to_frame()
     table.insert(0, "series", "front")
     if found.peak is not None:
@@ -104,7 +101,7 @@ def plot_front(axes: Axes, table: pd.DataFrame, **look: Any) -> Line2D:
     """Draw one front and the dot of its peak, and return the line."""
     points, peak = table[table["series"] == "front"], table[table["series"] == "peak"]
     (line,) = axes.plot(points[IDENTIFICATION], points[GENERALIZATION], **look)
-    axes.plot(peak[IDENTIFICATION], peak[GENERALIZATION], color=line.get_color(), **PEAK)
+    axes.plot(peak[IDENTIFICATION], peak[GENERALIZATION], color=line.get_color(), **PEAK_STYLE)
     return line
 
 
@@ -115,10 +112,10 @@ def front_axes(axes: Axes, table: pd.DataFrame, room: float = 0.15) -> None:
     points lie far below.
     """
     count = int(table["item_count"].iloc[0])
-    chance, height, width = 1.0 / count, float(table[GENERALIZATION].max()), float(table[IDENTIFICATION].max())
-    right = 1.0 if width > FAR_BELOW else width + 0.1 * (width - chance)
+    chance, height, width = (1.0 / count, float(table[GENERALIZATION].max()), float(table[IDENTIFICATION].max()))
+    right = 1.0 if width > MIN_FULL_AXIS else width + 0.1 * (width - chance)
     top = min(1.0, height + room * (height - chance))
-    aside, above = MARGIN * (right - chance), MARGIN * (top - chance)
+    aside, above = AXIS_MARGIN * (right - chance), AXIS_MARGIN * (top - chance)
     axes.set_xlim(chance - aside, right + aside)
     axes.set_ylim(chance - above, top + above)
     many = "" if count == 2 else f"^{{{count}}}"
@@ -200,8 +197,8 @@ def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figu
         figure = style.new_figure(style.COLUMN, 3.1)
         axes = figure.subplots()
         front_axes(axes, table)
-        # Few points are steps of a discrete space; they are the front, and the line only joins them.
-        few = (table["series"] == "front").sum() < FEW
+        # Few points are the steps of a discrete space: the points are the front, and the line only joins them.
+        few = (table["series"] == "front").sum() < MIN_LINE_POINTS
         plot_front(axes, table, color=color, marker="." if few else None)
         marked = table[table["series"] == "marked"]
         axes.plot(marked["identification"], marked["generalization"], color=style.BLACK, **MARK)
@@ -223,7 +220,7 @@ def write_front(
     folder : Path
         Made if it does not exist.
     title : str
-        Head of the picture.
+        Of the picture.
     settings : mapping
         What the front belongs to, written below the caption; ``similarity`` gives the color.
 
@@ -240,17 +237,17 @@ def write_front(
 
     def write(work: Path) -> dict[str, Path]:
         """Make every file in a folder of its own."""
-        made = {kind: work / f"{NAME}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
+        made = {kind: work / f"{FILE_STEM}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
         table.to_csv(made["csv"], index=False)
-        made["txt"].write_text(_caption(title, settings), encoding="utf-8")
+        made["txt"].write_text(_format_caption(title, settings), encoding="utf-8")
         for kind in ("pdf", "png"):
             save_picture(picture, made[kind], kind, _one_line(title), CAPTION)
         return made
 
-    return write_together(folder, NAME, write)
+    return write_together(folder, FILE_STEM, write)
 
 
-def _caption(title: str, settings: Mapping[str, object]) -> str:
+def _format_caption(title: str, settings: Mapping[str, object]) -> str:
     lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
     return "\n".join([_one_line(title), "", CAPTION, "", *lines, ""])
 

@@ -29,9 +29,9 @@ from genlaws.sweeps.experiment import Settings
 Mass = Annotated[float, Field(gt=0, le=1)]
 MostItems = Annotated[int, Field(ge=10, le=1_000_000)]
 
-ITEM_AXIS = r"items $n$"
+ITEM_LABEL = r"items $n$"
 # Limits for many items without background: of n b at the best ball mass b, and of the generalization there.
-BEST_LOAD, BEST_VALUE = 1.50286, 0.51735
+BEST_LOAD_LIMIT, BEST_GENERALIZATION_LIMIT = 1.50286, 0.51735
 
 
 class ItemsSettings(Settings):
@@ -90,7 +90,7 @@ def draw_items(frame: pd.DataFrame, settings: ItemsSettings) -> Figure:
         drawn.append(lines)
         style.log_axis(axes, "x", 2, settings.largest_item_count)
         style.log_axis(axes, "y", lowest, 1.1)
-        axes.set_xlabel(ITEM_AXIS)
+        axes.set_xlabel(ITEM_LABEL)
         axes.set_ylabel(f"{column} $p_{symbol}^n$ (probability)")
         axes.tick_params(labelleft=True)
         axes.set_title("nearest item to a new probe" if symbol == "S" else "original of a copied probe")
@@ -100,7 +100,7 @@ def draw_items(frame: pd.DataFrame, settings: ItemsSettings) -> Figure:
 
 
 def resolution_data(settings: ResolutionSettings, progress: Progress) -> pd.DataFrame:
-    """Return the best ball mass and what it gives, by background and number of items."""
+    """Return the best ball mass and its generalization, by background and number of items."""
     n = item_counts(settings.largest_item_count, settings.points)
     progress.start(len(settings.backgrounds), "backgrounds")
     tables = []
@@ -125,18 +125,18 @@ def draw_resolution(frame: pd.DataFrame, settings: ResolutionSettings) -> Figure
     left, right = figure.subplots(1, 2)
     for axes in (left, right):
         style.log_axis(axes, "x", 2, settings.largest_item_count)
-        axes.set_xlabel(ITEM_AXIS)
+        axes.set_xlabel(ITEM_LABEL)
     left.set_ylabel(r"expected items in the best ball $n\,b$")
     left.set_title("best resolution")
     right.set_ylabel(r"best generalization $p_S^n$ (probability)")
-    right.set_title("what it gives")
+    right.set_title("generalization at the best resolution")
     lines = [
-        _curves(axes, frame, column, settings)
+        _draw_curves(axes, frame, column, settings)
         for axes, column in ((left, "items_in_ball"), (right, "best_generalization"))
     ]
     left.set_ylim(0.0, 1.15 * float(frame["items_in_ball"].max()))
     style.log_axis(right, "y", 0.6 * float(frame["best_generalization"].min()), 1.0)
-    for axes, limit in ((left, BEST_LOAD), (right, BEST_VALUE)):
+    for axes, limit in ((left, BEST_LOAD_LIMIT), (right, BEST_GENERALIZATION_LIMIT)):
         if 0.0 in settings.backgrounds:
             axes.axhline(limit, color=style.GRAY, linewidth=0.6, zorder=0)
     names = [rf"$\Delta={background:g}$" for background in settings.backgrounds]
@@ -145,7 +145,7 @@ def draw_resolution(frame: pd.DataFrame, settings: ResolutionSettings) -> Figure
     return figure
 
 
-def _curves(axes: Axes, frame: pd.DataFrame, column: str, settings: ResolutionSettings) -> list[Line2D]:
+def _draw_curves(axes: Axes, frame: pd.DataFrame, column: str, settings: ResolutionSettings) -> list[Line2D]:
     lines = []
     for background, color in zip(settings.backgrounds, background_colors(len(settings.backgrounds)), strict=True):
         curve = frame[frame["background"] == background]

@@ -1,8 +1,6 @@
-"""Pictures of both tests in every layer of a language model: the trade-off of each, and how they change with depth.
+"""Both tests in every layer of a language model: their trade-off, and how they change with depth.
 
-Generalization against identification in the layers of a language model, from its states at the places asked for.
-
-The picture of the layers of a language model: their trade-off, what their states know, and what is read out.
+The tests use the states of the residual stream at the items and at the question of a prompt.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from genlaws.core.errors import InputError
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.semanticity.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR
+from genlaws.figures.semanticity.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR, SYMBOLS, TEST_COLORS
 from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_model
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
@@ -36,17 +34,15 @@ CURVE_COLUMNS = (
     *("identification", "identification_low", "identification_high"),
     *("control_generalization", "control_identification"),
 )
-TEST_COLORS = {"generalization": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
-SYMBOLS = {"generalization": "$p_S$", "identification": "$p_I$"}
-STYLES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-WIDTH = 3.6
-ASIDE = 0.15  # layers by which the points of the read-out stand beside the others
-CHANCE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.7, "linestyle": (0, (1, 2))}
-CHANCE_POINT: dict[str, Any] = {"color": style.GRAY, "marker": "s", "markersize": 4.0, "linestyle": "none"}
-EXCHANGED: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 1}
-TESTS = ("identification", "generalization")
-DRAWN_COLUMNS = ("layer", "threshold", *TESTS, *(f"control_{test}" for test in TESTS))
-PROFILES = (
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+FIGURE_WIDTH = 3.6
+OFFSET = 0.15  # layers between the points of the read-out and the others
+CHANCE_STYLE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.7, "linestyle": (0, (1, 2))}
+CHANCE_POINT_STYLE: dict[str, Any] = {"color": style.GRAY, "marker": "s", "markersize": 4.0, "linestyle": "none"}
+EXCHANGED_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 1}
+TEST_COLUMNS = ("identification", "generalization")
+DRAWN_COLUMNS = ("layer", "threshold", *TEST_COLUMNS, *(f"control_{test}" for test in TEST_COLUMNS))
+PROFILE_COLUMNS = (
     ("best_generalization", "read_generalization", "generalization $p_S$", GENERALIZATION_COLOR),
     ("best_identification", "read_identification", "identification $p_I$", IDENTIFICATION_COLOR),
 )
@@ -101,12 +97,12 @@ def layers_data(settings: LayersSettings, progress: Progress) -> pd.DataFrame:
             tables = {LAYER: found.to_frame()}
             if weights == TRAINED and template == settings.templates[0]:
                 tables[CURVE] = found.curves_frame()[[*CURVE_COLUMNS]]
-            parts += [_labeled(table, weights, template, what) for what, table in tables.items()]
+            parts += [_with_labels(table, weights, template, what) for what, table in tables.items()]
     return pd.concat(parts, ignore_index=True)
 
 
-def _labeled(table: pd.DataFrame, weights: str, template: str, what: str) -> pd.DataFrame:
-    """Return a table with what it belongs to in its first columns."""
+def _with_labels(table: pd.DataFrame, weights: str, template: str, what: str) -> pd.DataFrame:
+    """Return a table with weights, template and kind of row as its first columns."""
     return pd.concat(
         [pd.DataFrame({"weights": weights, "template": template, "what": what}, table.index), table], axis=1
     )
@@ -137,12 +133,12 @@ def draw_layers(frame: pd.DataFrame, settings: LayersSettings) -> Figure:
 
 def _draw_profile(axes: Axes, rows: pd.DataFrame, name: str, settings: LayersSettings) -> None:
     """Draw both tests against the layer, with bands, and gray for random weights."""
-    axes.axhline(1.0 / settings.item_count, zorder=0, **CHANCE)
+    axes.axhline(1.0 / settings.item_count, zorder=0, **CHANCE_STYLE)
     for test, color in TEST_COLORS.items():
         column = f"{name}_{test}"
         for number, template in enumerate(settings.templates):
             own = rows[rows["template"] == template].sort_values("layer")
-            line: dict[str, Any] = {"linestyle": STYLES[number % len(STYLES)], "linewidth": 1.0}
+            line: dict[str, Any] = {"linestyle": DASHES[number % len(DASHES)], "linewidth": 1.0}
             trained = own[own["weights"] == TRAINED]
             axes.fill_between(
                 trained["layer"], trained[f"{column}_low"], trained[f"{column}_high"], color=color, alpha=0.2, lw=0
@@ -157,16 +153,16 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, name: str, settings: LayersSet
 
 def _handles(settings: LayersSettings) -> list[Line2D]:
     tests = [Line2D([], [], color=color, label=f"{test} {SYMBOLS[test]}") for test, color in TEST_COLORS.items()]
-    words = [
-        Line2D([], [], color=style.DARK_GRAY, linestyle=STYLES[number % len(STYLES)], linewidth=1.0, label=template)
+    templates = [
+        Line2D([], [], color=style.DARK_GRAY, linestyle=DASHES[number % len(DASHES)], linewidth=1.0, label=template)
         for number, template in enumerate(settings.templates)
     ]
     controls = [
         Line2D([], [], color=style.LIGHT_GRAY, label="control: exchanged (left), random weights"),
         Line2D([], [], color=style.BLACK, label=f"Theorem {1 if settings.item_count == 2 else 3}"),
-        Line2D([], [], label=f"chance 1/{settings.item_count}", **CHANCE),
+        Line2D([], [], label=f"chance 1/{settings.item_count}", **CHANCE_STYLE),
     ]
-    return [*tests, *(words if len(words) > 1 else []), *controls]
+    return [*tests, *(templates if len(templates) > 1 else []), *controls]
 
 
 def layers_summary(frame: pd.DataFrame, settings: LayersSettings) -> pd.DataFrame:
@@ -198,9 +194,9 @@ def draw_layer_tradeoff(curves: pd.DataFrame, item_count: int = 2) -> Figure:
     item_count : int
         Items of a trial.
     """
-    _checked(curves, DRAWN_COLUMNS)
+    _check_columns(curves, DRAWN_COLUMNS)
     count = whole_number("item_count", item_count, at_least=2)
-    figure = style.new_figure(WIDTH, 3.2)
+    figure = style.new_figure(FIGURE_WIDTH, 3.2)
     axes = figure.subplots()
     colors = draw_curves(axes, curves, 1.0 / count)
     draw_front(axes, count)
@@ -212,11 +208,11 @@ def draw_layer_tradeoff(curves: pd.DataFrame, item_count: int = 2) -> Figure:
     bar.locator = MaxNLocator(integer=True, nbins=6)
     bar.update_ticks()
     bar.outline.set_linewidth(0.4)
-    _typical(axes, curves)
+    _draw_typical_interval(axes, curves)
     handles = [
         Line2D([], [], color=style.BLACK, label=f"constant similarity, Theorem {1 if count == 2 else 3}"),
-        Line2D([], [], label="probes exchanged", **EXCHANGED),
-        Line2D([], [], label=f"chance 1/{count}", **CHANCE_POINT),
+        Line2D([], [], label="probes exchanged", **EXCHANGED_STYLE),
+        Line2D([], [], label=f"chance 1/{count}", **CHANCE_POINT_STYLE),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.5)
     return figure
@@ -226,32 +222,32 @@ def draw_front(axes: Axes, count: int) -> None:
     """Draw the front of the constant similarity on a homogeneous space, and the point of chance."""
     mass = np.linspace(0.0, 1.0, 301)
     axes.plot(identification_of_many(mass, count), generalization_of_many(mass, count), color=style.BLACK, zorder=4)
-    axes.plot(1.0 / count, 1.0 / count, zorder=5, **CHANCE_POINT)
+    axes.plot(1.0 / count, 1.0 / count, zorder=5, **CHANCE_POINT_STYLE)
 
 
 def draw_curves(axes: Axes, curves: pd.DataFrame, chance: float) -> ScalarMappable:
     """Draw the curve of each layer and of its control, and return which color is which layer.
 
-    At threshold 0 nothing is alike and both tests are at chance; a line from there to the next threshold would stand
-    for nothing.
+    At threshold 0 nothing is alike and both tests are at chance; a line from there to the next threshold would
+    have no meaning.
     """
-    nothing = (curves["threshold"] == 0) & np.isclose(curves["identification"], chance)
-    curves = curves[~nothing]
+    at_chance = (curves["threshold"] == 0) & np.isclose(curves["identification"], chance)
+    curves = curves[~at_chance]
     layers = sorted(curves["layer"].unique().tolist())
     shades = ListedColormap(mpl.colormaps[style.ORDERED_MAP](np.linspace(*style.ORDERED_RANGE, 256)))
     colors = ScalarMappable(Normalize(layers[0], max(layers[-1], layers[0] + 1)), shades)
     for layer in layers:
         one = curves[curves["layer"] == layer].sort_values("threshold")
-        axes.plot(one["control_identification"], one["control_generalization"], **EXCHANGED)
+        axes.plot(one["control_identification"], one["control_generalization"], **EXCHANGED_STYLE)
         axes.plot(one["identification"], one["generalization"], color=colors.to_rgba(layer), linewidth=0.9, zorder=3)
     return colors
 
 
-def _typical(axes: Axes, curves: pd.DataFrame) -> None:
+def _draw_typical_interval(axes: Axes, curves: pd.DataFrame) -> None:
     """Draw a cross as long as the median interval of both tests, in the upper left corner."""
-    if not {f"{test}_{end}" for test in TESTS for end in ("low", "high")} <= set(curves.columns):
+    if not {f"{test}_{end}" for test in TEST_COLUMNS for end in ("low", "high")} <= set(curves.columns):
         return
-    x, y = (float((curves[f"{test}_high"] - curves[f"{test}_low"]).median()) for test in TESTS)
+    x, y = (float((curves[f"{test}_high"] - curves[f"{test}_low"]).median()) for test in TEST_COLUMNS)
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top + 0.6 * y + 0.06 * (top - bottom))
@@ -276,15 +272,15 @@ def draw_layer_profile(table: pd.DataFrame) -> Figure:
     table : DataFrame
         As :meth:`~genlaws.probes.layers.results.LayerTests.to_frame` returns it.
     """
-    _checked(table, ("layer", "chance", *(name for best, read, _, _ in PROFILES for name in (best, read))))
-    figure = style.new_figure(WIDTH, 3.9)
+    _check_columns(table, ("layer", "chance", *(name for best, read, _, _ in PROFILE_COLUMNS for name in (best, read))))
+    figure = style.new_figure(FIGURE_WIDTH, 3.9)
     panels = figure.subplots(2, 1, sharex=True)
     layers = table["layer"].to_numpy(dtype=np.float64)
-    for axes, (best, read, name, color) in zip(panels, PROFILES, strict=True):
-        axes.axhline(float(table["chance"].iloc[0]), zorder=0, **CHANCE)
+    for axes, (best, read, name, color) in zip(panels, PROFILE_COLUMNS, strict=True):
+        axes.axhline(float(table["chance"].iloc[0]), zorder=0, **CHANCE_STYLE)
         axes.plot(layers, table[f"control_{best}"], color=style.GRAY, linewidth=0.8)
         axes.plot(layers, table[f"control_{read}"], color=style.LIGHT_GRAY, linewidth=0.8)
-        for column, look, at in ((read, _read_look(), layers + ASIDE), (best, _best_look(color), layers - ASIDE)):
+        for column, look, at in ((read, _read_look(), layers + OFFSET), (best, _best_look(color), layers - OFFSET)):
             low, high = table[f"{column}_low"], table[f"{column}_high"]
             axes.vlines(at, low, high, color=look["color"], linewidth=0.8)
             axes.plot(at, table[column], **look)
@@ -296,7 +292,7 @@ def draw_layer_profile(table: pd.DataFrame) -> Figure:
         Line2D([], [], label="read-out of the layer", **_read_look()),
         Line2D([], [], color=style.GRAY, linewidth=0.8, label="probes exchanged"),
         Line2D([], [], color=style.LIGHT_GRAY, linewidth=0.8, label="read-out, answers exchanged"),
-        Line2D([], [], label="chance $1/n$", **CHANCE),
+        Line2D([], [], label="chance $1/n$", **CHANCE_STYLE),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.5)
     return figure
@@ -311,7 +307,7 @@ def _read_look() -> dict[str, Any]:
     return {**shared, "markerfacecolor": "white", "markeredgewidth": 0.7}
 
 
-def _checked(table: pd.DataFrame, columns: tuple[str, ...]) -> None:
+def _check_columns(table: pd.DataFrame, columns: tuple[str, ...]) -> None:
     missing = [name for name in columns if name not in table.columns]
     if missing or not len(table):
         raise InputError(f"table must have rows and the columns {', '.join(columns)}; got {', '.join(table.columns)}.")

@@ -1,7 +1,4 @@
-"""Picture of an encoder measured layer by layer: both tests and their trade-off, beside the controls.
-
-Pictures of a measured representation: profile, point on the front of its own set, curves over items.
-"""
+"""Pictures of a measured representation: profile, fronts of its set, curves over items, layers of an encoder."""
 
 from __future__ import annotations
 
@@ -17,23 +14,23 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
-from genlaws.semanticity.measurement.empirical_front import OwnFront
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement
 
 GENERALIZATION_COLOR, IDENTIFICATION_COLOR = style.VERMILLION, style.BLUE
 FITTED_COLOR, CONSTANT_COLOR = style.GREEN, style.GRAY
-WIDTH, HEIGHT = 3.6, 2.9
+FIGURE_WIDTH, FIGURE_HEIGHT = 3.6, 2.9
 POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
 ENCODER_WIDTH, ENCODER_HEIGHT = 4.6, 3.0
-MOST_NAMES = 10  # of layers on the axis
-CONTROL_STYLES: dict[str, Any] = {"permuted": (0, (1, 1.5)), "random weights": (0, (4, 1.5))}
-TESTS = {"generalization": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
+MAX_NAMES = 10  # of layers on the axis
+CONTROL_DASHES: dict[str, Any] = {"permuted": (0, (1, 1.5)), "random weights": (0, (4, 1.5))}
+TEST_COLORS = {"generalization": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
 SYMBOLS = {"generalization": "$p_S$", "identification": "$p_I$"}
 
 
 def draw_profile(measured: Measurement) -> Figure:
     """Draw similarity against true distance: mean and spread of each bin, and the fitted shape."""
-    figure = style.new_figure(WIDTH, HEIGHT)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes = figure.subplots()
     profile, fit = measured.profile, measured.fit
     low, high = profile.similarity - profile.spread, profile.similarity + profile.spread
@@ -52,9 +49,9 @@ def draw_profile(measured: Measurement) -> Figure:
     return figure
 
 
-def draw_own_front(measured: Measurement) -> Figure:
+def draw_empirical_front(measured: Measurement) -> Figure:
     """Draw the measured point over the fronts that this set of stimuli allows."""
-    figure = style.new_figure(WIDTH, HEIGHT)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes = figure.subplots()
     axes.plot([0.5, 1.0], [0.5, 1.0], color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
     lines: list[Line2D] = []
@@ -63,7 +60,7 @@ def draw_own_front(measured: Measurement) -> Figure:
         if front is not None and not (front is measured.front and labels == [_front_label(front)]):
             lines.append(axes.plot(front.identification, front.generalization, color=color)[0])
             labels.append(_front_label(front))
-    _cross(axes, measured)
+    _draw_measured_point(axes, measured)
     heights = [float(np.nanmax(np.asarray(line.get_ydata()))) for line in lines]
     top = max(measured.generalization.value, *heights, 0.5)
     bottom = min(0.5, measured.generalization.value)
@@ -79,7 +76,7 @@ def draw_own_front(measured: Measurement) -> Figure:
 
 def draw_items(measured: Measurement) -> Figure:
     """Draw both probabilities against the number of items, with the 1/n law and chance."""
-    figure = style.new_figure(WIDTH, HEIGHT)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes = figure.subplots()
     items = measured.items
     n = items.item_count.astype(np.float64)
@@ -109,7 +106,7 @@ def draw_items(measured: Measurement) -> Figure:
 
 def draw_thresholds(measured: Measurement) -> Figure:
     """Draw both probabilities against the threshold between embeddings."""
-    figure = style.new_figure(WIDTH, HEIGHT)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes = figure.subplots()
     curve = measured.threshold_curve
     assert curve is not None
@@ -125,12 +122,12 @@ def draw_thresholds(measured: Measurement) -> Figure:
     return figure
 
 
-def _front_label(front: OwnFront) -> str:
+def _front_label(front: EmpiricalFront) -> str:
     background = rf", $\Delta={front.background:.2g}$" if front.background > 0 else ""
     return front.shape + background + (f", $A={front.amplitude:.2g}$" if front.copies_stand_out else "")
 
 
-def _cross(axes: Axes, measured: Measurement) -> None:
+def _draw_measured_point(axes: Axes, measured: Measurement) -> None:
     """Draw the measured point with both intervals."""
     x, y = measured.identification, measured.generalization
     if np.isfinite(x.low + x.high + y.low + y.high):
@@ -146,17 +143,17 @@ def draw_encoder(found: LayerMeasurements) -> Figure:
     figure = style.new_figure(ENCODER_WIDTH, ENCODER_HEIGHT)
     axes = figure.subplots()
     axes.axhline(0.5, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0)
-    for test, color in TESTS.items():
+    for test, color in TEST_COLORS.items():
         _draw_test(axes, table, test, color)
-    places = np.unique(np.linspace(0, len(found.layers) - 1, min(MOST_NAMES, len(found.layers))).round().astype(int))
+    places = np.unique(np.linspace(0, len(found.layers) - 1, min(MAX_NAMES, len(found.layers))).round().astype(int))
     axes.xaxis.set_major_locator(FixedLocator(places.tolist()))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([found.layers[place] for place in places], rotation=35, ha="right", rotation_mode="anchor")
     axes.set_xlabel("layer")
     axes.set_ylabel("probability of the right one of two")
-    handles = [Line2D([], [], color=color, label=f"{test} {SYMBOLS[test]}") for test, color in TESTS.items()]
+    handles = [Line2D([], [], color=color, label=f"{test} {SYMBOLS[test]}") for test, color in TEST_COLORS.items()]
     handles += [
-        Line2D([], [], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_STYLES[name], label=name)
+        Line2D([], [], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_DASHES[name], label=name)
         for name in found.controls
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.5)
@@ -170,4 +167,4 @@ def _draw_test(axes: Axes, table: pd.DataFrame, test: str, color: str) -> None:
             axes.fill_between(x, own[f"{test}_low"], own[f"{test}_high"], color=color, alpha=0.2, linewidth=0)
             axes.plot(x, own[test], color=color, marker="o", markersize=2.6, linewidth=1.0)
         elif not (condition == "permuted" and test == "identification"):  # which permuting does not change
-            axes.plot(x, own[test], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_STYLES[str(condition)], zorder=1)
+            axes.plot(x, own[test], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_DASHES[str(condition)], zorder=1)

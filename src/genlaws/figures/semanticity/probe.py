@@ -1,7 +1,4 @@
-"""Pictures of what else decides an answer of a probed model: likings for certain answers, and the words of the task.
-
-Pictures of a probe: the two-anchor test, both tests against the number of items, and against distance.
-"""
+"""Pictures of a probe: the two-anchor test, both tests by items, distance and template, and likings for answers."""
 
 from __future__ import annotations
 
@@ -24,29 +21,24 @@ from genlaws.probes.probe import ProbeResult
 from genlaws.probes.rates import Rates
 from genlaws.probes.resolution import AnchorPoint
 
-WIDTH, HEIGHT = 3.6, 2.9
+FIGURE_WIDTH, FIGURE_HEIGHT = 3.6, 2.9
 POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
-GUIDE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
+GUIDE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
 KIND_COLORS = {"similarity": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
 KIND_NAMES = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
-ASIDE = 1.025  # factor by which points of the two tests stand beside each other
-WIDE = 20.0  # a ratio of shifts or distances from which on their axis is logarithmic
-MOST_TICKS = 7
+POINT_SHIFT = 1.025  # between the points of the two tests
+LOG_AXIS_RATIO = 20.0  # of shifts or distances, above which their axis is logarithmic
+MAX_TICKS = 7
 PANEL_HEIGHT = 1.15
 TEMPLATE_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE, style.BLACK)
 TEMPLATE_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-SPREAD = 0.6  # of the room between two numbers of items that the templates take up
-ROW = 0.22  # inches for one answer
-
-
-def words(text: str) -> str:
-    """Return a text in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")
+TEMPLATE_SPREAD = 0.6  # of the templates, as a share of the gap between two numbers of items
+ROW_HEIGHT = 0.22  # inches for one answer
 
 
 def with_unit(text: str, unit: str) -> str:
     """Return the label of an axis with its unit in brackets, where there is one."""
-    return f"{text} ({words(unit)})" if unit else text
+    return f"{text} ({style.literal(unit)})" if unit else text
 
 
 def draw_interval(
@@ -65,43 +57,43 @@ def draw_interval(
 
 
 def draw_resolution_curve(result: ProbeResult) -> Figure:
-    """Draw how the answer turns from the lower to the upper anchor, one panel for each half separation.
+    """Draw how the answer changes from the lower to the upper anchor, one panel for each half separation.
 
     Points are the mean probability of the upper anchor, in text mode its share among the readable answers. The line is
     the fitted choice, drawn only where the answers determine it. Thin gray: chance, and the places of the anchors.
     """
     curve = result.curve
     if curve is None or not curve.points:
-        raise InputError("The two-anchor test was not asked in this probe; there is no curve to draw.")
+        raise InputError("This probe has no two-anchor test; there is no curve to draw.")
     halves = curve.half_separations
     columns = min(2, len(halves))
     rows = -(-len(halves) // columns)
-    figure = style.new_figure(WIDTH, 0.55 + PANEL_HEIGHT * max(rows, 2 if columns == 1 else 1))
+    figure = style.new_figure(FIGURE_WIDTH, 0.55 + PANEL_HEIGHT * max(rows, 2 if columns == 1 else 1))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     shifts = np.array([point.shift for point in curve.points])
     unit = result.plan.unit
     for number, (axes, half) in enumerate(zip(grid.flat, halves, strict=False)):
-        _anchor_panel(axes, result, half, curve.at(half), shifts)
-        axes.set_title(f"$D$ = {half:g} {words(unit)}".rstrip(), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+        _draw_anchors(axes, result, half, curve.at(half), shifts)
+        axes.set_title(f"$D$ = {half:g} {style.literal(unit)}".rstrip(), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
         if number + columns >= len(halves):
             axes.tick_params(labelbottom=True)
     for axes in grid.flat[len(halves) :]:
         axes.set_visible(False)
     figure.supxlabel(with_unit(r"shift of the question $\delta$", unit), fontsize=7.5)
-    shown = "probability of" if result.mode == "probability" else "answers naming"
-    figure.supylabel(f"{shown} the upper item", fontsize=7.5)
+    quantity = "probability of" if result.mode == "probability" else "answers naming"
+    figure.supylabel(f"{quantity} the upper item", fontsize=7.5)
     if not result.resolution.determined:
         figure.suptitle("The answers do not determine a resolution: no fit.", fontsize=7.5, color=style.DARK_GRAY)
     return figure
 
 
-def _anchor_panel(axes: Axes, result: ProbeResult, half: float, points: Sequence[AnchorPoint], shifts: Array) -> None:
-    axes.axhline(0.5, **GUIDE)
+def _draw_anchors(axes: Axes, result: ProbeResult, half: float, points: Sequence[AnchorPoint], shifts: Array) -> None:
+    axes.axhline(0.5, **GUIDE_STYLE)
     for place in (-half, half):
-        axes.axvline(place, **{**GUIDE, "linestyle": (0, (1, 2))})
+        axes.axvline(place, **{**GUIDE_STYLE, "linestyle": (0, (1, 2))})
     _shift_axis(axes, shifts)
     if result.resolution.determined:
-        at = np.unique(np.concatenate([_between(shifts), [-half, half]]))
+        at = np.unique(np.concatenate([_dense_shifts(shifts), [-half, half]]))
         at = at[np.abs(at) <= np.abs(shifts).max()]
         axes.plot(at, result.resolution.upper_probability(half, at), color=style.GREEN, linewidth=1.1)
     for point in points:
@@ -111,7 +103,7 @@ def _anchor_panel(axes: Axes, result: ProbeResult, half: float, points: Sequence
     axes.yaxis.set_major_locator(FixedLocator([0.0, 0.5, 1.0]))
 
 
-def _between(shifts: Array) -> Array:
+def _dense_shifts(shifts: Array) -> Array:
     """Return shifts close together, as dense near zero as far away on a logarithmic axis."""
     most, least = float(np.abs(shifts).max()), float(np.abs(shifts[shifts != 0]).min())
     far = np.geomspace(0.02 * least, most, 150)
@@ -122,7 +114,7 @@ def _shift_axis(axes: Axes, shifts: Array) -> None:
     """Give shifts over more than a decade an axis that is logarithmic on both sides of zero."""
     away = np.abs(shifts[shifts != 0])
     most, least = float(away.max()), float(away.min())
-    if most <= WIDE * least:
+    if most <= LOG_AXIS_RATIO * least:
         axes.set_xlim(-1.08 * most, 1.08 * most)
         return
     axes.set_xscale("symlog", linthresh=least, linscale=0.45)
@@ -137,23 +129,23 @@ def _shift_axis(axes: Axes, shifts: Array) -> None:
 def draw_items(result: ProbeResult) -> Figure:
     """Draw both tests against the number of items, with chance, the fitted c/n law and the law of n items.
 
-    The points of the two tests stand a little beside each other. A share of zero, which a logarithmic axis does not
-    have, is an open triangle at the lower edge.
+    The points of the two tests are slightly shifted. A share of zero, which a logarithmic axis does not have, is an
+    open triangle at the lower edge.
     """
     rates = [one for kind in KIND_COLORS for one in result.rates.of(kind)]
     if not rates:
-        raise InputError("There is neither a test of similarity nor one of identification in this probe to draw.")
-    figure = style.new_figure(WIDTH, HEIGHT + 0.25)
+        raise InputError("This probe has no test of similarity or identification; there is nothing to draw.")
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT + 0.25)
     axes = figure.subplots()
     counts = sorted({one.item_count for one in rates})
-    low = _lower_end(rates)
+    low = _lower_limit(rates)
     style.log_axis(axes, "y", low, 1.15)
     item_axis(axes, counts)
     span = np.arange(counts[0], max(counts[-1], counts[0] + 1) + 1.0)
-    handles = _laws(axes, result, span)
+    handles = _draw_laws(axes, result, span)
     for kind, color in KIND_COLORS.items():
         given = result.rates.of(kind)
-        side = ASIDE if kind == "identification" else 1.0 / ASIDE
+        side = POINT_SHIFT if kind == "identification" else 1.0 / POINT_SHIFT
         for one in given:
             draw_interval(axes, one.item_count * side, one.best, color, floor=low)
         if given:
@@ -164,13 +156,13 @@ def draw_items(result: ProbeResult) -> Figure:
     return figure
 
 
-def _lower_end(rates: Sequence[Rates]) -> float:
-    shown = [value for one in rates for value in (one.best.value, one.best.low, one.chance)]
-    above = [value for value in shown if np.isfinite(value) and value > 0]
+def _lower_limit(rates: Sequence[Rates]) -> float:
+    drawn = [value for one in rates for value in (one.best.value, one.best.low, one.chance)]
+    above = [value for value in drawn if np.isfinite(value) and value > 0]
     return 0.75 * max(min(above), 0.3 * min(one.chance for one in rates))
 
 
-def _laws(axes: Axes, result: ProbeResult, span: Array) -> list[Line2D]:
+def _draw_laws(axes: Axes, result: ProbeResult, span: Array) -> list[Line2D]:
     """Draw chance and the fitted laws; below the numbers of items they were fitted to they are thinner."""
     handles = axes.plot(span, 1.0 / span, color=style.GRAY, linewidth=0.7, label="chance $1/n$", zorder=1)
     laws, first = result.collapse.laws, result.collapse.from_items
@@ -191,10 +183,10 @@ def _laws(axes: Axes, result: ProbeResult, span: Array) -> list[Line2D]:
 
 
 def item_axis(axes: Axes, counts: Sequence[int]) -> None:
-    """Make the x axis logarithmic with ticks at the numbers of items that were asked, thinned out if they are many."""
+    """Make the x axis logarithmic with ticks at the tested numbers of items, thinned out if there are many."""
     axes.set_xscale("log")
     axes.set_xlim(counts[0] / 1.15, max(counts[-1], counts[0] + 1) * 1.15)
-    step = -(-len(counts) // MOST_TICKS)
+    step = -(-len(counts) // MAX_TICKS)
     axes.xaxis.set_major_locator(FixedLocator([float(count) for count in counts[::step]]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -206,11 +198,11 @@ def draw_distances(result: ProbeResult) -> Figure:
     if not curve.points:
         raise InputError("No test of nearness was answered in this probe; there are no distances to draw.")
     counts = curve.item_counts
-    figure = style.new_figure(WIDTH, HEIGHT)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes = figure.subplots()
     handles = []
     for count, color in zip(counts, style.ordered_colors(len(counts)), strict=True):
-        axes.axhline(1.0 / count, **GUIDE)
+        axes.axhline(1.0 / count, **GUIDE_STYLE)
         axes.annotate(
             f"1/{count}",
             (1.005, 1.0 / count),
@@ -220,10 +212,10 @@ def draw_distances(result: ProbeResult) -> Figure:
             color=style.GRAY,
         )
         points = curve.of(count)
-        told = [one.probability if np.isfinite(one.probability.value) else one.accuracy for one in points]
+        estimates = [one.probability if np.isfinite(one.probability.value) else one.accuracy for one in points]
         away = [one.distance for one in points]
-        handles += axes.plot(away, [one.value for one in told], color=color, linewidth=0.9, label=f"$n={count}$")
-        for x, value in zip(away, told, strict=True):
+        handles += axes.plot(away, [one.value for one in estimates], color=color, linewidth=0.9, label=f"$n={count}$")
+        for x, value in zip(away, estimates, strict=True):
             draw_interval(axes, x, value, color, faint=True, markersize=2.6)
     _distance_axis(axes, np.array([one.distance for one in curve.points]))
     axes.set_ylim(0.0, 1.03)
@@ -236,7 +228,7 @@ def draw_distances(result: ProbeResult) -> Figure:
 def _distance_axis(axes: Axes, away: Array) -> None:
     """Make the axis of distances logarithmic where they span more than a decade, none of them being zero."""
     least, most = float(away.min()), float(away.max())
-    if 0.0 < least < most / WIDE:
+    if 0.0 < least < most / LOG_AXIS_RATIO:
         style.log_axis(axes, "x", 0.8 * least, 1.25 * most)
     else:
         axes.set_xlim(0.0, 1.08 * most)
@@ -245,15 +237,15 @@ def _distance_axis(axes: Axes, away: Array) -> None:
 def draw_options(result: ProbeResult) -> Figure:
     """Draw the liking for each answer with its interval: the logarithm of the factor by which it is named too often.
 
-    The first answer in alphabetical order is what the others are compared with, and has none.
+    The first answer in alphabetical order is the reference and has none.
     """
     likings = result.resolution.offsets
     if not likings:
         raise InputError("No likings for answers were fitted in this probe; there is nothing to draw.")
     names = sorted(likings, key=lambda name: (len(name), name) if name.isdigit() else (0, name))[::-1]
-    figure = style.new_figure(WIDTH, 0.75 + ROW * max(len(names), 4))
+    figure = style.new_figure(FIGURE_WIDTH, 0.75 + ROW_HEIGHT * max(len(names), 4))
     axes = figure.subplots()
-    axes.axvline(0.0, **{**GUIDE, "color": style.GRAY})
+    axes.axvline(0.0, **{**GUIDE_STYLE, "color": style.GRAY})
     for row, name in enumerate(names):
         given = likings[name]
         if np.isfinite(given.low + given.high):
@@ -261,13 +253,13 @@ def draw_options(result: ProbeResult) -> Figure:
         axes.plot(given.value, row, color=style.BLACK, **POINT)
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.yaxis.set_major_locator(FixedLocator(range(len(names))))
-    axes.set_yticklabels([words(name) for name in names])
+    axes.set_yticklabels([style.literal(name) for name in names])
     axes.tick_params(axis="y", length=0)
     most = max(
         1.0, *(abs(end) for one in likings.values() for end in (one.value, one.low, one.high) if np.isfinite(end))
     )
     axes.set_xlim(-1.1 * most, 1.1 * most)
-    axes.set_xlabel(f"liking against {words(min(likings))} (natural logarithm)")
+    axes.set_xlabel(f"liking against {style.literal(min(likings))} (natural logarithm)")
     return figure
 
 
@@ -277,37 +269,37 @@ def draw_templates(results: Sequence[ProbeResult]) -> Figure:
         raise InputError("results must hold at least one probe; got none.")
     kinds = [kind for kind in KIND_NAMES if any(one.rates.of(kind) for one in results)]
     if not kinds:
-        raise InputError("There is neither a test of similarity nor one of identification in these probes to draw.")
+        raise InputError("These probes have no test of similarity or identification; there is nothing to draw.")
     rows = -(-len(results) // 3)
-    figure = style.new_figure(WIDTH, HEIGHT + 0.15 * rows)
+    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT + 0.15 * rows)
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for axes, kind in zip(panels, kinds, strict=True):
-        _template_panel(axes, results, kind)
+        _draw_templates(axes, results, kind)
         axes.set_title(KIND_NAMES[kind])
         axes.set_xlabel("items at once $n$")
     panels[0].set_ylabel("probability of the right item")
     handles = [
-        Line2D([], [], label=words(one.plan.template.name), **{**POINT, **_look(place)})
+        Line2D([], [], label=style.literal(one.plan.template.name), **{**POINT, **_template_style(place)})
         for place, one in enumerate(results)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), columnspacing=1.5)
     return figure
 
 
-def _look(place: int) -> dict[str, str]:
+def _template_style(place: int) -> dict[str, str]:
     return {
         "color": TEMPLATE_COLORS[place % len(TEMPLATE_COLORS)],
         "marker": TEMPLATE_MARKERS[(place + place // len(TEMPLATE_COLORS)) % len(TEMPLATE_MARKERS)],
     }
 
 
-def _template_panel(axes: Axes, results: Sequence[ProbeResult], kind: str) -> None:
+def _draw_templates(axes: Axes, results: Sequence[ProbeResult], kind: str) -> None:
     counts = sorted({one.item_count for result in results for one in result.rates.of(kind)})
-    aside = SPREAD * (np.arange(len(results)) - 0.5 * (len(results) - 1)) / max(len(results), 2)
+    aside = TEMPLATE_SPREAD * (np.arange(len(results)) - 0.5 * (len(results) - 1)) / max(len(results), 2)
     for place, count in enumerate(counts):
         axes.hlines(1.0 / count, place - 0.45, place + 0.45, color=style.GRAY, linewidth=0.7, zorder=0)
     for number, result in enumerate(results):
-        look = _look(number)
+        look = _template_style(number)
         for one in result.rates.of(kind):
             at = counts.index(one.item_count) + float(aside[number])
             draw_interval(axes, at, one.best, look["color"], marker=look["marker"])

@@ -41,21 +41,21 @@ COLORS = {
     "reconstruction": style.ORANGE,
     "both": style.PURPLE,
 }
-LABELS = {"both": "both goals"}
-COURSE = ("generalization", "identification", "space_distance", "set_distance")
-ENDS = (
+NETWORK_LABELS = {"both": "both goals"}
+COURSE_COLUMNS = ("generalization", "identification", "space_distance", "set_distance")
+END_COLUMNS = (
     *("first_generalization", "first_identification", "peak_generalization", "peak_identification", "peak_step"),
     *("final_generalization", "final_identification", "mean_space_distance", "mean_set_distance"),
 )
-SHOWN = 90  # logs of a course that are drawn, closer together in the beginning
-FRONT: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 2.2, "zorder": 1}
-FRONT_STYLES = {"circle": "-", "segment": (0, (2.5, 1.2))}
-MARK: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.4, "zorder": 5}
+MAX_DRAWN_LOGS = 90  # of a course, closer together in the beginning
+FRONT_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 2.2, "zorder": 1}
+FRONT_DASHES = {"circle": "-", "segment": (0, (2.5, 1.2))}
+MARK_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.4, "zorder": 5}
 SET_DASHES = (0, (3, 1.5))
-BAND = 0.25
-FIRST_SHOWN = 100  # steps; before, no network is near a front
-NEAR = 0.03  # distances from a front that are shown
-ZOOM = {"x": (0.74, 0.93), "y": (0.685, 0.845)}
+BAND_ALPHA = 0.25
+FIRST_DRAWN_STEP = 100  # steps; before, no network is near a front
+MAX_DISTANCE = 0.03  # from a front, limit of the axis
+ZOOM_LIMITS = {"x": (0.74, 0.93), "y": (0.685, 0.845)}
 
 
 class ReluFigureSettings(Settings):
@@ -83,10 +83,10 @@ def relu_cells(
     return compute_cells(sweep, Announced(progress), "")
 
 
-def shown_logs(steps: Any, marks: tuple[int, ...] = ()) -> Any:
+def drawn_logs(steps: Any, marks: tuple[int, ...] = ()) -> Any:
     """Return the places of the logs that are drawn: closer together in the beginning, and the nearest to each mark."""
     last = len(steps) - 1
-    spread = np.round(np.geomspace(1, last, min(SHOWN, last))).astype(int)
+    spread = np.round(np.geomspace(1, last, min(MAX_DRAWN_LOGS, last))).astype(int)
     return np.unique([0, *spread, *mark_places(steps, marks)])
 
 
@@ -121,39 +121,39 @@ def network_data(settings: ReluFigureSettings, progress: Progress) -> pd.DataFra
         cells = relu_cells(chosen, settings, progress)
         tables += [
             table.assign(network=network, run_count=len(cells))
-            for table in _tables(cells, fronts[chosen["stimuli"]], settings)
+            for table in _course_tables(cells, fronts[chosen["stimuli"]], settings)
         ]
     return pd.concat(tables, ignore_index=True)
 
 
-def _tables(
+def _course_tables(
     cells: list[ComputedCell], fronts: Mapping[str, PlaneCurve], settings: ReluFigureSettings
 ) -> list[pd.DataFrame]:
     """Return the courses of the networks of one kind, their means and their ends."""
     steps = cells[0].result["step"]
     both = {name: np.array([cell.result[name] for cell in cells]) for name in ("generalization", "identification")}
     course = both | {f"{kind}_distance": curve.distance(*both.values()) for kind, curve in fronts.items()}
-    shown = shown_logs(steps, settings.marks)
+    drawn = drawn_logs(steps, settings.marks)
     runs = [
-        pd.DataFrame({"step": steps[shown], **{name: values[run, shown] for name, values in both.items()}}).assign(
+        pd.DataFrame({"step": steps[drawn], **{name: values[run, drawn] for name, values in both.items()}}).assign(
             series="run", run=run
         )
         for run in range(len(cells))
     ]
     means = [
         {"series": "mean", "step": steps[log]}
-        | {name: value for one in COURSE for name, value in mean_columns(one, course[one][:, log]).items()}
-        for log in shown
+        | {name: value for one in COURSE_COLUMNS for name, value in mean_columns(one, course[one][:, log]).items()}
+        for log in drawn
     ]
     best = np.argmax(both["generalization"], axis=1)
     after = [slice(place, None) for place in best]
-    ends = {name: np.array([cell.result[name] for cell in cells], dtype=float) for name in ENDS[:7]}
+    ends = {name: np.array([cell.result[name] for cell in cells], dtype=float) for name in END_COLUMNS[:7]}
     for kind in fronts:
         apart = course[f"{kind}_distance"]
         ends[f"mean_{kind}_distance"] = np.array(
             [np.abs(row[part]).mean() for row, part in zip(apart, after, strict=True)]
         )
-    row = {name: value for one in ENDS for name, value in mean_columns(one, ends[one]).items()}
+    row = {name: value for one in END_COLUMNS for name, value in mean_columns(one, ends[one]).items()}
     return [*runs, pd.DataFrame(means), pd.DataFrame([{"series": "ends", **row}])]
 
 
@@ -171,34 +171,34 @@ def draw_network(frame: pd.DataFrame, settings: ReluFigureSettings) -> Figure:
         axes.set_xlabel("identification $p_I$ (probability)")
     lines = {network: _draw_course(whole, frame, network, settings) for network in NETWORKS}
     for network in TRAINED_ON_SIMILARITY:
-        for _, run in _rows(frame, "run", network).groupby("run"):
+        for _, run in _network_rows(frame, "run", network).groupby("run"):
             near.plot(run["identification"], run["generalization"], color=COLORS[network], linewidth=0.35, alpha=0.6)
         _draw_course(near, frame, network, settings)
     whole.set_xlim(0.49, 1.01)
     whole.set_ylim(0.47, 0.86)
-    near.set_xlim(*ZOOM["x"])
-    near.set_ylim(*ZOOM["y"])
+    near.set_xlim(*ZOOM_LIMITS["x"])
+    near.set_ylim(*ZOOM_LIMITS["y"])
     whole.set_ylabel("generalization $p_S$ (probability)")
     whole.set_title(f"means of {settings.repeats} networks")
     near.set_title("the same, and single networks")
     lines_apart = _draw_distances(apart, frame, settings)
     figure.legend(handles=_handles(), loc="outside lower center", ncols=3, handletextpad=0.5, columnspacing=2.0)
-    _write_steps(near, _rows(frame, "mean", "circle"), settings)
-    direct_labels(whole, list(lines.values()), [LABELS.get(name, name) for name in lines])
+    _write_steps(near, _network_rows(frame, "mean", "circle"), settings)
+    direct_labels(whole, list(lines.values()), [NETWORK_LABELS.get(name, name) for name in lines])
     direct_labels(apart, lines_apart, TRAINED_ON_SIMILARITY)
     return figure
 
 
-def _rows(frame: pd.DataFrame, series: str, network: str) -> pd.DataFrame:
+def _network_rows(frame: pd.DataFrame, series: str, network: str) -> pd.DataFrame:
     return frame[(frame["series"] == series) & (frame["network"] == network)]
 
 
 def _draw_fronts(axes: Axes, frame: pd.DataFrame) -> None:
     """Draw the diagonal, the fronts of the spaces and, thin, those of the finite sets."""
     axes.plot([0.5, 1.0], [0.5, 1.0], color=style.GRAY, linewidth=0.6, zorder=0)
-    for network in FRONT_STYLES:
-        for kind, curve in _rows(frame, "front", network).groupby("front"):
-            axes.plot(curve["identification"], curve["generalization"], **_look(network, str(kind)))
+    for network in FRONT_DASHES:
+        for kind, curve in _network_rows(frame, "front", network).groupby("front"):
+            axes.plot(curve["identification"], curve["generalization"], **_front_style(network, str(kind)))
 
 
 def _handles() -> list[Line2D]:
@@ -206,9 +206,9 @@ def _handles() -> list[Line2D]:
     dark: dict[str, Any] = {"color": style.DARK_GRAY, "linewidth": 1.1}
     names = (("space", "front of linear decay on the {}"), ("set", "on {} equally spaced stimuli"))
     fronts = [
-        Line2D([], [], **_look(network, kind), label=name.format(network if kind == "space" else "its"))
+        Line2D([], [], **_front_style(network, kind), label=name.format(network if kind == "space" else "its"))
         for kind, name in names
-        for network in FRONT_STYLES
+        for network in FRONT_DASHES
     ]
     return [
         *fronts,
@@ -217,29 +217,29 @@ def _handles() -> list[Line2D]:
     ]
 
 
-def _look(network: str, kind: str) -> dict[str, Any]:
+def _front_style(network: str, kind: str) -> dict[str, Any]:
     """Return how a front is drawn: that of a space wide and pale, that of a finite set thin."""
     thin = {"color": style.GRAY, "linewidth": 0.7} if kind == "set" else {}
-    return {**FRONT, **thin, "linestyle": FRONT_STYLES[network]}
+    return {**FRONT_STYLE, **thin, "linestyle": FRONT_DASHES[network]}
 
 
 def _draw_course(axes: Axes, frame: pd.DataFrame, network: str, settings: ReluFigureSettings) -> Line2D:
     """Draw the mean course of one kind of network with its marks, and return the line."""
-    table = _rows(frame, "mean", network)
+    table = _network_rows(frame, "mean", network)
     (line,) = axes.plot(table["identification"], table["generalization"], color=COLORS[network], zorder=3)
     marked = table.iloc[mark_places(table["step"].to_numpy(), settings.marks)]
-    axes.plot(marked["identification"], marked["generalization"], color=COLORS[network], **MARK)
+    axes.plot(marked["identification"], marked["generalization"], color=COLORS[network], **MARK_STYLE)
     return line
 
 
 def _write_steps(axes: Axes, table: pd.DataFrame, settings: ReluFigureSettings) -> None:
-    """Write the steps beside the marks of one course, as far as they are in the panel."""
+    """Write the steps next to the marks of one course, if they are in the panel."""
     for place in mark_places(table["step"].to_numpy(), settings.marks):
         row = table.iloc[place]
         x, y = row["identification"], row["generalization"]
-        if not (ZOOM["x"][0] < x < ZOOM["x"][1] and ZOOM["y"][0] < y < ZOOM["y"][1]):
+        if not (ZOOM_LIMITS["x"][0] < x < ZOOM_LIMITS["x"][1] and ZOOM_LIMITS["y"][0] < y < ZOOM_LIMITS["y"][1]):
             continue
-        rising = x < ZOOM["x"][0] + 0.35 * (ZOOM["x"][1] - ZOOM["x"][0])
+        rising = x < ZOOM_LIMITS["x"][0] + 0.35 * (ZOOM_LIMITS["x"][1] - ZOOM_LIMITS["x"][0])
         axes.annotate(
             f"{int(row['step']):,}",
             (x, y),
@@ -256,15 +256,15 @@ def _draw_distances(axes: Axes, frame: pd.DataFrame, settings: ReluFigureSetting
     axes.axhline(0.0, color=style.GRAY, linewidth=0.6, zorder=0)
     lines = []
     for network in TRAINED_ON_SIMILARITY:
-        table = _rows(frame, "mean", network)
+        table = _network_rows(frame, "mean", network)
         table = table[table["step"] > 0]
         for kind, dashes in (("space", "-"), ("set", SET_DASHES)):
             name = f"{kind}_distance"
             low, high = interval_of(table, name)
-            axes.fill_between(table["step"], low, high, color=COLORS[network], alpha=BAND, linewidth=0)
+            axes.fill_between(table["step"], low, high, color=COLORS[network], alpha=BAND_ALPHA, linewidth=0)
             lines += axes.plot(table["step"], table[name], color=COLORS[network], linestyle=dashes, linewidth=1.1)
-    step_axis(axes, min(FIRST_SHOWN, settings.steps / 2), settings.steps)
-    axes.set_ylim(-NEAR, 0.3 * NEAR)
+    step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
+    axes.set_ylim(-MAX_DISTANCE, 0.3 * MAX_DISTANCE)
     axes.set_ylabel("distance from the front (probability)")
     axes.set_title("below the front: negative")
     return lines[::2]

@@ -1,7 +1,4 @@
-"""ReLU networks of several widths, and trained with several items: what they reach, also with many items.
-
-How the similarity that ReLU networks learn narrows: profiles at several steps, and the resolution along training.
-"""
+"""ReLU networks: how the similarity they learn narrows along training, and their tests by width and number of items."""
 
 from __future__ import annotations
 
@@ -23,37 +20,39 @@ from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of, mean_columns
 from genlaws.figures.semanticity.relu import (
-    BAND,
+    BAND_ALPHA,
     COLORS,
     NETWORKS,
     TRAINED_ON_SIMILARITY,
     ReluFigureSettings,
+    drawn_logs,
     mark_places,
     relu_cells,
-    shown_logs,
     step_axis,
 )
 from genlaws.semanticity import best_resolution, similarity, space
 from genlaws.sweeps.computing import ComputedCell
 
-FITTED, CUT = "resolution", "cut"
-UNITS = {"circle": "distance $d$ (circumferences)", "segment": "distance $d$ (lengths of the segment)"}
-WIDEST = {"circle": 0.5, "segment": 1.0}
-FIRST_SHOWN = 100  # steps; before, profiles are flat
 Width = Annotated[int, Field(ge=1, le=10_000)]
 Items = Annotated[int, Field(ge=2, le=499)]
 
-VARIED = {"hidden": "hidden width $m$", "item_count": "items in training $n$"}
-REACHED = ("peak_generalization", "final_identification", "mean_circle_distance", "mean_set_distance")
-OTHERS = ("final_generalization", "final_resolution", "peak_identification", "mean_similarity")
-MANY = ("many_identification", "many_generalization")
-COLOR = style.BLUE
-APART = {"mean_circle_distance": "o", "mean_set_distance": "s"}
-AXES = {
+FITTED, CUT = "resolution", "cut"
+DISTANCE_LABELS = {"circle": "distance $d$ (circumferences)", "segment": "distance $d$ (lengths of the segment)"}
+MAX_DISTANCES = {"circle": 0.5, "segment": 1.0}
+FIRST_DRAWN_STEP = 100  # steps; before, profiles are flat
+VARIED_LABELS = {"hidden": "hidden width $m$", "item_count": "items in training $n$"}
+REACHED_COLUMNS = ("peak_generalization", "final_identification", "mean_circle_distance", "mean_set_distance")
+OTHER_COLUMNS = ("final_generalization", "final_resolution", "peak_identification", "mean_similarity")
+MANY_COLUMNS = ("many_identification", "many_generalization")
+POINT_COLOR = style.BLUE
+MARKERS = {"mean_circle_distance": "o", "mean_set_distance": "s"}
+PANEL_TITLES = {
     "peak_generalization": "peak generalization $p_S$",
     "final_identification": "final identification $p_I$",
     "mean_circle_distance": "distance from the front",
 }
+FIT_STYLE: dict[str, Any] = {"color": style.DARK_GRAY, "linewidth": 0.8, "linestyle": (0, (3, 1.5))}
+LAW_STYLE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.6}
 
 
 class ProfileSettings(ReluFigureSettings):
@@ -73,7 +72,7 @@ def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
             "run_count": len(cells),
             "best_resolution": _best_resolution(network),
         }
-        tables += [_profiles(cells, settings).assign(**about), _widths(cells, settings).assign(**about)]
+        tables += [_profile_rows(cells, settings).assign(**about), _width_rows(cells, settings).assign(**about)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -84,7 +83,7 @@ def _best_resolution(name: str) -> float:
     return best.resolution if best else math.nan
 
 
-def _profiles(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFrame:
+def _profile_rows(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFrame:
     """Return the means over networks of similarity relative to that at distance 0."""
     steps, distance = cells[0].result["step"], cells[0].result["profile_distance"]
     profile = np.array([cell.result["profile"] for cell in cells], dtype=np.float64)
@@ -99,7 +98,7 @@ def _profiles(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFr
     )
 
 
-def _widths(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFrame:
+def _width_rows(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFrame:
     """Return the means of both widths; a cut where not every network has one is the mean of those that have."""
     steps = cells[0].result["step"]
     widths = {name: np.array([cell.result[name] for cell in cells]) for name in (FITTED, CUT)}
@@ -107,7 +106,7 @@ def _widths(cells: list[ComputedCell], settings: ProfileSettings) -> pd.DataFram
         [
             {"series": "width", "step": steps[log], "cut_share": float(np.isfinite(widths[CUT][:, log]).mean())}
             | {name: value for one, found in widths.items() for name, value in mean_columns(one, found[:, log]).items()}
-            for log in shown_logs(steps, settings.marks)
+            for log in drawn_logs(steps, settings.marks)
         ]
     )
 
@@ -138,14 +137,11 @@ def draw_profile(frame: pd.DataFrame, settings: ProfileSettings) -> Figure:
         Line2D([], [], color=color, label=f"step {int(step):,}")
         for step, color in zip(steps, style.ordered_colors(len(steps)), strict=True)
     ]
-    handles.append(Line2D([], [], **THEORY, label="linear decay fitted to the last"))
+    handles.append(Line2D([], [], **FIT_STYLE, label="linear decay fitted to the last"))
     style.legend_below(figure, handles)
     for axes, lines, names in labeled:
         direct_labels(axes, lines, names)
     return figure
-
-
-THEORY: dict[str, Any] = {"color": style.DARK_GRAY, "linewidth": 0.8, "linestyle": (0, (3, 1.5))}
 
 
 def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes, list[Line2D], list[str]]:
@@ -155,14 +151,14 @@ def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes,
     for step, color in zip(steps, style.ordered_colors(len(steps)), strict=True):
         rows = profiles[profiles["step"] == step]
         low, high = interval_of(rows, "relative_similarity")
-        axes.fill_between(rows["distance"], low, high, color=color, alpha=BAND, linewidth=0)
+        axes.fill_between(rows["distance"], low, high, color=color, alpha=BAND_ALPHA, linewidth=0)
         axes.plot(rows["distance"], rows["relative_similarity"], color=color)
     last = table[(table["series"] == "width") & (table["step"] == steps[-1])].iloc[0]
-    d = np.array([0.0, last[FITTED], WIDEST[network]])
-    axes.plot(d, np.maximum(0.0, 1.0 - d / d[1]), **THEORY, zorder=4)
-    axes.set_xlim(0.0, WIDEST[network])
+    d = np.array([0.0, last[FITTED], MAX_DISTANCES[network]])
+    axes.plot(d, np.maximum(0.0, 1.0 - d / d[1]), **FIT_STYLE, zorder=4)
+    axes.set_xlim(0.0, MAX_DISTANCES[network])
     axes.set_ylim(-0.02, max(1.05, 1.03 * float(profiles["relative_similarity_high"].max())))
-    axes.set_xlabel(UNITS[network])
+    axes.set_xlabel(DISTANCE_LABELS[network])
     axes.set_title(network)
     return axes, [], []
 
@@ -178,12 +174,12 @@ def _draw_widths(
         (CUT, rows[rows["cut_share"] == 1.0], {"linestyle": (0, (1.2, 1.0))}),
     ):
         low, high = interval_of(part, name)
-        axes.fill_between(part["step"], low, high, color=COLORS[network], alpha=BAND, linewidth=0)
+        axes.fill_between(part["step"], low, high, color=COLORS[network], alpha=BAND_ALPHA, linewidth=0)
         lines += axes.plot(part["step"], part[name], color=COLORS[network], **look)
     best = float(rows["best_resolution"].iloc[0])
     lines += axes.plot([1, settings.steps], [best, best], color=style.GRAY, linewidth=0.6, zorder=0)
-    step_axis(axes, min(FIRST_SHOWN, settings.steps / 2), settings.steps)
-    axes.set_ylim(0.0, 1.2 * WIDEST[network])
+    step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
+    axes.set_ylim(0.0, 1.2 * MAX_DISTANCES[network])
     return axes, lines, ["resolution of the fitted decay", "cut: first below 1 %", "best resolution for generalization"]
 
 
@@ -207,7 +203,7 @@ class SizeSettings(ReluFigureSettings):
         return self
 
     def varied(self) -> list[tuple[str, int, dict[str, int]]]:
-        """Return what is varied, its value and the settings of the network; a network that comes twice is one."""
+        """Return the varied field, its value and the network's settings; networks that occur twice are trained once."""
         widths = [("hidden", one, {"hidden": one, "item_count": 2}) for one in self.hidden_widths]
         items = [("item_count", one, {"hidden": self.hidden, "item_count": one}) for one in self.item_counts]
         return [*widths, *items]
@@ -229,21 +225,21 @@ def sizes_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
     tables = [
         table.assign(varied=varied, size=size, **chosen)
         for varied, size, chosen in settings.varied()
-        for table in _tables(cells[tuple(chosen.values())], settings)
+        for table in _size_tables(cells[tuple(chosen.values())], settings)
     ]
     return pd.concat(tables, ignore_index=True).assign(run_count=settings.repeats)
 
 
-def _tables(cells: list[ComputedCell], settings: SizeSettings) -> list[pd.DataFrame]:
+def _size_tables(cells: list[ComputedCell], settings: SizeSettings) -> list[pd.DataFrame]:
     """Return the means of what networks of one size reach, and of both tests with each number of items."""
     reached: dict[str, Any] = {"series": "reached"}
-    for name in (*REACHED, *OTHERS):
+    for name in (*REACHED_COLUMNS, *OTHER_COLUMNS):
         reached |= mean_columns(name, np.array([cell.result[name] for cell in cells]))
     many = [
         {"series": "many", "tested_items": count, "collapse_law": 1.0 / (count * reached["mean_similarity"])}
         | {
             key: value
-            for name in MANY
+            for name in MANY_COLUMNS
             for key, value in mean_columns(name, np.array([cell.result[name][place] for cell in cells])).items()
         }
         for place, count in enumerate(settings.many_items)
@@ -260,12 +256,12 @@ def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
     """Draw three results against the size, and identification against the items of the test; a row for each size."""
     figure = style.new_figure(style.PAGE, 3.9)
     panels = figure.subplots(2, 4)
-    for row, (varied, label) in enumerate(VARIED.items()):
+    for row, (varied, label) in enumerate(VARIED_LABELS.items()):
         table = frame[frame["varied"] == varied]
         reached = table[table["series"] == "reached"].sort_values("size")
-        for column, (name, title) in enumerate(AXES.items()):
+        for column, (name, title) in enumerate(PANEL_TITLES.items()):
             axes = panels[row, column]
-            for one in APART if name in APART else [name]:
+            for one in MARKERS if name in MARKERS else [name]:
                 _draw_points(axes, reached, one)
             _size_axis(axes, reached["size"].tolist(), label)
             if row == 0:
@@ -275,26 +271,23 @@ def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
         lowest = 0.8 * float(frame["many_identification"].min())
         _draw_many(panels[row, 3], table[table["series"] == "many"], label.split()[-1], lowest)
     panels[0, 3].set_title("identification $p_I^n$")
-    _same_heights(panels)
+    _share_limits(panels)
     handles = [
-        Line2D([], [], marker=marker, markeredgecolor=COLOR, **POINT, label=label)
+        Line2D([], [], marker=marker, markeredgecolor=POINT_COLOR, **POINT, label=label)
         for marker, label in zip(
-            APART.values(), ("after the peak: from the front of the circle", "from that of its stimuli"), strict=True
+            MARKERS.values(), ("after the peak: from the front of the circle", "from that of its stimuli"), strict=True
         )
     ]
-    style.legend_below(figure, [*handles, Line2D([], [], **LAW, label=r"law $1/n\bar g$ of many items")])
+    style.legend_below(figure, [*handles, Line2D([], [], **LAW_STYLE, label=r"law $1/n\bar g$ of many items")])
     return figure
-
-
-LAW: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.6}
 
 
 def _draw_points(axes: Axes, table: pd.DataFrame, name: str) -> None:
     """Draw means with their intervals against the size, joined by a thin line."""
-    x, marker = table["size"].to_numpy(), APART.get(name, "o")
-    draw_bars(axes, np.stack([x, x]), interval_of(table, name), COLOR)
-    axes.plot(x, table[name], color=COLOR, linewidth=0.5, linestyle=":", zorder=1)
-    axes.plot(x, table[name], markeredgecolor=COLOR, marker=marker, **POINT)
+    x, marker = table["size"].to_numpy(), MARKERS.get(name, "o")
+    draw_bars(axes, np.stack([x, x]), interval_of(table, name), POINT_COLOR)
+    axes.plot(x, table[name], color=POINT_COLOR, linewidth=0.5, linestyle=":", zorder=1)
+    axes.plot(x, table[name], markeredgecolor=POINT_COLOR, marker=marker, **POINT)
 
 
 def _size_axis(axes: Axes, sizes: list[int], label: str) -> None:
@@ -310,7 +303,7 @@ def _draw_many(axes: Axes, table: pd.DataFrame, letter: str, lowest: float) -> N
     sizes = sorted(table["size"].unique())
     for size, color in zip(sizes, style.ordered_colors(len(sizes)), strict=True):
         rows = table[table["size"] == size].sort_values("tested_items")
-        axes.plot(rows["tested_items"], rows["collapse_law"], **LAW, zorder=0)
+        axes.plot(rows["tested_items"], rows["collapse_law"], **LAW_STYLE, zorder=0)
         axes.plot(rows["tested_items"], rows["many_identification"], color=color, label=f"{size:g}", linewidth=1.0)
     style.log_axis(axes, "x", items[0] / 1.1, items[-1] * 1.1)
     axes.xaxis.set_major_locator(FixedLocator([one for one in (2, 4, 8, 16, 32, 64, 128) if one <= items[-1]]))
@@ -320,11 +313,11 @@ def _draw_many(axes: Axes, table: pd.DataFrame, letter: str, lowest: float) -> N
     axes.legend(title=letter, loc="lower left", ncols=1, borderaxespad=0.1, labelspacing=0.15, handlelength=1.2)
 
 
-def _same_heights(panels: Any) -> None:
+def _share_limits(panels: Any) -> None:
     """Give both panels of a quantity the same limits."""
-    for column in range(len(AXES)):
+    for column in range(len(PANEL_TITLES)):
         limits = np.array([axes.get_ylim() for axes in panels[:, column]])
-        low = 0.0 if column == len(AXES) - 1 else limits[:, 0].min()
+        low = 0.0 if column == len(PANEL_TITLES) - 1 else limits[:, 0].min()
         for axes in panels[:, column]:
             axes.set_ylim(low, limits[:, 1].max())
 

@@ -31,7 +31,7 @@ NETWORKS = {
     "shared": {"kind": "shared", "combine": "max", "truth": "mean"},
     "shared-min": {"kind": "shared", "combine": "max", "truth": "min"},
 }
-TITLES = {
+NETWORK_TITLES = {
     "max": "slots, largest\nmean distance",
     "max-min": "slots, largest\nleast distance",
     "product": "slots, product\nmean distance",
@@ -44,12 +44,12 @@ COLORS = {
     for name, chosen in NETWORKS.items()
 }
 MARKERS = ("o", "s", "^", "D", "v")
-COURSE = ("generalization", "identification", "above_circle", "above_set")
-ENDS = ("largest_generalization", "final_generalization", "final_identification", "final_above_circle")
-EXCESSES = ("peak_above_set", "final_above_set", "largest_above_set")
-MARGIN = 0.02
-FIRST_LOG = 30  # steps; before, little happens
-FRONT: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 2.2, "zorder": 1}
+COURSE_COLUMNS = ("generalization", "identification", "above_circle", "above_set")
+END_COLUMNS = ("largest_generalization", "final_generalization", "final_identification", "final_above_circle")
+EXCESS_COLUMNS = ("peak_above_set", "final_above_set", "largest_above_set")
+AXIS_MARGIN = 0.02
+FIRST_LOG_STEP = 30  # steps; before, little happens
+FRONT_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 2.2, "zorder": 1}
 
 
 class SlotFigureSettings(Settings):
@@ -82,7 +82,7 @@ def slots_data(settings: SlotFigureSettings, progress: Progress) -> pd.DataFrame
     """Return the course of the followed networks, step by step, and the excess of all of them."""
     progress.start(len(NETWORKS) * len(settings.slots) * len(settings.ring_sizes) * settings.repeats, "networks")
     same = {name: getattr(settings, name) for name in ("width", "steps", "stimulus_count", "device")}
-    same["log_at"] = (0, *sorted(set(np.geomspace(FIRST_LOG, settings.steps, settings.logs).astype(int).tolist())))
+    same["log_at"] = (0, *sorted(set(np.geomspace(FIRST_LOG_STEP, settings.steps, settings.logs).astype(int).tolist())))
     tables = []
     for network, chosen in NETWORKS.items():
         axes = [Axis("ring_size", settings.ring_sizes), Axis("slots", settings.slots)]
@@ -94,23 +94,23 @@ def slots_data(settings: SlotFigureSettings, progress: Progress) -> pd.DataFrame
             runs.setdefault(cell.settings, []).append(cell)
         for about, cells in runs.items():
             key = {"network": network, **about.model_dump(include={"slots", "ring_size", *chosen})}
-            tables.append(pd.DataFrame([{"series": "excess", **key, **_ends(cells)}]))
+            tables.append(pd.DataFrame([{"series": "excess", **key, **_end_columns(cells)}]))
             if about.slots in settings.followed and about.ring_size == settings.followed_ring:
-                tables.append(_course(cells).assign(series="course", **key))
+                tables.append(_mean_course(cells).assign(series="course", **key))
     return pd.concat(tables, ignore_index=True).assign(run_count=settings.repeats)
 
 
-def _ends(cells: list[ComputedCell]) -> dict[str, float]:
+def _end_columns(cells: list[ComputedCell]) -> dict[str, float]:
     """Return where networks end and the best they reach, each with its interval."""
     columns: dict[str, float] = {"stimulus_count": cells[0].result["stimulus_count"]}
-    for name in (*ENDS, *EXCESSES):
+    for name in (*END_COLUMNS, *EXCESS_COLUMNS):
         columns |= mean_columns(name, np.array([cell.result[name] for cell in cells]))
     return columns
 
 
-def _course(cells: list[ComputedCell]) -> pd.DataFrame:
+def _mean_course(cells: list[ComputedCell]) -> pd.DataFrame:
     """Return the means at each logged step."""
-    means = {name: np.mean([cell.result[name] for cell in cells], axis=0) for name in COURSE}
+    means = {name: np.mean([cell.result[name] for cell in cells], axis=0) for name in COURSE_COLUMNS}
     return pd.DataFrame({"step": cells[0].result["step"], **means})
 
 
@@ -126,10 +126,10 @@ def draw_slots(frame: pd.DataFrame, settings: SlotFigureSettings) -> Figure:
     for column, network in enumerate(NETWORKS):
         table = frame[frame["network"] == network]
         _draw_courses(panels[0, column], table[table["series"] == "course"], network, settings)
-        panels[0, column].set_title(TITLES[network])
+        panels[0, column].set_title(NETWORK_TITLES[network])
         _draw_excess(panels[1, column], table[table["series"] == "excess"], network, settings)
     _label_axes(panels, frame, settings)
-    front = Line2D([], [], **FRONT, label="linear similarity on the circle")
+    front = Line2D([], [], **FRONT_STYLE, label="linear similarity on the circle")
     rings = [
         Line2D([], [], label=f"rings of {size} values", marker=marker, markeredgecolor=style.DARK_GRAY, **POINT)
         for size, marker in zip(settings.ring_sizes, MARKERS, strict=False)
@@ -146,7 +146,7 @@ def draw_slots(frame: pd.DataFrame, settings: SlotFigureSettings) -> Figure:
 def _draw_courses(axes: Axes, table: pd.DataFrame, network: str, settings: SlotFigureSettings) -> None:
     """Draw the mean course of the followed networks, a dot where it ends, over the front."""
     generalization, identification = linear_on_circle(np.linspace(0.0, 1.0, 101))
-    axes.plot(identification, generalization, **FRONT)
+    axes.plot(identification, generalization, **FRONT_STYLE)
     axes.plot([0.5, 1.0], [0.5, 1.0], color=style.GRAY, linewidth=0.6, zorder=0)
     shades = style.shades(COLORS[network], len(settings.followed), darkest=0.35)
     for count, color in zip(settings.followed, shades, strict=True):
@@ -173,7 +173,7 @@ def _label_axes(panels: Any, frame: pd.DataFrame, settings: SlotFigureSettings) 
     course = frame[frame["series"] == "course"]
     for axes in panels[0]:
         axes.set_xlim(0.49, 1.01)
-        axes.set_ylim(0.49, max(0.85, course["generalization"].max() + MARGIN))
+        axes.set_ylim(0.49, max(0.85, course["generalization"].max() + AXIS_MARGIN))
         axes.set_xticks([0.5, 0.75, 1.0], ["0.5", "0.75", "1"])
         axes.set_xlabel("identification $p_I$")
     for axes in panels[1]:

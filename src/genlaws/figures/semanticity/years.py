@@ -1,7 +1,4 @@
-"""Pictures of a language model asked about years, for each template that was used.
-
-A language model asked about years: how often it is right with n items, and how it answers between two anchors.
-"""
+"""A language model probed about years: how often it is right with n items, and how it answers between two anchors."""
 
 from __future__ import annotations
 
@@ -29,28 +26,28 @@ from genlaws.sweeps.experiment import Settings
 
 SIMULATED = "simulated"  # a chooser whose resolution is known, in place of a model
 PLANTED_SHARE = 0.1  # of the domain, its resolution
-COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
-MARKERS = ("o", "s", "^", "D", "v", "P")
-TESTS = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
-ASIDE = 1.03  # factor by which templates stand beside each other
-NUMBERS = ("resolution", "background", "lapse", "excess", "collapse_constant", "collapse_limit", "collapse_exponent")
+TEMPLATE_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
+TEMPLATE_MARKERS = ("o", "s", "^", "D", "v", "P")
+TEST_TITLES = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
+POINT_SHIFT = 1.03  # between the points of the templates
+FIT_NAMES = ("resolution", "background", "lapse", "excess", "collapse_constant", "collapse_limit", "collapse_exponent")
 
 
 class ModelSettings(Settings):
-    """Settings of figures that ask a language model.
+    """Settings of figures that probe a language model.
 
     Attributes
     ----------
     model : str
         As ``genlaws semanticity probe`` takes it, or ``simulated``.
     task : str
-        A domain of places in words.
+        A domain of places with names.
     templates : tuple of str
-        Words to ask in.
+        Names of the prompt templates.
     device, dtype : str
         Where and how exactly the network computes.
     answers : str
-        File in which answers are kept and looked up; none if empty.
+        File in which answers are cached; none if empty.
     """
 
     model: str = "smollm2"
@@ -81,7 +78,7 @@ class YearsSettings(ModelSettings):
 
 
 def load_model(settings: ModelSettings) -> Any:
-    """Return the model a figure asks; a simulated one is told its trials later."""
+    """Return the model of a figure; the trials of a simulated one are registered later."""
     if settings.model == SIMULATED:
         domain = domain_of(settings.task)
         return SimulatedModel(domain, PLANTED_SHARE * domain.span, background=0.02, lapse=0.02, seed=settings.seed)
@@ -93,12 +90,12 @@ def load_model(settings: ModelSettings) -> Any:
 
 
 def years_data(settings: YearsSettings, progress: Progress) -> pd.DataFrame:
-    """Return rates, two-anchor answers and fitted numbers of each template, told apart by the column ``what``."""
-    results = _asked(settings, progress)
-    return pd.concat([_rows(one) for one in results], ignore_index=True)
+    """Return rates, two-anchor answers and fitted numbers of each template, distinguished by the column ``what``."""
+    results = _run_probes(settings, progress)
+    return pd.concat([_result_rows(one) for one in results], ignore_index=True)
 
 
-def _asked(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
+def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
     if settings.task not in DOMAINS:
         raise InputError(f"task must be one of {', '.join(DOMAINS)}; got {settings.task!r}.")
     plans = [
@@ -111,7 +108,7 @@ def _asked(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
     with ExitStack() as stack:
         store = stack.enter_context(ReplyStore(settings.answers)) if settings.answers else None
         for plan in plans:
-            _tell(model, plan)
+            _register_trials(model, plan)
             results.append(
                 run_probe(
                     model,
@@ -125,12 +122,12 @@ def _asked(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
     return results
 
 
-def _tell(model: Any, plan: Plan) -> None:
+def _register_trials(model: Any, plan: Plan) -> None:
     if isinstance(model, SimulatedModel):
         model.register(plan.trials, plan.prompts())
 
 
-def _rows(result: ProbeResult) -> pd.DataFrame:
+def _result_rows(result: ProbeResult) -> pd.DataFrame:
     """Return one table with the rows of rates, anchors, fitted curves and parameters."""
     parts = [_rate_rows(result)]
     if result.curve is not None:
@@ -144,7 +141,7 @@ def _rows(result: ProbeResult) -> pd.DataFrame:
 def _rate_rows(result: ProbeResult) -> pd.DataFrame:
     rows = [
         {"what": one.kind, "item_count": one.item_count, "value": one.best.value, "low": one.best.low}
-        | {"high": one.best.high, "accuracy": one.accuracy.value, "first": one.first.value, "trials": one.asked}
+        | {"high": one.best.high, "accuracy": one.accuracy.value, "first": one.first.value, "trials": one.sent}
         for one in result.rates.rates
         if one.kind != "resolution"
     ]
@@ -190,7 +187,7 @@ def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
     figure = style.new_figure(style.PAGE, 2.9)
     panels = figure.subplots(1, 2, sharey=True)
     templates = list(dict.fromkeys(frame["template"]))
-    for axes, (kind, title) in zip(panels, TESTS.items(), strict=True):
+    for axes, (kind, title) in zip(panels, TEST_TITLES.items(), strict=True):
         part = frame[frame["what"] == kind]
         counts = sorted(set(part["item_count"].astype(int)))
         lines = [_draw_template(axes, part, name, templates.index(name), len(templates)) for name in templates]
@@ -206,12 +203,12 @@ def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
 
 
 def _draw_template(axes: Axes, part: pd.DataFrame, name: str, number: int, of: int):  # type: ignore[no-untyped-def]
-    """Draw the points of one template with their intervals, a little beside those of the others."""
+    """Draw the points of one template with their intervals, slightly shifted from the others."""
     own = part[part["template"] == name].sort_values("item_count")
-    x = own["item_count"].to_numpy(float) * ASIDE ** (number - 0.5 * (of - 1))
-    color = COLORS[number % len(COLORS)]
+    x = own["item_count"].to_numpy(float) * POINT_SHIFT ** (number - 0.5 * (of - 1))
+    color = TEMPLATE_COLORS[number % len(TEMPLATE_COLORS)]
     axes.vlines(x, own["low"], own["high"], color=color, linewidth=0.9)
-    marker = MARKERS[number % len(MARKERS)]
+    marker = TEMPLATE_MARKERS[number % len(TEMPLATE_MARKERS)]
     (line,) = axes.plot(x, own["value"], color=color, marker=marker, markersize=3.0, linewidth=0.9, alpha=0.9)
     return line
 
@@ -234,7 +231,7 @@ def _draw_collapse(axes: Axes, frame: pd.DataFrame, templates: Sequence[str], co
     best = str(limits.idxmax())
     ball = 1.0 / float(limits[best])
     n = np.geomspace(counts[0], counts[-1], 100)
-    color = COLORS[templates.index(best) % len(COLORS)]
+    color = TEMPLATE_COLORS[templates.index(best) % len(TEMPLATE_COLORS)]
     axes.plot(n, (1.0 - (1.0 - ball) ** n) / (n * ball), color=color, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
 
 
@@ -249,7 +246,7 @@ def draw_anchors(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
     for row, name in zip(grid, templates, strict=True):
         for axes, half in zip(row, halves, strict=True):
             own = part[(part["template"] == name) & (part["half_separation"] == half)].sort_values("shift")
-            _draw_panel(axes, own, COLORS[templates.index(name) % len(COLORS)])
+            _draw_panel(axes, own, TEMPLATE_COLORS[templates.index(name) % len(TEMPLATE_COLORS)])
         row[0].set_ylabel(name)
     for axes, half in zip(grid[0], halves, strict=True):
         axes.set_title(f"$D$ = {half:g}")
@@ -272,7 +269,7 @@ def _draw_panel(axes: Axes, own: pd.DataFrame, color: str) -> None:
 
 def years_summary(frame: pd.DataFrame, settings: YearsSettings) -> pd.DataFrame:
     """Return the fitted numbers of each template with their intervals."""
-    part = frame[frame["what"].isin(NUMBERS)]
+    part = frame[frame["what"].isin(FIT_NAMES)]
     columns = ["template", "what", "value", "low", "high", "determined", "shape", "best_law"]
     return part[columns].reset_index(drop=True)
 

@@ -76,8 +76,8 @@ class ImageEncoder:
     @torch.inference_mode()
     def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:
         one = next(iter(self.network.parameters()))
-        told = self.processor(images=list(pictures), return_tensors="pt")["pixel_values"]
-        pixels = told.to(device=one.device, dtype=one.dtype)
+        processed = self.processor(images=list(pictures), return_tensors="pt")["pixel_values"]
+        pixels = processed.to(device=one.device, dtype=one.dtype)
         towers = has_two_towers(self.network)
         seen = (self.network.vision_model if towers else self.network)(pixel_values=pixels, output_hidden_states=True)
         found = {layer_name(depth): pool_places(state, self.pooling) for depth, state in enumerate(seen.hidden_states)}
@@ -137,18 +137,18 @@ class ExtractorEncoder:
         stages = inside.stages if isinstance(inside, ResNet) else []
         found: dict[str, Rows] = {}
 
-        def keep(name: str) -> Any:
-            """Return a hook that keeps what a stage gives."""
+        def record(name: str) -> Any:
+            """Return a hook that records the output of a stage."""
 
             def hook(module: object, given: object, output: Tensor) -> None:
-                """Keep the mean over places."""
+                """Record the mean over places."""
                 found[name] = to_rows(pool_places(output, "mean"))
 
             return hook
 
         with ExitStack() as stack:
             for stage in stages:
-                handle = inside.get_submodule(stage).register_forward_hook(keep(stage))
+                handle = inside.get_submodule(stage).register_forward_hook(record(stage))
                 stack.callback(handle.remove)
             features = self.network(images)
         return {**found, "features": to_rows(pool_places(features, "mean"))}

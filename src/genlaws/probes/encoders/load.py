@@ -1,4 +1,4 @@
-"""Load what turns words or pictures into rows of numbers: a network of transformers, word vectors, or an extractor."""
+"""Load an encoder of texts or pictures: a network of transformers, word vectors, or a feature extractor."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from genlaws.models.load import (
 from genlaws.probes.encoders.image import ExtractorEncoder, ImageEncoder
 from genlaws.probes.encoders.pooling import POOLINGS, sentence_head_of
 from genlaws.probes.encoders.text import TextEncoder, has_two_towers
-from genlaws.probes.encoders.word_vectors import FORMS, WordVectors, holds_word_vectors
+from genlaws.probes.encoders.word_vectors import VECTOR_FORMATS, WordVectors, holds_word_vectors
 from genlaws.semanticity.networks.extractors import load_extractor
 
-KINDS = ("auto", "text", "image", "vectors")
-SOURCES = f"a Hugging Face id, a folder, a .gguf file, {FORMS}, or a loaded TransformersModel"
+ENCODER_KINDS = ("auto", "text", "image", "vectors")
+ENCODER_SOURCES = f"a Hugging Face id, a folder, a .gguf file, {VECTOR_FORMATS}, or a loaded TransformersModel"
 BATCH_SIZE = 32
-READS = {"input_ids": "text", "pixel_values": "image"}
-UNUSED = "pooler"  # a part that encoders often come without, and that is not used here
+INPUT_KINDS = {"input_ids": "text", "pixel_values": "image"}
+UNUSED_PART = "pooler"  # a part that encoders often come without, and that is not used here
 
 AnyEncoder = TextEncoder | ImageEncoder | ExtractorEncoder | WordVectors
 
@@ -54,18 +54,18 @@ def load_encoder(
         vectors (``.txt``, ``.vec``, ``.gz``, or ``.npz`` with words and vectors), ``efficientnet-lite0``,
         ``torchvision:NAME``, or an ``.npz`` file with the weights of a residual network for small images.
     kind : {"auto", "text", "image", "vectors"}
-        What to embed with it. A network with a tower for texts and one for images needs to be told which.
+        What to embed with it. Must be given for a network with a tower for texts and one for images.
     device : str
         As torch names it.
     dtype : {"float32", "bfloat16", "float16"}
     local_files_only : bool
         Whether only what is on this machine is used; if not, an id may be downloaded.
     pooling : {"mean", "last", "first", "max"}
-        How the states of tokens or patches become one row. The ``output`` of a sentence encoder keeps its own way.
+        How the states of tokens or patches become one row. The ``output`` of a sentence encoder has its own pooling.
     batch_size : int
         Texts or pictures of one pass; bounds the memory.
     """
-    wanted = one_of("kind", kind, KINDS)
+    wanted = one_of("kind", kind, ENCODER_KINDS)
     one_of("pooling", pooling, POOLINGS)
     one_of("dtype", dtype, DTYPES)
     size = whole_number("batch_size", batch_size, at_least=1)
@@ -73,7 +73,7 @@ def load_encoder(
         _agree(source.source, wanted, "text")
         return TextEncoder(source.network.base_model, source.tokenizer, source.source, pooling, size)
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
-        raise InputError(f"source must be {SOURCES}; got {source!r}.")
+        raise InputError(f"source must be {ENCODER_SOURCES}; got {source!r}.")
     options: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
@@ -93,10 +93,10 @@ def load_encoder(
 
 
 def _agree(name: str, wanted: str, found: str) -> None:
-    """Refuse a source that is of another kind than was asked for."""
+    """Refuse a source of another kind than the requested one."""
     if wanted not in {"auto", found}:
-        told = "a text encoder" if found == "text" else "an image encoder"
-        raise InputError(f"source: {name} is no {wanted} encoder; it is {told}.")
+        kind = "a text encoder" if found == "text" else "an image encoder"
+        raise InputError(f"source: {name} is no {wanted} encoder; it is {kind}.")
 
 
 def _extractor(
@@ -120,13 +120,13 @@ def _from_transformers(
     options = {"local_files_only": bool(local_files_only)}
     with loading_quietly(transformers):
         try:
-            network, told = transformers.AutoModel.from_pretrained(
+            network, report = transformers.AutoModel.from_pretrained(
                 where, dtype=DTYPES[dtype], output_loading_info=True, **options
             )
         except Exception as error:  # whatever a library raises over files it cannot read
             raise InputError(why_not_loaded(name, error, local_files_only)) from None
         kind = _kind_of(network, name, wanted)
-        missing = sorted(key for key in told["missing_keys"] if UNUSED not in key.split("."))
+        missing = sorted(key for key in report["missing_keys"] if UNUSED_PART not in key.split("."))
         if missing:
             raise InputError(f"source: {name} is no whole encoder; it holds no weights for {missing[0]}.")
         tools = _tools(transformers, where, name, kind, options)
@@ -143,7 +143,7 @@ def _kind_of(network: Any, name: str, wanted: str) -> str:
         if wanted == "auto":
             raise InputError(f"kind must be text or image for {name}, which has a tower for each; got 'auto'.")
         return wanted
-    found = READS.get(str(network.main_input_name))
+    found = INPUT_KINDS.get(str(network.main_input_name))
     if found is None:
         raise InputError(
             f"source: {name} is neither a text encoder nor an image encoder; it reads {network.main_input_name}."

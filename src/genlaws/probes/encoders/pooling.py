@@ -1,8 +1,7 @@
-"""One row of numbers from the many a network has for a text or a picture.
+"""Pool the states of a text or a picture into one row of numbers, as named or as a sentence encoder does.
 
-What a sentence encoder does after its last layer: the pooling, dense layers and scaling that its folder names.
-
-Folders of sentence-transformers list these steps in ``modules.json``, each with a folder of its own.
+Folders of sentence-transformers list the steps after the last layer (pooling, dense layers, scaling) in
+``modules.json``, each with a folder of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from genlaws.core.errors import InputError
 
 POOLINGS = ("mean", "last", "first", "max")
 # As ``1_Pooling/config.json`` calls them, in the order in which several are joined.
-MODES = {
+POOLING_MODES = {
     "cls_token": "first",
     "max_tokens": "max",
     "mean_tokens": "mean",
@@ -28,8 +27,8 @@ MODES = {
     "weightedmean_tokens": "weightedmean",
     "lasttoken": "last",
 }
-SHORT = {"cls": "first", "lasttoken": "last"}  # newer folders say pooling_mode: "cls"
-NEWER = ("mean", "max", "mean_sqrt_len_tokens", "weightedmean", *SHORT)
+MODE_ALIASES = {"cls": "first", "lasttoken": "last"}  # of newer folders, with pooling_mode: "cls"
+NEWER_MODES = ("mean", "max", "mean_sqrt_len_tokens", "weightedmean", *MODE_ALIASES)
 POOLING_FOLDER = "1_Pooling"
 
 
@@ -118,38 +117,38 @@ def sentence_head_of(folder: Path) -> SentenceHead | None:
         return None
     listed = folder / "modules.json"
     steps: Any = _json(listed) if listed.is_file() else []
-    told = [(str(step.get("type", "")).rpartition(".")[2], str(step.get("path", ""))) for step in steps]
-    unknown = [kind for kind, _ in told if kind not in {"Transformer", "Pooling", "Dense", "Normalize"}]
+    parts = [(str(step.get("type", "")).rpartition(".")[2], str(step.get("path", ""))) for step in steps]
+    unknown = [kind for kind, _ in parts if kind not in {"Transformer", "Pooling", "Dense", "Normalize"}]
     if unknown:
         raise InputError(f"source: {folder} has a step {unknown[0]} after its network, which is not known here.")
     return SentenceHead(
         _poolings(folder / POOLING_FOLDER / "config.json"),
-        tuple(_dense(folder / path) for kind, path in told if kind == "Dense"),
-        any(kind == "Normalize" for kind, _ in told),
+        tuple(_dense(folder / path) for kind, path in parts if kind == "Dense"),
+        any(kind == "Normalize" for kind, _ in parts),
     )
 
 
 def _poolings(file: Path) -> tuple[str, ...]:
-    told = _json(file)
-    newer = told.get("pooling_mode")
+    config = _json(file)
+    newer = config.get("pooling_mode")
     if newer is not None:
         names = [newer] if isinstance(newer, str) else list(newer)
-        if not names or any(name not in NEWER for name in names):
-            raise InputError(f"{file} must name a pooling among {', '.join(NEWER)}; got {newer!r}.")
-        return tuple(SHORT.get(name, name.removesuffix("_tokens")) for name in names)
-    found = tuple(how for name, how in MODES.items() if told.get(f"pooling_mode_{name}"))
+        if not names or any(name not in NEWER_MODES for name in names):
+            raise InputError(f"{file} must name a pooling among {', '.join(NEWER_MODES)}; got {newer!r}.")
+        return tuple(MODE_ALIASES.get(name, name.removesuffix("_tokens")) for name in names)
+    found = tuple(how for name, how in POOLING_MODES.items() if config.get(f"pooling_mode_{name}"))
     if not found:
-        raise InputError(f"{file} must name a pooling among {', '.join(MODES)}; it names none.")
+        raise InputError(f"{file} must name a pooling among {', '.join(POOLING_MODES)}; it names none.")
     return found
 
 
 def _dense(folder: Path) -> nn.Module:
     """Return a dense layer with its activation."""
-    told = _json(folder / "config.json")
-    activation = getattr(nn, str(told.get("activation_function", "Identity")).rpartition(".")[2], None)
+    config = _json(folder / "config.json")
+    activation = getattr(nn, str(config.get("activation_function", "Identity")).rpartition(".")[2], None)
     file = folder / "pytorch_model.bin"
     try:
-        linear = nn.Linear(told["in_features"], told["out_features"], bias=bool(told.get("bias", True)))
+        linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
         if (folder / "model.safetensors").is_file():
             from safetensors.torch import load_file  # noqa: PLC0415
 

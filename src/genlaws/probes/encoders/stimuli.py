@@ -1,7 +1,7 @@
 """Stimuli to embed, with their true places: words for places on a line, squares of one hue, a red X in a picture.
 
-Nothing is asked here. A network turns each stimulus into a row of numbers, and how similar two rows are is held against
-how far apart the two stimuli truly are.
+A network turns each stimulus into a row of numbers. The similarity of two rows is compared with the true distance of
+the two stimuli.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.probes.vision.pictures import WHITE, picture_of
-from genlaws.probes.vision.scenes import FULL_CIRCLE, GAP, MARK_HALF, SIDE, VisionTrial, color_of_hue
+from genlaws.probes.vision.scenes import FULL_CIRCLE, MARK_HALF, MIN_GAP, PICTURE_SIDE, VisionTrial, color_of_hue
 from genlaws.semanticity.measurement.metrics import circle_length
 
-COUNT = 200
-PICTURE_SIZE = 224  # pixels; what most image encoders look at
+DEFAULT_COUNT = 200
+PICTURE_SIZE = 224  # pixels; the input of most image encoders
 HUE_SQUARE = 600  # side of the colored square in a picture of 900
 PHRASES = {
     "years": "the year {place}",
@@ -33,7 +33,7 @@ PHRASES = {
     "letters": "the letter {place}",
 }
 OWN_PHRASE = "{item}"  # where items have places of their own
-PICTURES = ("hues", "marks")
+PICTURE_STIMULI = ("hues", "marks")
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ class EmbeddingStimuli:
     def without(self, contents: Collection[str]) -> EmbeddingStimuli:
         """Return the stimuli but for some, such as those that a file of word vectors has no words for."""
         left = [place for place, one in enumerate(self.contents) if one not in contents]
-        kept: Any = tuple(self.contents[place] for place in left)
-        return replace(self, contents=kept, positions=self.positions[left])
+        contents_left: Any = tuple(self.contents[place] for place in left)
+        return replace(self, contents=contents_left, positions=self.positions[left])
 
 
 def embedding_stimuli(
-    name: str, *, count: int = COUNT, phrase: str | None = None, size: int = PICTURE_SIZE, seed: int = 0
+    name: str, *, count: int = DEFAULT_COUNT, phrase: str | None = None, size: int = PICTURE_SIZE, seed: int = 0
 ) -> EmbeddingStimuli:
     """Return stimuli by their name.
 
@@ -108,9 +108,9 @@ def embedding_stimuli(
     size, seed : int
         Of pictures alone.
     """
-    if name not in PICTURES:
+    if name not in PICTURE_STIMULI:
         if not (isinstance(name, str) and (name in DOMAINS or name.startswith("table:"))):
-            known = ", ".join([*DOMAINS, *PICTURES])
+            known = ", ".join([*DOMAINS, *PICTURE_STIMULI])
             raise InputError(f"stimuli must be one of {known}, or table:FILE; got {name!r}.")
         return word_stimuli(name, phrase=phrase, count=count)
     if phrase is not None:
@@ -118,7 +118,7 @@ def embedding_stimuli(
     return hue_stimuli(count, size=size) if name == "hues" else mark_stimuli(count, size=size, seed=seed)
 
 
-def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int = COUNT) -> EmbeddingStimuli:
+def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int = DEFAULT_COUNT) -> EmbeddingStimuli:
     """Return the places of a domain in words, each in the same phrase; the distance is that on the line.
 
     Parameters
@@ -127,7 +127,7 @@ def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int 
         A name, ``table:FILE``, or the domain itself.
     phrase : str, optional
         With ``{place}`` where the place is written; or ``{item}`` where items have places of their own (cities, a
-        table), which asks what a network knows of the item. By default "the year {place}" and the like, or the item
+        table), which tests what a network knows of the item. By default "the year {place}" and the like, or the item
         alone.
     count : int
         At most; where there are more places they are chosen evenly.
@@ -141,7 +141,7 @@ def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int 
     return EmbeddingStimuli(line.name, "text", contents, np.array([place for _, place in chosen]), unit=line.unit)
 
 
-def hue_stimuli(count: int = COUNT, *, size: int = PICTURE_SIZE) -> EmbeddingStimuli:
+def hue_stimuli(count: int = DEFAULT_COUNT, *, size: int = PICTURE_SIZE) -> EmbeddingStimuli:
     """Return squares that differ in hue alone, evenly around the circle of hues; distances in degrees.
 
     Colors are rounded to whole numbers of red, green and blue, which turns a hue by at most 0.7 degrees; with more
@@ -161,7 +161,7 @@ def hue_stimuli(count: int = COUNT, *, size: int = PICTURE_SIZE) -> EmbeddingSti
 
 
 def mark_stimuli(
-    count: int = COUNT, *, size: int = PICTURE_SIZE, seed: int | np.random.Generator = 0
+    count: int = DEFAULT_COUNT, *, size: int = PICTURE_SIZE, seed: int | np.random.Generator = 0
 ) -> EmbeddingStimuli:
     """Return pictures of a red X at random places, uniform over the picture; distances in pixels of 900.
 
@@ -174,8 +174,8 @@ def mark_stimuli(
     """
     number = whole_number("count", count, at_least=4)
     side = whole_number("size", size, at_least=8)
-    edge = MARK_HALF["shapes"] + GAP
-    places = generator_of(seed).uniform(edge, SIDE - edge, (number, 2))
+    edge = MARK_HALF["shapes"] + MIN_GAP
+    places = generator_of(seed).uniform(edge, PICTURE_SIDE - edge, (number, 2))
     pictures = tuple(_mark_at(place, side) for place in places.tolist())
     return EmbeddingStimuli("marks", "image", pictures, places, unit="pixels")
 
@@ -201,8 +201,8 @@ def _checked(phrase: str, domain: Domain) -> str:
 
 def _square_of(color: list[int], side: int) -> Image.Image:
     """Return a square of one color in the middle of a white picture."""
-    picture = Image.new("RGB", (SIDE, SIDE), WHITE)
-    low, high = (SIDE - HUE_SQUARE) // 2, (SIDE + HUE_SQUARE) // 2
+    picture = Image.new("RGB", (PICTURE_SIDE, PICTURE_SIDE), WHITE)
+    low, high = (PICTURE_SIDE - HUE_SQUARE) // 2, (PICTURE_SIDE + HUE_SQUARE) // 2
     red, green, blue = color
     picture.paste((red, green, blue), (low, low, high, high))
     return picture.resize((side, side))

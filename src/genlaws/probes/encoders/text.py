@@ -128,7 +128,7 @@ class TextEncoder:
 
 
 def has_two_towers(network: Any) -> bool:
-    """Say whether a network has one tower for texts and one for images, as CLIP and SigLIP have."""
+    """Return whether a network has one tower for texts and one for images, as CLIP and SigLIP have."""
     parts = ("text_model", "vision_model", "get_text_features", "get_image_features")
     return all(hasattr(network, part) for part in parts)
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from genlaws.core.errors import InputError
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 
-SUFFIXES = (".txt", ".vec", ".gz", ".npz")
-FORMS = "a file of word vectors (.txt, .vec, .gz, or .npz with words and vectors)"
-LISTED = 5  # missing words that are named
+VECTOR_SUFFIXES = (".txt", ".vec", ".gz", ".npz")
+VECTOR_FORMATS = "a file of word vectors (.txt, .vec, .gz, or .npz with words and vectors)"
+MAX_LISTED = 5  # missing words that are named
 
 Rows = NDArray[np.float32]
 
@@ -43,8 +43,8 @@ class WordVectors:
     def __post_init__(self) -> None:
         if not self.file.is_file():
             raise InputError(f"source: there is no file {str(self.file)!r}.")
-        if self.file.suffix.lower() not in SUFFIXES:
-            raise InputError(f"source must be {FORMS}; got {str(self.file)!r}.")
+        if self.file.suffix.lower() not in VECTOR_SUFFIXES:
+            raise InputError(f"source must be {VECTOR_FORMATS}; got {str(self.file)!r}.")
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class WordVectors:
     @cached_property
     def width(self) -> int:
         """How many numbers a vector has."""
-        return len(self._archive[1][0]) if self._archived else self._head[0]
+        return len(self._archive[1][0]) if self._archived else self._layout[0]
 
     def embed(self, stimuli: EmbeddingStimuli | Sequence[str]) -> dict[str, Rows]:
         """Return the vectors of words or phrases, one row each; a word that is not there is an error."""
@@ -67,7 +67,7 @@ class WordVectors:
         rows = self._found(texts)
         gone = _missing(texts, rows)
         if gone:
-            named = ", ".join(repr(one) for one in gone[:LISTED]) + (" and others" if len(gone) > LISTED else "")
+            named = ", ".join(map(repr, gone[:MAX_LISTED])) + (" and others" if len(gone) > MAX_LISTED else "")
             raise InputError(
                 f"{self.file.name} has no vectors for {len(gone)} of {len(texts)} stimuli: {named}; leave them out "
                 "with stimuli.without(encoder.missing(stimuli)) or change the phrase."
@@ -97,7 +97,7 @@ class WordVectors:
         return {word: vectors[place] for place, word in enumerate(words) if word in wanted}
 
     def _read(self, wanted: set[str]) -> dict[str, Rows]:
-        width, header = self._head
+        width, header = self._layout
         entries = {form.encode(): form for form in wanted}
         first_words = {entry.split()[0] for entry in entries}
         rows: dict[str, Rows] = {}
@@ -142,7 +142,7 @@ class WordVectors:
         return [str(word) for word in words.tolist()], vectors
 
     @cached_property
-    def _head(self) -> tuple[int, bool]:
+    def _layout(self) -> tuple[int, bool]:
         """Return the width of the vectors and whether the first line is a header: how many words, how many numbers."""
         lines = [line.split() for _, (_, line) in zip(range(2), self._lines(), strict=False)]
         first, second = [*lines, [], []][:2]
@@ -168,9 +168,9 @@ class WordVectors:
 
 
 def holds_word_vectors(source: str | os.PathLike[str]) -> bool:
-    """Say whether a source looks like a file of word vectors; an .npz archive is looked into."""
+    """Return whether a source looks like a file of word vectors; an .npz archive is opened to check."""
     file = Path(source).expanduser()
-    if file.suffix.lower() not in SUFFIXES or not file.is_file():
+    if file.suffix.lower() not in VECTOR_SUFFIXES or not file.is_file():
         return False
     if file.suffix.lower() != ".npz":
         return True

@@ -1,4 +1,4 @@
-"""Measure an encoder layer by layer: generalization, identification and resolution, beside what chance gives."""
+"""Measure an encoder layer by layer: generalization, identification and resolution, compared with controls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from genlaws.semanticity.measurement.stimuli import Compare
 if TYPE_CHECKING:
     import pandas as pd
 
-CONTROLS = ("permuted", "random weights")
+PERMUTED, UNTRAINED = "permuted", "random weights"
+CONTROLS = (PERMUTED, UNTRAINED)
 AS_LOADED = "as loaded"
 
 
@@ -51,9 +52,9 @@ class LayerMeasurements:
     measurements : tuple of Measurement
         In the order of the layers.
     controls : dict
-        From ``permuted`` and ``random weights``, as far as asked for, to measurements in the order of the layers.
+        From ``permuted`` and ``random weights``, where requested, to measurements in the order of the layers.
         ``permuted`` gives the rows to the wrong stimuli: generalization must be one half but for chance, while
-        identification, which knows of no true distance, stays what it is. ``random weights`` is the same architecture
+        identification, which does not use true distances, stays the same. ``random weights`` is the same architecture
         before any training.
     """
 
@@ -135,7 +136,7 @@ def measure_layers(
     layers : tuple of str, optional
         Those to measure; all if not given.
     control : {"permuted", "random weights"}, several of them, or None
-        What to measure beside; controls have no fronts.
+        What to measure for comparison; controls have no fronts.
     seed : int
         Of the permutation, the random weights, and the bootstrap.
     options
@@ -144,25 +145,25 @@ def measure_layers(
 
     Notes
     -----
-    A resolution means little where the fitted shape explains little of the profile; the table has the share beside it.
+    A resolution means little where the fitted shape explains little of the profile; the table has a column for that.
     """
     if not isinstance(stimuli, EmbeddingStimuli):
         raise InputError(f"stimuli must be EmbeddingStimuli, words or pictures; got {type(stimuli).__name__}.")
     number = whole_number("seed", seed)
     names = _chosen(encoder, layers)
-    wanted = _controls(control)
-    fresh = _untrained(encoder, number) if "random weights" in wanted else None
+    wanted = checked_controls(control)
+    fresh = _untrained(encoder, number) if UNTRAINED in wanted else None
     rows = _rows(encoder, stimuli, names, center)
     common = {**options, "similarity": similarity, "seed": number}
     found = tuple(measure(one, **stimuli.truth, **common) for one in rows)
     controls: dict[str, tuple[Measurement, ...]] = {}
-    aside = {**common, "fronts": False}
-    if "permuted" in wanted:
+    without_fronts = {**common, "fronts": False}
+    if PERMUTED in wanted:
         order = np.random.default_rng([number, len(stimuli)]).permutation(len(stimuli))
-        controls["permuted"] = tuple(measure(one[order], **stimuli.truth, **aside) for one in rows)
+        controls[PERMUTED] = tuple(measure(one[order], **stimuli.truth, **without_fronts) for one in rows)
     if fresh is not None:
         untrained = _rows(fresh, stimuli, names, center)
-        controls["random weights"] = tuple(measure(one, **stimuli.truth, **aside) for one in untrained)
+        controls[UNTRAINED] = tuple(measure(one, **stimuli.truth, **without_fronts) for one in untrained)
     return LayerMeasurements(encoder.name, stimuli.name, stimuli.unit, names, found, controls)
 
 
@@ -175,9 +176,10 @@ def _chosen(encoder: Encoder, layers: tuple[str, ...] | None) -> tuple[str, ...]
     return tuple(one_of("layers", layer, encoder.layers) for layer in given)
 
 
-def _controls(control: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    given = () if control is None else (control,) if isinstance(control, str) else tuple(control)
-    return tuple(one_of("control", one, CONTROLS) for one in given)
+def checked_controls(controls: str | tuple[str, ...] | None, name: str = "control") -> tuple[str, ...]:
+    """Return the names of controls; `name` is what the parameter is called in an error."""
+    given = () if controls is None else (controls,) if isinstance(controls, str) else tuple(controls)
+    return tuple(one_of(name, one, CONTROLS) for one in given)
 
 
 def _untrained(encoder: Encoder, seed: int) -> Encoder:

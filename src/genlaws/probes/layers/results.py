@@ -1,6 +1,4 @@
-r"""Both tests in every layer of a language model, as a result: curves, best points, nearest items, read-out.
-
-From states of items and probes to both tests: choices within a threshold, and the nearest in representation.
+r"""Both tests in every layer of a language model: curves over thresholds, best points, nearest items, read-out.
 
 A probe and the items are states of one layer. Items count as alike to the probe when they lie within a threshold of it,
 and one of those within is chosen, each as likely as the others; if none is within, one of all:
@@ -8,8 +6,8 @@ and one of those within is chosen, each as likely as the others; if none is with
 .. math:: D_i = \frac{g_i}{\sum_k g_k}, \qquad g_i = 1 \text{ if } d(x_i, p) \le \varepsilon \text{ else } 0, \qquad
     D_i = \tfrac1n \text{ if every } g_k = 0
 
-The mean of :math:`D` of the right item is :math:`p_S^n` in trials that ask for the nearest item and :math:`p_I^n` in
-trials that ask for one exactly there (:cite:p:`nurisso2026`).
+The mean of :math:`D` of the right item is :math:`p_S^n` in trials whose right item is the nearest one and :math:`p_I^n`
+in trials whose right item is a copy of the probe (:cite:p:`nurisso2026`).
 """
 
 from __future__ import annotations
@@ -29,10 +27,10 @@ from genlaws.semanticity.theory.many_items import generalization_of_many, identi
 if TYPE_CHECKING:
     import pandas as pd
 
-SIMILARITIES = ("cosine", "euclidean")
-NO_LENGTH = 1e-6  # of the states' typical length: a state that small after centering is rounding of float32
-TIED = 1e-9  # of that length, or of a cosine: distances are rounded to it, so that rounding breaks no tie
-MASS_STEPS = 40  # thresholds are this many quantiles, and the threshold 0
+STATE_SIMILARITIES = ("cosine", "euclidean")
+MIN_RELATIVE_LENGTH = 1e-6  # of the states' typical length: a state that small after centering is rounding of float32
+TIE_TOLERANCE = 1e-9  # of that length, or of a cosine: distances are rounded to it, so that rounding breaks no tie
+THRESHOLD_QUANTILES = 40  # thresholds are this many quantiles, and the threshold 0
 ESTIMATES = (
     "best_generalization",
     "identification_there",
@@ -65,7 +63,7 @@ class PlaceStates:
     items : array of shape (layers, trials, items, width)
         At the places of the items.
     probes : array of shape (layers, trials, width)
-        At the place asked for.
+        At the place of the probe.
     right : array of shape (trials,)
         Which item is right.
     options : array of shape (layers, trials, items)
@@ -103,7 +101,7 @@ class PlaceStates:
         states that are the places themselves this gives 7/12 for two items on a segment, 3/10 for four on a circle.
         """
         trials, count = len(self.right), self.items.shape[2]
-        # What is read out turns by as many options as the right answer does, and is judged as before.
+        # The read-out is shifted by as many options as the right answer, and is judged as before.
         turn = (np.arange(count) + (self.right[order] - self.right)[:, None]) % count
         options = self.options[:, np.arange(trials)[:, None], turn]
         return PlaceStates(self.names, self.items, self.probes[:, order], self.right, options, self.single)
@@ -119,7 +117,7 @@ class Comparison:
         The distance is :math:`1 - \cos`, or Euclidean.
     center : bool
         Whether the mean state of the layer is taken off first. Trained networks hold a few coordinates that are large
-        and nearly the same for every token (rogue dimensions); with them all cosines are close to 1 and tell little.
+        and nearly the same for every token (rogue dimensions); with them all cosines are close to 1.
     by_role : bool
         Whether the mean is taken of items and of probes apart, and of the probes of each test apart. One mean for all
         leaves in what comes from the words around a place: "Born in 1066:" is one kind of line, "Born closest to
@@ -134,12 +132,12 @@ class Comparison:
     standardize: bool = False
 
     def __post_init__(self) -> None:
-        one_of("similarity", self.similarity, SIMILARITIES)
+        one_of("similarity", self.similarity, STATE_SIMILARITIES)
         for name in ("center", "by_role", "standardize"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false; got {getattr(self, name)!r}.")
         if self.by_role and not self.center:
-            raise InputError("by_role must be false where center is; it says which means are taken off.")
+            raise InputError("by_role must be false where center is; it selects which means are taken off.")
 
 
 def state_distances(groups: Sequence[PlaceStates], layer: int, comparison: Comparison) -> list[Array]:
@@ -160,11 +158,11 @@ def state_distances(groups: Sequence[PlaceStates], layer: int, comparison: Compa
     states = _centered(states, comparison)
     if comparison.standardize:
         spread = _pooled(states).std(axis=0)
-        varies = spread > NO_LENGTH * size / np.sqrt(spread.size)
+        varies = spread > MIN_RELATIVE_LENGTH * size / np.sqrt(spread.size)
         states = [one * np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0) for one in states]
         size = float(np.sqrt(spread.size))
-    apart = [_apart(one, comparison.similarity, NO_LENGTH * size) for one in states]
-    grain = TIED * (1.0 if comparison.similarity == "cosine" else size)
+    apart = [_apart(one, comparison.similarity, MIN_RELATIVE_LENGTH * size) for one in states]
+    grain = TIE_TOLERANCE * (1.0 if comparison.similarity == "cosine" else size)
     return [np.round(one / grain) * grain if grain > 0 else one for one in apart]
 
 
@@ -196,7 +194,7 @@ def _apart(states: Array, similarity: str, smallest: float) -> Array:
     return apart
 
 
-def thresholds_of(apart: Array, steps: int = MASS_STEPS) -> Array:
+def thresholds_of(apart: Array, steps: int = THRESHOLD_QUANTILES) -> Array:
     """Return 0 and the quantiles of distances of probes to items they are no copy of, so that the axis is ball mass.
 
     The k-th of them holds a share k / steps of these pairs, or more where distances are equal.
@@ -206,8 +204,8 @@ def thresholds_of(apart: Array, steps: int = MASS_STEPS) -> Array:
 
 def others_of(apart: Array, right: Whole) -> Array:
     """Return the distances of each probe to all items but the right one, which is its copy in identification."""
-    keep = np.arange(apart.shape[1]) != right[:, None]
-    found: Array = apart[keep]
+    others = np.arange(apart.shape[1]) != right[:, None]
+    found: Array = apart[others]
     return found
 
 
@@ -228,8 +226,8 @@ def right_within(apart: Array, right: Whole, thresholds: Array) -> Array:
     within = apart[:, :, None] <= thresholds
     inside = within.sum(axis=1)
     chosen = within[np.arange(trials), right] / np.maximum(inside, 1)
-    told: Array = np.where(inside > 0, chosen, 1.0 / count)
-    return told
+    probability: Array = np.where(inside > 0, chosen, 1.0 / count)
+    return probability
 
 
 def right_nearest(apart: Array, right: Whole) -> Array:
@@ -331,21 +329,21 @@ class LayerTests:
         return 1.0 / self.item_count
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per layer; every estimate has its value and both ends, and ``control_`` beside it."""
+        """Return one row per layer; every estimate has its value, both ends, and a column ``control_``."""
         import pandas as pd  # noqa: PLC0415
 
         rows = []
         for one, control in zip(self.layers, self.control, strict=True):
             row: dict[str, str | float] = {"layer": one.layer, "name": one.name}
             for name in ESTIMATES:
-                told: Estimate = getattr(one, name)
-                row |= {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
+                found: Estimate = getattr(one, name)
+                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
                 row[f"control_{name}"] = getattr(control, name).value
             rows.append(row | {"best_ball_mass": one.best_ball_mass, "chance": self.chance})
         return pd.DataFrame(rows)
 
     def curves_frame(self) -> pd.DataFrame:
-        """Return one row per layer and threshold, with the closed forms of a homogeneous space beside both tests.
+        """Return one row per layer and threshold: both tests, and the closed forms of a homogeneous space.
 
         The closed forms are Theorem 3 at the ball mass of the row. They take a probe's copy to be at distance 0; in a
         text it is not, so identification may lie below.

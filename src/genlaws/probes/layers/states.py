@@ -1,4 +1,4 @@
-"""States of a language model in every layer, at the places of a trial, and what each layer would answer.
+"""States of a language model in every layer, at the places of a trial, and the read-out of each layer.
 
 Layer 0 are the embeddings and layer l is the residual stream after block l. transformers gives the last one after the
 final norm; here it is taken before that norm, as all the others are.
@@ -7,10 +7,8 @@ The read-out of a layer puts its state at the last token of the prompt through t
 the blocks after it did nothing (logit lens). It is the probability of the *first* token of each option, relative to the
 other options; an option of several tokens is judged by its first.
 
-Where in a prompt the places of the items and the place asked for stand, in characters and then in tokens.
-
-The text is put together from its pieces once more and the pieces are counted, so nothing is searched for: the year 1066
-may also be part of a name or of another number.
+To locate the places in a prompt, its text is put together from its pieces again and the pieces are counted. A search
+would fail, because the year 1066 may also be part of a name or of another number.
 """
 
 from __future__ import annotations
@@ -28,7 +26,8 @@ from torch import Tensor
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.language import NO_NUMBERS, TransformersModel
+from genlaws.models.language import NOT_NUMBERS, TransformersModel
+from genlaws.models.passes import PADDING
 from genlaws.models.untrained import untrained_copy
 from genlaws.probes.domains import Domain
 from genlaws.probes.layers.results import PlaceStates
@@ -36,19 +35,19 @@ from genlaws.probes.templates import Template, prompt_of
 from genlaws.probes.trials import ProbeTrial
 
 Span = tuple[int, int]
-POOLINGS = ("last", "mean")
+TOKEN_POOLINGS = ("last", "mean")
 FINAL_NORMS = (
     "model.norm",  # Llama, Mistral, Qwen, SmolLM
     "transformer.ln_f",  # GPT-2
     "gpt_neox.final_layer_norm",  # Pythia
 )
-PADDING = 0  # any token: it stands after the others, and they do not see it
-SAME = 0.02  # of the largest logit: the read-out of the last layer is the model's own answer up to this
+
+READ_OUT_TOLERANCE = 0.02  # of the largest logit: the read-out of the last layer is the model's own answer up to this
 
 
 @dataclass(frozen=True)
 class PlaceSpans:
-    """A text and where places stand in it.
+    """A text and the positions of the places in it.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class PlaceSpans:
     items : tuple of (int, int)
         First character of each item's place and the one after its last, in the order in which the items are shown.
     probe : (int, int)
-        The same of the place asked for.
+        The same of the place of the probe.
     """
 
     text: str
@@ -65,26 +64,26 @@ class PlaceSpans:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Those of the items, then that of the place asked for."""
+        """Those of the items, then that of the probe."""
         return (*self.items, self.probe)
 
     def inside(self, whole: str) -> PlaceSpans:
         """Return the same places in a longer text, such as a chat, that holds this one.
 
-        A chat template may strip blanks around what the user says. Where the longer text holds this one more than
-        once, the last is meant: what is said before it is an example or an instruction.
+        A chat template may strip blanks around the message of the user. Where the longer text holds this one more than
+        once, the last is meant: what comes before it is an example or an instruction.
         """
-        kept = self.text if self.text in whole else self.text.strip()
-        at = whole.rfind(kept)
+        held = self.text if self.text in whole else self.text.strip()
+        at = whole.rfind(held)
         if at < 0:
-            raise InputError("The chat template changes the words of the prompt, so its places cannot be found in it.")
-        step = at - self.text.index(kept)
+            raise InputError("The chat template changes the text of the prompt, so its places cannot be found in it.")
+        step = at - self.text.index(held)
         moved = [(first + step, end + step) for first, end in self.spans]
         return PlaceSpans(whole, tuple(moved[:-1]), moved[-1])
 
 
 def place_spans(trial: ProbeTrial, domain: Domain, template: Template) -> PlaceSpans:
-    """Return the text of a trial, the same as that of its prompt, and where its places stand.
+    """Return the text of a trial, the same as that of its prompt, and the positions of its places.
 
     Where a line names its place twice, the last one counts: a model that reads forwards knows more there.
     """
@@ -93,14 +92,14 @@ def place_spans(trial: ProbeTrial, domain: Domain, template: Template) -> PlaceS
         line, span = _written(template.fact, item, domain.write(place))
         spans.append((len(text) + span[0], len(text) + span[1]))
         text += line + template.between
-    asked = template.identification if trial.kind == "identification" else template.similarity
-    line, span = _written(asked, "", domain.write(trial.probe))
+    question = template.identification if trial.kind == "identification" else template.similarity
+    line, span = _written(question, "", domain.write(trial.probe))
     probe = (len(text) + span[0], len(text) + span[1])
     return PlaceSpans(text + line, tuple(spans), probe)
 
 
 def _written(pattern: str, item: str, place: str) -> tuple[str, Span]:
-    """Return one line and where its place stands."""
+    """Return one line and the position of its place."""
     text, span = "", (0, 0)
     for literal, field, _, _ in string.Formatter().parse(pattern):
         text += literal
@@ -137,7 +136,7 @@ class _Row:
 
     @property
     def ambiguous(self) -> bool:
-        """Whether two options begin alike, so that their first tokens cannot tell them apart."""
+        """Whether two options begin alike, so that their first tokens cannot distinguish them."""
         return len(set(self.first)) < len(self.first)
 
 
@@ -152,13 +151,13 @@ def layer_states(
 ) -> PlaceStates:
     """Return the states at the places of trials with equally many items, and the read-out, in every layer.
 
-    Prompts of similar length are read together, ``model.batch_size`` at a time. Kept are the states of the places
-    alone: layers × trials × (items + 1) × width numbers of 4 bytes.
+    Prompts of similar length are read together, ``model.batch_size`` at a time. Only the states of the places are
+    stored: layers × trials × (items + 1) × width numbers of 4 bytes.
 
     Parameters
     ----------
     model : TransformersModel
-        With a fast tokenizer, which tells where in the text its tokens stand.
+        With a fast tokenizer, which gives the positions of its tokens in the text.
     trials : sequence of ProbeTrial
     domain : Domain
     template : Template
@@ -167,7 +166,7 @@ def layer_states(
     advance : callable, optional
         Called with the number of prompts read since the last call.
     """
-    one_of("pooling", pooling, POOLINGS)
+    one_of("pooling", pooling, TOKEN_POOLINGS)
     count = len(trials[0].items) if trials else 0
     if not count or any(len(trial.items) != count for trial in trials):
         raise InputError("trials must be at least one, all with the same number of items.")
@@ -186,7 +185,7 @@ def layer_states(
         if advance is not None:
             advance(len(batch))
     if not np.isfinite(states).all():
-        raise InputError(NO_NUMBERS)
+        raise InputError(NOT_NUMBERS)
     options[:, [row.ambiguous for row in rows]] = np.nan
     return PlaceStates(
         layer_names(len(states)),
@@ -206,7 +205,7 @@ def layer_names(count: int) -> tuple[str, ...]:
 def randomized(model: TransformersModel, seed: int = 0) -> TransformersModel:
     """Return a model of the same shape with fresh random weights, as before training; the one given stays as it is.
 
-    What its layers tell about the places comes from the tokens and the architecture, not from what was learned.
+    What its layers show about the places comes from the tokens and the architecture, not from what was learned.
     """
     number = whole_number("seed", seed)
     given = model.network
@@ -220,14 +219,14 @@ def randomized(model: TransformersModel, seed: int = 0) -> TransformersModel:
 def _row(model: TransformersModel, trial: ProbeTrial, domain: Domain, template: Template, pooling: str) -> _Row:
     """Return the tokens of a trial and where its places and its options are."""
     if not getattr(model.tokenizer, "is_fast", False):
-        raise InputError(f"The tokenizer of {model.source} must be a fast one, which tells where its tokens stand.")
+        raise InputError(f"The tokenizer of {model.source} must be a fast one, which gives the positions of tokens.")
     prompt = prompt_of(trial, domain, template)
     spans = place_spans(trial, domain, template).inside(model.prompt_text(prompt))
-    tokens, asked = model.prompt_tokens(prompt), model.continuations(prompt)
+    tokens, split = model.prompt_tokens(prompt), model.continuations(prompt)
     found = model.tokenizer(spans.text, add_special_tokens=not prompt.chat, return_offsets_mapping=True)
     offsets = found["offset_mapping"][: len(tokens)]
     if list(found["input_ids"][: len(tokens)]) != tokens:
-        raise InputError(f"The tokenizer of {model.source} must give the same tokens with and without their places.")
+        raise InputError(f"The tokenizer of {model.source} must give the same tokens with and without positions.")
     most = getattr(model.network.config, "max_position_embeddings", None)
     if most is not None and len(tokens) > most:
         raise InputError(f"{model.source} reads at most {most} tokens; a prompt has {len(tokens)}.")
@@ -235,9 +234,9 @@ def _row(model: TransformersModel, trial: ProbeTrial, domain: Domain, template: 
     return _Row(
         tokens,
         [place[-1:] for place in places] if pooling == "last" else places,
-        len(asked.shared) - 1,
-        [ending[0] for ending in asked.endings],
-        all(len(ending) == 1 for ending in asked.endings),
+        len(split.shared) - 1,
+        [ending[0] for ending in split.endings],
+        all(len(ending) == 1 for ending in split.endings),
     )
 
 
@@ -259,8 +258,8 @@ def _check_read_out(model: TransformersModel, row: _Row, norm: Any, unembed: Any
     tokens = torch.tensor([row.tokens[: row.last + 1]], device=model.network.device)
     with _before(norm) as seen:
         own = model.network(input_ids=tokens).logits[0, -1].float()
-    told = unembed(norm(seen[0]))[0, -1].float()
-    if float((own - told).abs().max()) > SAME * float(own.abs().max()):
+    read = unembed(norm(seen[0]))[0, -1].float()
+    if float((own - read).abs().max()) > READ_OUT_TOLERANCE * float(own.abs().max()):
         raise InputError(
             f"The answers of {model.source} are not its final norm and unembedding alone; it has no read-out."
         )

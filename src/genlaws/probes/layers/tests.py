@@ -1,10 +1,10 @@
 r"""Generalization and identification in every layer of a language model, from its residual stream, in context.
 
-A trial shows n items at places ("Born in 1066: Anna") and asks for a place ("Born closest to 1100:"). The state at the
-place asked for is the probe, the states at the places shown are the items. An item counts as alike to the probe when
-the states lie within a threshold of each other; as the threshold grows, each layer draws its own curve of
-:math:`p_S^n` against :math:`p_I^n`, to lay beside the closed forms of the theory (:cite:p:`nurisso2026`, Theorems 1
-and 3). What the model *answers* is another matter; the read-out of each layer shows when an answer is there.
+A trial shows n items at places ("Born in 1066: Anna") and ends with the place of the probe ("Born closest to 1100:").
+The states at these places are the items and the probe. An item counts as alike to the probe when the states lie within
+a threshold of each other; as the threshold grows, each layer has its own curve of :math:`p_S^n` against :math:`p_I^n`,
+to compare with the closed forms of the theory (:cite:p:`nurisso2026`, Theorems 1 and 3). The read-out of each layer
+shows what the model would answer from it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from genlaws.probes.layers.results import (
     state_distances,
     thresholds_of,
 )
-from genlaws.probes.layers.states import POOLINGS, layer_states
+from genlaws.probes.layers.states import TOKEN_POOLINGS, layer_states
 from genlaws.probes.templates import Template, template_of
-from genlaws.probes.trials import KINDS, draw_trials
+from genlaws.probes.trials import TRIAL_KINDS, draw_trials
 
-FEWEST_TRIALS = 4  # two in each half
-FEWEST_REPLICATES = 20
+MIN_LAYER_TRIALS = 4  # two in each half
+MIN_REPLICATES = 20
 
 
 def layer_tests(
@@ -78,7 +78,7 @@ def layer_tests(
     center, standardize : bool
         As `Comparison <genlaws.probes.layers.results.Comparison>` has them.
     by_role : bool, optional
-        As there; where states are centered, items and probes are centered apart unless told otherwise.
+        As there; if not given, items and probes are centered separately wherever states are centered.
     replicates : int, at least 20
         Of the bootstrap over trials.
     advance : callable, optional
@@ -87,13 +87,13 @@ def layer_tests(
     if not isinstance(model, TransformersModel):
         raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
     comparison = Comparison(similarity, center, center if by_role is None else by_role, standardize)
-    one_of("pooling", pooling, POOLINGS)
-    number = whole_number("trial_count", trial_count, at_least=FEWEST_TRIALS)
-    whole_number("replicates", replicates, at_least=FEWEST_REPLICATES)
+    one_of("pooling", pooling, TOKEN_POOLINGS)
+    number = whole_number("trial_count", trial_count, at_least=MIN_LAYER_TRIALS)
+    whole_number("replicates", replicates, at_least=MIN_REPLICATES)
     places = domain_of(domain) if isinstance(domain, str) else domain
     words = template_of(places, template)
     generator = generator_of(seed)
-    trials = [draw_trials(places, kind, item_count, number, seed=generator) for kind in KINDS]
+    trials = [draw_trials(places, kind, item_count, number, seed=generator) for kind in TRIAL_KINDS]
     groups = [layer_states(model, one, places, words, pooling=pooling, advance=advance) for one in trials]
     exchanged = [one.exchanged(_exchange(number, generator)) for one in groups]
     left_out = [int(np.isnan(one.options[0, :, 0]).sum()) for one in groups]
@@ -140,10 +140,10 @@ def judge_states(
     """
     if len(groups) != 2 or groups[0].names != groups[1].names or groups[0].items.shape[2] != groups[1].items.shape[2]:
         raise InputError("groups must be the states of two tests, with the same layers and numbers of items.")
-    if min(len(one.right) for one in groups) < FEWEST_TRIALS:
-        raise InputError(f"Each test must have at least {FEWEST_TRIALS} trials; one has fewer.")
+    if min(len(one.right) for one in groups) < MIN_LAYER_TRIALS:
+        raise InputError(f"Each test must have at least {MIN_LAYER_TRIALS} trials; one has fewer.")
     generator = generator_of(seed)
-    times = whole_number("replicates", replicates, at_least=FEWEST_REPLICATES)
+    times = whole_number("replicates", replicates, at_least=MIN_REPLICATES)
     weights = [_weights(len(one.right), times, generator) for one in groups]
     return tuple(_layer(groups, layer, comparison, weights) for layer in range(len(groups[0].names)))
 

@@ -1,6 +1,6 @@
-"""Where semanticity meets the residual stream: what each write of a transformer does to both tests.
+"""Semanticity along the residual stream: what each write of a transformer does to both tests.
 
-The systems never import one another; here two of them are used together, and nothing of either is changed or repeated.
+The systems never import one another; this package uses two of them together.
 """
 
 from typing import TYPE_CHECKING

@@ -23,8 +23,8 @@ from genlaws.models.stream import Site
 from genlaws.semanticity.measurement.pairs import pair_sums
 from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
 
-LEVEL = 0.05  # of Holm's procedure over all writes and both tests
-ROUNDING = 1e-12  # of averages of probabilities; a smaller change or error is none
+SIGNIFICANCE_LEVEL = 0.05  # of Holm's procedure over all writes and both tests
+PROBABILITY_TOLERANCE = 1e-12  # of averages of probabilities; a smaller change or error is none
 TESTS = ("generalization", "identification")
 
 
@@ -65,7 +65,7 @@ class Change:
     @property
     def direction(self) -> str:
         """``up`` or ``down`` where the change stands after Holm's procedure at 5 %, otherwise ``unclear``."""
-        if not self.adjusted <= LEVEL:
+        if not self.adjusted <= SIGNIFICANCE_LEVEL:
             return "unclear"
         return "up" if self.estimate.value > 0 else "down"
 
@@ -77,7 +77,7 @@ class WriteChange:
     Attributes
     ----------
     site : Site
-        Where the stream is read before the write; its place says what writes: attention, mlp or block.
+        Where the stream is read before the write; its place is what writes: attention, mlp or block.
     after : Site
         The next one.
     generalization, identification : Change
@@ -178,20 +178,20 @@ def total_changes(sites: Sequence[Site], tests: Sequence[BothTests], steps: Sequ
 def _change(values: Array, without: Array) -> list[tuple[Estimate, float]]:
     """Return the change of either test with its interval and p-value."""
     n = without.shape[1]
-    told = []
+    found = []
     for value, left in zip(values.tolist(), without, strict=True):
         error = jackknife_error(left)
-        told.append((from_standard_error(value, error, n), _p_value(value, error, n - 1)))
-    return told
+        found.append((from_standard_error(value, error, n), _p_value(value, error, n - 1)))
+    return found
 
 
 def _p_value(value: float, error: float, freedom: int) -> float:
     """Return the two-sided p-value of Student's t; without any error a change is certain, or there is none."""
     if not math.isfinite(value + error):
         return math.nan
-    if abs(value) <= ROUNDING:
+    if abs(value) <= PROBABILITY_TOLERANCE:
         return 1.0
-    if error <= ROUNDING:
+    if error <= PROBABILITY_TOLERANCE:
         return 0.0
     return float(2.0 * special.stdtr(freedom, -abs(value) / error))
 

@@ -1,7 +1,4 @@
-"""Measure the states of stimuli at every site of a residual stream, and compare neighboring sites.
-
-What the residual stream of a network tells apart, site by site and write by write.
-"""
+"""Measure the states of stimuli at every site of a residual stream, and the change that each write makes."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from numpy.typing import NDArray
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
+from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
 from genlaws.probes.stream.changes import (
-    LEVEL,
+    SIGNIFICANCE_LEVEL,
     TESTS,
     BothTests,
     Change,
@@ -35,9 +32,8 @@ from genlaws.semanticity.measurement.whole_set import Options, load_set
 if TYPE_CHECKING:
     import pandas as pd
 
-NAMED = 3  # of the largest changes in the summary
-PERMUTED, UNTRAINED = "permuted", "random weights"
-SAME = 8.0  # units in the last place of the largest number by which equal states may differ
+MAX_NAMED_CHANGES = 3  # of the largest changes in the summary
+STATE_ULPS = 8.0  # units in the last place of the largest number by which equal states may differ
 Advance = Callable[[int], object]
 Rows = NDArray[Any]
 
@@ -76,7 +72,7 @@ class StreamSemanticity:
         Those that were measured; a site whose states are the same for all stimuli is left out.
     conditions : dict of StreamCondition
         ``as loaded``, and the controls: ``permuted`` gives the states to the wrong stimuli, so that its generalization
-        is one half but for chance, while identification, which knows of no true distance, is what it was;
+        is one half but for chance, while identification, which does not use true distances, stays the same;
         ``random weights`` is the same architecture before any training.
     identity : str
         What holds between a state and the next.
@@ -154,27 +150,27 @@ class StreamSemanticity:
         for place, why in {0: "first", best: "largest generalization", len(self.sites) - 1: "last"}.items():
             one = self.measurements[place]
             lines.append(f"{self.sites[place].name} ({why}): p_S {one.generalization}, p_I {one.identification}")
-        lines += [self._largest(test, symbol) for test, symbol in zip(TESTS, ("p_S", "p_I"), strict=True)]
+        lines += [self._format_largest(test, symbol) for test, symbol in zip(TESTS, ("p_S", "p_I"), strict=True)]
         lines += [
             f"All {one.write_count} {one.kind} writes together: p_S {_signed(one.generalization)}, "
             f"p_I {_signed(one.identification)}"
             for one in self.totals
         ]
-        return "\n".join([*lines, *self._cautions()])
+        return "\n".join([*lines, *self._format_caveats()])
 
-    def _largest(self, test: str, symbol: str) -> str:
+    def _format_largest(self, test: str, symbol: str) -> str:
         """Return the largest changes of one test."""
         ordered = sorted(self.writes, key=lambda one: -abs(getattr(one, test).estimate.value))
-        told = ", ".join(f"{one.site.name} {_signed(getattr(one, test))}" for one in ordered[:NAMED])
+        named = ", ".join(f"{one.site.name} {_signed(getattr(one, test))}" for one in ordered[:MAX_NAMED_CHANGES])
         clear = sum(getattr(one, test).direction != "unclear" for one in self.writes)
-        return f"Largest changes of {symbol}: {told}; {clear} of {len(self.writes)} writes change it clearly"
+        return f"Largest changes of {symbol}: {named}; {clear} of {len(self.writes)} writes change it clearly"
 
-    def _cautions(self) -> list[str]:
-        """Return what must be known of the tests, the choice of the largest, and the controls."""
+    def _format_caveats(self) -> list[str]:
+        """Return sentences on the tests, the choice of the largest, and the controls."""
         tests = len(TESTS) * len(self.writes)
         lines = [
-            f"Clearly: after Holm's procedure over {tests} tests at {100 * LEVEL:g} %. Intervals are of one change "
-            "each, over stimuli; the largest of many are too large by the choice."
+            f"Clearly: after Holm's procedure over {tests} tests at {100 * SIGNIFICANCE_LEVEL:g} %. Intervals are of "
+            "one change each, over stimuli; the largest of many are too large by the choice."
         ]
         for name, one in self.conditions.items():
             if name != AS_LOADED:
@@ -222,8 +218,8 @@ def _columns(one: WriteChange | TotalChange) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class HowMeasured:
-    """How the states at a site become similarities, and what is asked of them.
+class MeasureSettings:
+    """How the states at a site become similarities, and the options of the measurement.
 
     Attributes
     ----------
@@ -263,7 +259,7 @@ class HowMeasured:
         """Return both tests of one site, also without each stimulus, on the set that the measurement is of."""
         truth = stimuli.truth
         given = pair_up(rows, self.similarity, distances=None, bandwidth=self.options.get("bandwidth"), **truth)
-        asked = Options(
+        options = Options(
             name="",
             threshold=self.options.get("threshold"),
             items=(2,),
@@ -273,39 +269,39 @@ class HowMeasured:
             intervals=False,
             fronts=False,
         )
-        return both_tests(load_set(given, asked)[0])
+        return both_tests(load_set(given, options)[0])
 
 
 def measure_conditions(
     streams: dict[str, Stream],
-    kept: Sequence[int],
+    measured: Sequence[int],
     stimuli: EmbeddingStimuli,
-    how: HowMeasured,
+    how: MeasureSettings,
     *,
     permuted: bool,
     advance: Advance | None = None,
 ) -> dict[str, StreamCondition]:
-    """Return what is found in each stream, and with the states given to the wrong stimuli.
+    """Return the measurements of each stream, and those with the states given to the wrong stimuli.
 
     Parameters
     ----------
     streams : dict of Stream
         ``as loaded``, and ``random weights`` if it is a control; one row for each stimulus, the same sites.
-    kept : sequence of int
+    measured : sequence of int
         The sites that are measured, in order.
     stimuli : EmbeddingStimuli
-    how : HowMeasured
+    how : MeasureSettings
     permuted : bool
         Whether that control is wanted.
     advance : callable, optional
         Called with 1 after each site.
     """
-    rows = {name: [how.rows(one.states[:, place]) for place in kept] for name, one in streams.items()}
+    rows = {name: [how.rows(one.states[:, place]) for place in measured] for name, one in streams.items()}
     if permuted:
         order = np.random.default_rng([how.seed, len(stimuli)]).permutation(len(stimuli))
         rows[PERMUTED] = [one[order] for one in rows[AS_LOADED]]
-    sites = [streams[AS_LOADED].sites[place] for place in kept]
-    steps = [at for at in range(len(kept) - 1) if kept[at + 1] == kept[at] + 1]
+    sites = [streams[AS_LOADED].sites[place] for place in measured]
+    steps = [at for at in range(len(measured) - 1) if measured[at + 1] == measured[at] + 1]
     found: dict[str, StreamCondition] = {}
     for name in (one for one in (AS_LOADED, PERMUTED, UNTRAINED) if one in rows):
         measurements, tests = [], []
@@ -322,30 +318,30 @@ def measure_conditions(
     return found
 
 
-def telling_sites(streams: dict[str, Stream], stimulus_count: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the sites at which states differ from stimulus to stimulus in every stream, and what to say of others."""
+def informative_sites(streams: dict[str, Stream], stimulus_count: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the sites at which states differ between stimuli in every stream, and messages on the others."""
     some = next(iter(streams.values()))
     differ = [all(_differ(one.states[:, place]) for one in streams.values()) for place in range(len(some.sites))]
-    kept = tuple(place for place, differs in enumerate(differ) if differs)
-    if len(kept) < 2:
+    found = tuple(place for place, differs in enumerate(differ) if differs)
+    if len(found) < 2:
         raise InputError(
             "stimuli must differ in the states that are read; at all sites but at most one these are the same for all. "
             "Put the place at the end of the phrase, or take position mean."
         )
     messages = []
-    if len(kept) < len(differ):
+    if len(found) < len(differ):
         names = ", ".join(site.name for site, differs in zip(some.sites, differ, strict=True) if not differs)
-        messages.append(f"All stimuli have the same state at {names}, where nothing is told apart; it is left out.")
-    kinds = len(np.unique(some.states[:, kept[0]], axis=0))
+        messages.append(f"All stimuli have the same state at {names}, which is left out.")
+    kinds = len(np.unique(some.states[:, found[0]], axis=0))
     if kinds < stimulus_count:
         messages.append(
-            f"At {some.sites[kept[0]].name} the {stimulus_count} stimuli have {kinds} different states: there the "
+            f"At {some.sites[found[0]].name} the {stimulus_count} stimuli have {kinds} different states: there the "
             "token that is read is the same for several stimuli."
         )
-    return kept, tuple(messages)
+    return found, tuple(messages)
 
 
 def _differ(states: Rows) -> bool:
-    """Say whether the states of one site differ by more than rounding."""
-    grain = SAME * float(np.finfo(states.dtype).eps) * float(np.abs(states).max())
+    """Return whether the states of one site differ by more than rounding."""
+    grain = STATE_ULPS * float(np.finfo(states.dtype).eps) * float(np.abs(states).max())
     return bool((np.ptp(states, axis=0) > grain).any())

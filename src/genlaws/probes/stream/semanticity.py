@@ -1,8 +1,8 @@
-"""Generalization and identification along the residual stream: which writes sharpen the one, which build the other.
+"""Generalization and identification along the residual stream: which writes increase the one or the other.
 
 Two systems meet here. The residual stream of a transformer is read before and after every write of its attention and
 its MLPs (:cite:p:`fernando2025`); at each of these sites the states of a set of stimuli are measured as a
-representation (:cite:p:`nurisso2026`). Neither of the two papers asks what a single write does to either test.
+representation (:cite:p:`nurisso2026`). Neither of the two papers studies what a single write does to either test.
 """
 
 from __future__ import annotations
@@ -20,23 +20,21 @@ from genlaws.models.capture import Capture, capture_texts
 from genlaws.models.stream import Stream
 from genlaws.models.untrained import random_weights
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED
+from genlaws.probes.layers.embeddings import AS_LOADED, CONTROLS, PERMUTED, UNTRAINED, checked_controls
 from genlaws.probes.stream.result import (
-    PERMUTED,
-    UNTRAINED,
     Advance,
-    HowMeasured,
+    MeasureSettings,
     Rows,
     StreamSemanticity,
+    informative_sites,
     measure_conditions,
-    telling_sites,
 )
 from genlaws.semanticity.measurement.stimuli import Compare
 
 POSITIONS = ("last", "mean")
-CONTROLS = (PERMUTED, UNTRAINED)
-TEXTS_AT_ONCE = 64  # whose tokens are kept until their mean is taken
-OPTIONS = ("bandwidth", "threshold", "items", "ties", "tie_tolerance", "intervals", "fronts", "memory")
+
+TEXTS_PER_CAPTURE = 64  # whose tokens are in memory until their mean is taken
+MEASURE_OPTIONS = ("bandwidth", "threshold", "items", "ties", "tie_tolerance", "intervals", "fronts", "memory")
 
 
 def stream_semanticity(
@@ -78,7 +76,7 @@ def stream_semanticity(
     batch_size : int
         Texts of one pass.
     name : str, optional
-        What the model is called; what its configuration says if not given.
+        What the model is called; taken from its configuration if not given.
     advance : callable, optional
         Called with the number of steps done: one for each text read and one for each site measured.
     options
@@ -96,7 +94,7 @@ def stream_semanticity(
     if stimuli.kind != "text":
         raise InputError("stimuli must be words; a model of language reads no pictures.")
     one_of("position", position, POSITIONS)
-    number, wanted = whole_number("seed", seed), _controls(controls)
+    number, wanted = whole_number("seed", seed), checked_controls(controls, "controls")
     how = {"batch_size": batch_size, "advance": advance}
     read, messages = _read(model, tokenizer, stimuli, position, **how)
     untrained = None
@@ -162,8 +160,8 @@ def measure_stream(
                 f"stream must have one row for each of the {len(stimuli)} stimuli, and the same sites with random "
                 f"weights; got {one.text_count} rows and {len(one.sites)} sites."
             )
-    kept, messages = telling_sites(streams, len(stimuli))
-    how = HowMeasured(similarity, bool(center), whole_number("seed", seed), {"items": (2,), **options})
+    measured, messages = informative_sites(streams, len(stimuli))
+    how = MeasureSettings(similarity, bool(center), whole_number("seed", seed), {"items": (2,), **options})
     return StreamSemanticity(
         model=name,
         stimuli=stimuli.name,
@@ -171,8 +169,8 @@ def measure_stream(
         position="given",
         similarity=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
         center=how.center,
-        sites=tuple(stream.sites[place] for place in kept),
-        conditions=measure_conditions(streams, kept, stimuli, how, permuted=permuted, advance=advance),
+        sites=tuple(stream.sites[place] for place in measured),
+        conditions=measure_conditions(streams, measured, stimuli, how, permuted=permuted, advance=advance),
         identity="",
         identity_error=float("nan"),
         messages=messages,
@@ -185,12 +183,7 @@ def _check(stimuli: EmbeddingStimuli, similarity: str | Compare, options: dict[s
     if similarity == "precomputed":
         raise InputError("similarity must be one of states, such as cosine; got 'precomputed'.")
     for option in options:
-        one_of("options", option, OPTIONS)
-
-
-def _controls(controls: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    given = () if controls is None else (controls,) if isinstance(controls, str) else tuple(controls)
-    return tuple(one_of("controls", one, CONTROLS) for one in given)
+        one_of("options", option, MEASURE_OPTIONS)
 
 
 def _name(model: Any) -> str:
@@ -206,25 +199,25 @@ def _read(
     if position == "last":
         found = capture_texts(model, tokenizer, texts, position="last", **how)
         return found, found.messages
-    starts = np.linspace(0, len(texts), -(-len(texts) // TEXTS_AT_ONCE) + 1).astype(int)
+    starts = np.linspace(0, len(texts), -(-len(texts) // TEXTS_PER_CAPTURE) + 1).astype(int)
     parts = [
         capture_texts(model, tokenizer, texts[first:end], position="all", **how)
         for first, end in pairwise(starts.tolist())
     ]
     states = np.concatenate([_means(one) for one in parts])
-    told = tuple(dict.fromkeys(message for one in parts for message in (*one.messages, *_lengths(parts))))
+    messages = tuple(dict.fromkeys(message for one in parts for message in (*one.messages, *_lengths(parts))))
     error = max(one.identity_error for one in parts)
-    return replace(parts[0], stream=Stream(states, parts[0].sites), identity_error=error), told
+    return replace(parts[0], stream=Stream(states, parts[0].sites), identity_error=error), messages
 
 
 def _lengths(parts: Sequence[Capture]) -> list[str]:
-    """Say so if texts have different numbers of tokens, which a mean over tokens shows."""
+    """Return a message if texts have different numbers of tokens, which affects a mean over tokens."""
     counts = np.concatenate([np.unique(one.text_numbers, return_counts=True)[1] for one in parts])
     if counts.min() == counts.max():
         return []
     return [
         f"Texts have from {counts.min()} to {counts.max()} tokens: a state that is the same in all of them, such as "
-        "the large one of the first token of a decoder, enters the mean with a weight that tells their lengths apart."
+        "the large one of the first token of a decoder, enters the mean with a weight that depends on the length."
     ]
 
 

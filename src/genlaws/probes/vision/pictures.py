@@ -1,4 +1,4 @@
-"""Draw the picture of a trial, ask about it, and save pictures with a table of what they show.
+"""Draw the picture of a trial, make its prompt, and save pictures with a table of what they show.
 
 Nothing is read from files: shapes are polygons, colors are computed, and letters are drawn in the font that Pillow
 carries. The same trial gives the same bytes, with the same version of Pillow.
@@ -19,27 +19,27 @@ from PIL import Image, ImageDraw, ImageFont
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Prompt
-from genlaws.probes.vision.scenes import MARK_HALF, SHAPE_RADIUS, SIDE, SQUARE_SIDE, VisionTrial, color_of_hue
+from genlaws.probes.vision.scenes import MARK_HALF, PICTURE_SIDE, SHAPE_RADIUS, SQUARE_SIDE, VisionTrial, color_of_hue
 from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (230, 0, 0)
-SMOOTH = 3  # pictures are drawn so many times larger and then averaged, which makes slanted edges smooth
-STROKE = {"shapes": 11.0, "numbers": 8.0}  # width of the lines of the X
-FRAME = 4.0  # width of the frame of a numbered square
+SUPERSAMPLING = 3  # pictures are drawn so many times larger and then averaged, which makes slanted edges smooth
+STROKE_WIDTH = {"shapes": 11.0, "numbers": 8.0}  # width of the lines of the X
+FRAME_WIDTH = 4.0  # width of the frame of a numbered square
 FONT_SIZE = 44.0
 NUMBER_INSET = 9.0  # of a number from the corner of its square
 INNER_RADIUS = 0.382  # of a five-pointed star whose edges lie on straight lines
 TARGET_CENTER, TARGET_SIDE = (450.0, 120.0), 170.0
 COLUMNS, COLUMN_WIDTH, FIRST_ROW, ROW_HEIGHT, SWATCH_SIDE = 4, 205.0, 350.0, 200.0, 130.0
 LETTER_BELOW = 28.0  # middle of a letter below the edge of its square
-TABLE = "pictures.csv"
+TABLE_FILE = "pictures.csv"
 
 
 def picture_of(trial: VisionTrial) -> Image.Image:
     """Return the picture of a trial, 900 by 900 pixels on white."""
-    image = Image.new("RGB", (SIDE * SMOOTH, SIDE * SMOOTH), WHITE)
-    _DRAW[trial.task](ImageDraw.Draw(image), trial)
-    return image.reduce(SMOOTH)
+    image = Image.new("RGB", (PICTURE_SIDE * SUPERSAMPLING, PICTURE_SIDE * SUPERSAMPLING), WHITE)
+    _DRAW_TASK[trial.task](ImageDraw.Draw(image), trial)
+    return image.reduce(SUPERSAMPLING)
 
 
 def png_of(trial: VisionTrial) -> bytes:
@@ -58,7 +58,7 @@ def vision_prompt(
     ----------
     trial : VisionTrial
     template : str, path or VisionTemplate
-        A name, a JSON file, or the words themselves.
+        A name, a JSON file, or the template itself.
     picture : bytes, optional
         To show in place of one that is drawn.
 
@@ -74,8 +74,8 @@ def vision_prompt(
       transformers take as well.
     """
     words = vision_template_of(trial.task, template)
-    asked = words.identification if trial.kind == "identification" else words.similarity
-    text = asked.format(count=len(trial.options), options=", ".join(trial.options))
+    question = words.identification if trial.kind == "identification" else words.similarity
+    text = question.format(count=len(trial.options), options=", ".join(trial.options))
     shown = (png_of(trial) if picture is None else picture,)
     return Prompt(text, trial.options, words.system, chat=True, answer_prefix=words.answer_prefix, images=shown)
 
@@ -93,7 +93,7 @@ def save_pictures(trials: Sequence[VisionTrial], folder: str | os.PathLike[str])
         raise InputError(f"folder must be a folder; got the file {str(target)!r}.")
     target.mkdir(parents=True, exist_ok=True)
     digits = len(str(len(trials)))
-    with (target / TABLE).open("w", newline="", encoding="utf-8") as stream:
+    with (target / TABLE_FILE).open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(
             ["file", "task", "kind", "option", "x", "y", "hue", "distance", "right", "probe_x", "probe_y", "probe_hue"]
@@ -102,7 +102,7 @@ def save_pictures(trials: Sequence[VisionTrial], folder: str | os.PathLike[str])
             file = f"{trial.task}_{trial.kind}_{number:0{digits}d}.png"
             (target / file).write_bytes(png_of(trial))
             writer.writerows([file, *row] for row in _rows(trial))
-    return target / TABLE
+    return target / TABLE_FILE
 
 
 def _rows(trial: VisionTrial) -> list[list[object]]:
@@ -123,7 +123,7 @@ def _draw_shapes(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
         if name == "circle":
             canvas.ellipse(_box(x, y, SHAPE_RADIUS), fill=BLACK)
         else:
-            corners = SMOOTH * (np.array([x, y]) + SHAPE_RADIUS * _CORNERS[name])
+            corners = SUPERSAMPLING * (np.array([x, y]) + SHAPE_RADIUS * _CORNERS[name])
             canvas.polygon([(float(a), float(b)) for a, b in corners], fill=BLACK)
     _draw_mark(canvas, trial)
 
@@ -131,8 +131,8 @@ def _draw_shapes(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
 def _draw_numbers(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
     half = SQUARE_SIDE / 2
     for name, (x, y) in zip(trial.options, trial.places, strict=True):
-        canvas.rectangle(_box(x, y, half), outline=BLACK, width=round(FRAME * SMOOTH))
-        corner = (SMOOTH * (x - half + NUMBER_INSET), SMOOTH * (y - half + NUMBER_INSET))
+        canvas.rectangle(_box(x, y, half), outline=BLACK, width=round(FRAME_WIDTH * SUPERSAMPLING))
+        corner = (SUPERSAMPLING * (x - half + NUMBER_INSET), SUPERSAMPLING * (y - half + NUMBER_INSET))
         canvas.text(corner, name, fill=BLACK, font=_font(), anchor="lt")
     _draw_mark(canvas, trial)
 
@@ -143,7 +143,7 @@ def _draw_colors(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
     for at, (name, (hue,)) in enumerate(zip(trial.options, trial.places, strict=True)):
         row, column = divmod(at, COLUMNS)
         in_row = min(COLUMNS, count - row * COLUMNS)
-        x = SIDE / 2 + (column - (in_row - 1) / 2) * COLUMN_WIDTH
+        x = PICTURE_SIDE / 2 + (column - (in_row - 1) / 2) * COLUMN_WIDTH
         _draw_swatch(canvas, (x, FIRST_ROW + row * ROW_HEIGHT), SWATCH_SIDE, hue, name)
 
 
@@ -151,25 +151,26 @@ def _draw_swatch(canvas: ImageDraw.ImageDraw, center: tuple[float, float], side:
     x, y = center
     red, green, blue = color_of_hue(hue).tolist()
     canvas.rectangle(_box(x, y, side / 2), fill=(red, green, blue))
-    below = (SMOOTH * x, SMOOTH * (y + side / 2 + LETTER_BELOW))
+    below = (SUPERSAMPLING * x, SUPERSAMPLING * (y + side / 2 + LETTER_BELOW))
     canvas.text(below, label, fill=BLACK, font=_font(), anchor="mm")
 
 
 def _draw_mark(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
     x, y = trial.probe
     left, top, right, bottom = _box(x, y, MARK_HALF[trial.task])
-    width = round(STROKE[trial.task] * SMOOTH)
+    width = round(STROKE_WIDTH[trial.task] * SUPERSAMPLING)
     canvas.line((left, top, right, bottom), fill=RED, width=width)
     canvas.line((left, bottom, right, top), fill=RED, width=width)
 
 
 def _box(x: float, y: float, half: float) -> tuple[float, float, float, float]:
-    return SMOOTH * (x - half), SMOOTH * (y - half), SMOOTH * (x + half) - 1, SMOOTH * (y + half) - 1
+    scale = SUPERSAMPLING
+    return scale * (x - half), scale * (y - half), scale * (x + half) - 1, scale * (y + half) - 1
 
 
 @cache
 def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(FONT_SIZE * SMOOTH)
+    return ImageFont.load_default(FONT_SIZE * SUPERSAMPLING)
 
 
 def _regular(corner_count: int, first: float, inner: float = 1.0) -> Array:
@@ -180,7 +181,7 @@ def _regular(corner_count: int, first: float, inner: float = 1.0) -> Array:
 
 
 _CORNERS = {"square": _regular(4, 45.0), "triangle": _regular(3, -90.0), "star": _regular(10, -90.0, INNER_RADIUS)}
-_DRAW: dict[str, Callable[[ImageDraw.ImageDraw, VisionTrial], None]] = {
+_DRAW_TASK: dict[str, Callable[[ImageDraw.ImageDraw, VisionTrial], None]] = {
     "shapes": _draw_shapes,
     "colors": _draw_colors,
     "numbers": _draw_numbers,

@@ -1,22 +1,18 @@
-"""Trials of a vision probe: what a picture shows, what is asked about it, and how far each answer is from the mark.
+"""Trials of a vision probe: what a picture shows, which question it comes with, and how far each answer is off.
 
 Three tasks: four black shapes and a red X (which is closest?), colored squares and a target (whose hue is closest?),
-numbered squares and a red X (which is closest?). All that a picture shows is in its trial; drawing it is another step.
+numbered squares and a red X (which is closest?). A trial holds all that its picture shows; another module draws it.
 
-Colors that differ in hue alone, as screens show them.
+A scene is an array of places with one row per item and the place of the probe: the center in pixels from the upper left
+corner (x, y), or a hue in degrees alone. Places are random, items do not touch, and one item is nearest to the probe.
 
 OKLCH describes a color by its lightness, its chroma and its hue, an angle; equal steps look about equally large. All
-hues share one lightness and one chroma, so that nothing but the hue tells them apart.
+hues share one lightness and one chroma, so they differ in the hue alone.
 
 An eye without the cones for green (deuteranopia, simulated) sees the circle folded into a line from yellow to blue: for
 seven hues in ten there is another, 60 degrees away or more, that looks closer than 5 degrees do to other eyes. Without
 those for red the fold is the same, but opposite sides differ in lightness. A red X turns dark yellow and still stands
 out from black and white. None of this matters to a camera or a model.
-
-Where things are in a picture: random places that do not touch, and a probe with one nearest item.
-
-A scene is an array of places with one row per item and the place of the probe: the center in pixels from the upper left
-corner (x, y), or a hue in degrees alone.
 """
 
 from __future__ import annotations
@@ -43,12 +39,12 @@ from genlaws.core.arguments import (
 )
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.probes.trials import KINDS, MOST_DRAWS
+from genlaws.probes.trials import MAX_DRAWS, TRIAL_KINDS
 
-# The lightness at which the chroma that every hue can have on a screen is largest, .1275; .125 keeps off the edge.
+# The lightness at which the chroma that every hue can have on a screen is largest, .1275; .125 is just below it.
 LIGHTNESS, CHROMA = 0.75, 0.125
 FULL_CIRCLE = 360.0
-HALVINGS = 50  # of the chroma where the screen cannot show it; far below one step of 255
+CHROMA_HALVINGS = 50  # of the chroma where the screen cannot show it; far below one step of 255
 
 # Published with OKLab: coordinates to roots of cone responses, cone responses to linear sRGB, and back.
 _CONE_ROOTS_OF_LAB = np.array(
@@ -75,33 +71,33 @@ _LAB_OF_CONE_ROOTS = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
-ROUNDING = 1e-6  # the published matrices have ten digits; pure red comes out at 1 + 3e-8
-SIDE = 900  # of a picture, pixels
-CORNER = 300.0  # of the shapes from the middle of the picture, along each edge
-JITTER = 40.0  # most by which a shape is off its corner
+GAMUT_TOLERANCE = 1e-6  # the published matrices have ten digits; pure red comes out at 1 + 3e-8
+PICTURE_SIDE = 900  # of a picture, pixels
+CORNER_OFFSET = 300.0  # of the shapes from the middle of the picture, along each edge
+MAX_JITTER = 40.0  # most by which a shape is off its corner
 SHAPE_RADIUS = 60.0  # of the circle around a shape
 SQUARE_SIDE = 120.0  # of a numbered square
 MARK_HALF = {"shapes": 22.0, "numbers": 16.0}  # half the width of the X
-GAP = 10.0  # least free space between two things in a picture
-LEAST_HUE_STEP = 5.0  # between two squares of a picture, degrees
+MIN_GAP = 10.0  # least free space between two things in a picture
+MIN_HUE_STEP = 5.0  # between two squares of a picture, degrees
 
 Scene = tuple[Array, Array]
-SHAPES = ("circle", "square", "triangle", "star")
+SHAPE_NAMES = ("circle", "square", "triangle", "star")
 # Letters that are neither words (a, I) nor left over from a contraction (I'm, I'd, it's, don't), nor the mark (X).
 LETTERS = tuple("BCFGHJKLNPQR")
 NUMBERS = tuple(str(number) for number in range(1, 13))
-OPTIONS = {"shapes": SHAPES, "colors": LETTERS, "numbers": NUMBERS}
-TASKS = tuple(OPTIONS)
-MOST_PICTURED = {task: len(names) for task, names in OPTIONS.items()}  # items in a picture
-# By how much the nearest beats the second, if nothing else is asked for. Squares whose centers differ by more than 24.9
-# pixels in distance come in the same order by their edges; a hue is drawn to 0.7 degrees.
-MARGINS = {"shapes": 20.0, "colors": 5.0, "numbers": 25.0}
+TASK_OPTIONS = {"shapes": SHAPE_NAMES, "colors": LETTERS, "numbers": NUMBERS}
+TASKS = tuple(TASK_OPTIONS)
+MAX_PICTURE_ITEMS = {task: len(names) for task, names in TASK_OPTIONS.items()}  # items in a picture
+# By how much the nearest is nearer than the second by default. Squares whose centers differ by more than 24.9 pixels in
+# distance come in the same order by their edges; a hue is drawn to 0.7 degrees.
+DEFAULT_MARGINS = {"shapes": 20.0, "colors": 5.0, "numbers": 25.0}
 
 
 def srgb_of_oklch(lightness: ArrayLike, chroma: ArrayLike, hue: ArrayLike) -> Array:
     """Return sRGB values in [0, 1] of colors given in OKLCH.
 
-    A color outside what sRGB can show keeps its lightness and hue and gets the largest chroma that can be shown.
+    A color outside what sRGB can show has the same lightness and hue with the largest chroma that can be shown.
 
     Parameters
     ----------
@@ -120,12 +116,12 @@ def srgb_of_oklch(lightness: ArrayLike, chroma: ArrayLike, hue: ArrayLike) -> Ar
         hue=real("hue", hue),
     )
     low, high = np.zeros_like(strong), strong.copy()
-    for _ in range(HALVINGS):
+    for _ in range(CHROMA_HALVINGS):
         middle = 0.5 * (low + high)
         shown = _can_be_shown(_linear(light, middle, angle))
         low, high = np.where(shown, middle, low), np.where(shown, high, middle)
-    kept = np.where(_can_be_shown(_linear(light, strong, angle)), strong, low)
-    return _curve(np.clip(_linear(light, kept, angle), 0.0, 1.0))
+    possible = np.where(_can_be_shown(_linear(light, strong, angle)), strong, low)
+    return _curve(np.clip(_linear(light, possible, angle), 0.0, 1.0))
 
 
 def oklch_of_srgb(color: ArrayLike) -> Array:
@@ -160,7 +156,7 @@ def _linear(lightness: Array, chroma: Array, hue: Array) -> Array:
 
 
 def _can_be_shown(linear: Array) -> Mask:
-    return np.asarray(((linear >= -ROUNDING) & (linear <= 1.0 + ROUNDING)).all(axis=-1))
+    return np.asarray(((linear >= -GAMUT_TOLERANCE) & (linear <= 1.0 + GAMUT_TOLERANCE)).all(axis=-1))
 
 
 def _curve(linear: Array) -> Array:
@@ -183,10 +179,10 @@ def draw_scene(task: str, kind: str, item_count: int, margin: float, generator: 
     but 5 degrees apart. An X is anywhere in the picture where it touches nothing, a target has any hue; in an
     identification the X lies on an item, the target has its hue.
     """
-    for _ in range(MOST_DRAWS):
-        places = _DRAWN[task](item_count, generator)
+    for _ in range(MAX_DRAWS):
+        places = _DRAW_PLACES[task](item_count, generator)
         probe = places[generator.integers(item_count)] if kind == "identification" else _probe(task, generator)
-        apart = task != "colors" or _least_step(places[:, 0]) >= LEAST_HUE_STEP
+        apart = task != "colors" or _least_step(places[:, 0]) >= MIN_HUE_STEP
         if apart and _fits(task, kind, places, probe) and _margin(task, places, probe) >= margin:
             return places, probe
     raise InputError(
@@ -200,7 +196,7 @@ def draw_anchored_scene(task: str, half: float, shift: float, generator: np.rand
     In a picture the probe is moved along the line of points as far from the one as from the other, by a random amount
     for which it touches nothing and no other shape is nearer than these two.
     """
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         if task == "colors":
             center = generator.uniform(0.0, FULL_CIRCLE, 1)
             places, probe = np.array([center - half, center + half]) % FULL_CIRCLE, (center + shift) % FULL_CIRCLE
@@ -219,18 +215,19 @@ def _anchored_picture(task: str, half: float, shift: float, generator: np.random
     angle = generator.integers(4) * np.pi / 2 if task == "shapes" else generator.uniform(0.0, 2 * np.pi)
     along = np.round([np.cos(angle), np.sin(angle)], 12)  # a right angle gives whole pixels
     across = np.array([-along[1], along[0]])
-    middle = np.full(2, SIDE / 2)
-    center = middle - half * across if task == "shapes" else generator.uniform(0.0, SIDE, 2)
+    middle = np.full(2, PICTURE_SIDE / 2)
+    center = middle - half * across if task == "shapes" else generator.uniform(0.0, PICTURE_SIDE, 2)
     places = np.array([center - half * along, center + half * along])
     if task == "shapes":
         places = np.vstack([places, 2 * middle - places])
-    return places, center + shift * along + generator.uniform(-SIDE / 2, SIDE / 2) * across
+    return places, center + shift * along + generator.uniform(-PICTURE_SIDE / 2, PICTURE_SIDE / 2) * across
 
 
 def _draw_shapes(count: int, generator: np.random.Generator) -> Array:
-    corners = np.array([[x, y] for x in (-CORNER, CORNER) for y in (-CORNER, CORNER)]) + SIDE / 2
+    offsets = (-CORNER_OFFSET, CORNER_OFFSET)
+    corners = np.array([[x, y] for x in offsets for y in offsets]) + PICTURE_SIDE / 2
     chosen: Array = generator.permutation(corners)[:count]
-    return chosen + generator.uniform(-JITTER, JITTER, chosen.shape)
+    return chosen + generator.uniform(-MAX_JITTER, MAX_JITTER, chosen.shape)
 
 
 def _draw_hues(count: int, generator: np.random.Generator) -> Array:
@@ -239,18 +236,18 @@ def _draw_hues(count: int, generator: np.random.Generator) -> Array:
 
 def _draw_squares(count: int, generator: np.random.Generator) -> Array:
     """Put squares down one after the other, each where it touches none before it; start anew if there is no room."""
-    edge = SQUARE_SIDE / 2 + GAP
+    edge = SQUARE_SIDE / 2 + MIN_GAP
     while True:
         places = np.empty((0, 2))
-        for _ in range(MOST_DRAWS):
-            place = generator.uniform(edge, SIDE - edge, 2)
-            if (np.abs(places - place).max(axis=1) >= SQUARE_SIDE + GAP).all():
+        for _ in range(MAX_DRAWS):
+            place = generator.uniform(edge, PICTURE_SIDE - edge, 2)
+            if (np.abs(places - place).max(axis=1) >= SQUARE_SIDE + MIN_GAP).all():
                 places = np.vstack([places, place])
             if len(places) == count:
                 return places
 
 
-_DRAWN: dict[str, Callable[[int, np.random.Generator], Array]] = {
+_DRAW_PLACES: dict[str, Callable[[int, np.random.Generator], Array]] = {
     "shapes": _draw_shapes,
     "colors": _draw_hues,
     "numbers": _draw_squares,
@@ -260,8 +257,8 @@ _DRAWN: dict[str, Callable[[int, np.random.Generator], Array]] = {
 def _probe(task: str, generator: np.random.Generator) -> Array:
     if task == "colors":
         return generator.uniform(0.0, FULL_CIRCLE, 1)
-    edge = MARK_HALF[task] + GAP
-    return generator.uniform(edge, SIDE - edge, 2)
+    edge = MARK_HALF[task] + MIN_GAP
+    return generator.uniform(edge, PICTURE_SIDE - edge, 2)
 
 
 def _least_step(hues: Array) -> float:
@@ -275,23 +272,23 @@ def _margin(task: str, places: Array, probe: Array) -> float:
 
 
 def _fits(task: str, kind: str, places: Array, probe: Array) -> bool:
-    """Say whether all is in the picture and nothing touches, but for an X that is to lie on an item."""
+    """Return whether all is in the picture and nothing touches, but for an X that is to lie on an item."""
     if task == "colors":
         return True
     half, mark = SHAPE_RADIUS if task == "shapes" else SQUARE_SIDE / 2, MARK_HALF[task]
-    inside = _in_picture(places, half + GAP) and _in_picture(probe, mark + GAP)
-    free = kind == "identification" or (np.abs(places - probe).max(axis=1) >= half + mark + GAP).all()
+    inside = _in_picture(places, half + MIN_GAP) and _in_picture(probe, mark + MIN_GAP)
+    free = kind == "identification" or (np.abs(places - probe).max(axis=1) >= half + mark + MIN_GAP).all()
     between = np.abs(places[:, None] - places).max(axis=2)[np.triu_indices(len(places), 1)]
-    return bool(inside and free and (between >= 2 * half + GAP).all())
+    return bool(inside and free and (between >= 2 * half + MIN_GAP).all())
 
 
 def _in_picture(places: Array, edge: float) -> bool:
-    return bool((places >= edge).all() and (places <= SIDE - edge).all())
+    return bool((places >= edge).all() and (places <= PICTURE_SIDE - edge).all())
 
 
 @dataclass(frozen=True)
 class VisionTrial:
-    """One picture and what is asked about it.
+    """One picture and the question about it.
 
     Attributes
     ----------
@@ -316,7 +313,7 @@ class VisionTrial:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The options, under the name they have in a trial in words."""
+        """The options, under the name they have in a trial in text."""
         return self.options
 
     @property
@@ -363,10 +360,11 @@ def draw_vision_trials(
     other and of the probe.
     """
     one_of("task", task, TASKS)
-    one_of("kind", kind, KINDS)
-    count = whole_number("item_count", item_count, at_least=2, at_most=MOST_PICTURED[task], hint=f"The task is {task}.")
+    one_of("kind", kind, TRIAL_KINDS)
+    most, hint = MAX_PICTURE_ITEMS[task], f"The task is {task}."
+    count = whole_number("item_count", item_count, at_least=2, at_most=most, hint=hint)
     number = whole_number("trial_count", trial_count, at_least=1)
-    least = MARGINS[task] if margin is None else float(scalar("margin", non_negative("margin", margin)))
+    least = DEFAULT_MARGINS[task] if margin is None else float(scalar("margin", non_negative("margin", margin)))
     wanted = 0.0 if kind == "identification" else least
     generator = generator_of(seed)
     scenes = [draw_scene(task, kind, count, wanted, generator) for _ in range(number)]
@@ -413,12 +411,12 @@ def option_counts(trials: Sequence[VisionTrial]) -> dict[str, int]:
     """Return how often each answer is right, those that never are included."""
     counts = Counter(trial.options[trial.right] for trial in trials)
     shown = {option for trial in trials for option in trial.options}
-    return {option: counts[option] for names in OPTIONS.values() for option in names if option in shown}
+    return {option: counts[option] for names in TASK_OPTIONS.values() for option in names if option in shown}
 
 
 def _named(task: str, kind: str, scenes: Sequence[Scene], generator: np.random.Generator) -> list[VisionTrial]:
-    """Give the items names, such that each name is right equally often up to one."""
-    names = OPTIONS[task] if task == "shapes" else OPTIONS[task][: len(scenes[0][0])]
+    """Return the trials of scenes, with names of items such that each name is right equally often up to one."""
+    names = TASK_OPTIONS[task] if task == "shapes" else TASK_OPTIONS[task][: len(scenes[0][0])]
     rounds = [generator.permutation(len(names)) for _ in range(-(-len(scenes) // len(names)))]
     right_names = generator.permutation(np.concatenate(rounds)[: len(scenes)])
     trials = []

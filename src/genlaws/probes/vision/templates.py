@@ -1,4 +1,4 @@
-"""How a picture is asked about. Every part can be changed."""
+"""Templates of the questions about a picture. Every part can be changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from genlaws.core.errors import InputError
 from genlaws.probes.templates import check_kinds, template_named
 from genlaws.probes.vision.scenes import TASKS
 
-MAY_HOLD = {"count", "options"}
+ALLOWED_FIELDS = {"count", "options"}
 
 
 @dataclass(frozen=True)
 class VisionTemplate:
-    """Words that go with a picture.
+    """The text that goes with a picture.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class VisionTemplate:
     similarity, identification : str
         The questions. ``{count}`` is replaced by the number of items, ``{options}`` by the answers, with commas.
     system : str
-        What a chat is told first.
+        System message of a chat.
     answer_prefix : str
         Between question and answer.
     """
@@ -42,7 +42,7 @@ class VisionTemplate:
                 held = {name for _, name, _, _ in string.Formatter().parse(getattr(self, part)) if name is not None}
             except ValueError:
                 held = {"?"}
-            if not held <= MAY_HOLD or not getattr(self, part):
+            if not held <= ALLOWED_FIELDS or not getattr(self, part):
                 raise InputError(
                     f"{part} of the template {self.name} must be a question and may hold {{count}} and {{options}}; "
                     f"got {getattr(self, part)!r}."
@@ -53,7 +53,7 @@ _SHAPES = "The picture shows {count} black shapes and a red X."
 _COLORS = "The picture shows a target square and {count} squares with letters below them."
 # How many squares there are would be a number that is also an answer.
 _NUMBERS = "The picture shows squares, each with a number in its corner, and a red X."
-_ASKED = {
+_QUESTIONS = {
     "shapes": (
         f"{_SHAPES} Which shape is closest to the X, from centre to centre?",
         f"{_SHAPES} On which shape is the X?",
@@ -77,7 +77,7 @@ VISION_TEMPLATES: dict[str, dict[str, VisionTemplate]] = {
             "options", f"{similarity} {only}: {{options}}.", f"{identification} {only}: {{options}}."
         ),
     }
-    for task, (similarity, identification, only) in _ASKED.items()
+    for task, (similarity, identification, only) in _QUESTIONS.items()
 }
 
 

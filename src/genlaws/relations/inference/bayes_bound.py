@@ -3,11 +3,9 @@ r"""The Bayes bound: the best accuracy from some entries, averaged over all rela
 .. math:: f = \frac1{n^2}\sum_{ij}\max(P_{ij}, 1-P_{ij})
 
 with :math:`P_{ij}` the share of all relations of the class consistent with the training set for which
-:math:`R_{ij}=1`. It is exact for two classes, for k classes and for total orders as far as counting goes; beyond, a
-Markov chain takes over, and says so. No learner does better on average over these relations; on a single one of them a
-learner can, above all in the entrywise classes, where every open entry counts as nearly a coin flip.
-
-Exact posterior where an entry tells of its mirror image alone.
+:math:`R_{ij}=1`. It is exact for two classes, for k classes and for total orders where the relations can be counted;
+elsewhere a Markov chain samples them, and the result states so. No learner does better on average over these relations.
+On a single one of them a learner can, above all in entrywise classes, where an entry determines only its mirror image.
 """
 
 from __future__ import annotations
@@ -35,27 +33,27 @@ from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
 # The pairs (R_ij, R_ji) each rule allows; all are equally likely before anything is seen.
-ALLOWED: dict[str, list[tuple[int, int]]] = {
+ALLOWED_PAIRS: dict[str, list[tuple[int, int]]] = {
     "free": [(0, 0), (0, 1), (1, 0), (1, 1)],
     "symmetric": [(0, 0), (1, 1)],
     "antisymmetric": [(0, 0), (0, 1), (1, 0)],
     "tournament": [(0, 1), (1, 0)],
 }
-DIAGONAL = {"free": [0, 1], "ones": [1], "zeros": [0]}
+ALLOWED_DIAGONAL = {"free": [0, 1], "ones": [1], "zeros": [0]}
 METHODS = ("auto", "exact", "chain")
-DEFAULT_DRAWS, MOST_DRAWS = 2000, 1_000_000
+DEFAULT_DRAWS, MAX_DRAWS = 2000, 1_000_000
 
 
 def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Posterior:
-    """Return the law when all relations that keep to the rule for mirror images and diagonal are equally likely."""
+    """Return the posterior when all relations that obey the rules for mirror images and diagonal are equally likely."""
     n = training_set.element_count
     known = np.full((n, n), -1)
     known[training_set.pairs[:, 0], training_set.pairs[:, 1]] = training_set.values
-    options = np.array(ALLOWED[hypotheses.pair_rule])
+    options = np.array(ALLOWED_PAIRS[hypotheses.pair_rule])
     fits = ((known[..., None] < 0) | (known[..., None] == options[:, 0])) & (
         (known.T[..., None] < 0) | (known.T[..., None] == options[:, 1])
     )
-    alone = np.array(DIAGONAL[hypotheses.diagonal])
+    alone = np.array(ALLOWED_DIAGONAL[hypotheses.diagonal])
     fits_alone = (known.diagonal()[:, None] < 0) | (known.diagonal()[:, None] == alone)
     count, count_alone = fits.sum(axis=2), fits_alone.sum(axis=1)
     np.fill_diagonal(count, count_alone)
@@ -100,17 +98,17 @@ def posterior(
     Parameters
     ----------
     training_set : TrainingSet
-        Taken as certain.
+        Its values are taken as certain.
     hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
     method : str
-        ``exact``, refused where it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.
+        ``exact``, an error where it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.
     truth : Relation, optional
-        The relation behind the training set. A Markov chain over classes is then also started from it, which checks
-        its convergence; the result does not use it otherwise.
+        The relation behind the training set. A Markov chain over classes then also starts from it, to check its
+        convergence; the result does not use it otherwise.
     draws : int
         Independent walkers of the Markov chain.
     seed : int or numpy Generator
-        For the Markov chain alone.
+        Used only by the Markov chain.
 
     Raises
     ------
@@ -124,7 +122,7 @@ def posterior(
     :cite:p:`baek2024`, Section II and Appendix D, where the probabilities are sampled.
     """
     one_of("method", method, METHODS)
-    whole_number("draws", draws, at_least=100, at_most=MOST_DRAWS, hint="They are walkers of the Markov chain.")
+    whole_number("draws", draws, at_least=100, at_most=MAX_DRAWS, hint="They are walkers of the Markov chain.")
     if isinstance(hypotheses, Entrywise):
         return entrywise_posterior(training_set, hypotheses)
     chain = _Chain(method, draws, generator_of(seed), truth)
@@ -137,7 +135,7 @@ def posterior(
 
 @dataclass(frozen=True)
 class _Chain:
-    """How the Markov chain is to be run, should it be needed."""
+    """Options of the Markov chain, in case it is needed."""
 
     method: str
     draws: int
@@ -150,7 +148,7 @@ class _Chain:
 
     def check_allowed(self) -> None:
         if self.method == "exact":
-            raise InputError("There is too much left open for an exact count; use method 'auto' or 'chain'.")
+            raise InputError("Too many relations are possible for an exact count; use method 'auto' or 'chain'.")
 
 
 def _total_order(training_set: TrainingSet, hypotheses: TotalOrder, chain: _Chain) -> Posterior:

@@ -1,13 +1,12 @@
-r"""The Bayes bound averaged over random training sets, beside the paper's formula.
+r"""The Bayes bound averaged over random training sets, compared with the paper's formula and with trained networks.
 
-The bound is an average over all relations of a class. Whether it also bounds a learner on one relation of the class
-depends on the class; :attr:`BoundCurve.meaning` says so.
+The bound is an average over all relations of a class. :attr:`BoundCurve.meaning` states whether it also bounds a
+learner on one relation of the class.
 
-How far a learner lags behind the best one: the induction gap as numbers.
-
-Both curves give the mean accuracy on the whole table against the share p of entries shown. With the exact bound
-:math:`f^*(p)` and a network's curve :math:`f(p)`, the area is :math:`\int (f^*-f)\,dp`, and the shift at an accuracy a
-is :math:`p(a) - p^*(a)`: how many more entries, as a share of the table, the network needs.
+The *induction gap* measures how far a learner is below the bound. Both curves give the mean accuracy on the whole table
+against the training fraction p. With the exact bound :math:`f^*(p)` and a network's curve :math:`f(p)`, the area is
+:math:`\int (f^*-f)\,dp`, and the shift at an accuracy a is :math:`p(a) - p^*(a)`: the additional share of the table
+that the network needs.
 """
 
 from __future__ import annotations
@@ -44,17 +43,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
-MOST_REPEATS = 100_000  # training sets, which are all kept
-MAJORITY_TOLERANCE = 1e-9  # accuracies closer than this are equal: with nothing seen an order has its majority accuracy
-BOOTSTRAPS, MOST_BOOTSTRAPS = 1000, 1_000_000
-TAILS = (0.025, 0.975)
-BLOCK = 1000  # curves made to rise at once
-ROUNDING = 1e-12  # of a mean of accuracies
+MAX_REPEATS = 100_000  # training sets, all held in memory
+MAJORITY_TOLERANCE = (
+    1e-9  # closer accuracies are equal; with no entries seen, the bound of an order is its majority accuracy
+)
+BOOTSTRAP_REPLICATES, MAX_BOOTSTRAP_REPLICATES = 1000, 1_000_000
+INTERVAL_QUANTILES = (0.025, 0.975)
+CURVES_AT_ONCE = 1000  # in the isotonic regression
+ACCURACY_TOLERANCE = 1e-12  # rounding of a mean
 
 
 @dataclass(frozen=True)
 class BoundPoint:
-    """The Bayes bound at one train fraction.
+    """The Bayes bound at one training fraction.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class BoundPoint:
     bits_left : Estimate
         Mean entropy of the relation given the training set, in bits.
     determined : Estimate
-        Mean share of entries about which nothing is left open.
+        Mean share of entries that are determined.
     accuracy_formula : float
         Eq. 5 with the description length of the paper's Table II.
     exact_share : float
@@ -88,7 +89,7 @@ class BoundPoint:
 
 @dataclass(frozen=True)
 class BoundCurve:
-    """The Bayes bound against the share of entries a learner has seen.
+    """The Bayes bound against the training fraction.
 
     Attributes
     ----------
@@ -107,13 +108,13 @@ class BoundCurve:
 
     @property
     def meaning(self) -> str:
-        """What the accuracies say about this relation, and which of them the commoner answer alone exceeds."""
-        majority, said = self.relation.majority_accuracy, average_meaning(self.hypotheses)
+        """What the accuracies mean for this relation, and whether the majority answer exceeds some of them."""
+        majority, meaning = self.relation.majority_accuracy, average_meaning(self.hypotheses)
         if min(point.accuracy.value for point in self.points) >= majority - MAJORITY_TOLERANCE:
-            return said
+            return meaning
         return (
-            f"{said} Always answering {self.relation.majority_answer} is right on {majority:.6g} of the entries of "
-            f"{self.relation.label}; an accuracy below that is not the best one on it."
+            f"{meaning} Always answering {self.relation.majority_answer} is right on {majority:.6g} of the entries of "
+            f"{self.relation.label}; lower accuracies are not the best for it."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -145,18 +146,18 @@ def bound_curve(
     """Return the best accuracy averaged over the relations of a class, for random training sets of one of them.
 
     It bounds what a learner reaches on this relation only where all relations of the class are alike up to the names
-    of their elements (total orders). For entrywise classes it is not a bound: on a sparse relation the commoner answer
-    alone is right more often.
+    of their elements (total orders). For entrywise classes it is not a bound: on a sparse relation the majority answer
+    is right more often.
 
-    The training sets grow: each repeat draws one random order of all entries and sees the first of them, more with
-    every larger fraction. Points of one curve are therefore not independent of one another.
+    The training sets are nested: each repeat draws one random order of all entries, and a larger fraction takes more of
+    them. The points of one curve are therefore not independent.
 
     Parameters
     ----------
     relation : Relation
     train_fractions : array_like in [0, 1]
     hypotheses : optional
-        What the learner knows; the smallest known class that contains the relation if left out.
+        What the learner knows; by default the smallest known class that contains the relation.
     repeats : int
         Random training sets for each fraction.
     seed : int
@@ -172,7 +173,7 @@ def bound_curve(
     fractions = np.atleast_1d(fraction("train_fractions", train_fractions, "Shares, not percentages."))
     if fractions.ndim > 1:
         raise InputError(f"train_fractions must be one number or a list; got {fractions.ndim} dimensions.")
-    whole_number("repeats", repeats, at_least=1, at_most=MOST_REPEATS, hint="Every training set is kept.")
+    whole_number("repeats", repeats, at_least=1, at_most=MAX_REPEATS, hint="All training sets are held in memory.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     formula = paper_accuracy(relation.element_count, known, fractions)
     children = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
@@ -226,9 +227,9 @@ def guess_accuracy(hypotheses: Hypotheses) -> float:
 
 
 def table_length(element_count: int, hypotheses: Hypotheses) -> float:
-    """Return the description length of the row of the paper's Table II for what a learner knows, in bits.
+    """Return the description length in bits of a class, by its row in the paper's Table II.
 
-    NaN where the row has no meaning: more classes than elements, or so few elements that it is negative.
+    NaN where the row has no meaning: more classes than elements, or a negative length for very few elements.
     """
     n = element_count
     if isinstance(hypotheses, Equivalence) and hypotheses.class_count > n:
@@ -255,20 +256,20 @@ def paper_accuracy(element_count: int, hypotheses: Hypotheses, train_fractions: 
 
 @dataclass(frozen=True)
 class InductionGap:
-    """A learner beside the best one; intervals are bootstraps over networks and over training sets of the bound.
+    """A learner compared with the best one; bootstrap intervals over networks and over training sets of the bound.
 
     Attributes
     ----------
     area : Estimate
-        Between the two curves, over the train fractions given.
+        Between the two curves, over the given training fractions.
     network_fraction, bound_fraction : Estimate
-        Share of entries at which each mean curve reaches the target; infinite if it does not within the range, and
-        the first train fraction if it begins above.
+        Training fraction at which each mean curve reaches the target; infinite if it does not within the range, and
+        the first training fraction if it starts above.
     shift, ratio : Estimate
         The first minus the second, and the first over the second.
     target_accuracy : float
     network_count : int
-        At each train fraction.
+        At each training fraction.
     """
 
     area: Estimate
@@ -286,7 +287,7 @@ def induction_gap(
     bound: ArrayLike,
     *,
     target_accuracy: float = 0.9,
-    replicates: int = BOOTSTRAPS,
+    replicates: int = BOOTSTRAP_REPLICATES,
     seed: int = 0,
 ) -> InductionGap:
     """Compare the learning curve of networks with the exact bound.
@@ -306,18 +307,18 @@ def induction_gap(
 
     Notes
     -----
-    Whole rows are drawn again, so the points of a row may depend on one another. Intervals of few rows are too narrow,
-    as those of any bootstrap: in simulations they held the truth in 90 % of cases with 5 networks, 93 % with 20.
+    Whole rows are resampled, so the points of a row may be dependent. As with any bootstrap, intervals from few rows
+    are too narrow: in simulations they contained the true value in 90 % of cases with 5 networks, 93 % with 20.
     """
     shares = _increasing(train_fractions)
     runs, best = _curves("accuracies", accuracies, len(shares)), _curves("bound", bound, len(shares))
     target = float(scalar("target_accuracy", fraction("target_accuracy", target_accuracy)))
     rng = np.random.default_rng(whole_number("seed", seed))
-    count = whole_number("replicates", replicates, at_least=1, at_most=MOST_BOOTSTRAPS)
+    count = whole_number("replicates", replicates, at_least=1, at_most=MAX_BOOTSTRAP_REPLICATES)
     network, optimum = (_mean_curves(one, count, rng) for one in (runs, best))
     area = integrate.trapezoid(optimum - network, shares, axis=1)
     network_fraction, bound_fraction = (_crossings(shares, one, target) for one in (network, optimum))
-    shift, ratio = _behind(network_fraction, bound_fraction)
+    shift, ratio = _shift_and_ratio(network_fraction, bound_fraction)
     return InductionGap(
         area=_estimate(area, len(runs)),
         network_fraction=_estimate(network_fraction, len(runs)),
@@ -329,7 +330,7 @@ def induction_gap(
     )
 
 
-def _behind(network: Array, bound: Array) -> tuple[Array, Array]:
+def _shift_and_ratio(network: Array, bound: Array) -> tuple[Array, Array]:
     """Return difference and ratio of two crossings; NaN where the bound does not reach the target either."""
     reached = np.isfinite(bound)
     finite = np.where(reached, bound, 1.0)
@@ -338,9 +339,10 @@ def _behind(network: Array, bound: Array) -> tuple[Array, Array]:
 
 
 def crossing(train_fractions: ArrayLike, accuracy: ArrayLike, target: float) -> float:
-    """Return where a learning curve reaches a target: infinity if it does not, the first place if it begins above.
+    """Return where a learning curve reaches a target: infinity if it does not, the first point if it starts above.
 
-    The curve is first replaced by the increasing one nearest to it, so that noise makes no second crossing.
+    The curve is first replaced by the nearest increasing one (isotonic regression), so that noise makes no second
+    crossing.
     """
     shares = _increasing(train_fractions)
     curve = _curves("accuracy", np.atleast_2d(np.asarray(accuracy)), len(shares))
@@ -348,10 +350,10 @@ def crossing(train_fractions: ArrayLike, accuracy: ArrayLike, target: float) -> 
 
 
 def _crossings(shares: Array, curves: Array, target: float) -> Array:
-    """Return where each curve, made to rise, reaches the target, linearly between its points."""
-    blocks = [_rising(curves[start : start + BLOCK]) for start in range(0, len(curves), BLOCK)]
+    """Return where each curve, after isotonic regression, reaches the target; linear between its points."""
+    blocks = [_isotonic(curves[start : start + CURVES_AT_ONCE]) for start in range(0, len(curves), CURVES_AT_ONCE)]
     rising = np.concatenate(blocks)
-    reached = rising >= target - ROUNDING
+    reached = rising >= target - ACCURACY_TOLERANCE
     after = np.maximum(np.argmax(reached, axis=1), 1)
     before = after - 1
     low, high = (np.take_along_axis(rising, one[:, None], axis=1)[:, 0] for one in (before, after))
@@ -360,8 +362,8 @@ def _crossings(shares: Array, curves: Array, target: float) -> Array:
     return np.where(reached.any(axis=1), np.where(reached[:, 0], shares[0], where), np.inf)
 
 
-def _rising(curves: Array) -> Array:
-    r"""Return the increasing curves nearest in squares: :math:`\max_{j\le i}\min_{k\ge i}` of the means from j to k."""
+def _isotonic(curves: Array) -> Array:
+    r"""Return the isotonic regression of curves: :math:`\max_{j\le i}\min_{k\ge i}` of the means from j to k."""
     total = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
     places = np.arange(curves.shape[1])
     length = places - places[:, None] + 1
@@ -372,7 +374,7 @@ def _rising(curves: Array) -> Array:
 
 
 def _mean_curves(curves: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Return the mean curve, and below it those of rows drawn again."""
+    """Return the mean curve, followed by those of bootstrap resamples of the rows."""
     size = len(curves)
     draws = [np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(replicates)]
     return np.array([curves.mean(axis=0), *(one @ curves / size for one in draws)])
@@ -388,14 +390,14 @@ def _increasing(train_fractions: ArrayLike) -> Array:
 def _curves(name: str, values: ArrayLike, points: int) -> Array:
     found = fraction(name, values)
     if found.ndim != 2 or found.shape[1] != points or not len(found):
-        raise InputError(f"{name} must have a row for each run and a column for each of {points} train fractions.")
+        raise InputError(f"{name} must have a row for each run and a column for each of {points} training fractions.")
     return found
 
 
 def _estimate(draws: Array, count: int) -> Estimate:
-    """Return the first number with the percentile interval of the others; infinite ones count as such."""
+    """Return the first number with the percentile interval of the others, which may be infinite."""
     value, replicates = float(draws[0]), draws[1:]
     if np.isnan(draws).any():
         return Estimate(value, math.nan, math.nan, count)
-    low, high = (float(one) for one in np.quantile(replicates, TAILS, method="nearest"))
+    low, high = (float(one) for one in np.quantile(replicates, INTERVAL_QUANTILES, method="nearest"))
     return Estimate(value, min(low, value), max(high, value), count)

@@ -1,15 +1,14 @@
-r"""Sample proper colorings where they cannot be counted: a Markov chain with slowly hardening constraints.
+r"""Sample proper colorings where they cannot be counted: sequential Monte Carlo with gradually hardened constraints.
 
-Walkers start from random colors. Each violated edge costs :math:`\beta`, which grows in steps small enough that the
-walkers can follow (annealed sequential Monte Carlo); between steps every vertex is redrawn given its neighbors. The
-mean weights multiply to the share of all :math:`q^N` colorings that are proper. In the end walkers with a violated
-edge are dropped and the rest goes on among proper colorings. There single vertices are often locked, so each sweep
-also takes two colors and swaps them, with probability one half each, on every connected piece that bears them (the
-moves of Wang, Swendsen and Kotecký 1989).
+Each walker, an independent copy of the Markov chain, starts from random colors. A violated edge costs :math:`\beta`,
+which grows in small steps (annealing); between steps every vertex is redrawn given its neighbors. The product of the
+mean weights is the share of all :math:`q^N` colorings that are proper. At the end walkers with a violated edge are
+dropped and the others continue among proper colorings. There single vertices are often locked, so each sweep also swaps
+two colors, with probability one half, on every connected piece with these colors (Wang, Swendsen and Kotecký 1989).
 
-If the truth behind the training set is known, other walkers start from it. The truth is itself a fair draw from the
-posterior, so both kinds of walkers must agree; where they do not, some colorings are out of the others' reach and the
-walkers from the truth are the ones to believe.
+If the truth behind the training set is known, other walkers start from it. The truth is a draw from the posterior, so
+both kinds of walkers must agree. If they do not, some colorings cannot be reached from random starts, and the walkers
+from the truth are used.
 """
 
 from __future__ import annotations
@@ -20,18 +19,24 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import ConvergenceError
-from genlaws.relations.inference.resampling import independent_groups, largest_z_score, mean_of_powers, padded, resample
+from genlaws.relations.inference.resampling import (
+    MAX_Z_SCORE,
+    POPULATIONS,
+    independent_groups,
+    largest_z_score,
+    mean_of_powers,
+    padded,
+    resample,
+)
 from genlaws.relations.structure.symmetry_reduction import Neighbors
 
-POPULATIONS = 16  # independent groups of walkers, whose spread is the error
-KEPT_SHARE = 0.8  # smallest effective share of walkers that one step of hardening may leave
-PROPER_SHARE = 0.3  # of walkers without a violated edge, at which the rest is dropped
-MOST_STEPS = 400
-HARD = 60.0  # cost of a violated edge at which none is made any more
+MIN_EFFECTIVE_SHARE = 0.8  # of walkers that one hardening step must leave
+ENOUGH_PROPER_SHARE = 0.3  # of walkers without a violated edge, at which the others are dropped
+MAX_HARDENING_STEPS = 400
+MAX_VIOLATION_COST = 60.0  # of an edge; at this cost new violations do not occur
 SWEEPS_PER_STEP = 4
 FIRST_SWEEPS = 128
-MOST_SWEEPS = 1024
-LARGEST_Z = 4.0  # of how many vertices share a vertex's color, the largest over vertices
+MAX_SWEEPS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ class ColoringSample:
 
 
 class _Walkers:
-    """Colors of all vertices for many walkers at once, shape (vertices + 1, walkers); the last row is no color."""
+    """Colors of all vertices of many walkers, shape (vertices + 1, walkers); the last row stands for no color."""
 
     def __init__(self, neighbors: Neighbors, colors: int, walkers: int, generator: np.random.Generator) -> None:
         count = len(neighbors)
@@ -78,33 +83,33 @@ class _Walkers:
         return np.asarray(0.5 * (self.state[self.near] == own).sum(axis=(0, 1)))
 
     def sweep(self, cost: float) -> None:
-        """Redraw every vertex given its neighbors; a color costs `cost` for each neighbor that bears it."""
+        """Redraw every vertex given its neighbors; a color costs `cost` for each neighbor with that color."""
         for group in self.groups:
-            beside = self.state[self.near[group]]
-            borne = np.stack([(beside == color).sum(axis=1) for color in range(self.colors)])
-            extra = borne - borne.min(axis=0)  # so that no cost is too high for all colors at once
+            nearby = self.state[self.near[group]]
+            neighbor_counts = np.stack([(nearby == color).sum(axis=1) for color in range(self.colors)])
+            extra = neighbor_counts - neighbor_counts.min(axis=0)  # so that no cost is too high for all colors at once
             weights = (extra == 0).astype(np.float64) if np.isinf(cost) else np.exp(-cost * extra)
             cumulative = np.cumsum(weights, axis=0)
             threshold = self.generator.random(cumulative.shape[1:]) * cumulative[-1]
             self.state[group] = (cumulative <= threshold).sum(axis=0)
 
     def swap(self) -> None:
-        """Take two colors at random and swap them on each connected piece that bears them, or not, by a coin."""
+        """Swap two random colors on each connected piece with these colors, with probability one half per piece."""
         if self.colors == 1:
             return
         one, two = self.generator.choice(self.colors, size=2, replace=False)
-        bears = (self.state == one) | (self.state == two)
-        # Each vertex throws a number; a piece takes the largest of its own, whose last bit is the coin.
-        thrown = self.generator.integers(0, 2**31, self.state.shape, dtype=np.int32) * bears
+        affected = (self.state == one) | (self.state == two)
+        # Each vertex draws a number; the last bit of the largest in a piece decides about the piece.
+        drawn = self.generator.integers(0, 2**31, self.state.shape, dtype=np.int32) * affected
         while True:
-            heard = np.maximum(thrown[:-1], thrown[self.near].max(axis=1)) * bears[:-1]
-            if (heard == thrown[:-1]).all():
+            largest_near = np.maximum(drawn[:-1], drawn[self.near].max(axis=1)) * affected[:-1]
+            if (largest_near == drawn[:-1]).all():
                 break
-            thrown[:-1] = heard
-        turned = bears & (thrown % 2 == 1)
-        self.state[turned] = one + two - self.state[turned]
+            drawn[:-1] = largest_near
+        swapped = affected & (drawn % 2 == 1)
+        self.state[swapped] = one + two - self.state[swapped]
 
-    def keep(self, chosen: Whole) -> None:
+    def select(self, chosen: Whole) -> None:
         self.state = self.state[:, chosen]
 
     def company(self) -> Array:
@@ -141,16 +146,16 @@ def sample_proper_colorings(
         other.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
     elif _harden(other) is None:
         raise ConvergenceError(f"A coloring with {colors} classes was found by one of two runs only.")
-    done, largest_z = _sweep_until_alike(annealed, other)
+    done, largest_z = _sweep_until_equal(annealed, other)
     log2_count, error = mean_of_powers(log2_counts)
-    agreed = largest_z < LARGEST_Z
+    agreed = largest_z < MAX_Z_SCORE
     trusted = [annealed, other] if agreed or truth is None else [other]
     found = np.hstack([walkers.state[:-1] for walkers in trusted]).T.astype(np.int64)
     return ColoringSample(found, log2_count, error, done, largest_z, agreed)
 
 
-def _sweep_until_alike(first: _Walkers, second: _Walkers) -> tuple[int, float]:
-    """Sweep among proper colorings, twice as often each time, until both groups look alike."""
+def _sweep_until_equal(first: _Walkers, second: _Walkers) -> tuple[int, float]:
+    """Sweep among proper colorings, doubling the number, until both groups agree."""
     done, planned = 0, FIRST_SWEEPS
     while True:
         for _ in range(planned - done):
@@ -159,7 +164,7 @@ def _sweep_until_alike(first: _Walkers, second: _Walkers) -> tuple[int, float]:
                 walkers.swap()
         done = planned
         largest_z = largest_z_score(first.company(), second.company())
-        if largest_z < LARGEST_Z or done >= MOST_SWEEPS:
+        if largest_z < MAX_Z_SCORE or done >= MAX_SWEEPS:
             return done, largest_z
         planned *= 2
 
@@ -170,46 +175,46 @@ def _from_truth_alone(
     """Return walkers that started from the truth when no others reached a proper coloring."""
     walkers = _Walkers(neighbors, colors, draws, generator)
     walkers.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         walkers.sweep(np.inf)
         walkers.swap()
     found = walkers.state[:-1].T.astype(np.int64)
-    return ColoringSample(found, np.nan, np.nan, MOST_SWEEPS, np.inf, False)
+    return ColoringSample(found, np.nan, np.nan, MAX_SWEEPS, np.inf, False)
 
 
 def _harden(walkers: _Walkers) -> Array | None:
     """Raise the cost of a violated edge until walkers are proper; return log2 of the number of proper colorings.
 
-    There is one estimate for each population. One in which no walker became proper counts as zero, which keeps the mean
-    right, and takes walkers of the others. None if there is no proper walker at all.
+    There is one estimate for each population. A population without a proper walker counts as zero, so that the mean
+    is unbiased, and takes walkers of the others. None if there is no proper walker at all.
     """
     count = len(walkers.state) - 1
     log2_count = np.full(POPULATIONS, count * np.log2(walkers.colors))
     cost = 0.0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_HARDENING_STEPS):
         violated = walkers.violated().reshape(POPULATIONS, -1)
         proper = violated == 0
-        if proper.mean() >= PROPER_SHARE or cost > HARD:
+        if proper.mean() >= ENOUGH_PROPER_SHARE or cost > MAX_VIOLATION_COST:
             break
         step = _largest_step(violated)
         least = violated.min()
         weights = np.exp(-step * (violated - least))
         log2_count += np.log2(weights.mean(axis=1)) - step * least / np.log(2.0)
         cost += step
-        walkers.keep(resample(weights, walkers.generator))
+        walkers.select(resample(weights, walkers.generator))
         for _ in range(SWEEPS_PER_STEP):
             walkers.sweep(cost)
-            walkers.swap()  # changes the number of violated edges by nothing, so it is allowed at any cost
+            walkers.swap()  # does not change the number of violated edges, so it is allowed at any cost
     if not proper.any():
         return None
     with np.errstate(divide="ignore"):
         log2_count += np.log2(proper.mean(axis=1))
-    walkers.keep(_proper_walkers(proper, walkers.generator))
+    walkers.select(_proper_walkers(proper, walkers.generator))
     return np.asarray(log2_count)
 
 
 def _proper_walkers(proper: Mask, generator: np.random.Generator) -> Whole:
-    """Return which walkers go on: each population from its own proper ones, or from all if it has none."""
+    """Return which walkers continue: each population from its own proper ones, or from all if it has none."""
     weights = proper.astype(np.float64)
     alive = proper.any(axis=1)
     chosen = np.empty(proper.shape, dtype=np.int64)
@@ -222,18 +227,18 @@ def _proper_walkers(proper: Mask, generator: np.random.Generator) -> Whole:
 
 
 def _largest_step(violated: Array) -> float:
-    """Return the largest increase of the cost that leaves an effective share `KEPT_SHARE` of the walkers."""
+    """Return the largest increase of the cost with an effective share of walkers of `MIN_EFFECTIVE_SHARE`."""
 
-    def kept(step: float) -> float:
+    def effective_share(step: float) -> float:
         weights = np.exp(-step * (violated - violated.min()))
         return float(weights.mean() ** 2 / (weights**2).mean())
 
     low, high = 0.0, 1.0
-    while kept(high) > KEPT_SHARE and high < 64:
+    while effective_share(high) > MIN_EFFECTIVE_SHARE and high < 64:
         low, high = high, 2.0 * high
     for _ in range(30):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if kept(middle) > KEPT_SHARE else (low, middle)
+        low, high = (middle, high) if effective_share(middle) > MIN_EFFECTIVE_SHARE else (low, middle)
     return low
 
 

@@ -1,15 +1,14 @@
-r"""The law of a uniform proper coloring: how likely two vertices bear the same color.
+r"""The uniform distribution over proper colorings of a graph: counts, pair probabilities and samples.
 
 Between vertices a and b of a graph let :math:`\theta_{ab} = (q P(c_a = c_b) - 1)/(q - 1)`, one when they must agree and
-:math:`-1/(q-1)` when they must differ. All colors play the same part, so :math:`\theta` multiplies across a vertex
-that separates a from b and vanishes between parts that are not connected. Only inside a block, which no single vertex
-takes apart, is counting needed: :math:`P(c_a = c_b)` is the share of colorings left when a and b are merged.
+:math:`-1/(q-1)` when they must differ. All colors are equivalent, so :math:`\theta` multiplies across a vertex
+that separates a from b and vanishes between parts that are not connected. Counting is needed only inside a block, which
+no single vertex separates: :math:`P(c_a = c_b)` is the share of colorings left when a and b are merged.
 
-Count the proper colorings of a graph, and draw from them, one vertex at a time.
-
-With q colors the number of colorings is a sum over all colors of a product of "differs" factors, one for each edge.
-Summing out a vertex leaves a table over its remaining neighbors; the cost is :math:`q^{w+1}` for the widest table. A
-clique is given fixed colors first, which counts :math:`q!/(q-m)!` equal terms once.
+Colorings are counted and sampled by variable elimination. With q colors their number is a sum over all colors of a
+product of "differs" factors, one for each edge. Summing out a vertex leaves a table over its remaining neighbors; the
+cost is :math:`q^{w+1}` for the widest table. A clique gets fixed colors first, which counts :math:`q!/(q-m)!` equal
+terms once.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ import numpy as np
 from genlaws.core.arguments import Array, Whole
 from genlaws.relations.structure.symmetry_reduction import Neighbors, connected_blocks
 
-WIDEST_TABLE = 2**24  # entries; 128 MB
-MOST_WORK = 7e8  # entries of tables, about ten seconds
-STEP_WORK = 3000  # entries that take as long as summing out one vertex of a small table (measured, 40 µs)
-ROUNDING = 1e-13  # a sum of logarithms of counts up to 10^30 is good to a few 1e-14
+MAX_TABLE_ENTRIES = 2**24  # 128 MB
+MAX_ENTRIES_FILLED = 7e8  # in all tables together; about ten seconds
+ENTRIES_PER_STEP = 3000  # of equal computing time: one vertex of a small table takes 40 µs (measured)
+LOG_COUNT_ROUNDING = 1e-13  # a sum of logarithms of counts up to 10^30 is good to a few 1e-14
 
 
 class TooMuchWorkError(Exception):
@@ -51,7 +50,7 @@ class Elimination:
     clique : list of int
         Vertices whose colors were fixed to 0, 1, ….
     messages : list of Message
-        In the order of elimination; empty unless they were kept.
+        In the order of elimination; empty unless requested.
     log_count : float
         Natural logarithm of the number of proper colorings; minus infinity if there is none.
     work : int
@@ -65,7 +64,7 @@ class Elimination:
     work: int
 
 
-def eliminate(neighbors: Neighbors, colors: int, *, keep: bool = False, widest: int = WIDEST_TABLE) -> Elimination:
+def eliminate(neighbors: Neighbors, colors: int, *, keep: bool = False, widest: int = MAX_TABLE_ENTRIES) -> Elimination:
     """Sum out all vertices of a graph, those with the smallest tables first.
 
     Raises
@@ -123,7 +122,7 @@ Table = tuple[tuple[int, ...], Array]
 
 
 def _fixed_colors(neighbors: Neighbors, colors: int, clique: list[int]) -> list[Table]:
-    """Return for each vertex beside the clique which colors it leaves."""
+    """Return the colors that the clique leaves to each of its neighbors."""
     allowed: dict[int, Array] = {}
     for color, fixed in enumerate(clique):
         for vertex in neighbors[fixed]:
@@ -195,8 +194,8 @@ class ColoringLaw:
     same: Array
 
 
-def coloring_law(neighbors: Neighbors, colors: int, most_work: float = MOST_WORK) -> ColoringLaw | None:
-    """Return the law over proper colorings, or None if more than `most_work` entries of tables were to be filled."""
+def coloring_law(neighbors: Neighbors, colors: int, most_work: float = MAX_ENTRIES_FILLED) -> ColoringLaw | None:
+    """Return the law over proper colorings, or None if more than `most_work` table entries would be needed."""
     count = len(neighbors)
     theta = np.zeros((count, count))
     log_count = 0.0
@@ -217,7 +216,7 @@ def coloring_law(neighbors: Neighbors, colors: int, most_work: float = MOST_WORK
                 reached = list(dict.fromkeys([*reached, *block]))
     except TooMuchWorkError:
         return None
-    return ColoringLaw(colors, log_count, _certain((1.0 + (colors - 1) * theta) / colors))
+    return ColoringLaw(colors, log_count, _round_certain((1.0 + (colors - 1) * theta) / colors))
 
 
 def log_coloring_count(neighbors: Neighbors, colors: int) -> float | None:
@@ -229,27 +228,27 @@ def log_coloring_count(neighbors: Neighbors, colors: int) -> float | None:
 
 
 def uncolorable_part(neighbors: Neighbors, colors: int) -> list[int]:
-    """Return vertices that cannot be colored, of which none can be left out; `neighbors` must have no coloring."""
+    """Return a minimal set of vertices that cannot be colored; `neighbors` must have no coloring."""
     part = _core(neighbors, range(len(neighbors)), colors)
     for vertex in list(part):
         rest = _core(neighbors, [other for other in part if other != vertex], colors)
-        if vertex in part and log_coloring_count(_inside(neighbors, rest), colors) == -np.inf:
+        if vertex in part and log_coloring_count(_subgraph(neighbors, rest), colors) == -np.inf:
             part = rest
     return part
 
 
 def _core(neighbors: Neighbors, vertices: Iterable[int], colors: int) -> list[int]:
     """Return the vertices without those that can always be colored last: with fewer neighbors than colors."""
-    kept = set(vertices)
-    while loose := {vertex for vertex in kept if len(neighbors[vertex] & kept) < colors}:
-        kept -= loose
-    return sorted(kept)
+    core = set(vertices)
+    while loose := {vertex for vertex in core if len(neighbors[vertex] & core) < colors}:
+        core -= loose
+    return sorted(core)
 
 
-def _certain(probability: Array) -> Array:
-    """Return probabilities with those that differ from 0 or 1 by rounding alone set to it."""
+def _round_certain(probability: Array) -> Array:
+    """Return probabilities, rounded to 0 or 1 where they differ only by rounding errors."""
     nearest = np.round(probability)
-    return np.where(np.abs(probability - nearest) < ROUNDING, nearest, probability)
+    return np.where(np.abs(probability - nearest) < LOG_COUNT_ROUNDING, nearest, probability)
 
 
 def _block_law(neighbors: Neighbors, block: list[int], colors: int, most_work: float) -> tuple[float, Array, float]:
@@ -262,17 +261,17 @@ def _block_law(neighbors: Neighbors, block: list[int], colors: int, most_work: f
         return -np.inf, np.full((size, size), np.nan), 0.0
     if size == 2:
         return float(np.log(colors) + np.log(colors - 1.0)), np.array([[1.0, differ], [differ, 1.0]]), 0.0
-    graph = _inside(neighbors, block)
+    graph = _subgraph(neighbors, block)
     whole = eliminate(graph, colors)
     theta = np.where(np.eye(size) > 0, 1.0, differ)
     apart = [(a, b) for a in range(size) for b in range(a) if b not in graph[a]]
-    if len(apart) * (whole.work + STEP_WORK * float(size)) > most_work:
+    if len(apart) * (whole.work + ENTRIES_PER_STEP * float(size)) > most_work:
         raise TooMuchWorkError
     work = 0.0
     if np.isfinite(whole.log_count):
         for a, b in apart:
             merged = eliminate(_merged(graph, a, b), colors)
-            work += merged.work + STEP_WORK * size
+            work += merged.work + ENTRIES_PER_STEP * size
             if work > most_work:  # merging two vertices can make the tables larger than they were
                 raise TooMuchWorkError
             same = np.exp(merged.log_count - whole.log_count)
@@ -280,20 +279,20 @@ def _block_law(neighbors: Neighbors, block: list[int], colors: int, most_work: f
     return whole.log_count, theta, work
 
 
-def _inside(neighbors: Neighbors, block: Sequence[int]) -> list[frozenset[int]]:
-    """Return the graph of some vertices alone, renumbered."""
+def _subgraph(neighbors: Neighbors, block: Sequence[int]) -> list[frozenset[int]]:
+    """Return the induced subgraph of some vertices, renumbered."""
     number = {vertex: place for place, vertex in enumerate(block)}
     return [frozenset(number[near] for near in neighbors[vertex] if near in number) for vertex in block]
 
 
-def _merged(graph: Neighbors, kept: int, gone: int) -> list[frozenset[int]]:
-    """Return the graph with two vertices that share no edge made one; the one that is gone is left out."""
+def _merged(graph: Neighbors, target: int, merged: int) -> list[frozenset[int]]:
+    """Return the graph with two vertices that share no edge merged into `target`."""
     joined = [set(near) for near in graph]
-    for near in graph[gone]:
-        joined[near] = (joined[near] - {gone}) | {kept}
-    joined[kept] |= graph[gone]
-    rest = [vertex for vertex in range(len(graph)) if vertex != gone]
-    return _inside([frozenset(near) for near in joined], rest)
+    for near in graph[merged]:
+        joined[near] = (joined[near] - {merged}) | {target}
+    joined[target] |= graph[merged]
+    rest = [vertex for vertex in range(len(graph)) if vertex != merged]
+    return _subgraph([frozenset(near) for near in joined], rest)
 
 
 def draw_colorings(neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator) -> Whole:

@@ -1,7 +1,7 @@
-"""How many random entries a learner must see to reach an accuracy, from the exact bound or the commoner answer.
+"""How many random entries a learner needs to reach an accuracy, from the exact bound or the majority answer.
 
-With nothing seen the commoner answer alone has the majority accuracy. In entrywise classes, where seen entries say
-next to nothing about the others, it is the answer for every entry that is left open.
+The majority answer is the more frequent of yes and no over the whole table. Without any entry it gives the majority
+accuracy. In entrywise classes, where known entries determine hardly any others, it is the answer for open entries.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from genlaws.core.arguments import Array, Whole, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.relations.inference.bound_curve import DEFAULT_REPEATS, MOST_REPEATS, table_length
+from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, DEFAULT_REPEATS, MAX_REPEATS, table_length
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, average_meaning, hypotheses_of
 from genlaws.relations.inference.paper import critical_fraction
 from genlaws.relations.inference.posterior import Posterior
@@ -23,13 +23,12 @@ from genlaws.relations.structure.description_length import description_length_ex
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import draw_order, training_set_of
 
-GRID_POINTS = 9  # where the mean curve is computed between the earliest and the latest crossing
-BOOTSTRAPS = 1000
+GRID_POINTS = 9  # of the mean curve between the earliest and the latest crossing
 
 
 @dataclass(frozen=True)
 class DataNeeded:
-    r"""Share of all entries at which a target accuracy is reached, on average over training sets.
+    r"""Training fraction at which a target accuracy is reached, on average over training sets.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class DataNeeded:
     sample_count : Estimate
         The same as a number of entries.
     typical_range : (float, float)
-        Train fractions by which one and nine training sets in ten have reached the target.
+        Training fractions at which 10 % and 90 % of training sets have reached the target.
     fraction_formula : float
         Eq. 4 with the description length of the paper's Table II.
     fraction_formula_exact : float
@@ -49,9 +48,9 @@ class DataNeeded:
     exact : bool
         Whether every probability behind it was computed exactly.
     majority_accuracy : float
-        Accuracy of always giving the commoner answer, with nothing seen.
+        Accuracy of always giving the majority answer.
     meaning : str
-        Which learner needs so many entries, and whether another one can need fewer.
+        Which learner needs this many entries, and whether another can need fewer.
     """
 
     target_accuracy: float
@@ -83,13 +82,13 @@ class _Paths:
             training_set = training_set_of(self.relation, self.orders[path][:count])
             law = posterior(training_set, self.hypotheses, truth=self.relation, seed=count)
             self.exact &= law.method == "exact"
-            self.known[path, count] = max(self._reached(law), self.relation.majority_accuracy)
+            self.known[path, count] = max(self._accuracy_of(law), self.relation.majority_accuracy)
         return self.known[path, count]
 
-    def _reached(self, law: Posterior) -> float:
-        """Return the bound; for entrywise classes, whose bound says little about this relation, what it is right on.
+    def _accuracy_of(self, law: Posterior) -> float:
+        """Return the bound; for entrywise classes, whose bound is not informative, the share of right answers.
 
-        That is every entry that the seen ones decide, and every other one that has the commoner answer.
+        Right answers are the entries that the known ones determine, and other entries with the majority answer.
         """
         if not isinstance(self.hypotheses, Entrywise):
             return law.accuracy
@@ -97,7 +96,7 @@ class _Paths:
         return float(np.mean(decided | (self.relation.matrix == (self.relation.majority_answer == "yes"))))
 
     def crossing(self, path: int, target: float) -> int:
-        """Return a number of entries at which the accuracy passes the target: below it one entry earlier."""
+        """Return a number of entries at which the accuracy crosses the target: one entry fewer is below it."""
         low, high = (-1, 0) if self.accuracy(path, 0) >= target else (0, len(self.orders[path]))
         while high - low > 1:
             middle = (low + high) // 2
@@ -116,21 +115,21 @@ def data_needed(
     seed: int = 0,
     advance: Callable[[int], object] | None = None,
 ) -> DataNeeded:
-    """Return the share of random entries from which the best learner reaches an accuracy on all n² entries.
+    """Return the training fraction from which the best learner reaches an accuracy on all n² entries.
 
-    Random orders of all entries are drawn; along each, the accuracy is followed to where it passes the target. The mean
-    curve is then computed between the earliest and the latest of these places, and its own crossing is the answer.
+    Along each of several random orders of all entries, the crossing of the target accuracy is found. The mean curve is
+    then computed between the earliest and the latest crossing, and its own crossing is returned.
 
-    The accuracy is the bound, but never below that of always giving the commoner answer. In entrywise classes the bound
-    is an average over very different relations; there the learner is right on the entries that the seen ones decide and
-    gives the commoner answer elsewhere, and another learner may need fewer.
+    The accuracy is the bound, or the majority accuracy where that is larger. In entrywise classes the bound is an
+    average over very different relations; there the learner knows the entries that the training set determines and
+    gives the majority answer elsewhere, and another learner may need fewer entries.
 
     Parameters
     ----------
     relation : Relation
     target_accuracy : float in (0, 1]
     hypotheses : optional
-        What the learner knows; the smallest known class that contains the relation if left out.
+        What the learner knows; by default the smallest known class that contains the relation.
     repeats : int
         Random orders, at least 2.
     seed : int
@@ -142,7 +141,7 @@ def data_needed(
     :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
     """
     target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0.0, 1.0, open_low=True)))
-    whole_number("repeats", repeats, at_least=2, at_most=MOST_REPEATS, hint="An interval needs two training sets.")
+    whole_number("repeats", repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two training sets.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
     paths = _Paths(
@@ -168,21 +167,21 @@ def data_needed(
 
 
 def _meaning(relation: Relation, hypotheses: Hypotheses, target: float) -> str:
-    """Return which learner needs so many entries, and whether another one can need fewer."""
+    """Return a sentence on which learner needs this many entries, and whether another can need fewer."""
     answer, majority = relation.majority_answer, relation.majority_accuracy
     if target <= majority:
-        return f"Always answering {answer} is right on {majority:.6g} of all entries, so none has to be seen."
+        return f"Always answering {answer} is right on {majority:.6g} of all entries, so no entry is needed."
     if isinstance(hypotheses, Entrywise):
         return (
-            f"This is the share for a learner that answers {answer} wherever the seen entries and the class "
-            f"'{hypotheses}' leave the answer open. It is not a bound for this relation: a learner that finds more "
-            "structure in it may need fewer."
+            f"This is the training fraction for a learner that answers {answer} wherever the known entries and "
+            f"the class '{hypotheses}' leave the answer open. It is not a bound for this relation: a learner that "
+            "finds more structure in it may need fewer entries."
         )
     return average_meaning(hypotheses)
 
 
 def _eq4(target: float, relation: Relation, length: float) -> float:
-    """Return Eq. 4, or NaN where the description length leaves it without a meaning."""
+    """Return Eq. 4, or NaN where it is not defined for the description length."""
     try:
         return float(critical_fraction(target, relation.element_count, length))
     except InputError:
@@ -195,13 +194,13 @@ def _mean_crossing(paths: _Paths, crossings: Whole, target: float, generator: np
     low, high = max(0, int(crossings.min()) - 1), int(crossings.max())
     grid = np.unique(np.round(np.linspace(low, high, GRID_POINTS)).astype(int))
     accuracy = np.array([[paths.accuracy(path, int(count)) for count in grid] for path in range(repeats)])
-    rows = generator.integers(0, repeats, (BOOTSTRAPS, repeats))
+    rows = generator.integers(0, repeats, (BOOTSTRAP_REPLICATES, repeats))
     replicates = [_crossing_of(accuracy[chosen].mean(axis=0), grid, target) for chosen in rows]
     return from_replicates(_crossing_of(accuracy.mean(axis=0), grid, target), replicates, repeats)
 
 
 def _crossing_of(curve: Array, grid: Whole, target: float) -> float:
-    """Return where a curve reaches the target, between grid points on a straight line."""
+    """Return where a curve reaches the target, by linear interpolation."""
     reached = np.flatnonzero(curve >= target)
     if len(reached) == 0:
         return float(grid[-1])

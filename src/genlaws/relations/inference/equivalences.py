@@ -1,9 +1,9 @@
 r"""Exact posterior over equivalences with k classes, and over the two sides of a complete bipartite relation.
 
-Entries that say "same" join elements into components; entries that say "different" are the edges of a conflict graph
-between components. What agrees with the training set is a proper coloring of that graph with k colors.
+"Same" entries join elements into components; "different" entries are the edges of a conflict graph between components.
+An equivalence agrees with the training set if it is a proper coloring of that graph with k colors.
 
-Two priors are offered. With ``elements`` each element's class is drawn at random from k; that is the paper's count
+There are two priors. With ``elements`` each element's class is drawn at random from k; that is the paper's count
 :math:`k^n`. With ``relations`` every equivalence with exactly k classes, none empty, is equally likely. If
 :math:`P_q` is the number of proper colorings with q colors, the number of consistent partitions into exactly j
 classes is :math:`a_j = \frac1{j!}\sum_i (-1)^{j-i}\binom ji P_i`, which also gives the entropy exactly.
@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.colorings import (
-    ROUNDING,
+    LOG_COUNT_ROUNDING,
     ColoringLaw,
     TooMuchWorkError,
     coloring_law,
@@ -33,10 +33,10 @@ from genlaws.relations.structure.symmetry_reduction import Neighbors
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
 PRIORS = ("elements", "relations")
-# To the cancellation of counts that alternate in sign, estimated from above (measured: a thousand times less); beyond,
-# a count is not called exact.
-MOST_LOST = 1e-5
-MOST_TRIES = 1000  # rounds of rejection when drawing with every class in use
+# Upper estimate of the error from cancelling counts of alternating sign (measured: a thousand times less); with a
+# larger one, a count is not called exact.
+MAX_CANCELLATION_ERROR = 1e-5
+MAX_REJECTION_ROUNDS = 1000  # when drawing with every class in use
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,31 +65,31 @@ class SameClass:
     bits_left: float
 
 
-def known_components(training_set: TrainingSet, says_same: Mask) -> Components:
-    """Return components and conflicts; refuse entries that no equivalence allows.
+def known_components(training_set: TrainingSet, is_same: Mask) -> Components:
+    """Return components and conflicts, or raise if no equivalence allows the entries.
 
     Parameters
     ----------
     training_set : TrainingSet
-    says_same : array of bool
-        For each pair of the training set whether it says that both elements are in one class.
+    is_same : array of bool
+        For each pair of the training set whether it puts both elements in one class.
     """
     pairs, n = training_set.pairs, training_set.element_count
-    same = pairs[says_same]
+    same = pairs[is_same]
     links = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), shape=(n, n))
     count, of_element = connected_components(links, directed=False)
-    differ = pairs[~says_same]
+    differ = pairs[~is_same]
     ends = of_element[differ]
     clash = np.flatnonzero(ends[:, 0] == ends[:, 1])
     if len(clash):
         first, second = (training_set.names[element] for element in differ[clash[0]])
         if first == second:
             raise InputError(
-                f"The training set contradicts itself: ({first}, {first}) sets {first} apart from itself. "
+                f"The training set contradicts itself: ({first}, {first}) separates {first} from itself. "
                 f"{CONTRADICTION_HINT}"
             )
         raise InputError(
-            f"The training set contradicts itself: ({first}, {second}) says the two are in different classes, "
+            f"The training set contradicts itself: ({first}, {second}) puts the two in different classes, "
             f"but other entries put them in one. {CONTRADICTION_HINT}"
         )
     near: list[set[int]] = [set() for _ in range(count)]
@@ -106,7 +106,7 @@ def class_numbers(table: Mask) -> Whole:
 
 
 def same_class_probability(components: Components, class_count: int, prior: str) -> SameClass | None:
-    """Return the exact law of the partition, or None if the conflict graph is too entangled to count."""
+    """Return the exact law of the partition, or None if the conflict graph is too complex to count."""
     two_sides = _two_sides(components) if class_count == 2 and prior == "elements" else None
     if two_sides is not None:
         return two_sides
@@ -115,9 +115,10 @@ def same_class_probability(components: Components, class_count: int, prior: str)
         return None
     if not np.isfinite(whole.log_count):
         clash = ", ".join(components.names[part] for part in uncolorable_part(components.neighbors, class_count))
-        words = "1 class" if class_count == 1 else f"{class_count} classes"
+        class_text = "1 class" if class_count == 1 else f"{class_count} classes"
         raise InputError(
-            f"No equivalence with {words} agrees with the training set: {clash} would need more. {CONTRADICTION_HINT}"
+            f"No equivalence with {class_text} agrees with the training set: {clash} would need more. "
+            f"{CONTRADICTION_HINT}"
         )
     count_law = _every_relation if prior == "relations" else _every_coloring
     law = count_law(components.neighbors, whole)
@@ -128,10 +129,10 @@ def same_class_probability(components: Components, class_count: int, prior: str)
 
 
 def _two_sides(components: Components) -> SameClass | None:
-    """Two classes by parity: what is connected is decided, everything else is a coin flip.
+    """Two classes by parity: connected elements are determined, all others have probability one half.
 
     Each connected part of the conflict graph has two colorings, so with c parts :math:`2^{c-1}` relations are left.
-    Returns None where a circle of odd length leaves no coloring, so that the general route can say so.
+    Returns None where a cycle of odd length leaves no coloring; the general route then raises the error.
     """
     side = np.full(len(components.neighbors), -1)
     part = np.full(len(components.neighbors), -1)
@@ -164,8 +165,8 @@ def _every_coloring(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | Non
         terms = special.comb(k, classes) * _signed_shares(log_counts, classes)
         shares.append(max(0.0, float(terms.sum())))
         log_names.append(special.gammaln(k + 1) - special.gammaln(k - classes + 1))
-        lost += ROUNDING * float(np.abs(terms).sum()) * log_names[-1]
-    if lost > MOST_LOST:
+        lost += LOG_COUNT_ROUNDING * float(np.abs(terms).sum()) * log_names[-1]
+    if lost > MAX_CANCELLATION_ERROR:
         return None
     mean_names = float(np.dot(shares, log_names)) / sum(shares)
     return SameClass(whole.same, max(0.0, float((whole.log_count - mean_names) / np.log(2.0))))
@@ -182,12 +183,12 @@ def _every_relation(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | Non
     known = [law for law in laws if law is not None]  # fewer colors never take more work
     shares = _signed_shares([law.log_count for law in known], k)
     total = float(shares.sum())
-    lost = ROUNDING * float(np.abs(shares).sum())
-    if lost > MOST_LOST * total:
+    lost = LOG_COUNT_ROUNDING * float(np.abs(shares).sum())
+    if lost > MAX_CANCELLATION_ERROR * total:
         return None
     same = sum(share * law.same for share, law in zip(shares, known, strict=True) if share) / total
     bits_left = (whole.log_count + np.log(total) - special.gammaln(k + 1)) / np.log(2.0)
-    # With more parts than classes no class need be empty, so that what k colors leave open stays open.
+    # With more parts than classes no class must be empty, so entries that k colors leave open stay open.
     settled = (whole.same == 0.0) | (whole.same == 1.0)
     return SameClass(np.where(settled, whole.same, np.clip(same, 0.0, 1.0)), max(0.0, float(bits_left)))
 
@@ -210,17 +211,17 @@ def draw_classes(
     """Return classes drawn independently from the posterior, shape (draws, n)."""
     if prior == "relations" and class_count == len(components.neighbors):
         return np.repeat(components.of_element[None], draws, axis=0)
-    kept: list[Whole] = []
+    accepted: list[Whole] = []
     found = 0
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_REJECTION_ROUNDS):
         try:
             colors = draw_colorings(components.neighbors, class_count, draws, generator)
         except TooMuchWorkError:
-            raise InputError("The training set is too entangled for exact samples; use the Markov chain.") from None
+            raise InputError("The training set is too complex for exact samples; use the Markov chain.") from None
         if prior == "relations":
             colors = colors[[len(np.unique(row)) == class_count for row in colors]]
-        kept.append(colors)
+        accepted.append(colors)
         found += len(colors)
         if found >= draws:
-            return np.concatenate(kept)[:draws][:, components.of_element]
+            return np.concatenate(accepted)[:draws][:, components.of_element]
     raise InputError(f"Hardly any coloring uses all {class_count} classes; none of the needed samples was found.")

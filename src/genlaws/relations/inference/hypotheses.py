@@ -1,4 +1,4 @@
-"""What a learner may know beforehand: the class a relation belongs to."""
+"""Classes of relations: what a learner knows before it sees any entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genlaws.relations.structure.relation import Relation
 PAIR_RULES = ("free", "symmetric", "antisymmetric", "tournament")
 DIAGONALS = ("free", "ones", "zeros")
 
-NAMES = (
+CLASS_NAMES = (
     "equivalence-K, bipartite, total-order, reflexive-total-order, generic, symmetric, antisymmetric, reflexive, "
     "tournament"
 )
@@ -68,7 +68,7 @@ class TotalOrder:
 
 @dataclass(frozen=True)
 class Entrywise:
-    """Classes in which an entry says nothing about others but its mirror image.
+    """Classes in which an entry determines at most its mirror image.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ Hypotheses = Equivalence | CompleteBipartite | TotalOrder | Entrywise
 def hypotheses_of(relation: Relation, prior: str = "elements") -> Hypotheses:
     """Return the smallest of the known classes that contains `relation`.
 
-    A total order, an equivalence or a complete bipartite relation is recognized as such. Any other relation is put in
-    the class its symmetry and its diagonal allow, where only mirror images tell of one another.
+    A total order, an equivalence or a complete bipartite relation is recognized as such. Any other relation gets
+    the entrywise class of its symmetry and diagonal, where an entry determines at most its mirror image.
     """
     has = properties(relation)
     if has.strict_total_order or has.total_order:
@@ -116,14 +116,14 @@ def hypotheses_of(relation: Relation, prior: str = "elements") -> Hypotheses:
 def bounds_this_relation(hypotheses: Hypotheses) -> bool:
     """Return whether an average over a class bounds the average over training sets of each relation in it.
 
-    It does for total orders, which differ in the names of their elements alone. Equivalences and bipartite relations
-    of one class also differ in the sizes of their classes, and entrywise relations in everything.
+    It does for total orders, which differ only in the names of their elements. Equivalences and bipartite relations of
+    one class also differ in the sizes of their classes, and entrywise relations differ arbitrarily.
     """
     return isinstance(hypotheses, TotalOrder)
 
 
 def average_meaning(hypotheses: Hypotheses) -> str:
-    """Return one sentence on what the best accuracy averaged over a class says about a single relation of it."""
+    """Return the meaning of an accuracy averaged over a class for a single relation of it."""
     if bounds_this_relation(hypotheses):
         return (
             f"No learner that knows only the class '{hypotheses}' does better on average over random training sets, "
@@ -158,5 +158,5 @@ def named_hypotheses(name: str, prior: str = "elements") -> Hypotheses:
         "tournament": Entrywise("tournament", "zeros"),
     }
     if name not in known:
-        raise InputError(f"There is no class of relations {name!r}; known are {NAMES}.")
+        raise InputError(f"There is no class of relations {name!r}; known are {CLASS_NAMES}.")
     return known[name]

@@ -1,7 +1,7 @@
 r"""Count the linear extensions of a partial order through its ideals.
 
-An ideal (down-set) D is a set that contains everything below each of its elements. A linear extension is a way up
-through the ideals, one element at a time, so with :math:`e(D)` ways from the bottom to D and :math:`e'(D)` ways from D
+An ideal (down-set) D is a set that contains everything below each of its elements. A linear extension is a path up
+through the ideals, one element at a time. With :math:`e(D)` ways from the bottom to D and :math:`e'(D)` ways from D
 to the top
 
 .. math:: P(i \text{ before } j) = \frac{1}{e'(\emptyset)}
@@ -9,8 +9,8 @@ to the top
     P(i \text{ has rank } |D|) = \frac{1}{e'(\emptyset)} \sum_{D:\; i \text{ addable}} e(D)\, e'(D\cup\{i\}).
 
 Ideals are held level by level as 64-bit masks. With the elements in a fixed linear extension, every ideal of r elements
-agrees outside a window of positions; only the window is stored, so that orders of hundreds of elements fit as long as
-the window does.
+agrees outside a window of positions. Only the window is stored, so orders of hundreds of elements fit if their window
+does.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from genlaws.core.arguments import Array, Mask, Whole
 
-WINDOW = 63  # positions of one mask
-MOST_IDEALS = 4_000_000  # about 1 GB and two seconds
+MASK_BITS = 63  # positions of one mask
+MAX_IDEALS = 4_000_000  # about 1 GB and two seconds
 
 Masks = NDArray[np.uint64]
 
@@ -80,7 +80,7 @@ class ExtensionCounts:
     log2_count: float
 
 
-def find_ideals(below: Mask, most: int = MOST_IDEALS) -> IdealLattice | None:
+def find_ideals(below: Mask, most: int = MAX_IDEALS) -> IdealLattice | None:
     """Return every ideal of the order, or None if there are more than `most` or a window is too wide.
 
     Parameters
@@ -125,7 +125,7 @@ def _window_starts(first: Whole, last: Whole) -> Whole | None:
     ends = np.where(reached.any(axis=1), count - np.argmax(reached[:, ::-1], axis=1), 0)
     starts = np.maximum.accumulate(np.minimum(starts, count))
     widest = (ends[1:] - starts[:-1]).max()  # the ideals of the next level are made inside the window of this one
-    return None if widest > WINDOW else starts
+    return None if widest > MASK_BITS else starts
 
 
 def _children(
@@ -181,7 +181,7 @@ def order_probabilities(lattice: IdealLattice, counts: ExtensionCounts) -> tuple
         total = weights.sum()
         chosen = weights.sum(axis=1) / total
         rank[positions, level] = chosen
-        width = min(WINDOW, n - start)
+        width = min(MASK_BITS, n - start)
         bits = masks.astype("<u8").view(np.uint8).reshape(-1, 8)
         inside = np.unpackbits(bits, axis=1, count=width, bitorder="little").astype(np.float64)
         outside = chosen[:, None] - weights @ inside / total

@@ -1,11 +1,10 @@
-r"""Which comparison to ask for next, and how much is gained by asking well.
+r"""Which pair to query next, and how much the best queries gain over random ones.
 
-An answer without noise is worth the entropy of its own probability, :math:`h(P_{ij})` bits: that much the entropy of
-the relation falls on average. The best question is therefore the entry whose probability is nearest to one half.
+An answer without noise is worth the entropy of its probability, :math:`h(P_{ij})` bits: the average decrease of the
+relation's entropy. The best query is therefore the entry whose probability is nearest to one half.
 
-Every answer is taken as certain. Questions asked this way hardly ever repeat one another, so that wrong answers seldom
-contradict each other: with 10 % of them wrong an order of 20 elements looks completely known, and about 0.9 of its
-entries are right.
+Every answer is taken as certain. The best queries hardly ever overlap, so wrong answers rarely contradict each other:
+with 10 % of them wrong an order of 20 elements looks completely known, and about 0.9 of its entries are right.
 """
 
 from __future__ import annotations
@@ -16,48 +15,48 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.core.arguments import NUMBER_BYTES, Array, fits_memory, one_of, whole_number
+from genlaws.core.arguments import FLOAT_BYTES, Array, fits_memory, one_of, whole_number
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.seeds import generator_of
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.relations.inference.bound_curve import MOST_REPEATS
+from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of
 from genlaws.relations.inference.posterior import entropy_bits
 from genlaws.relations.structure.relation import Relation
-from genlaws.relations.structure.training_set import CERTAIN, TrainingSet
+from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STRATEGIES = ("best", "random")
-MOST_QUESTIONS = 1_000_000  # of each run, whose course is kept
-TIE = 1e-9  # bits; questions closer than this are equally good
-NOTHING = f"Nothing is left to ask: every entry follows from the training set. {CERTAIN}"
+MAX_QUERIES = 1_000_000  # of each run
+TIE_TOLERANCE_BITS = 1e-9  # entries closer than this are equally good
+ALL_KNOWN = f"No query is left: every entry follows from the training set. {CERTAIN_ANSWERS}"
 
 
 @dataclass(frozen=True)
 class NextPair:
-    """The entry most worth asking for, if every answer so far and the next one are right.
+    """The best entry to query, if all answers are right.
 
     Attributes
     ----------
     pair : (int, int) or None
-        None if nothing is left to ask.
+        None if every entry is known.
     names : (str, str) or None
     bits : float
-        What the answer is worth on average.
+        Average information of the answer.
     probability : float
         P(the answer is 1).
     ties : int
-        How many entries are worth as much.
+        How many entries are equally good.
     bits_left : float
         Entropy of the relation before the answer.
     random_bits : float
-        What the answer about an unseen entry chosen at random is worth.
+        Average information of the answer about a random unknown entry.
     method : str
         ``exact`` or ``Markov chain``.
     message : str
-        How it was computed, and that the answers are taken as certain.
+        How the result was computed, and that answers are taken as certain.
     """
 
     pair: tuple[int, int] | None
@@ -78,16 +77,16 @@ def next_pair(
     seed: int | np.random.Generator | None = None,
     method: str = "auto",
 ) -> NextPair:
-    """Return the entry whose answer is worth most bits, if every answer is right.
+    """Return the entry whose answer gives most bits, if all answers are right.
 
     Parameters
     ----------
     training_set : TrainingSet
-        Taken as certain; answers that contradict each other or the class are refused.
+        Its values are taken as certain; values that contradict each other or the class raise an error.
     hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
         What the learner knows about the relation.
     seed : int or numpy Generator, optional
-        Choose at random among equally good entries; the first of them if left out.
+        Choose at random among equally good entries; by default the first of them.
     method : str
         As for :func:`~genlaws.relations.inference.bayes_bound.posterior`.
     """
@@ -98,9 +97,9 @@ def next_pair(
     unseen[training_set.pairs[:, 0], training_set.pairs[:, 1]] = False
     random_bits = float(bits[unseen].mean()) if unseen.any() else 0.0
     best = float(bits.max(where=unseen, initial=0.0))
-    if best <= TIE:
-        return NextPair(None, None, 0.0, np.nan, 0, law.bits_left, random_bits, law.method, NOTHING)
-    candidates = np.argwhere(unseen & (bits >= best - TIE))
+    if best <= TIE_TOLERANCE_BITS:
+        return NextPair(None, None, 0.0, np.nan, 0, law.bits_left, random_bits, law.method, ALL_KNOWN)
+    candidates = np.argwhere(unseen & (bits >= best - TIE_TOLERANCE_BITS))
     chosen = candidates[0 if generator is None else generator.integers(len(candidates))]
     i, j = int(chosen[0]), int(chosen[1])
     return NextPair(
@@ -112,28 +111,28 @@ def next_pair(
         law.bits_left,
         random_bits,
         law.method,
-        f"{law.message} {CERTAIN}",
+        f"{law.message} {CERTAIN_ANSWERS}",
     )
 
 
 @dataclass(frozen=True)
-class AskingCurve:
-    """Accuracy and entropy against the number of entries asked for.
+class QueryCurve:
+    """Accuracy and entropy against the number of queries.
 
     Attributes
     ----------
     strategy : str
         ``best`` or ``random``.
-    accuracy, bits_left : arrays, shape (repeats, questions + 1)
+    accuracy, bits_left : arrays, shape (repeats, queries + 1)
         The bound and the entropy after 0, 1, … answers.
-    questions_to_certainty : Estimate
-        Mean number of answers after which nothing was left open; NaN if some runs ended before.
+    queries_to_certainty : Estimate
+        Mean number of queries after which every entry was known; NaN if some runs ended before.
     """
 
     strategy: str
     accuracy: Array
     bits_left: Array
-    questions_to_certainty: Estimate
+    queries_to_certainty: Estimate
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each number of answers, averaged over the runs."""
@@ -144,7 +143,7 @@ class AskingCurve:
         return pd.DataFrame(
             {
                 "strategy": self.strategy,
-                "questions": np.arange(columns),
+                "queries": np.arange(columns),
                 "accuracy": self.accuracy.mean(axis=0),
                 "accuracy_error": error,
                 "bits_left": self.bits_left.mean(axis=0),
@@ -152,51 +151,51 @@ class AskingCurve:
         )
 
 
-def asking_curve(
+def query_curve(
     relation: Relation,
     strategy: str = "best",
     *,
-    questions: int | None = None,
+    queries: int | None = None,
     hypotheses: Hypotheses | None = None,
     repeats: int = 5,
     seed: int = 0,
     advance: Callable[[int], object] | None = None,
-) -> AskingCurve:
-    """Return how accuracy grows when a learner asks for one entry after the other.
+) -> QueryCurve:
+    """Return how accuracy grows when a learner queries one entry after the other.
 
     Parameters
     ----------
     relation : Relation
-        It gives the answers, all of them right.
+        It gives the answers, all right.
     strategy : str
-        ``best``: the entry worth most bits, by chance among equals. ``random``: an unseen entry at random.
-    questions : int, optional
-        How many; until nothing is left open in any run if left out.
+        ``best``: the entry with most bits, at random among equals. ``random``: a random unknown entry.
+    queries : int, optional
+        Number of queries; by default until every entry is known in all runs.
     hypotheses : optional
-        What the learner knows; the smallest known class that contains the relation if left out.
+        What the learner knows; by default the smallest known class that contains the relation.
     repeats, seed : int
     advance : callable, optional
-        Called with 1 after each question.
+        Called with 1 after each query.
     """
     one_of("strategy", strategy, STRATEGIES)
-    whole_number("repeats", repeats, at_least=1, at_most=MOST_REPEATS, hint="The course of every run is kept.")
+    whole_number("repeats", repeats, at_least=1, at_most=MAX_REPEATS, hint="Every run is held in memory.")
     most = relation.pair_count
-    if questions is not None:
-        most = whole_number("questions", questions, at_least=1, at_most=MOST_QUESTIONS, hint="All answers are kept.")
-        fits_memory("repeats and questions", 3 * NUMBER_BYTES * repeats * most, "Take fewer of either.")
+    if queries is not None:
+        most = whole_number("queries", queries, at_least=1, at_most=MAX_QUERIES, hint="All answers are held in memory.")
+        fits_memory("repeats and queries", 3 * FLOAT_BYTES * repeats * most, "Take fewer of either.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
-    runs = [_ask(relation, known, strategy == "best", most, np.random.default_rng(s), advance) for s in seeds]
-    width = max(len(run) for run in runs) if questions is None else most + 1
+    runs = [_run_queries(relation, known, strategy == "best", most, np.random.default_rng(s), advance) for s in seeds]
+    width = max(len(run) for run in runs) if queries is None else most + 1
     padded = np.array([run + [run[-1]] * (width - len(run)) for run in runs])
     needed = np.array([_first_certain(run) for run in runs], dtype=float)
     error = float(needed.std(ddof=1) / np.sqrt(repeats)) if repeats > 1 else np.nan
-    return AskingCurve(
+    return QueryCurve(
         strategy, padded[:, :, 0], padded[:, :, 1], from_standard_error(float(needed.mean()), error, repeats)
     )
 
 
-def _ask(  # noqa: PLR0917
+def _run_queries(  # noqa: PLR0917
     relation: Relation,
     hypotheses: Hypotheses,
     best: bool,
@@ -204,7 +203,7 @@ def _ask(  # noqa: PLR0917
     generator: np.random.Generator,
     advance: Callable[[int], object] | None,
 ) -> list[tuple[float, float]]:
-    """Return accuracy and bits left after each answer, until nothing is left open."""
+    """Return accuracy and bits left after each answer, until every entry is known."""
     n = relation.element_count
     known = TrainingSet(n, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), relation.names)
     unseen = generator.permutation(n * n).tolist()
@@ -216,7 +215,7 @@ def _ask(  # noqa: PLR0917
             return course
         if best:
             bits = entropy_bits(law.probability)
-            candidates = np.argwhere(bits >= bits.max() - TIE)
+            candidates = np.argwhere(bits >= bits.max() - TIE_TOLERANCE_BITS)
             pair = candidates[generator.integers(len(candidates))].tolist()
         else:
             pair = list(divmod(unseen.pop(), n))

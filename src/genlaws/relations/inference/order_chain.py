@@ -3,12 +3,13 @@ r"""Sample linear extensions where their number cannot be counted: a Markov chai
 Give each element a height in [0, 1] that respects the order; for uniform heights the sequence of the elements is a
 uniform linear extension, and :math:`e(P) = n!\,\mathrm{Vol}`. One move redraws the height of an element uniformly
 between the highest of its lower neighbors and the lowest of its upper ones; elements that are no neighbors move
-together. A second move keeps the sequence and redraws all heights, sorted uniform numbers, which removes the slow
-drift of densities. Both leave the uniform law unchanged.
+together. A second move redraws all heights, sorted uniform numbers, without changing the sequence, which removes the
+slow drift of densities. Both leave the uniform distribution unchanged.
 
-The elements are let in one by one, each above all before it (sequential Monte Carlo): the mean room
+The elements are inserted one by one, each above all earlier ones (sequential Monte Carlo): the mean room
 :math:`\langle 1 - \max_\text{below} x\rangle` is the ratio of two volumes, so their product counts the extensions.
-Walkers started that way are compared with walkers started from two extreme sequences; they must agree.
+Walkers (independent copies of the chain) started in this way must agree with walkers started from two extreme
+sequences.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ from scipy import special
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.relations.inference.orders import transitive_reduction
-from genlaws.relations.inference.resampling import independent_groups, largest_z_score, mean_of_powers, padded, resample
+from genlaws.relations.inference.resampling import (
+    MAX_Z_SCORE,
+    POPULATIONS,
+    independent_groups,
+    largest_z_score,
+    mean_of_powers,
+    padded,
+    resample,
+)
 
-POPULATIONS = 16  # independent groups of walkers, whose spread is the error
 SWEEPS_PER_ELEMENT = 4
 FIRST_SWEEPS = 64
-MOST_SWEEPS = 4096
-LARGEST_Z = 4.0  # of the mean rank of an element between the two kinds of start, the largest over elements
+MAX_SWEEPS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +47,7 @@ class OrderSample:
     log2_count, log2_count_error : float
         Estimated binary logarithm of the number of linear extensions, and its standard error.
     sweeps : int
-        Sweeps every walker made after all elements were in.
+        Sweeps of every walker after all elements were inserted.
     largest_z : float
         Largest z-score of a mean rank between walkers of different starts.
     converged : bool
@@ -72,7 +79,7 @@ class _Walkers:
         return low, self.heights[self.upper[elements]].min(axis=1)
 
     def sweep(self, present: Mask) -> None:
-        """Redraw every element that is in once, then all heights given the sequence."""
+        """Redraw every present element once, then all heights given the sequence."""
         for group in self.groups:
             elements = group[present[group]]
             if len(elements):
@@ -95,13 +102,13 @@ class _Walkers:
 def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> OrderSample:
     """Return random linear extensions of the order `below` with a check of convergence.
 
-    Half of the walkers let the elements in one by one; the others start from two extreme sequences. Sweeps are doubled
-    until the mean ranks of both halves agree or `MOST_SWEEPS` is reached.
+    Half of the walkers insert the elements one by one; the others start from two extreme sequences. Sweeps are doubled
+    until the mean ranks of both halves agree or `MAX_SWEEPS` is reached.
     """
     covers = transitive_reduction(below)
     half = max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
     grown = _Walkers(covers, half, generator)
-    log2_counts = _let_in(grown, _topological(below))
+    log2_counts = _insert_elements(grown, _topological(below))
     extreme = _Walkers(covers, 2 * (half // 2), generator)
     first, last = _extreme_sequences(below)
     extreme.start_at(first)
@@ -115,15 +122,15 @@ def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> Or
         done = planned
         ranks = grown.ranks(), extreme.ranks()
         largest_z = largest_z_score(*ranks)
-        if largest_z < LARGEST_Z or done >= MOST_SWEEPS:
+        if largest_z < MAX_Z_SCORE or done >= MAX_SWEEPS:
             break
         planned *= 2
     log2_count, error = mean_of_powers(log2_counts)
-    return OrderSample(np.vstack(ranks), log2_count, error, done, largest_z, largest_z < LARGEST_Z)
+    return OrderSample(np.vstack(ranks), log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
 
 
-def _let_in(walkers: _Walkers, sequence: Whole) -> Array:
-    """Let the elements in one by one and return log2 of the number of extensions, one estimate for each population."""
+def _insert_elements(walkers: _Walkers, sequence: Whole) -> Array:
+    """Insert the elements one by one and return log2 of the number of extensions, one estimate for each population."""
     walker_count = walkers.heights.shape[1]
     present = np.zeros(walkers.count, dtype=bool)
     log2_volume = np.zeros(POPULATIONS)

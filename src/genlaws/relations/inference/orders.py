@@ -1,15 +1,14 @@
-r"""What is known about a total order from some of its comparisons: the uniform law over linear extensions.
+r"""The posterior over total orders given some comparisons: the uniform distribution over linear extensions.
 
-A partial order falls apart in two ways. Where its comparability graph is not connected the parts lie *side by side*:
-every shuffle of their extensions is one of the whole, so ranks add like draws without replacement,
+The known entries and what they imply form a partial order. It can be split in two ways. Where its comparability graph
+is not connected, the parts lie *side by side*: every shuffle of their extensions is an extension of the whole, so ranks
+add like draws without replacement,
 
 .. math:: P(\text{exactly } t \text{ of } B \text{ come before the } r\text{-th of } A)
     = \binom{r-1+t}{t}\binom{a-r+b-t}{b-t}\Big/\binom{a+b}{b},
 
-with a and b the sizes of the parts. Where its incomparability graph is not connected the parts lie *one after another*
-and nothing is left open between them. What cannot be split is counted through its ideals.
-
-What some entries of a total order imply about the others.
+with a and b the sizes of the parts. Where its incomparability graph is not connected, the parts lie *one after
+another* and every comparison between them is known. Parts that cannot be split are counted through their ideals.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from scipy import sparse, special
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.ideals import (
-    MOST_IDEALS,
+    MAX_IDEALS,
     count_extensions,
     find_ideals,
     order_probabilities,
@@ -35,19 +34,19 @@ from genlaws.relations.structure.training_set import CONTRADICTION_HINT, Trainin
 
 Draw = Callable[[int, np.random.Generator], Whole]
 
-OPEN = 2.0**-53  # the smallest probability of what is not known: one minus it is not yet one
+MIN_OPEN_PROBABILITY = 2.0**-53  # of an unknown entry: one minus it is less than one in floating point
 
 
 def known_order(training_set: TrainingSet, reflexive: bool) -> Mask:
     """Return which elements are known to precede which, implied comparisons included.
 
-    An entry 1 at (i, j) says that i precedes j, an entry 0 that j precedes i. The diagonal of a total order holds
+    An entry 1 at (i, j) means that i precedes j, an entry 0 that j precedes i. The diagonal of a total order holds
     everywhere if it is reflexive (≤) and nowhere if it is not (<).
 
     Raises
     ------
     InputError
-        If the entries run in a circle or the diagonal is not that of a total order.
+        If the entries form a cycle or the diagonal is not that of a total order.
     """
     pairs, values, names = training_set.pairs, training_set.values, training_set.names
     own = pairs[:, 0] == pairs[:, 1]
@@ -62,12 +61,12 @@ def known_order(training_set: TrainingSet, reflexive: bool) -> Mask:
     n = training_set.element_count
     direct = np.zeros((n, n), dtype=bool)
     first, second = pairs[~own].T
-    says = values[~own]
-    direct[np.where(says, first, second), np.where(says, second, first)] = True
+    forward = values[~own]
+    direct[np.where(forward, first, second), np.where(forward, second, first)] = True
     below = transitive_closure(direct)
-    circle = np.flatnonzero(below.diagonal())
-    if len(circle):
-        path = " < ".join(names[element] for element in _circle_through(int(circle[0]), direct))
+    cycle = np.flatnonzero(below.diagonal())
+    if len(cycle):
+        path = " < ".join(names[element] for element in _cycle_through(int(cycle[0]), direct))
         raise InputError(f"The training set contradicts every total order: {path}. {CONTRADICTION_HINT}")
     return below
 
@@ -86,7 +85,7 @@ def transitive_reduction(below: Mask) -> Mask:
     return below & ~((steps @ steps) > 0.5)
 
 
-def _circle_through(start: int, direct: Mask) -> list[int]:
+def _cycle_through(start: int, direct: Mask) -> list[int]:
     """Return the shortest way from an element back to itself."""
     came_from: dict[int, int] = {}
     layer = [start]
@@ -129,13 +128,13 @@ class OrderPosterior:
     draw: Draw
 
 
-def order_posterior(below: Mask, most_ideals: int = MOST_IDEALS) -> OrderPosterior | None:
-    """Return the law over all total orders that contain the order `below`, or None if that is out of reach.
+def order_posterior(below: Mask, most_ideals: int = MAX_IDEALS) -> OrderPosterior | None:
+    """Return the law over all total orders that contain the order `below`, or None if they are too many to count.
 
     Parameters
     ----------
     below : array of bool, shape (n, n)
-        Transitively closed and free of circles: ``below[i, j]`` if i must come before j.
+        Transitively closed and acyclic: ``below[i, j]`` if i must come before j.
     most_ideals : int
         Give up on a part with more ideals than this.
     """
@@ -166,7 +165,7 @@ def _always(elements: Whole) -> Draw:
 
 
 def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPosterior | None:
-    """Count the ideals, with elements that are alike lined up first and given back their chances afterward."""
+    """Count the ideals; elements that are alike are put in one order first and averaged afterward."""
     alike = _alike(inside)
     lined_up = inside.copy()
     for group in alike:
@@ -176,7 +175,7 @@ def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPos
         return None
     counts = count_extensions(lattice)
     before, rank = order_probabilities(lattice, counts)
-    before = before.clip(OPEN, 1.0 - OPEN)
+    before = before.clip(MIN_OPEN_PROBABILITY, 1.0 - MIN_OPEN_PROBABILITY)
     before[inside], before[inside.T | np.eye(len(inside), dtype=bool)] = 1.0, 0.0
     for group in alike:
         rank[group] = rank[group].mean(axis=0)
@@ -185,7 +184,7 @@ def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPos
     log2_count = counts.log2_count + sum(float(special.gammaln(len(group) + 1)) for group in alike) / np.log(2.0)
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:
-        """Return so many orders of one component."""
+        """Return random orders of one component."""
         sequence = sample_extensions(lattice, counts, draws, generator)
         for group in alike:
             shuffled = generator.permuted(np.repeat(group[None], draws, axis=0), axis=1)
@@ -219,7 +218,7 @@ def one_after_another(pieces: Sequence[OrderPosterior]) -> OrderPosterior:
 
 
 def side_by_side(pieces: Sequence[OrderPosterior]) -> OrderPosterior:
-    """Return the law where nothing is known between the pieces; the two smallest are joined first."""
+    """Return the law where no comparison between the pieces is known; the two smallest are joined first."""
     waiting = [(len(piece.elements), number, piece) for number, piece in enumerate(pieces)]
     heapq.heapify(waiting)
     number = len(waiting)
@@ -235,7 +234,7 @@ def _join_two(first: OrderPosterior, second: OrderPosterior) -> OrderPosterior:
     a, b = len(first.elements), len(second.elements)
     passed = overtaken(a, b)
     sooner = np.cumsum(passed, axis=1)[:, :b]  # P(r-th of the first before s-th of the second)
-    across = (first.rank @ sooner @ second.rank.T).clip(OPEN, 1.0 - OPEN)
+    across = (first.rank @ sooner @ second.rank.T).clip(MIN_OPEN_PROBABILITY, 1.0 - MIN_OPEN_PROBABILITY)
     before = np.block([[first.before, across], [1.0 - across.T, second.before]])
     rank = np.vstack([first.rank @ _shifted(passed), second.rank @ _shifted(overtaken(b, a))])
     log2_shuffles = float(-special.betaln(a + 1, b + 1) - np.log(a + b + 1)) / np.log(2.0)
@@ -269,7 +268,7 @@ def _shuffled(pieces: Sequence[OrderPosterior]) -> Draw:
     owner = np.repeat(np.arange(len(pieces)), [len(piece.elements) for piece in pieces])
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:
-        """Return so many orders of all elements, the components mixed at random."""
+        """Return random orders of all elements, with the components shuffled."""
         owners = generator.permuted(np.repeat(owner[None], draws, axis=0), axis=1)
         sequence = np.empty_like(owners)
         for number, piece in enumerate(pieces):

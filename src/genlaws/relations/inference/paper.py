@@ -1,16 +1,14 @@
-r"""The paper's own estimate of the upper bound, as it stands, for comparison with the exact one.
+r"""The paper's own estimates, as printed, for comparison with exact results.
 
-For classes, each element i gets a set of classes it may be in: the class of a partner j ≠ i with :math:`R_{ij}=1` if
-one is known, otherwise all classes but those of partners with :math:`R_{ij}=0`. Elements are then treated as
-independent, so that :math:`P(R_{ij}=1) = |pos_i\cap pos_j|/(|pos_i||pos_j|)`. The sets use the *true* classes of the
-partners, which the learner does not know: two pairs known apart from each other become mutually decided, and the
-estimate lies above what can be reached. For orders, random total orders that agree with the training set are drawn and
-the commoner answer is scored on those same draws, which is too high by about :math:`0.4/\sqrt S` at P = 1/2.
+The number of samples that a relation needs is estimated by balls thrown into buckets: each of m samples reveals one of
+the b bits of the description, drawn at random; a bit that was already known reveals nothing.
 
-The paper's estimate of how many samples a relation needs: balls thrown into buckets.
-
-Each of m samples is taken to reveal one of the b bits of the description, drawn at random; a bit that was known
-already reveals nothing.
+The upper bound is estimated as follows. For classes, each element i gets a set of classes it may be in: the class of a
+partner j ≠ i with :math:`R_{ij}=1` if one is known, otherwise all classes but those of partners with :math:`R_{ij}=0`.
+Elements are then treated as independent: :math:`P(R_{ij}=1) = |pos_i\cap pos_j|/(|pos_i||pos_j|)`. The sets use the
+*true* classes of the partners, which the learner does not know: two separately known pairs become mutually determined,
+and the estimate lies above what can be reached. For orders, random total orders that agree with the training set are
+drawn and the majority answer is scored on the same draws, which is too high by about :math:`0.4/\sqrt S` at P = 1/2.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from genlaws.relations.structure.properties import properties
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import TrainingSet
 
-BITS = "It is a number of bits."
+BITS_HINT = "It is a number of bits."
 PAPER_DRAWS = 1000
 
 
@@ -42,7 +40,7 @@ def inferable_fraction(sample_count: ArrayLike, description_length: ArrayLike) -
     Parameters
     ----------
     sample_count : array_like, zero or more
-        Need not be a whole number: on average p n² samples are a train fraction p.
+        Need not be a whole number: on average p n² samples are a training fraction p.
     description_length : array_like, zero or more, in bits
 
     Notes
@@ -57,7 +55,7 @@ def inferable_fraction(sample_count: ArrayLike, description_length: ArrayLike) -
     """
     m, b = broadcast(
         sample_count=non_negative("sample_count", sample_count),
-        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS),
+        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS_HINT),
     )
     many = b > 1.0
     filled = -np.expm1(m * _log_missed(b))
@@ -84,8 +82,8 @@ def accuracy_formula(
 
     Notes
     -----
-    The paper calls it an upper bound. It is none: the exact accuracy of a learner who knows the class of the relation
-    lies above it in places and below it in others.
+    The paper calls it an upper bound, which it is not: the exact accuracy of a learner who knows the class of the
+    relation lies above it in places and below it in others.
 
     References
     ----------
@@ -94,7 +92,7 @@ def accuracy_formula(
     p, n, b, guess = broadcast(
         train_fraction=fraction("train_fraction", train_fraction, "It is a share of the n² pairs."),
         element_count=within("element_count", element_count, 1.0, np.inf, open_high=True),
-        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS),
+        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS_HINT),
         guess_accuracy=fraction("guess_accuracy", guess_accuracy),
     )
     inferred = inferable_fraction(p * n**2, b)
@@ -132,7 +130,7 @@ def critical_fraction(target_accuracy: ArrayLike, element_count: ArrayLike, desc
     alpha, n, b = broadcast(
         target_accuracy=fraction("target_accuracy", target_accuracy, "It is a share, not a percentage."),
         element_count=within("element_count", element_count, 1.0, np.inf, open_high=True),
-        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS),
+        description_length=non_negative("description_length", description_length, infinite=True, hint=BITS_HINT),
     )
     needed = (b > 1.0) & (alpha > 0.0)
     with np.errstate(divide="ignore"):
@@ -171,7 +169,7 @@ def paper_bound_classes(training_set: TrainingSet, classes: ArrayLike, *, bipart
     classes : array of int, shape (n,)
         The true class of each element.
     bipartite : bool
-        Whether an entry 1 says that two elements are in different classes.
+        Whether an entry 1 means that two elements are in different classes.
     """
     true = np.unique(np.asarray(classes), return_inverse=True)[1]
     n, count = training_set.element_count, int(true.max()) + 1
@@ -192,10 +190,10 @@ def paper_bound_classes(training_set: TrainingSet, classes: ArrayLike, *, bipart
 def _closed(training_set: TrainingSet, bipartite: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return which elements are known to be in one class and which to be apart, implied pairs included."""
     n, pairs = training_set.element_count, training_set.pairs
-    says_same = ~training_set.values if bipartite else training_set.values
+    is_same = ~training_set.values if bipartite else training_set.values
     same, apart = np.zeros((n, n), dtype=bool), np.zeros((n, n), dtype=bool)
-    same[pairs[says_same, 0], pairs[says_same, 1]] = True
-    apart[pairs[~says_same, 0], pairs[~says_same, 1]] = True
+    same[pairs[is_same, 0], pairs[is_same, 1]] = True
+    apart[pairs[~is_same, 0], pairs[~is_same, 1]] = True
     linked = transitive_closure(same | same.T) | np.eye(n, dtype=bool)
     reach = linked.astype(float)
     apart = (reach @ (apart | apart.T) @ reach) > 0.5
@@ -209,9 +207,9 @@ def paper_bound_order(
     draws: int = PAPER_DRAWS,
     seed: int | np.random.Generator = 0,
 ) -> float:
-    """Return the paper's estimate for a total order: the commoner answer among random orders, scored on them.
+    """Return the paper's estimate for a total order: the majority answer of random orders, scored on them.
 
-    The paper draws 1000 orders (and speaks of "10 sequences" a line later) without saying how; here they are drawn
+    The paper draws 1000 orders (and mentions "10 sequences" a line later) without saying how; here they are drawn
     uniformly, which is the best case.
     """
     whole_number("draws", draws, at_least=1)

@@ -1,9 +1,7 @@
-r"""What a learner who knows the class of a relation can know about every entry: the result type.
+r"""The posterior of a relation given some entries: the result type, and its estimate from draws of a Markov chain.
 
-The Bayes bound from draws of a Markov chain, without the bias of guessing and scoring on the same draws.
-
-With S draws the guess ``P > 1/2`` scored on those same draws is too good by about :math:`0.4/\sqrt S` where P = 1/2.
-Here each half of the draws guesses for the other half.
+With S draws the guess ``P > 1/2`` scored on the same draws is too high by about :math:`0.4/\sqrt S` where P = 1/2. To
+avoid this bias, each half of the draws guesses for the other half.
 """
 
 from __future__ import annotations
@@ -21,10 +19,10 @@ from genlaws.relations.inference.color_chain import ColoringSample, used_colors
 from genlaws.relations.structure.training_set import TrainingSet
 
 DrawTables = Callable[[int, np.random.Generator], Mask]
-CHUNK = 2_000_000  # entries of the tables held at once
-# Where P = 1/2 the halves agree on a guess by chance, and then both score well: the variance of their mean grows by
-# 1 + 2/π. Elsewhere the error is too large by this much at most.
-SHARED_LUCK = np.sqrt(1.0 + 2.0 / np.pi)
+MAX_ENTRIES_AT_ONCE = 2_000_000  # of tables in memory
+# Factor on the standard error. Where P = 1/2 the halves agree on a guess by chance, and then both score well: the
+# variance of their mean grows by 1 + 2/π. Elsewhere the standard error is too large by at most this factor.
+ERROR_FACTOR = np.sqrt(1.0 + 2.0 / np.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ class Posterior:
     accuracy_error, bits_left_error : float
         Standard errors; zero if exact.
     converged : bool
-        False if the chains of a Markov chain disagreed; `message` then says how.
+        False if the Markov chains disagreed; `message` then states how.
     message : str
     """
 
@@ -69,7 +67,7 @@ class Posterior:
 
     @property
     def determined(self) -> float:
-        """Share of all entries about which nothing is left open."""
+        """Share of all entries that are determined."""
         return float(np.mean((self.probability == 0.0) | (self.probability == 1.0)))
 
     def draw(self, draws: int, seed: int | np.random.Generator = 0) -> Mask:
@@ -87,7 +85,7 @@ def bound(probability: Array) -> float:
 
 
 def entropy_bits(probability: Array) -> Array:
-    r"""Return :math:`h(P) = -P\log_2 P - (1-P)\log_2(1-P)`, the bits one answer is worth."""
+    r"""Return :math:`h(P) = -P\log_2 P - (1-P)\log_2(1-P)`, the information of one answer in bits."""
     p = np.asarray(probability, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = -(p * np.log2(p) + (1.0 - p) * np.log1p(-p) / np.log(2.0))
@@ -133,7 +131,7 @@ def sampled_posterior(
         float(scores.mean()),
         bits_left[0],
         method="Markov chain",
-        accuracy_error=float(SHARED_LUCK * scores.std(ddof=1) / np.sqrt(len(scores))),
+        accuracy_error=float(ERROR_FACTOR * scores.std(ddof=1) / np.sqrt(len(scores))),
         bits_left_error=bits_left[1],
         converged=converged,
         message=f"{state}: {note}, {draws} walkers.",
@@ -142,7 +140,7 @@ def sampled_posterior(
 
 
 def _chunks(rows: Whole, element_count: int) -> list[Whole]:
-    return np.array_split(rows, max(1, len(rows) * element_count**2 // CHUNK))
+    return np.array_split(rows, max(1, len(rows) * element_count**2 // MAX_ENTRIES_AT_ONCE))
 
 
 def _mean_table(tables: Callable[[Whole], Mask], rows: Whole, element_count: int) -> Array:
@@ -167,7 +165,9 @@ def partition_bits(sample: ColoringSample, class_count: int, prior: str) -> tupl
     if prior == "relations":
         full = used == class_count
         if full.sum() < 100:
-            raise ConvergenceError(f"Hardly any draw used all {class_count} classes; the Markov chain cannot tell.")
+            raise ConvergenceError(
+                f"Hardly any draw used all {class_count} classes; the Markov chain cannot estimate the law."
+            )
         share = full.mean()
         bits_left = sample.log2_count + np.log2(share) - log2_factorial
         error = np.sqrt((1.0 - share) / (share * draws)) / np.log(2.0)

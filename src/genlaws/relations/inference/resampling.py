@@ -1,4 +1,4 @@
-"""What the Markov chains share: groups that move together, resampling, and the check that two starts agree."""
+"""Parts shared by the Markov chains: groups that move together, resampling, and the comparison of two starts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole
+
+POPULATIONS = 16  # independent groups of walkers; their spread gives the standard error
+MAX_Z_SCORE = 4.0  # between walkers of different starts, for a chain that counts as converged
 
 
 def independent_groups(linked: Mask) -> list[Whole]:
@@ -21,7 +24,7 @@ def independent_groups(linked: Mask) -> list[Whole]:
 
 
 def padded(lists: Sequence[ArrayLike], filler: int) -> Whole:
-    """Return lists of different lengths as one table, filled up with a number."""
+    """Return lists of different lengths as one table, padded with a number."""
     width = max(1, *(len(np.asarray(entries)) for entries in lists))
     table = np.full((len(lists), width), filler)
     for row, entries in enumerate(lists):
@@ -30,7 +33,7 @@ def padded(lists: Sequence[ArrayLike], filler: int) -> Whole:
 
 
 def resample(weights: Array, generator: np.random.Generator) -> Whole:
-    """Return which walkers to keep, how often following their weight, inside each population (row) separately.
+    """Return the walkers chosen in proportion to their weights, within each population (row).
 
     Systematic resampling: one random number for each population.
     """

@@ -1,8 +1,9 @@
-r"""Advice for who wants a network to learn a relation: how many entries to show it, and which learning rates to take.
+r"""Advice for training a network on a relation: the training fraction and the ratio of learning rates.
 
-The best learner's number of entries is exact. What networks need is measured by a pilot: first how many entries, with
-equal rates, then which ratio of decoder to encoder rate, at the number of entries advised. With :math:`p^*` the share
-of entries that the best learner needs and p that of the networks, the induction gap is the ratio :math:`p/p^*`.
+The training fraction of the best learner is exact. That of networks is measured by a pilot: first the training
+fraction, with equal rates, then the ratio of decoder to encoder rate, at the advised training fraction. With
+:math:`p^*` the training fraction of the best learner and p that of the networks, the induction gap is the ratio
+:math:`p/p^*`.
 """
 
 from __future__ import annotations
@@ -17,29 +18,27 @@ import numpy as np
 from genlaws.core.arguments import scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
-from genlaws.relations.inference.bound_curve import crossing
+from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, INTERVAL_QUANTILES, crossing
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
 from genlaws.relations.networks.phases import fit_threshold
-from genlaws.relations.networks.pilot import QUICK, Goal, Pilot, PilotPoint, Trials
+from genlaws.relations.networks.pilot import QUICK_SETTINGS, Goal, Pilot, PilotPoint, Trials
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
 from genlaws.relations.structure.relation import Relation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST = 500  # elements; a network is measured on all pairs of them
-LARGEST_EXACT = 40  # elements; beyond, the exact bound takes longer than the pilot
-FEWEST = 4  # pairs of the rarer answer
-ENOUGH = 0.75  # share of networks that must generalize at the entries advised
-BOOTSTRAPS = 1000
-TIE = 1e-6  # relative, of an end of an interval and the ratio it is at
-TAILS = (0.025, 0.975)
+MAX_PILOT_ELEMENTS = 500  # a network is measured on all pairs of elements
+MAX_BOUND_ELEMENTS = 40  # above, the exact bound takes longer than the pilot
+MIN_PAIRS = 4  # of the minority answer
+MIN_SUCCESS_SHARE = 0.75  # of networks that must generalize at the advised training fraction
+EDGE_TOLERANCE = 1e-6  # relative, when an interval is compared with the range of values tried
 
 
 @dataclass(frozen=True)
 class LearningAdvice:
-    """How many entries and which rates, and how sure that is.
+    """Advised training fraction and learning rates, with intervals.
 
     Attributes
     ----------
@@ -47,35 +46,35 @@ class LearningAdvice:
     element_count, pair_count : int
     majority_accuracy, target_accuracy : float
     balanced : bool
-        Whether the accuracy is the balanced one over entries not shown, because the commoner answer alone reaches the
+        Whether the accuracy is the balanced one over test entries, because the majority answer alone reaches the
         target on the whole table.
     best_fraction : Estimate or None
-        Share of entries from which the best learner reaches the target on the whole table.
+        Training fraction from which the best learner reaches the target on the whole table.
     no_bound : str
-        Why there is none; empty if there is.
+        Why `best_fraction` is None; otherwise empty.
     network_fraction : Estimate
-        Where the networks' mean accuracy reaches the target; infinite if it does not within the shares tried, and the
-        smallest share tried if it does there already.
+        Where the networks' mean accuracy reaches the target; infinite if it does not within the fractions tried, and
+        the smallest fraction tried if it does there already.
     gap_ratio : Estimate or None
-        The second over the first. Its interval takes both as independent and log-normal.
+        `network_fraction` over `best_fraction`. Its interval takes both as independent and log-normal.
     half_fraction : Estimate or None
-        Share of entries at which every other network reaches the target on entries not shown; none if that does not
-        become more frequent with the share. Where `half_fraction_seen` is false it or its interval lies beyond the
-        shares tried.
+        Training fraction at which half of the networks reach the target on test entries; None if success does not
+        become more frequent with the fraction. If `half_fraction_seen` is false, it or its interval lies outside the
+        fractions tried.
     advised_fraction : float or None
-        The smallest share tried from which on at least three in four networks reach the target.
+        The smallest fraction tried from which on at least three in four networks reach the target.
     ratio_fraction : float
-        Share of entries at which the ratios were tried: the one advised, or the largest.
+        Training fraction at which the ratios were tried: the advised one, or the largest.
     suggested_ratio : float or None
-        Decoder over encoder rate: the one with most successes, of several the one with fewest steps; none if there
-        was no success.
+        Decoder over encoder rate: the one with most successes, and among equals with fewest steps; None without
+        success.
     critical_ratio : Estimate or None
-        Beyond this ratio every other network fails; none if failures do not become more frequent from the suggested
-        ratio on. Ends of the interval may be 0 or infinite; where `boundary_seen` is false they or the ratio itself
-        lie beyond the ratios tried.
+        At this ratio half of the networks fail; None if failures do not become more frequent above the suggested ratio.
+        Ends of the interval may be 0 or infinite; if `boundary_seen` is false, they or the ratio itself lie outside
+        the ratios tried.
     flow_law, sign_law : float
         Chance that two representations merge at the suggested ratio, by the laws of gradient flow and of sign updates
-        with all widths 1. Guidance from above, not a bound on a network.
+        with all widths 1. A guide, not a bound on a network.
     fractions, ratios : tuple of PilotPoint
     pilot : Pilot
     seed : int
@@ -115,17 +114,17 @@ class LearningAdvice:
 
     @property
     def half_fraction_seen(self) -> bool:
-        """Whether the share at which every other network generalizes lies, with its interval, within those tried."""
+        """Whether the fraction at which half of the networks generalize lies, with its interval, within those tried."""
         return _inside(self.half_fraction, self.fractions)
 
     @property
     def fraction_at_edge(self) -> bool:
-        """Whether the advised share is the smallest one tried, so that a smaller one may do."""
+        """Whether the advised fraction is the smallest one tried, so that a smaller one may suffice."""
         return self.advised_fraction == self.fractions[0].value
 
     @property
     def ratio_at_edge(self) -> bool:
-        """Whether the suggested ratio is the smallest or largest one tried, so that one beyond may do better."""
+        """Whether the suggested ratio is the smallest or largest one tried, so that one outside may be better."""
         return self.suggested_ratio in (self.ratios[0].value, self.ratios[-1].value)
 
     @property
@@ -134,7 +133,7 @@ class LearningAdvice:
         return sum(len(point.succeeded) for point in (*self.fractions, *self.ratios))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each share and each ratio tried."""
+        """Return one row for each training fraction and each ratio tried."""
         import pandas as pd  # noqa: PLC0415
 
         rows = [
@@ -158,13 +157,13 @@ class LearningAdvice:
 
 def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
     """Return whether an estimate and its interval lie within what was tried."""
-    lowest, highest = tried[0].value * (1.0 - TIE), tried[-1].value * (1.0 + TIE)
+    lowest, highest = tried[0].value * (1.0 - EDGE_TOLERANCE), tried[-1].value * (1.0 + EDGE_TOLERANCE)
     return found is not None and lowest <= found.low and found.high <= highest
 
 
 def quick_pilot(**chosen: object) -> Pilot:
-    """Return a pilot of fewer and shorter trainings; `chosen` are fields that differ from it."""
-    return Pilot(**{**QUICK, **chosen})
+    """Return a pilot of fewer and shorter trainings; `chosen` overrides its fields."""
+    return Pilot(**{**QUICK_SETTINGS, **chosen})
 
 
 def advise_relation(
@@ -175,15 +174,15 @@ def advise_relation(
     seed: int = 0,
     advance: Callable[[int], object] | None = None,
 ) -> LearningAdvice:
-    """Say how many entries and which ratio of learning rates a network needs to learn a relation.
+    """Return the training fraction and the ratio of learning rates with which networks learn a relation.
 
     Parameters
     ----------
     relation : Relation
         Of at most 500 elements.
     target_accuracy : float in (0, 1)
-        On the whole table for the comparison with the best learner, and on entries not shown for success. Where the
-        commoner answer alone reaches it, the balanced accuracy over entries not shown takes the place of both.
+        On the whole table for the comparison with the best learner, and on test entries for success. If the majority
+        answer alone reaches it, the balanced accuracy over test entries replaces both.
     pilot : Pilot, optional
     seed : int
     advance : callable, optional
@@ -197,20 +196,20 @@ def advise_relation(
     if target == 1.0:
         raise InputError("target_accuracy must be below 1: a network counts as right when it exceeds the target.")
     whole_number("seed", seed)
-    _check(relation)
+    _check_size(relation)
     tried = Pilot() if pilot is None else pilot
     goal = Goal(target, relation.majority_accuracy >= target)
-    best, no_bound = _best(relation, goal, tried, seed)
+    best, no_bound = _best_fraction(relation, goal, tried, seed)
     trials = Trials(relation, goal, tried, seed, advance)
     fractions = trials.fractions()
     if not fractions:
         raise InputError(f"{relation.label} has too few pairs to leave any for a test; the pilot cannot measure it.")
     network = _network_fraction(fractions, target, seed)
-    advised = _advised(fractions)
+    advised = _advised_fraction(fractions)
     at = fractions[-1].value if advised is None else advised
     ratios = trials.ratios(at)
-    suggested = _suggested(ratios)
-    flow, sign = _laws(suggested)
+    suggested = _suggested_ratio(ratios)
+    flow, sign = _merge_probabilities(suggested)
     return LearningAdvice(
         relation.label,
         relation.element_count,
@@ -221,12 +220,12 @@ def advise_relation(
         best,
         no_bound,
         network,
-        _ratio(network, best),
+        _gap_ratio(network, best),
         _threshold(fractions, rising=True),
         advised,
         at,
         suggested,
-        _critical(ratios, suggested),
+        _critical_ratio(ratios, suggested),
         flow,
         sign,
         tuple(fractions),
@@ -236,29 +235,32 @@ def advise_relation(
     )
 
 
-def _check(relation: Relation) -> None:
-    if relation.element_count > LARGEST:
+def _check_size(relation: Relation) -> None:
+    if relation.element_count > MAX_PILOT_ELEMENTS:
         raise InputError(
-            f"A pilot takes relations of at most {LARGEST} elements; {relation.label} has "
+            f"A pilot takes relations of at most {MAX_PILOT_ELEMENTS} elements; {relation.label} has "
             f"{relation.element_count:,}. Take a part of it."
         )
     rarer = min(len(relation.pairs), relation.pair_count - len(relation.pairs))
-    if rarer < FEWEST:
+    if rarer < MIN_PAIRS:
         raise InputError(
-            f"A pilot needs at least {FEWEST} pairs that hold and {FEWEST} that do not; {relation.label} has only "
-            f"{rarer} of one kind."
+            f"A pilot needs at least {MIN_PAIRS} pairs that hold and {MIN_PAIRS} that do not; {relation.label} has "
+            f"only {rarer} of one kind."
         )
 
 
-def _best(relation: Relation, goal: Goal, pilot: Pilot, seed: int) -> tuple[Estimate | None, str]:
-    """Return the share of entries that the best learner needs, or why it is not known."""
+def _best_fraction(relation: Relation, goal: Goal, pilot: Pilot, seed: int) -> tuple[Estimate | None, str]:
+    """Return the training fraction that the best learner needs, or the reason why it is not known."""
     if goal.balanced:
-        return None, "the bound is for the accuracy on the whole table, where the commoner answer is enough"
+        return None, "the bound is for the accuracy on the whole table, where the majority answer is enough"
     known: Hypotheses = hypotheses_of(relation)
     if isinstance(known, Entrywise):
         return None, f"the relation is in no class with structure the bound is known for ({known})"
-    if relation.element_count > LARGEST_EXACT:
-        return None, f"it is computed here up to {LARGEST_EXACT} elements; genlaws relations data-needed has no limit"
+    if relation.element_count > MAX_BOUND_ELEMENTS:
+        return (
+            None,
+            f"it is computed here up to {MAX_BOUND_ELEMENTS} elements; genlaws relations data-needed has no limit",
+        )
     found = data_needed(relation, goal.target, hypotheses=known, repeats=pilot.bound_repeats, seed=seed)
     return found.train_fraction, ""
 
@@ -270,14 +272,14 @@ def _network_fraction(points: Sequence[PilotPoint], target: float, seed: int) ->
     value = crossing(shares, np.array([one.mean() for one in runs]), target)
     draws = [
         crossing(shares, np.array([rng.choice(one, one.size).mean() for one in runs]), target)
-        for _ in range(BOOTSTRAPS)
+        for _ in range(BOOTSTRAP_REPLICATES)
     ]
-    low, high = (float(one) for one in np.quantile(draws, TAILS, method="nearest"))
+    low, high = (float(one) for one in np.quantile(draws, INTERVAL_QUANTILES, method="nearest"))
     return Estimate(value, min(low, value), max(high, value), sum(one.size for one in runs))
 
 
-def _ratio(network: Estimate, best: Estimate | None) -> Estimate | None:
-    """Return the first over the second; the logarithms of both ends add as independent errors do."""
+def _gap_ratio(network: Estimate, best: Estimate | None) -> Estimate | None:
+    """Return the first over the second; the logarithms of both intervals add as independent errors."""
     if best is None or not best.low > 0.0 or math.isinf(network.value):
         return None
     value = network.value / best.value
@@ -286,18 +288,18 @@ def _ratio(network: Estimate, best: Estimate | None) -> Estimate | None:
     return Estimate(value, value * math.exp(-below), value * math.exp(above), network.count)
 
 
-def _advised(points: Sequence[PilotPoint]) -> float | None:
-    """Return the smallest share from which on enough networks generalize."""
+def _advised_fraction(points: Sequence[PilotPoint]) -> float | None:
+    """Return the smallest training fraction from which on enough networks generalize."""
     found = None
     for point in reversed(points):
-        if point.success.value < ENOUGH:
+        if point.success.value < MIN_SUCCESS_SHARE:
             break
         found = point.value
     return found
 
 
 def _threshold(points: Sequence[PilotPoint], *, rising: bool) -> Estimate | None:
-    """Return where every other network succeeds; none if successes do not become more frequent, or less, as told."""
+    """Return where half of the networks succeed; None if successes do not become more (`rising`) or less frequent."""
     truths = np.concatenate([point.succeeded for point in points]).astype(bool)
     values = np.repeat([point.value for point in points], [len(point.succeeded) for point in points])
     if truths.all() or not truths.any():
@@ -307,23 +309,23 @@ def _threshold(points: Sequence[PilotPoint], *, rising: bool) -> Estimate | None
         return None
     try:
         return fit_threshold(values, truths)
-    except InputError:  # the share is the same everywhere
+    except InputError:  # the success rate is the same everywhere
         return None
 
 
-def _suggested(points: Sequence[PilotPoint]) -> float | None:
-    """Return the ratio with the largest share of successes; of several, the one with the fewest steps."""
+def _suggested_ratio(points: Sequence[PilotPoint]) -> float | None:
+    """Return the ratio with the largest share of successes; among equals, the one with the fewest steps."""
     tried = [point for point in points if any(point.succeeded)]
     return min(tried, key=lambda one: (-one.success.value, one.median_steps)).value if tried else None
 
 
-def _critical(points: Sequence[PilotPoint], suggested: float | None) -> Estimate | None:
-    """Return the ratio beyond which every other network fails, among those from the suggested one on."""
+def _critical_ratio(points: Sequence[PilotPoint], suggested: float | None) -> Estimate | None:
+    """Return the ratio at which half of the networks fail, among those from the suggested one on."""
     above = [point for point in points if suggested is not None and point.value >= suggested]
     return _threshold(above, rising=False) if len(above) > 1 else None
 
 
-def _laws(ratio: float | None) -> tuple[float, float]:
+def _merge_probabilities(ratio: float | None) -> tuple[float, float]:
     """Return the chance that two representations merge: by gradient flow and by sign updates."""
     if ratio is None:
         return math.nan, math.nan

@@ -1,4 +1,4 @@
-r"""How to look at embeddings: which elements belong together, the plane to see them in, and how far classes merged."""
+r"""Views of embeddings: groups of elements, a plane to draw them in, and how far classes have merged."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from genlaws.relations.structure.properties import properties
 from genlaws.relations.structure.relation import Relation
 
 CLASS, SIDE, POSITION, DEGREE = "class", "side", "position", "degree"
-PLANE = 2  # dimensions of a picture
+PLANE_DIMENSIONS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class ElementGroups:
-    """What the color of an element stands for.
+    """Groups of elements, for the color of each element in a plot.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ElementGroups:
 
 
 def element_groups(relation: Relation) -> ElementGroups:
-    """Return what best tells the elements of a relation apart: its classes, its order or its degrees."""
+    """Return the groups that distinguish the elements of a relation best: classes, positions or degrees."""
     has = properties(relation)
     if has.equivalence:
         return ElementGroups(CLASS, class_numbers(relation.matrix))
@@ -60,10 +60,10 @@ def element_groups(relation: Relation) -> ElementGroups:
 
 
 def principal_plane(embeddings: ArrayLike) -> Array:
-    r"""Return two coordinates for every embedding, the same directions at all times.
+    r"""Return two coordinates for every embedding, along the same directions at all times.
 
-    Two dimensions stay what they are, and one gets a second coordinate 0. More are projected onto the two leading
-    principal axes of the last time, about its mean; an axis points to where its largest component is positive.
+    Two dimensions are returned unchanged, and one dimension gets a second coordinate 0. More are projected onto the two
+    leading principal axes of the last time, about its mean; an axis points to where its largest component is positive.
 
     Parameters
     ----------
@@ -76,19 +76,19 @@ def principal_plane(embeddings: ArrayLike) -> Array:
     given = np.asarray(embeddings, dtype=np.float64)
     if given.ndim != 3 or not given.size:
         raise InputError(f"embeddings must have the shape (times, elements, dimension); got {given.shape}.")
-    if given.shape[2] <= PLANE:
-        return np.pad(given, ((0, 0), (0, 0), (0, PLANE - given.shape[2])))
+    if given.shape[2] <= PLANE_DIMENSIONS:
+        return np.pad(given, ((0, 0), (0, 0), (0, PLANE_DIMENSIONS - given.shape[2])))
     if not np.isfinite(given[-1]).all():
         raise InputError("embeddings must be finite at the last time; the plane is that of the last time.")
     center = given[-1].mean(axis=0)
     _, _, right = np.linalg.svd(given[-1] - center, full_matrices=True)
-    axes = right[:PLANE]
+    axes = right[:PLANE_DIMENSIONS]
     largest = np.take_along_axis(axes, np.argmax(np.abs(axes), axis=1)[:, None], axis=1)
     return np.asarray((given - center) @ (axes * np.sign(largest)).T)
 
 
 def class_spread(embeddings: ArrayLike, classes: ArrayLike) -> Array:
-    r"""Return how far classes are from being points: spread inside classes over the distance between them.
+    r"""Return the spread inside classes over the distance between classes.
 
     .. math:: \sqrt{\frac{\tfrac1n \sum_i |x_i - m_{c(i)}|^2}{\tfrac{2}{k(k-1)} \sum_{a<b} |m_a - m_b|^2}}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,24 +24,21 @@ from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.optimizers import Optimizer
 from genlaws.ensembles.perceptron import ACTIVATIONS
 from genlaws.relations.networks.runs import (
-    LARGEST_DEPTH,
-    LARGEST_WIDTH,
-    MOST_NETWORKS,
-    MOST_STEPS,
+    MAX_DEPTH,
+    MAX_NETWORKS,
+    MAX_TRAINING_STEPS,
+    MAX_WIDTH,
     SIZE_HINT,
     RelationRuns,
 )
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 
-if TYPE_CHECKING:
-    pass
-
 OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
 PRECISIONS = {"single": torch.float32, "double": torch.float64}
 MODES = ("concatenate", "difference", "squared_difference")
-LOGS = 200  # measurements in a training, unless steps are named
-# Bytes of one parameter: drawn in double precision, then kept with its gradient and two moments in single precision.
+DEFAULT_LOG_COUNT = 200  # measurements in a training
+# Bytes of one parameter: drawn in double precision, then stored with gradient and two moments in single precision.
 PARAMETER_BYTES, ACTIVATION_BYTES = 24, 4
 
 
@@ -81,7 +78,7 @@ def learn_relation(
     relation : str or Relation
         A name such as ``mod3`` (30 elements), or any relation.
     train_fraction, label_noise : float in [0, 1], or one for each network
-        Share of the table that is shown, and share of the shown labels that are turned round.
+        Training fraction of the table, and fraction of flipped training labels.
     seeds : sequence of int
         One network each: its entries, noise, initial values and batches.
     dimension, depth, width : int
@@ -95,14 +92,14 @@ def learn_relation(
         Factors on the initial values: standard normal embeddings, and a decoder as torch.nn starts it.
     optimizer : {"adam", "adamw", "sgd"}
     batch_size : int, optional
-        Entries in a step, each once in an epoch; all shown entries if left out.
+        Entries in a step, each once per epoch; by default the whole training set.
     steps : int
     log_at : sequence of int, optional
-        When to measure; two hundred times, evenly, if left out.
+        When to measure; by default 200 times, evenly spaced.
     stop_at : float, optional
-        A network leaves when both its accuracies, train and test, exceed this.
+        A network stops when both its accuracies, train and test, exceed this.
     keep_embeddings : bool
-        Keep the embeddings at every log.
+        Store the embeddings at every log.
     precision : {"single", "double"}
     device, path, checkpoint :
         See ``genlaws.ensembles.train``.
@@ -112,7 +109,7 @@ def learn_relation(
     References
     ----------
     :cite:p:`baek2024`, Section II and Table III, whose defaults are the defaults here. The paper names neither
-    optimizer nor batch; Adam on all shown entries is what agrees with its figures.
+    optimizer nor batch; full-batch Adam agrees with its figures.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
     one_of("mode", mode, MODES)
@@ -120,10 +117,10 @@ def learn_relation(
     one_of("precision", precision, tuple(PRECISIONS))
     one_of("activation", activation, tuple(ACTIVATIONS))
     _check_device(device)
-    numbers = [whole_number("seeds", one) for one in islice(seeds, MOST_NETWORKS + 1)]
-    if not 1 <= len(numbers) <= MOST_NETWORKS:
+    numbers = [whole_number("seeds", one) for one in islice(seeds, MAX_NETWORKS + 1)]
+    if not 1 <= len(numbers) <= MAX_NETWORKS:
         raise InputError(
-            f"seeds must name at least one network and at most {MOST_NETWORKS:,}; got {'more' if numbers else 'none'}."
+            f"seeds must name at least one network and at most {MAX_NETWORKS:,}; got {'more' if numbers else 'none'}."
         )
     count = len(numbers)
     hidden = _hidden_layers(known, dimension, depth, width, count, device)
@@ -131,7 +128,7 @@ def learn_relation(
     shown_share = _each("train_fraction", fraction, train_fraction, count)
     drawn = _draw_tables(known, shown_share, _each("label_noise", fraction, label_noise, count), numbers)
     rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
-    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MOST_STEPS), log_at)
+    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MAX_TRAINING_STEPS), log_at)
     scales = {
         "embedding": _each("embedding_scale", non_negative, embedding_scale, count),
         "decoder": _each("decoder_scale", non_negative, decoder_scale, count),
@@ -149,7 +146,7 @@ def learn_relation(
         weight_decay=_by_part("decay", non_negative, (encoder_decay, decoder_decay), count),
         start=start,
         log_at=logs,
-        measure=measure if advance is None else _reported(measure, advance),
+        measure=measure if advance is None else _with_progress(measure, advance),
         finished=None if level is None else lambda found: torch.minimum(found["train"], found["test"]) > level,
         device=device,
         dtype=PRECISIONS[precision],
@@ -162,13 +159,13 @@ def learn_relation(
 def _hidden_layers(  # noqa: PLR0917
     relation: Relation, dimension: int, depth: int, width: int, networks: int, device: str
 ) -> list[int]:
-    """Return the widths of the hidden layers, or say that such networks would not fit into memory."""
-    size = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
-    units = whole_number("width", width, at_least=1, at_most=LARGEST_WIDTH, hint=SIZE_HINT)
-    layers = whole_number("depth", depth, at_most=LARGEST_DEPTH, hint=SIZE_HINT)
+    """Return the widths of the hidden layers, or raise if such networks would not fit into memory."""
+    size = whole_number("dimension", dimension, at_least=1, at_most=MAX_WIDTH, hint=SIZE_HINT)
+    units = whole_number("width", width, at_least=1, at_most=MAX_WIDTH, hint=SIZE_HINT)
+    layers = whole_number("depth", depth, at_most=MAX_DEPTH, hint=SIZE_HINT)
     n, weights = relation.element_count, (2 * size * units + (layers - 1) * units**2) if layers else 2 * size
     needed = PARAMETER_BYTES * (n * size + weights)
-    if device == "cpu":  # every measurement answers for the whole table
+    if device == "cpu":  # every measurement evaluates the whole table
         needed += ACTIVATION_BYTES * n**2 * (2 * size + layers * units)
     fits_memory(
         "dimension, width, depth and the numbers of networks and elements",
@@ -179,7 +176,7 @@ def _hidden_layers(  # noqa: PLR0917
 
 
 def _check_device(device: str) -> None:
-    """Refuse a device that torch cannot use here."""
+    """Raise if torch cannot use a device."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError):
@@ -212,7 +209,7 @@ def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationR
 
 @dataclass(frozen=True)
 class _Tables:
-    """What each network is shown: masks and labels of shape (networks, entries), and the truth."""
+    """Training sets: masks and labels of shape (networks, entries), and the truth."""
 
     element_count: int
     truth: Mask
@@ -221,14 +218,14 @@ class _Tables:
 
 
 def _draw_tables(relation: Relation, train_fraction: Array, label_noise: Array, seeds: list[int]) -> _Tables:
-    """Return the entries each network is shown, by its seed, and their labels."""
+    """Return the training entries of each network, drawn with its seed, and their labels."""
     truth = relation.matrix.flatten()
     shown, labels = np.zeros((len(seeds), truth.size), dtype=bool), np.tile(truth, (len(seeds), 1))
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
         number = round(float(train_fraction[place]) * truth.size)
         if number < 1:
-            raise InputError(f"train_fraction must show at least one entry; got {train_fraction[place]:g}.")
+            raise InputError(f"train_fraction must include at least one entry; got {train_fraction[place]:g}.")
         chosen = rng.permutation(truth.size)[:number]
         shown[place, chosen] = True
         labels[place, chosen[: round(float(label_noise[place]) * number)]] ^= True
@@ -236,7 +233,7 @@ def _draw_tables(relation: Relation, train_fraction: Array, label_noise: Array, 
 
 
 def _batches(drawn: _Tables, batch_size: int | None, seeds: list[int]) -> Batches:
-    """Return the shown entries of every network, filled up with rows of weight 0 where others see more."""
+    """Return the training entries of every network, padded with rows of weight 0 to the same length."""
     most = int(drawn.shown.sum(axis=1).max())
     order = np.argsort(~drawn.shown, axis=1, kind="stable")[:, :most]
     examples = {
@@ -277,7 +274,7 @@ class _Measure:
         self.scale = torch.linalg.matrix_norm(decoder) + torch.linalg.matrix_norm(encoder)
 
     def __call__(self, live: Live) -> Tensors:
-        """Return what is logged."""
+        """Return the measurements to log."""
         right = (self.network.outputs(live.values, self.first, self.second)[..., 0] > 0) == self.truth
         shown = self.shown[live.number]
         sides = [_share(right, ~shown & side) for side in (self.truth, ~self.truth)]
@@ -305,12 +302,12 @@ class _Measure:
         return drift
 
 
-def _reported(measure: _Measure, advance: Callable[[int], object]) -> Callable[[Live], Tensors]:
-    """Return a measurement that also says how many steps were made since the last."""
+def _with_progress(measure: _Measure, advance: Callable[[int], object]) -> Callable[[Live], Tensors]:
+    """Return a measurement that also reports the number of steps since the last one."""
     made = 0
 
     def measured(live: Live) -> Tensors:
-        """Measure, and tell the caller how far the training is."""
+        """Measure, and report the progress."""
         nonlocal made
         found = measure(live)
         advance(live.step - made)
@@ -363,7 +360,7 @@ def _by_part(name: str, check: Any, values: tuple[ArrayLike, ArrayLike], count: 
 
 
 def _log_steps(steps: int, log_at: Sequence[int] | None) -> list[int]:
-    """Return when to measure, always at the start and in the end."""
+    """Return the steps at which to measure, always including the first and the last."""
     if log_at is None:
-        return sorted({0, *np.linspace(0, steps, LOGS + 1).round().astype(int).tolist(), steps})
+        return sorted({0, *np.linspace(0, steps, DEFAULT_LOG_COUNT + 1).round().astype(int).tolist(), steps})
     return sorted({0, *(whole_number("log_at", one, at_most=steps) for one in log_at), steps})

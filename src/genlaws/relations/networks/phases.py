@@ -1,21 +1,16 @@
-r"""What became of a training: generalization, grokking, memorization or confusion; and the line between the phases.
+r"""Phases of training (generalization, grokking, memorization, confusion) and the boundary of memorization.
 
-A network memorizes if it fits what it was shown and nothing else. In the plane of the logarithms of both learning rates
-the chance of that is taken to change along one direction,
+A network memorizes if it fits its training set and nothing else. In the plane of the logarithms of both learning rates
+the probability of memorization is modeled as a logistic function along one direction,
 
 .. math:: P(\text{memorized}) = \sigma\big(k\,[\cos\varphi\, \log_{10}\eta_{dec} + \sin\varphi\, \log_{10}\eta_{enc}
     - c]\big),
 
-so that the boundary is a straight line whose slope follows from :math:`\varphi`. Intervals are those of the profile
-likelihood with any steepness: if the two sides are cleanly separated, all that lies between them is possible.
-
-A chance that rises along a line from 0 to 1: the best logistic curve, and where it may be one half.
-
-.. math:: P(t) = \sigma\big(k\,(t - c)\big), \qquad k \ge 0
-
-The log-likelihood is concave in :math:`(k, kc)`. So the values of c whose highest likelihood comes within a given
-distance of the best of all are an interval, and its ends are found by bracketing. Nothing bounds the steepness k: if
-no network of one kind lies among the other, every c between the two kinds is as good as any other.
+so the boundary is a straight line whose slope follows from :math:`\varphi`. Intervals are those of the profile
+likelihood. Along one direction the curve is :math:`P(t) = \sigma(k\,(t - c))` with :math:`k \ge 0`, and its
+log-likelihood is concave in :math:`(k, kc)`. So the values of c whose highest likelihood comes within a given distance
+of the maximum form an interval, and its ends are found by bracketing. The steepness k is not bounded: if the two kinds
+of networks are separated, every c between them is equally likely.
 """
 
 from __future__ import annotations
@@ -30,31 +25,31 @@ from scipy import optimize, special
 from genlaws.core.arguments import Array, Mask, Whole, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.relations.networks.runs import NEVER
 
-TIE = 1e-9  # places closer than this are one place
-MOST_STEPS = 200  # of Newton's method; a dozen are usual
-SMALL_GAIN = 1e-12  # of the log-likelihood, with which it ends
-FARTHEST = 1e3  # a threshold further away than this counts as infinite
+POSITION_TOLERANCE = 1e-9  # positions closer than this are equal
+MAX_NEWTON_STEPS = 200  # a dozen are usual
+MIN_LIKELIHOOD_GAIN = 1e-12  # Newton's method stops below this gain
+MAX_THRESHOLD_DISTANCE = 1e3  # decades; a threshold farther away counts as infinite
 PHASES = ("generalization", "grokking", "memorization", "confusion")
 GENERALIZATION, GROKKING, MEMORIZATION, CONFUSION = range(4)
-NEVER = -1
-GROKKING_DELAY = 1000  # of the paper, Table IV
-HALF_DEVIANCE = 0.5 * 3.841458820694124  # of one parameter at 95 %
-DIRECTIONS = 720  # tried, half a degree apart
-STEP = 2.0 * math.pi / DIRECTIONS  # an interval ends before the next direction
-AS_GOOD = 1e-9  # of the log-likelihood: directions this close to the best are equal to it
-LARGEST_EXPONENT = 308.25  # a rate beyond 10 to this is infinite
+DEFAULT_GROKKING_DELAY = 1000  # steps; Table IV of the paper
+HALF_DEVIANCE = 0.5 * 3.841458820694124  # half the 95 % quantile of chi-squared with one degree of freedom
+DIRECTION_COUNT = 720  # half a degree apart
+DIRECTION_STEP = 2.0 * math.pi / DIRECTION_COUNT  # radians; an interval ends before the next direction
+LIKELIHOOD_TIE_TOLERANCE = 1e-9  # directions this close to the best are equal to it
+MAX_EXPONENT = 308.25  # of ten; larger rates count as infinite
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Networks by place: to how many of them something happened, and to how many not.
+    """Numbers of networks by position: with the event, and without it.
 
     Attributes
     ----------
     place : array of shape (places,)
     hit, missed : arrays of shape (places,)
-        Each has one entry above zero at least.
+        Each has at least one positive entry.
     """
 
     place: Array
@@ -64,13 +59,13 @@ class Counts:
 
 @dataclass(frozen=True)
 class LogisticStep:
-    """The best curve.
+    """The logistic curve of highest likelihood.
 
     Attributes
     ----------
     log_likelihood : float
     steepness : float
-        0 if the chance does not rise, infinite for a clean step.
+        0 if the probability does not rise, infinite for a perfect step.
     threshold : float
         Where the curve is one half; infinite if it does not rise.
     """
@@ -83,31 +78,33 @@ class LogisticStep:
 def best_step(counts: Counts) -> LogisticStep:
     """Return the logistic curve of highest likelihood."""
     place, hit, missed = counts.place, counts.hit, counts.missed
-    if _rise(counts) <= TIE or np.ptp(place) <= TIE:
+    if _rise(counts) <= POSITION_TOLERANCE or np.ptp(place) <= POSITION_TOLERANCE:
         return LogisticStep(
-            _of_one_share(hit.sum(), missed.sum()), 0.0, math.copysign(math.inf, missed.sum() - hit.sum())
+            _flat_log_likelihood(hit.sum(), missed.sum()), 0.0, math.copysign(math.inf, missed.sum() - hit.sum())
         )
     first_hit, last_missed = float(place[hit > 0].min()), float(place[missed > 0].max())
-    if last_missed < first_hit - TIE:
+    if last_missed < first_hit - POSITION_TOLERANCE:
         return LogisticStep(0.0, math.inf, 0.5 * (first_hit + last_missed))
-    if last_missed <= first_hit + TIE:  # both kinds at one place alone
-        there = np.abs(place - first_hit) <= 2.0 * TIE
-        return LogisticStep(_of_one_share(hit[there].sum(), missed[there].sum()), math.inf, first_hit)
-    return _newton(counts)
+    if last_missed <= first_hit + POSITION_TOLERANCE:  # both kinds at a single position
+        there = np.abs(place - first_hit) <= 2.0 * POSITION_TOLERANCE
+        return LogisticStep(_flat_log_likelihood(hit[there].sum(), missed[there].sum()), math.inf, first_hit)
+    return _maximize(counts)
 
 
 def threshold_interval(counts: Counts, best: LogisticStep, drop: float) -> tuple[float, float]:
-    """Return the ends of the places whose highest log-likelihood is at most `drop` below the best."""
+    """Return the interval of thresholds whose highest log-likelihood is at most `drop` below the best."""
     level = best.log_likelihood - drop
     start = best.threshold
     if not math.isfinite(start):
         return -math.inf, math.inf
-    # Far away the curve is flat there: one share for all networks, below one half if the threshold lies above them.
+    # Far from its threshold the curve is flat: one probability, below one half if the threshold is above all networks.
     hit, missed = counts.hit.sum(), counts.missed.sum()
     even = -(hit + missed) * math.log(2.0)
-    flat = {1.0: _of_one_share(hit, missed) if missed > hit else even}
-    flat[-1.0] = _of_one_share(hit, missed) if hit > missed else even
-    low, high = (side * math.inf if flat[side] >= level else _end(counts, start, side, level) for side in (-1.0, 1.0))
+    flat = {1.0: _flat_log_likelihood(hit, missed) if missed > hit else even}
+    flat[-1.0] = _flat_log_likelihood(hit, missed) if hit > missed else even
+    low, high = (
+        side * math.inf if flat[side] >= level else _end_of_interval(counts, start, side, level) for side in (-1.0, 1.0)
+    )
     return low, high
 
 
@@ -118,13 +115,13 @@ def _rise(counts: Counts) -> float:
     return float((counts.hit - share * total) @ (counts.place - counts.place.mean()) / total.sum())
 
 
-def _of_one_share(hit: float, missed: float) -> float:
-    """Return the log-likelihood if the chance is the share of hits everywhere."""
+def _flat_log_likelihood(hit: float, missed: float) -> float:
+    """Return the log-likelihood if the probability is the share of hits everywhere."""
     return float(special.xlogy(hit, hit / (hit + missed)) + special.xlogy(missed, missed / (hit + missed)))
 
 
-def _newton(counts: Counts) -> LogisticStep:
-    """Climb to the one summit there is if both kinds overlap."""
+def _maximize(counts: Counts) -> LogisticStep:
+    """Maximize the likelihood by Newton's method; the maximum is unique if both kinds overlap."""
     hit, missed = counts.hit, counts.missed
     total, center, scale = hit + missed, float(counts.place.mean()), float(np.ptp(counts.place))
     s = (counts.place - center) / scale
@@ -136,7 +133,7 @@ def _newton(counts: Counts) -> LogisticStep:
 
     theta = np.array([0.0, math.log(missed.sum() / hit.sum())])
     now = value(theta)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         chance = special.expit(theta[0] * s - theta[1])
         gap, weight = hit - total * chance, total * chance * (1.0 - chance)
         up, across = float(gap @ s), -float(gap.sum())
@@ -146,10 +143,10 @@ def _newton(counts: Counts) -> LogisticStep:
             break
         step = np.array([last * up - cross * across, first * across - cross * up]) / area
         after = value(theta + step)
-        while after < now and np.abs(step).max() > SMALL_GAIN:
+        while after < now and np.abs(step).max() > MIN_LIKELIHOOD_GAIN:
             step = 0.5 * step
             after = value(theta + step)
-        if after < now + SMALL_GAIN:
+        if after < now + MIN_LIKELIHOOD_GAIN:
             break
         theta, now = theta + step, after
     return LogisticStep(now, float(theta[0]) / scale, center + scale * float(theta[1] / theta[0]))
@@ -176,38 +173,38 @@ def _highest_at(counts: Counts, threshold: float) -> float:
     return float(hit @ special.log_expit(k * s) + missed @ special.log_expit(-k * s))
 
 
-def _end(counts: Counts, start: float, side: float, level: float) -> float:
-    """Return how far to one side the threshold may lie."""
-    reach = max(float(np.ptp(counts.place)), TIE)
+def _end_of_interval(counts: Counts, start: float, side: float, level: float) -> float:
+    """Return the end of the interval of the threshold on one side."""
+    reach = max(float(np.ptp(counts.place)), POSITION_TOLERANCE)
     while _highest_at(counts, start + side * reach) >= level:
         reach *= 2.0
-        if reach > FARTHEST:
+        if reach > MAX_THRESHOLD_DISTANCE:
             return side * math.inf
-    exact = SMALL_GAIN * reach
+    exact = MIN_LIKELIHOOD_GAIN * reach
 
     def above(way: float) -> float:
-        """Return how far the likelihood is above the level; it may jump at a place of networks."""
+        """Return how far the likelihood is above the level; it may jump at a position of networks."""
         return _highest_at(counts, start + side * way) - level
 
-    # Where it starts it is the best, which rounding must not deny; the end is given away generously.
+    # At the start the likelihood is the highest, despite rounding; the end is rounded outward.
     way = optimize.brentq(lambda one: above(one) if one > 0.0 else 1.0, 0.0, reach, xtol=exact)
     return start + side * (way + exact)
 
 
-def classify(train_step: ArrayLike, test_step: ArrayLike, grokking_delay: int = GROKKING_DELAY) -> Whole:
+def classify(train_step: ArrayLike, test_step: ArrayLike, grokking_delay: int = DEFAULT_GROKKING_DELAY) -> Whole:
     """Return the phase of each network: 0 generalization, 1 grokking, 2 memorization, 3 confusion.
 
     Parameters
     ----------
     train_step, test_step : int arrays
-        First step at which the accuracy on shown and on other entries exceeds its target; -1 for never.
+        First step at which the accuracy on training and on test entries exceeds its target; -1 for never.
     grokking_delay : int
-        From this many steps between the two on, generalization counts as grokking.
+        From this delay on, generalization counts as grokking.
 
     References
     ----------
-    :cite:p:`baek2024`, Table IV. A network that is right on the other entries but never on those it was shown, which
-    the table leaves out, counts as confused.
+    :cite:p:`baek2024`, Table IV. A network that reaches the target on test entries but never on training entries, a
+    case missing in the table, counts as confused.
     """
     train, test = np.asarray(train_step, dtype=np.int64), np.asarray(test_step, dtype=np.int64)
     if train.shape != test.shape:
@@ -227,29 +224,29 @@ def phase_fractions(phases: ArrayLike) -> dict[str, Estimate]:
 
 
 def grokking_delays(train_step: ArrayLike, test_step: ArrayLike) -> Array:
-    """Return how many steps the other entries come after the shown ones; NaN where either never comes."""
+    """Return the delay in steps from training to test accuracy; NaN where either target is never reached."""
     train, test = np.asarray(train_step, dtype=np.float64), np.asarray(test_step, dtype=np.float64)
     return np.where((train == NEVER) | (test == NEVER), np.nan, test - train)
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """The line between memorizing and not, in decades of the learning rates.
+    """The boundary of memorization, in decades of the learning rates.
 
     Attributes
     ----------
     slope : Estimate
         Of log encoder rate against log decoder rate along the boundary; 1 if the ratio of the rates decides. An end
-        of the interval is infinite where the boundary may be upright, or lean beyond it; `slope_message` then says
-        whether it is determined at all.
+        of the interval is infinite where the boundary may be vertical; `slope_message` then states whether the slope
+        is determined at all.
     critical_ratio : Estimate
-        Decoder rate over encoder rate at the boundary, if the slope is 1; 0 or infinite if nothing changes with it.
-        It and its interval may lie beyond the ratios of the networks, which then say nothing about such ratios.
+        Decoder rate over encoder rate at the boundary, if the slope is 1; 0 or infinite if the ratio has no effect.
+        It and its interval may lie outside the ratios of the networks.
     point : tuple of two floats
-        Decoder and encoder rate of the point of the fitted line that is nearest to the middle of the networks, in
-        decades. With the slope it gives the line.
+        Decoder and encoder rate of the point on the fitted line that is nearest, in decades, to the mean of the
+        networks. With the slope it defines the line.
     width : float
-        Decades from one to three quarters of memorizing, across the boundary; 0 if there is no overlap.
+        Decades across the boundary from probability 1/4 to 3/4 of memorization; 0 if there is no overlap.
     separated : bool
         Whether some line has all memorizing networks on one side.
     log_likelihood, unit_slope_log_likelihood : float
@@ -278,22 +275,22 @@ class Boundary:
 
 
 def slope_message(slope: float, low: float, high: float) -> str:
-    """Return why the slope of a boundary, with the ends of its interval, is not determined; empty if it is."""
+    """Return why the slope of a boundary with this interval is not determined; empty if it is."""
     if low == -math.inf and high == math.inf:
         return "boundaries of any direction fit these networks"
     if not math.isfinite(slope):
-        return f"the fitted boundary is upright, so that any slope from {low:.3g} on fits"
+        return f"the fitted boundary is vertical, so any slope from {low:.3g} on fits"
     return ""
 
 
 def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: ArrayLike) -> Boundary:
-    """Fit the line in the plane of learning rates beyond which networks memorize.
+    """Fit the boundary of memorization in the plane of learning rates.
 
     Parameters
     ----------
     decoder_rate, encoder_rate : arrays of shape (networks,)
     memorized : truth values of shape (networks,)
-        0 and 1 will do. Leave out networks that fitted nothing at all; they belong to neither side.
+        Or 0 and 1. Leave out networks that did not fit their training set; they belong to neither side.
 
     Raises
     ------
@@ -310,7 +307,7 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
         raise InputError(
             f"memorized must be true for some networks and false for others; got {failed.sum()} of {failed.size}."
         )
-    if min(np.ptp(x), np.ptp(y)) <= TIE:
+    if min(np.ptp(x), np.ptp(y)) <= POSITION_TOLERANCE:
         raise InputError("decoder_rate and encoder_rate must each take two values or more; got a single one.")
     angles, fits = _all_directions(x, y, failed)
     likelihood = np.array([fit.log_likelihood for fit in fits])
@@ -319,9 +316,13 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
         raise InputError("memorized must change with the rates; it has the same share everywhere.")
     apart = np.mod(angles - angles[best] + math.pi, 2.0 * math.pi) - math.pi
     inside = angles[best] + apart[likelihood >= likelihood[best] - HALF_DEVIANCE]
-    middle = angles[best] + float(np.median(apart[likelihood >= likelihood[best] - AS_GOOD]))
+    middle = angles[best] + float(np.median(apart[likelihood >= likelihood[best] - LIKELIHOOD_TIE_TOLERANCE]))
     return Boundary(
-        Estimate(_slope(middle), *_slopes_between(inside.min() - STEP, middle, inside.max() + STEP), failed.size),
+        Estimate(
+            _slope(middle),
+            *_slopes_between(inside.min() - DIRECTION_STEP, middle, inside.max() + DIRECTION_STEP),
+            failed.size,
+        ),
         _threshold(x - y, failed),
         _point_across(middle, x, y, failed),
         2.0 * math.log(3.0) / fits[best].steepness,
@@ -341,8 +342,8 @@ def _truths(name: str, given: ArrayLike) -> Mask:
 
 
 def _all_directions(x: Array, y: Array, failed: Mask) -> tuple[Array, list[LogisticStep]]:
-    """Return directions all around, as angles, and the best curve along each."""
-    angles = np.linspace(-math.pi, math.pi, DIRECTIONS + 1)[1:]
+    """Return the angles of all directions, and the best curve along each."""
+    angles = np.linspace(-math.pi, math.pi, DIRECTION_COUNT + 1)[1:]
     points, which = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
     hit, missed = _hit_and_missed(which.ravel(), failed)
     along = np.column_stack([np.cos(angles), np.sin(angles)]) @ points.T
@@ -350,37 +351,37 @@ def _all_directions(x: Array, y: Array, failed: Mask) -> tuple[Array, list[Logis
 
 
 def _counts(place: Array, failed: Mask) -> Counts:
-    """Return how many failed and how many did not at each place."""
+    """Return how many networks failed and how many did not at each position."""
     places, which = np.unique(place, return_inverse=True)
     return Counts(places, *_hit_and_missed(which, failed))
 
 
 def _hit_and_missed(which: Whole, failed: Mask) -> tuple[Array, Array]:
-    """Return how many networks at each numbered place failed, and how many did not."""
+    """Return how many networks failed and how many did not, by the number of their position."""
     hit = np.bincount(which, failed.astype(np.float64)).astype(np.float64)
     return hit, np.bincount(which).astype(np.float64) - hit
 
 
 def _slope(angle: float) -> float:
-    """Return the slope of the line across which the direction of an angle leads."""
+    """Return the slope of the line perpendicular to the direction of an angle."""
     return math.inf if math.isclose(math.sin(angle), 0.0, abs_tol=1e-12) else -math.cos(angle) / math.sin(angle)
 
 
 def _slopes_between(lowest: float, middle: float, highest: float) -> tuple[float, float]:
-    """Return the ends of the slopes of a range of angles, as far as they are joined to that of the middle.
+    """Return the ends of the slopes of a range of angles, as far as they are connected to that of the middle.
 
-    Slopes rise with the angle to infinity at 0 and π, where the line is upright, and from minus infinity beyond it.
+    Slopes rise with the angle to infinity at 0 and π, where the line is vertical, and start again at minus infinity.
     """
-    if highest - lowest >= math.pi - 2.0 * STEP:  # no direction is left out
+    if highest - lowest >= math.pi - 2.0 * DIRECTION_STEP:  # no direction is left out
         return -math.inf, math.inf
-    upright = math.pi * math.ceil(middle / math.pi - TIE)  # the next one
-    low = -math.inf if lowest <= upright - math.pi else _slope(lowest)
-    high = math.inf if highest >= upright - TIE else _slope(highest)
+    vertical = math.pi * math.ceil(middle / math.pi - POSITION_TOLERANCE)  # the next one
+    low = -math.inf if lowest <= vertical - math.pi else _slope(lowest)
+    high = math.inf if highest >= vertical - POSITION_TOLERANCE else _slope(highest)
     return low, high
 
 
 def _point_across(angle: float, x: Array, y: Array, failed: Mask) -> tuple[float, float]:
-    """Return the rates on the line across the direction of an angle, nearest to the middle of all networks."""
+    """Return the rates on the line perpendicular to an angle, at the point nearest to the mean of all networks."""
     along = np.array([math.cos(angle), math.sin(angle)])
     middle = np.array([x.mean(), y.mean()])
     away = best_step(_counts(along[0] * x + along[1] * y, failed)).threshold - float(along @ middle)
@@ -389,28 +390,28 @@ def _point_across(angle: float, x: Array, y: Array, failed: Mask) -> tuple[float
 
 
 def _power_of_ten(exponent: float) -> float:
-    """Return 10 to a power that a curve without a threshold may leave very large."""
-    return math.inf if exponent > LARGEST_EXPONENT else 10.0**exponent
+    """Return 10 to a power that may be too large for a float."""
+    return math.inf if exponent > MAX_EXPONENT else 10.0**exponent
 
 
 def fit_threshold(values: ArrayLike, above: ArrayLike) -> Estimate:
-    """Return the value beyond which something happens to every other network, with its 95 % interval.
+    """Return the value at which an event happens to half of the networks, with its 95 % interval.
 
-    The chance is a logistic curve in the logarithm of the value, which may rise or fall.
+    The probability is a logistic curve in the logarithm of the value, which may rise or fall.
 
     Parameters
     ----------
     values : array of shape (networks,)
-        Such as a learning rate or a share of entries.
+        Such as a learning rate or a training fraction.
     above : truth values of shape (networks,)
-        Whether it happened.
+        Whether the event happened.
     """
     log, happened = np.log10(positive("values", values)), _truths("above", above)
     if log.ndim != 1 or log.shape != happened.shape:
         raise InputError(f"values and above must have one shape; got {log.shape} and {happened.shape}.")
     if happened.all() or not happened.any():
         raise InputError(f"above must be true for some and false for others; got {happened.sum()} of {happened.size}.")
-    if np.ptp(log) <= TIE:
+    if np.ptp(log) <= POSITION_TOLERANCE:
         raise InputError(f"values must differ between networks; got {10.0 ** log[0]:g} for all of them.")
     rises = best_step(_counts(log, happened)).steepness > 0.0
     falls = best_step(_counts(log, ~happened)).steepness > 0.0

@@ -1,4 +1,4 @@
-"""A few networks that try how much of a relation must be shown and which ratio of learning rates to take."""
+"""Pilots: small sets of networks trained at several training fractions and ratios of learning rates."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
-from genlaws.relations.inference.bound_curve import MOST_REPEATS
+from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.networks.runs import (
-    LARGEST_DEPTH,
-    LARGEST_WIDTH,
-    MOST_NETWORKS,
-    MOST_STEPS,
+    MAX_DEPTH,
+    MAX_NETWORKS,
+    MAX_TRAINING_STEPS,
+    MAX_WIDTH,
     SIZE_HINT,
     RelationRuns,
 )
 from genlaws.relations.structure.relation import Relation
 
-RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
-MEASUREMENTS = 50  # along a training
-WHOLE_SET, BATCH = 2048, 1024  # entries; a table with more is learned in batches
+DEFAULT_RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
+LOG_COUNT = 50  # measurements in a training
+MAX_FULL_BATCH, BATCH_SIZE = 2048, 1024  # entries; larger training sets are learned in batches
 Advance = Callable[[int], object]
 
 
@@ -36,11 +36,11 @@ class Pilot:
     Attributes
     ----------
     train_fractions : increasing floats in (0, 1)
-        Shares of all entries that are tried, with equal learning rates.
+        Tried with equal learning rates.
     ratios : increasing positive floats
-        Decoder rate over encoder rate that are tried, at the share that the first part advises.
+        Of decoder over encoder rate, tried at the advised training fraction.
     networks, ratio_networks : int >= 2
-        At each share, and at each ratio.
+        At each training fraction, and at each ratio.
     bound_repeats : int >= 2
         Random training sets behind the exact bound.
     steps, width, depth, dimension : int
@@ -62,19 +62,19 @@ class Pilot:
     decoder_rate: float = 0.0
 
     def __post_init__(self) -> None:
-        one_of("optimizer", self.optimizer, tuple(RATES))
+        one_of("optimizer", self.optimizer, tuple(DEFAULT_RATES))
         for name in ("networks", "ratio_networks"):
-            whole_number(name, getattr(self, name), at_least=2, at_most=MOST_NETWORKS, hint="An interval needs two.")
+            whole_number(name, getattr(self, name), at_least=2, at_most=MAX_NETWORKS, hint="An interval needs two.")
         whole_number(
-            "bound_repeats", self.bound_repeats, at_least=2, at_most=MOST_REPEATS, hint="An interval needs two."
+            "bound_repeats", self.bound_repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two."
         )
-        for name, most in (("steps", MOST_STEPS), ("width", LARGEST_WIDTH), ("dimension", LARGEST_WIDTH)):
+        for name, most in (("steps", MAX_TRAINING_STEPS), ("width", MAX_WIDTH), ("dimension", MAX_WIDTH)):
             whole_number(name, getattr(self, name), at_least=1, at_most=most, hint=SIZE_HINT)
-        whole_number("depth", self.depth, at_most=LARGEST_DEPTH, hint=SIZE_HINT)
+        whole_number("depth", self.depth, at_most=MAX_DEPTH, hint=SIZE_HINT)
         _increasing("train_fractions", fraction("train_fractions", self.train_fractions))
         _increasing("ratios", positive("ratios", self.ratios))
         rate = float(non_negative("decoder_rate", self.decoder_rate))
-        object.__setattr__(self, "decoder_rate", rate or RATES[self.optimizer])
+        object.__setattr__(self, "decoder_rate", rate or DEFAULT_RATES[self.optimizer])
 
     @property
     def network_count(self) -> int:
@@ -82,7 +82,7 @@ class Pilot:
         return len(self.train_fractions) * self.networks + len(self.ratios) * self.ratio_networks
 
 
-QUICK: dict[str, Any] = {
+QUICK_SETTINGS: dict[str, Any] = {
     "train_fractions": (0.1, 0.2, 0.3, 0.45, 0.7),
     "ratios": (0.1, 1.0, 8.0, 50.0, 300.0),
     "networks": 4,
@@ -94,16 +94,16 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class PilotPoint:
-    """Networks at one share of entries, or at one ratio of the rates.
+    """Networks at one training fraction, or at one ratio of the rates.
 
     Attributes
     ----------
     value : float
-        The share or the ratio.
+        The training fraction or the ratio.
     success : Estimate
-        Share of networks that reached the target on entries not shown, and on those shown; Wilson's interval.
+        Share of networks that reached the target on test and on training entries; Wilson's interval.
     accuracy : Estimate
-        Mean in the end: on the whole table, or balanced over entries not shown; bootstrap interval.
+        Final mean: on the whole table, or balanced over test entries; bootstrap interval.
     median_steps : float
         To the target, of the networks that reached it; NaN if none did.
     succeeded : tuple of bool
@@ -120,25 +120,25 @@ class PilotPoint:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a network is to reach: an accuracy on entries not shown, balanced where the commoner answer says nothing."""
+    """The target accuracy on test entries; balanced where the majority answer alone would reach it."""
 
     target: float
     balanced: bool
 
     @property
     def unseen(self) -> str:
-        """The accuracy that decides over success."""
+        """The accuracy that defines success."""
         return "balanced_accuracy" if self.balanced else "test_accuracy"
 
     @property
     def whole(self) -> str:
-        """The accuracy that the best learner is compared in."""
+        """The accuracy that is compared with the best learner."""
         return "balanced_accuracy" if self.balanced else "table_accuracy"
 
 
 @dataclass(frozen=True)
 class Trials:
-    """Trains the networks of a pilot on one relation; `advance` hears how many are done."""
+    """Trains the networks of a pilot on one relation; `advance` is called with the number of finished networks."""
 
     relation: Relation
     goal: Goal
@@ -147,13 +147,13 @@ class Trials:
     advance: Advance | None = None
 
     def fractions(self) -> list[PilotPoint]:
-        """Return what becomes of networks at each share of entries, with equal rates, to the end of the training."""
+        """Return the networks at each training fraction, with equal rates, trained to the end."""
         tried = enumerate(self.pilot.train_fractions)
         runs = [self._point(share, (0, place), self.pilot.networks, share, 1.0) for place, share in tried]
         return [point for point in runs if point is not None]
 
     def ratios(self, train_fraction: float) -> list[PilotPoint]:
-        """Return what becomes of networks at each ratio of the rates; they leave when they generalize."""
+        """Return the networks at each ratio of the rates; they stop when they generalize."""
         tried, networks = enumerate(self.pilot.ratios), self.pilot.ratio_networks
         runs = [self._point(ratio, (1, place), networks, train_fraction, ratio) for place, ratio in tried]
         return [point for point in runs if point is not None]
@@ -161,16 +161,16 @@ class Trials:
     def _point(
         self, value: float, part: tuple[int, int], networks: int, train_fraction: float, ratio: float
     ) -> PilotPoint | None:
-        """Return the networks of one share and ratio; none if there is nothing to measure them on."""
+        """Return the networks of one training fraction and ratio; None if there are no entries to test them on."""
         if round(train_fraction * self.relation.pair_count) < 1:
             return None
         whole_course = part[0] == 0 or self.goal.balanced
-        runs = self._trained(part, networks, train_fraction, ratio, stop_at=None if whole_course else self.goal.target)
+        runs = self._train(part, networks, train_fraction, ratio, stop_at=None if whole_course else self.goal.target)
         if self.advance is not None:
             self.advance(networks)
         fitted, unseen = (runs.steps_to(name, self.goal.target) for name in ("train_accuracy", self.goal.unseen))
         final = runs.final(self.goal.whole)
-        known = np.isfinite(final) | runs.failed  # a relation of few pairs may leave none of them to ask about
+        known = np.isfinite(final) | runs.failed  # a relation of few pairs may leave no test entries
         if not known.any():
             return None
         reached = ((fitted >= 0) & (unseen >= 0))[known]
@@ -185,13 +185,13 @@ class Trials:
             accuracies,
         )
 
-    def _trained(
+    def _train(
         self, part: tuple[int, int], networks: int, train_fraction: float, ratio: float, *, stop_at: float | None
     ) -> RelationRuns:
         from genlaws.relations.networks.network import learn_relation  # noqa: PLC0415 - needs torch
 
         pilot, shown = self.pilot, train_fraction * self.relation.pair_count
-        every = max(1, pilot.steps // MEASUREMENTS)
+        every = max(1, pilot.steps // LOG_COUNT)
         seeds = np.random.SeedSequence((self.seed, *part)).generate_state(networks)
         return learn_relation(
             self.relation,
@@ -203,7 +203,7 @@ class Trials:
             encoder_rate=pilot.decoder_rate / ratio,
             decoder_rate=pilot.decoder_rate,
             optimizer=pilot.optimizer,
-            batch_size=None if shown <= WHOLE_SET else BATCH,
+            batch_size=None if shown <= MAX_FULL_BATCH else BATCH_SIZE,
             steps=pilot.steps,
             log_at=range(0, pilot.steps + 1, every),
             stop_at=stop_at,

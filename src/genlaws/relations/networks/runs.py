@@ -1,4 +1,4 @@
-"""Networks along the training on a relation: how right they are, on what they saw and on what they did not."""
+"""Runs of relation networks: accuracies along the training, on training and on test entries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, scalar
 if TYPE_CHECKING:
     import pandas as pd
 
-NEVER = -1
-LARGEST_WIDTH, LARGEST_DEPTH = 1_000_000, 1_000  # units of a layer, or numbers of an embedding; hidden layers
+NEVER = -1  # step of a target that was not reached
+MAX_WIDTH, MAX_DEPTH = 1_000_000, 1_000  # units of a layer or dimensions of an embedding; hidden layers
 SIZE_HINT = "The upper limit is what memory and time allow."
-MOST_NETWORKS, MOST_STEPS = 100_000, 100_000_000
+MAX_NETWORKS, MAX_TRAINING_STEPS = 100_000, 100_000_000
 ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
 MEASURED = (*ACCURACIES, "loss", "invariant_drift")
 
@@ -31,20 +31,20 @@ class RelationRuns:
     steps : int array of shape (logs,)
         Updates made before each measurement.
     train_accuracy, test_accuracy, table_accuracy : arrays of shape (networks, logs)
-        Share of right answers on the entries shown, on the others, and on the whole table. Answers count as right if
-        they agree with the relation, also where a shown label was noise; NaN where there are no such entries.
+        Share of right answers on training entries, on test entries, and on the whole table. Answers count as right if
+        they agree with the relation, also where a training label was noise; NaN where there are no such entries.
     balanced_accuracy : array of shape (networks, logs)
-        On the entries not shown, the mean of the accuracies on pairs that are related and on pairs that are not.
+        On test entries, the mean of the accuracies on pairs that are related and on pairs that are not.
     loss : array of shape (networks, logs)
-        Of the update before.
+        Of the previous update.
     invariant_drift : array of shape (networks, logs)
-        How far the matrix that gradient flow conserves has moved, relative to its two parts in the beginning.
+        How far the matrix that gradient flow conserves has moved, relative to its two parts at the start.
     embeddings : array of shape (networks, logs, elements, dimension)
-        Empty logs unless they were asked for.
+        Without logs unless requested.
     final_embeddings : array of shape (networks, elements, dimension)
     shown : mask of shape (networks, elements, elements)
     majority_accuracy : float
-        Of always giving the more frequent answer.
+        Of always giving the majority answer.
     failed : mask of shape (networks,)
     device, dtype, path : str
     """
@@ -85,7 +85,7 @@ class RelationRuns:
     def final(self, measured: str) -> Array:
         """Return an accuracy, the loss or the drift when each network was last measured, (networks,).
 
-        That is in the end, or when it left or broke.
+        That is at the end, or when it stopped or diverged.
         """
         course: Array = getattr(self, one_of("measured", measured, MEASURED))
         there = np.isfinite(self.table_accuracy)

@@ -1,6 +1,6 @@
 """When do the representations of one class merge? One representation, seen as a particle, is a *repon*.
 
-Each module answers one question:
+The modules:
 
 - ``pair``: two repons on a line, exactly, at any time.
 - ``matrix``: any dimension: the conserved matrix, the exact motion, where it ends.

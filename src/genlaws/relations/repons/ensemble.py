@@ -9,15 +9,12 @@ Repons :math:`x_i` of several classes share one linear decoder. With the error :
 and conserves :math:`A^TA/\eta_A - \sum_i w_i x_ix_i^T/\eta_x` whatever the targets and the bias do. Symbols:
 :math:`w_i` counts the coincident repons that move as one.
 
-Integrate thousands of small systems at once, each with its own step.
+The flow is integrated with Dormand and Prince's pair of orders 5 and 4, each draw with its own step. The draws lie
+along the last axis, so that every operation is one pass over contiguous memory; draws at rest are removed.
 
-Dormand and Prince's pair of orders 5 and 4. The draws lie along the last axis, so that every operation is one pass over
-contiguous memory; a draw that has settled is taken out, and the rest go on.
-
-Sign updates, thousands of draws at once: every number moves at its rate against the sign of its gradient.
-
-Between two changes of sign the path is straight, so a long step is exact; near one the step is halved until the loss
-falls by at least half of what the gradient promises. At a minimum the steps shrink with the gradient.
+Under sign updates every number moves at its rate against the sign of its gradient. Between two changes of sign the path
+is straight, so a long step is exact; near a change the step is halved until the loss falls by at least half of the
+decrease predicted by the gradient. At a minimum the steps shrink with the gradient.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import (
-    NUMBER_BYTES,
+    FLOAT_BYTES,
     Array,
     Mask,
     Whole,
@@ -42,13 +39,14 @@ from genlaws.core.arguments import (
 )
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.seeds import generator_of
 from genlaws.relations.repons.forces import Forces, ReponSystem
 
 Velocity = Callable[[Array], Array]
 Settled = Callable[[Whole, Array], Mask]
 
 # Rows of the tableau below the first, which is zero; the last row gives the step of order 5.
-STAGES = (
+STAGE_WEIGHTS = (
     (1 / 5,),
     (3 / 40, 9 / 40),
     (44 / 45, -56 / 15, 32 / 9),
@@ -57,20 +55,20 @@ STAGES = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 # The step of order 5 less that of order 4.
-ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-SAFETY, SMALLEST_CHANGE, LARGEST_CHANGE = 0.9, 0.2, 5.0
-SHARE_OF_STEP = 0.02
-SIGN_REST = 1e-6  # the promised fall of the loss has shrunk by this much
-SHORTEST = 1e-12  # of the longest step; shorter ones are lost in rounding
-GROWTH, SHRINKAGE, KEPT_PROMISE = 1.5, 0.5, 0.5
+ERROR_WEIGHTS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+STEP_SAFETY, MIN_STEP_CHANGE, MAX_STEP_CHANGE = 0.9, 0.2, 5.0
+MAX_ERROR_PER_STEP = 0.02
+SIGN_REST_RATIO = 1e-6  # at rest: the predicted decrease of the loss, relative to the start
+MIN_STEP_RATIO = 1e-12  # to the longest step; shorter ones are lost in rounding
+SIGN_STEP_GROWTH, SIGN_STEP_SHRINKAGE, MIN_LOSS_DECREASE = 1.5, 0.5, 0.5
 __all__ = ["ReponRun", "evolve_repons", "simulate_repons"]
 
-TOLERANCE = 1e-10
-FLOOR = 1e-13  # slower than this, next to the fastest motion possible, is rounding
-REST = 1e-12  # the loss falls this much slower than at the start: the gradient has shrunk by 1e-6
-MOST_STEPS = 5_000
-SIGN_STEP = 1e-3
-UNSEEN = 1e-9  # a spread this small, next to the terms of the conserved matrix at the start, is rounding
+DEFAULT_TOLERANCE = 1e-10
+SPEED_ROUNDING = 1e-13  # relative to the largest possible speed; slower motion is rounding
+FLOW_REST_RATIO = 1e-12  # at rest: the decrease of the loss, relative to the start; the gradient has shrunk by 1e-6
+DEFAULT_MAX_STEPS = 5_000
+MAX_SIGN_STEP = 1e-3
+MERGE_TOLERANCE = 1e-9  # relative to the terms of the conserved matrix at the start; a smaller spread is rounding
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def integrate_until_settled(
         Rate of change of a state of shape (variables, draws).
     start : array, shape (variables, draws)
     settled : callable
-        ``settled(draws, velocity)`` says of the draws of these numbers whether they have come to rest.
+        ``settled(draws, velocity)`` returns whether the draws with these numbers are at rest.
     tolerance : float
         Largest error of one step, relative to the largest variable of the draw at the start.
     most_steps : int
@@ -127,8 +125,8 @@ def integrate_until_settled(
         if not active.size:
             break
         moved, end_speed, error = _try_step(velocity, state, speed, step)
-        # Not more than a share of the step itself: otherwise a draw at rest would tremble at the tolerance.
-        allowed = np.minimum(tolerance * scale, SHARE_OF_STEP * step * np.abs(speed).max(axis=0))
+        # At most a share of the step itself: otherwise a draw at rest would fluctuate at the tolerance.
+        allowed = np.minimum(tolerance * scale, MAX_ERROR_PER_STEP * step * np.abs(speed).max(axis=0))
         error = np.abs(error).max(axis=0) / np.maximum(allowed, np.finfo(float).tiny)
         good = error <= 1.0  # false where the step was so long that the state overflowed
         time[active] += np.where(good, step, 0.0)
@@ -143,10 +141,10 @@ def _try_step(velocity: Velocity, state: Array, speed: Array, step: Array) -> tu
     """Return the state after one step, the velocity there, and the estimated error."""
     with np.errstate(over="ignore", invalid="ignore"):
         slopes, moved = [speed], state
-        for row in STAGES:
+        for row in STAGE_WEIGHTS:
             moved = state + step * _combined(row, slopes)
             slopes.append(velocity(moved))
-        return moved, slopes[-1], step * _combined(ERROR, slopes)
+        return moved, slopes[-1], step * _combined(ERROR_WEIGHTS, slopes)
 
 
 def _combined(weights: tuple[float, ...], slopes: list[Array]) -> Array:
@@ -159,8 +157,8 @@ def _combined(weights: tuple[float, ...], slopes: list[Array]) -> Array:
 
 def _change(error: Array, good: Mask) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.clip(SAFETY * error**-0.2, SMALLEST_CHANGE, LARGEST_CHANGE)
-    change = np.where(np.isnan(change), SMALLEST_CHANGE, change)
+        change = np.clip(STEP_SAFETY * error**-0.2, MIN_STEP_CHANGE, MAX_STEP_CHANGE)
+    change = np.where(np.isnan(change), MIN_STEP_CHANGE, change)
     return np.where(good, change, np.minimum(change, 1.0))
 
 
@@ -171,7 +169,7 @@ def _first_step(scale: Array, speed: Array, tolerance: float) -> Array:
 
 
 def descend_by_sign(forces: Forces, start: Array, *, longest_step: float, most_steps: int) -> Integrated:
-    """Follow every draw until the promised fall of its loss has all but gone.
+    """Follow every draw until the predicted decrease of its loss is negligible.
 
     Parameters
     ----------
@@ -190,24 +188,24 @@ def descend_by_sign(forces: Forces, start: Array, *, longest_step: float, most_s
     step, velocity = longest, forces.velocity(start)
     first = np.abs(velocity * counts).sum(axis=0)
     for _ in range(most_steps):
-        promised = np.abs(velocity * counts).sum(axis=0)
-        rest = (promised <= SIGN_REST * first[active]) | (step <= SHORTEST * longest)
+        predicted = np.abs(velocity * counts).sum(axis=0)
+        rest = (predicted <= SIGN_REST_RATIO * first[active]) | (step <= MIN_STEP_RATIO * longest)
         if rest.any():
             final[:, active[rest]] = state[:, rest]
             done[active[rest]] = True
             going = ~rest
             active, state, loss, velocity = active[going], state[:, going], loss[going], velocity[:, going]
-            longest, step, promised = longest[going], step[going], promised[going]
+            longest, step, predicted = longest[going], step[going], predicted[going]
         if not active.size:
             break
         moved = state + step * rates * np.sign(velocity)
         new_loss = forces.loss(moved)
-        good = new_loss <= loss - KEPT_PROMISE * step * promised
+        good = new_loss <= loss - MIN_LOSS_DECREASE * step * predicted
         time[active] += np.where(good, step, 0.0)
         tried[active] += 1
         state, loss = np.where(good, moved, state), np.where(good, new_loss, loss)
         velocity = forces.velocity(state)
-        step = np.where(good, np.minimum(GROWTH * step, longest), SHRINKAGE * step)
+        step = np.where(good, np.minimum(SIGN_STEP_GROWTH * step, longest), SIGN_STEP_SHRINKAGE * step)
     final[:, active] = state
     return Integrated(final, time, done, tried)
 
@@ -227,7 +225,7 @@ class ReponRun:
         Largest change of the conserved matrix, relative to its terms at the start; sign updates do not conserve it.
     time : array, shape (draws,)
     settled : array of bool, shape (draws,)
-        False where the steps ran out; `merged` then tells how things stood.
+        False where the steps ran out; `merged` then describes the last state.
     steps : array of int, shape (draws,)
     """
 
@@ -252,7 +250,7 @@ class ReponRun:
 
     @property
     def message(self) -> str:
-        """How sure the answer is, in one sentence."""
+        """How many draws came to rest."""
         count, late = len(self.settled), int((~self.settled).sum())
         if not late:
             return f"All {count} draws came to rest."
@@ -266,8 +264,8 @@ def simulate_repons(
     *,
     encoder_scale: float = 1.0,
     decoder_scale: float = 1.0,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = DEFAULT_TOLERANCE,
+    most_steps: int = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
     """Draw decoders and repons from normals and follow them until they rest.
 
@@ -284,14 +282,13 @@ def simulate_repons(
     count = whole_number("draws", draws, at_least=1)
     variables = system.dimension * (system.outputs + system.repons)
     fits_memory(
-        "draws and the variables of each", NUMBER_BYTES * count * variables, "Take fewer draws or a smaller system."
+        "draws and the variables of each", FLOAT_BYTES * count * variables, "Take fewer draws or a smaller system."
     )
     s_x = float(scalar("encoder_scale", positive("encoder_scale", encoder_scale)))
     s_a = float(scalar("decoder_scale", positive("decoder_scale", decoder_scale)))
-    if not isinstance(seed, np.random.Generator):
-        seed = np.random.default_rng(whole_number("seed", seed))
-    decoder = s_a * seed.standard_normal((count, system.outputs, system.dimension))
-    positions = s_x * seed.standard_normal((count, system.repons, system.dimension))
+    generator = generator_of(seed)
+    decoder = s_a * generator.standard_normal((count, system.outputs, system.dimension))
+    positions = s_x * generator.standard_normal((count, system.repons, system.dimension))
     return evolve_repons(system, decoder, positions, tolerance=tolerance, most_steps=most_steps)
 
 
@@ -301,8 +298,8 @@ def evolve_repons(
     positions: ArrayLike,
     bias: ArrayLike = 0.0,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = DEFAULT_TOLERANCE,
+    most_steps: int = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
     r"""Follow given starts until they rest.
 
@@ -319,7 +316,7 @@ def evolve_repons(
 
     Notes
     -----
-    A class counts as merged if at rest the decoder still sees every direction in which it is spread: if
+    A class counts as merged if at rest the decoder is nonzero along every direction in which it is spread: if
     :math:`A^TA/\eta_A - \sum_i w_i\delta_i\delta_i^T/\eta_x` has no negative eigenvalue, :math:`\delta_i` being the
     offsets from the mean of the class. At rest one of the two terms is zero in each direction, up to rounding. A draw
     on the boundary moves ever more slowly; it is at rest when the loss falls :math:`10^{12}` times slower than at the
@@ -331,7 +328,7 @@ def evolve_repons(
     forces = Forces.of(system)
     start = forces.pack(a, b, x)
     if system.update == "sign":
-        found = descend_by_sign(forces, start, longest_step=SIGN_STEP, most_steps=most)
+        found = descend_by_sign(forces, start, longest_step=MAX_SIGN_STEP, most_steps=most)
     else:
         found = _flow(forces, start, tolerance, most)
     return _report(system, forces, start, found)
@@ -346,8 +343,8 @@ def _flow(forces: Forces, start: Array, tolerance: float, most_steps: int) -> In
 
     # At rest: far slower than at the start, or as slow as rounding makes it.
     first = fall(forces.velocity(start))
-    rounding = (FLOOR * forces.fastest(start) * np.abs(start).max(axis=0)) ** 2 * (1.0 / rates).sum()
-    slowest = np.maximum(REST * first, rounding)
+    rounding = (SPEED_ROUNDING * forces.fastest(start) * np.abs(start).max(axis=0)) ** 2 * (1.0 / rates).sum()
+    slowest = np.maximum(FLOW_REST_RATIO * first, rounding)
     return integrate_until_settled(
         forces.velocity,
         start,
@@ -369,7 +366,7 @@ def _starts(
         if array.ndim != 3 or array.shape[1:] != shape[1:] or not len(array):
             raise InputError(f"{name} must have shape (draws, {shape[1]}, {shape[2]}); got {array.shape}.")
     if len(a) != len(x):
-        raise InputError(f"decoder and positions must have as many draws; got {len(a)} and {len(x)}.")
+        raise InputError(f"decoder and positions must have equally many draws; got {len(a)} and {len(x)}.")
     try:
         b = np.broadcast_to(b, (len(a), system.outputs))
     except ValueError:
@@ -399,9 +396,9 @@ def _report(system: ReponSystem, forces: Forces, start: Array, found: Integrated
 
 
 def _merged(system: ReponSystem, gram: Array, positions: Array, part: slice, size: Array) -> Mask:
-    """Return of each draw whether the decoder still sees every direction in which the class is spread."""
+    """Return for each draw whether the decoder is nonzero along every direction in which the class is spread."""
     weights = system.weight_of_each[part]
     x = positions[:, part]
     offsets = x - np.einsum("n,bnd->bd", weights / weights.sum(), x)[:, None]
     spread = np.einsum("n,bnd,bne->bde", weights, offsets, offsets) / system.encoder_rate
-    return np.asarray(np.linalg.eigvalsh(gram - spread)[:, 0] >= -UNSEEN * size)
+    return np.asarray(np.linalg.eigvalsh(gram - spread)[:, 0] >= -MERGE_TOLERANCE * size)

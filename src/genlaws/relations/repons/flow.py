@@ -1,4 +1,4 @@
-r"""Two representations and a bias that learns: the whole flow, before anything is taken to be at its best value.
+r"""Two representations and a bias that learns: the full gradient flow, without assuming an optimal bias.
 
 On a line, with the errors :math:`e_i = a x_i + b - y`,
 
@@ -24,7 +24,7 @@ from genlaws.relations.repons.forces import ReponSystem
 
 __all__ = ["TwoReponPath", "simulate_two_repons", "two_repon_path"]
 
-TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-14
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-14
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ def two_repon_path(
     target, bias : float
         :math:`y`, and :math:`b` at time zero.
     bias_rate : float > 0, optional
-        :math:`\eta_b`; that of the decoder if not given.
+        :math:`\eta_b`; by default that of the decoder.
 
     Notes
     -----
-    The paper's equation for the bias lacks the factor 2 of the two errors, and its choice of a center at zero is not
-    kept by the flow: the center moves as long as the bias is not at its best value.
+    The paper's equation for the bias lacks the factor 2 of the two errors, and the flow does not
+    preserve its choice of a center at zero: the center moves as long as the bias is not at its best value.
 
     References
     ----------
@@ -110,7 +110,7 @@ def two_repon_path(
         start,
         method="LSODA",
         t_eval=t,
-        rtol=TOLERANCE,
+        rtol=RELATIVE_TOLERANCE,
         atol=ABSOLUTE_TOLERANCE * max(1.0, float(np.abs(start).max())),
     )
     if not found.success:
@@ -146,7 +146,7 @@ def simulate_two_repons(
         Width of each coordinate of *each repon*, and of each entry of the decoder.
     dimension, outputs : int >= 1
     bias_rate : float > 0, optional
-        That of the decoder if not given.
+        By default that of the decoder.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""What pulls on each representation and on the decoder: the loss of a shared linear decoder and its gradient.
+r"""Forces on the representations and on the decoder: the loss of a shared linear decoder and its gradient.
 
 The loss is :math:`L = \tfrac12\sum_i w_i |A x_i + b - y_i|^2`. A state is one array with the draws along the last axis:
 first the decoder, then the bias if it is trained, then the positions.
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import (
-    LARGEST_COUNT,
-    NUMBER_BYTES,
+    FLOAT_BYTES,
+    MAX_COUNT,
     Array,
     fits_memory,
     one_of,
@@ -39,17 +39,17 @@ class ReponSystem:
     encoder_rate, decoder_rate : float > 0
         Rates of the repons and of the decoder.
     dimension, outputs : int >= 1
-        Of the space of the repons, and of what the decoder says about each.
+        Of the space of the repons, and of the decoder's output.
     class_sizes : tuple of int >= 1
-        Repons of each class, numbered through.
+        Number of repons of each class, numbered consecutively.
     targets : array, shape (classes, outputs), or anything that broadcasts to it
-        What the decoder should say about each class.
+        Target output for each class.
     weights : array, shape (repons,), or anything that broadcasts to it
         How many coincident repons each one stands for; they pull the decoder together but move as one.
     bias : {"instant", "trained", "none"}
         Whether the decoder's bias is always at its best value, learns at `bias_rate`, or is zero.
     bias_rate : float > 0, optional
-        That of the decoder if not given.
+        By default that of the decoder.
     update : {"flow", "sign"}
         Gradient flow, or each number moving at its rate against the sign of its gradient.
     """
@@ -75,13 +75,13 @@ class ReponSystem:
             if self.bias != "trained":
                 raise InputError(f"bias_rate needs bias 'trained'; got {self.bias!r}.")
         for name in ("dimension", "outputs"):
-            whole_number(name, getattr(self, name), at_least=1, at_most=LARGEST_COUNT)
+            whole_number(name, getattr(self, name), at_least=1, at_most=MAX_COUNT)
         if not isinstance(self.class_sizes, tuple | list) or not self.class_sizes:
             raise InputError(f"class_sizes must list the repons of each class, as (2, 3); got {self.class_sizes!r}.")
         for size in self.class_sizes:
-            whole_number("class_sizes", size, at_least=1, at_most=LARGEST_COUNT)
-        kept = self.dimension * self.outputs + self.repons * (self.dimension + self.outputs)
-        fits_memory("dimension, outputs and class_sizes", NUMBER_BYTES * kept, "Take a smaller system.")
+            whole_number("class_sizes", size, at_least=1, at_most=MAX_COUNT)
+        stored = self.dimension * self.outputs + self.repons * (self.dimension + self.outputs)
+        fits_memory("dimension, outputs and class_sizes", FLOAT_BYTES * stored, "Take a smaller system.")
         one_of("bias", self.bias, BIASES)
         one_of("update", self.update, UPDATES)
         targets = _fitted("targets", real("targets", self.targets), (len(self.class_sizes), self.outputs))
@@ -163,10 +163,10 @@ class Forces:
         return decoder, np.einsum("n,nkb->kb", weights / weights.sum(), wanted), positions
 
     def errors(self, state: Array) -> Array:
-        """Return what the decoder says less what it should, shape (repons, outputs, draws)."""
+        """Return the outputs minus the targets, shape (repons, outputs, draws)."""
         decoder, bias, positions = self.unpack(state)
-        said = np.einsum("kdb,ndb->nkb", decoder, positions) + bias
-        return np.asarray(said - self.system.target_of_each[:, :, None])
+        outputs = np.einsum("kdb,ndb->nkb", decoder, positions) + bias
+        return np.asarray(outputs - self.system.target_of_each[:, :, None])
 
     def loss(self, state: Array) -> Array:
         """Return the loss of each draw."""

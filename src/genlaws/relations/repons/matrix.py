@@ -32,12 +32,12 @@ __all__ = [
     "separation_path",
 ]
 
-ROUNDING = 16.0  # an eigenvalue this many unit roundings of the largest term, per dimension, is zero
+ROUNDING_UNITS = 16.0  # per dimension and of the largest term; smaller eigenvalues are zero
 
 
 @dataclass(frozen=True)
 class SeparationPath:
-    """Half the separation of a pair, and the decoder as it sees it.
+    """Half the separation of a pair, and the decoder's Gram matrix.
 
     Attributes
     ----------
@@ -206,11 +206,11 @@ class _Pair:
 def _scaled_flow(decay: Array, along: Array, time: Array, decoder_rate: float) -> tuple[Array, Array]:
     """Return the factor of each component and the square of their common divisor.
 
-    Both carry the factor that keeps them bounded: with the lowest eigenvalue μ < 0, e^{kμt} and e^{2kμt}.
+    Both carry a factor that bounds them: with the lowest eigenvalue μ < 0, e^{kμt} and e^{2kμt}.
     """
     lowest = np.minimum(decay[..., :1], 0.0)
     weights = np.exp(-_safe(decay - lowest, time))
-    # The integral of e^{-2ks} up to t, times the common factor: for a negative k taken from the far end.
+    # The integral of e^{-2ks} up to t, times the common factor; for a negative k it is taken from the upper end.
     offset = np.exp(-2.0 * _safe(np.minimum(decay, 0.0) - lowest, time))
     integral = decaying_integral(*np.broadcast_arrays(2.0 * np.abs(decay), time))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -229,7 +229,7 @@ def _safe(rate: Array, time: Array) -> Array:
 def eigen_up_to_rounding(matrix: Array, size: Array) -> tuple[Array, Array]:
     """Return eigenvalues in rising order and eigenvectors; what is zero up to rounding is set to zero."""
     values, vectors = np.linalg.eigh(matrix)
-    noise = ROUNDING * np.finfo(float).eps * matrix.shape[-1] * size[..., None]
+    noise = ROUNDING_UNITS * np.finfo(float).eps * matrix.shape[-1] * size[..., None]
     return np.where(np.abs(values) <= noise, 0.0, values), vectors
 
 
@@ -260,7 +260,7 @@ def common_stack(**shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_finite(*arrays: Array) -> None:
-    """Refuse what is infinite or has overflowed."""
+    """Raise if an array is infinite or has overflowed."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise InputError("decoder and separations must be finite, and so must their squares.")
 

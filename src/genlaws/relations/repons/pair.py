@@ -30,7 +30,7 @@ __all__ = [
     "separation_shrink_time",
 ]
 
-TINY_FACTOR = 1e-100  # below it, the inverse square may overflow
+MIN_SQUARABLE_FACTOR = 1e-100  # below it, the inverse square may overflow
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def pair_invariant(
     decoder_rate: ArrayLike,
     cluster: ArrayLike = 1,
 ) -> Array:
-    r"""Return the number that never changes, and whose sign decides.
+    r"""Return the conserved number, whose sign decides whether a pair merges.
 
     .. math:: C = \frac{a^2}{\kappa\,\eta_A} - \frac{c^2}{\eta_x}
 
@@ -139,7 +139,7 @@ def pair_path(
     t = non_negative("time", time, infinite=True, hint="The flow cannot be run backwards.")
     t, rate = broadcast(time=t, start=start.difference)
     merging = rate >= 0.0
-    # The square of what stays, over what it was: only positive terms, for either outcome.
+    # Relative square of the quantity that does not vanish: only positive terms, for either outcome.
     strength = np.where(merging, start.decoder_pull, start.encoder_pull)
     shared = 1.0 / np.sqrt(1.0 + _times(strength, decaying_integral(np.abs(rate), t)))
     shrunk = np.exp(-0.5 * _times(np.abs(rate), t)) * shared
@@ -287,7 +287,7 @@ def _shrink_time(factor: ArrayLike, pull: Array, rate: Array, start: Array) -> A
         slowed = np.where(np.abs(exponent) < 1e-300, 1.0, np.log1p(exponent) / exponent)
         time = np.where(np.isinf(integral), np.inf, _times(integral, slowed))
         # Where the square of the factor is lost, only its logarithm counts.
-        tiny = (f > 0.0) & (f < TINY_FACTOR) & (rate > 0.0)
+        tiny = (f > 0.0) & (f < MIN_SQUARABLE_FACTOR) & (rate > 0.0)
         time = np.where(tiny, np.logaddexp(0.0, np.log(rate / pull) - 2.0 * np.log(f)) / rate, time)
     never = exponent <= -1.0
     return np.where((start == 0.0) | (f == 1.0), 0.0, np.where(never, np.inf, time))

@@ -2,15 +2,14 @@ r"""Probability that two representations drawn at random merge: gradient flow in
 
 The decoder's entries are normal with width :math:`s_a`, the half separation :math:`r = (x_1-x_2)/2` of the repons with
 width :math:`s_c`. The paper draws :math:`r`; if instead each repon is drawn with width :math:`s_x`, then
-:math:`s_c = s_x/\sqrt2`. The argument ``encoder_scale_of`` says in words which of the two is meant. The bias is always
+:math:`s_c = s_x/\sqrt2`. The argument ``encoder_scale_of`` selects one of the two. The bias is always
 at its best value; with a bias that learns at a finite rate the probability also depends on the target
 (:func:`~genlaws.relations.repons.flow.simulate_two_repons`), so none of these is a bound on a real network.
 
-Distribution of the largest root of one Wishart matrix against another, exactly.
-
-It is what decides whether a whole class collapses. The joint density of the roots is a product of weights and of all
-their differences, so an ordered integral over it is a Pfaffian of double integrals (de Bruijn's formula). With
-:math:`x = \sin^2\varphi` every integrand is entire, and Gauss-Legendre quadrature converges faster than any power.
+Whether a whole class collapses depends on the largest root of one Wishart matrix against another, whose distribution is
+computed exactly. The joint density of the roots is a product of weights and of all their differences, so an ordered
+integral over it is a Pfaffian of double integrals (de Bruijn's formula). With :math:`x = \sin^2\varphi` every integrand
+is entire, and Gauss-Legendre quadrature converges faster than any power.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 from scipy import special
 
-from genlaws.core.arguments import LARGEST_COUNT, Array, broadcast, one_of, positive, whole_number, within
+from genlaws.core.arguments import MAX_COUNT, Array, broadcast, one_of, positive, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.relations.repons.pair import decoder_pull
 
-MOST_ROOTS = 60
-MOST_NODES = 1200
 __all__ = ["SCALES", "collision_probability", "collision_rate_ratio", "sign_collision_probability"]
 
+MAX_ROOTS = 60
+MAX_NODES = 1200
+MAX_CLASS_SIZE = 10_000
 SCALES = ("half-separation", "repon")
-MOST_CLASS = 10_000
 
 
 def largest_root_probability(odds: float, size: int, first: int, second: int) -> float:
@@ -45,12 +44,12 @@ def largest_root_probability(odds: float, size: int, first: int, second: int) ->
     first, second : int >= size
         Degrees of freedom of the standard Wishart matrices :math:`W_1` and :math:`W_2`.
     """
-    if size > MOST_ROOTS:
-        raise InputError(f"The smaller of dimension and class_size - 1 must be at most {MOST_ROOTS}; got {size}.")
+    if size > MAX_ROOTS:
+        raise InputError(f"The smaller of dimension and class_size - 1 must be at most {MAX_ROOTS}; got {size}.")
     count = 48 + 6 * size + int(np.ceil(8.0 * np.sqrt(first + second - 2 * size)))
-    if count > MOST_NODES:
+    if count > MAX_NODES:
         raise InputError(
-            f"dimension, outputs and class_size are too large for the exact law, {MOST_NODES} nodes; got {count}."
+            f"dimension, outputs and class_size are too large for the exact law, {MAX_NODES} nodes; got {count}."
         )
     top = np.arctan(np.sqrt(odds))
     nodes, weights, kernel = _quadrature(count)
@@ -157,10 +156,10 @@ def collision_probability(
     :cite:p:`baek2024`, Eq. 12 (pair) and Eq. 13 (cluster), one dimension; the law for any dimension is ours.
     """
     d, k = (
-        whole_number(name, value, at_least=1, at_most=LARGEST_COUNT)
+        whole_number(name, value, at_least=1, at_most=MAX_COUNT)
         for name, value in (("dimension", dimension), ("outputs", outputs))
     )
-    eta_x, eta_a, s_x, s_a = _rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
+    eta_x, eta_a, s_x, s_a = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     _, kappa = broadcast(rates=eta_x, cluster=decoder_pull(cluster))
     with np.errstate(over="ignore", under="ignore"):
         root = (s_a / _half_separation(s_x, encoder_scale_of)) * np.sqrt(eta_x / eta_a / kappa)
@@ -194,17 +193,17 @@ def collision_rate_ratio(
     outputs : int >= dimension
     """
     p = within("probability", probability, 0.0, 1.0, open_low=True, open_high=True)
-    d = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_COUNT)
+    d = whole_number("dimension", dimension, at_least=1, at_most=MAX_COUNT)
     k = whole_number(
         "outputs",
         outputs,
         at_least=d,
-        at_most=LARGEST_COUNT,
+        at_most=MAX_COUNT,
         hint="With fewer outputs than dimensions no pair merges.",
     )
     s_x, s_a = positive("encoder_scale", encoder_scale), positive("decoder_scale", decoder_scale)
     a, b = 0.5 * d, 0.5 * (k - d + 1)
-    # The smaller of the two shares keeps its digits at either end.
+    # The smaller of the two shares is accurate at either end.
     low, high = special.betaincinv(a, b, p), special.betaincinv(b, a, 1.0 - p)
     with np.errstate(divide="ignore", over="ignore"):
         odds = np.where(low < 0.5, low / (1.0 - low), (1.0 - high) / high)
@@ -250,9 +249,9 @@ def sign_collision_probability(
     ----------
     Ours; the flow it replaces is Eq. 10 of :cite:p:`baek2024`.
     """
-    k = whole_number("outputs", outputs, at_least=1, at_most=MOST_CLASS)
-    m = whole_number("class_size", class_size, at_least=1, at_most=MOST_CLASS)
-    eta_x, eta_a, s_x, s_a = _rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
+    k = whole_number("outputs", outputs, at_least=1, at_most=MAX_CLASS_SIZE)
+    m = whole_number("class_size", class_size, at_least=1, at_most=MAX_CLASS_SIZE)
+    eta_x, eta_a, s_x, s_a = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     with np.errstate(over="ignore", under="ignore"):
         slope = (s_a / _half_separation(s_x, encoder_scale_of)) * (eta_x / eta_a)
     if m == 1:
@@ -290,9 +289,10 @@ def _range_before_gain(slope: float, class_size: int, outputs: int) -> float:
     return float(min(1.0, (density * inside).sum() * step))
 
 
-def _rates_and_scales(
+def rates_and_scales(
     encoder_rate: ArrayLike, decoder_rate: ArrayLike, encoder_scale: ArrayLike, decoder_scale: ArrayLike
 ) -> tuple[Array, ...]:
+    """Return the checked arguments, broadcast against each other."""
     return broadcast(
         encoder_rate=positive("encoder_rate", encoder_rate),
         decoder_rate=positive("decoder_rate", decoder_rate),

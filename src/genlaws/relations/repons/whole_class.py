@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import LARGEST_COUNT, Array, broadcast, positive, real, whole_number
+from genlaws.core.arguments import MAX_COUNT, Array, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.relations.repons.matrix import (
     check_finite,
@@ -20,7 +20,7 @@ from genlaws.relations.repons.matrix import (
     eigen_up_to_rounding,
     largest_entry,
 )
-from genlaws.relations.repons.probability import beta_law, largest_root_probability
+from genlaws.relations.repons.probability import beta_law, largest_root_probability, rates_and_scales
 
 __all__ = ["class_collision_probability", "class_invariant", "class_limit"]
 
@@ -103,15 +103,10 @@ def class_collision_probability(
     Ours; the flow is Eq. 8 of :cite:p:`baek2024` for more than two repons.
     """
     m, d, k = (
-        whole_number(name, value, at_least=1, at_most=LARGEST_COUNT)
+        whole_number(name, value, at_least=1, at_most=MAX_COUNT)
         for name, value in (("class_size", class_size), ("dimension", dimension), ("outputs", outputs))
     )
-    eta_x, eta_a, s_x, s_a = broadcast(
-        encoder_rate=positive("encoder_rate", encoder_rate),
-        decoder_rate=positive("decoder_rate", decoder_rate),
-        encoder_scale=positive("encoder_scale", encoder_scale),
-        decoder_scale=positive("decoder_scale", decoder_scale),
-    )
+    eta_x, eta_a, s_x, s_a = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     with np.errstate(over="ignore", under="ignore"):
         odds = (s_a / s_x) ** 2 * (eta_x / eta_a)
     if m == 1:
@@ -121,11 +116,11 @@ def class_collision_probability(
     size, first, second = (d, m - 1, k) if m - 1 >= d else (m - 1, d, k + m - 1 - d)
     if size == 1:
         return beta_law(0.5 * first, 0.5 * second, odds)
-    found = [_one(float(value), size, first, second) for value in odds.ravel()]
+    found = [_probability_at(float(value), size, first, second) for value in odds.ravel()]
     return np.array(found).reshape(odds.shape)
 
 
-def _one(odds: float, size: int, first: int, second: int) -> float:
+def _probability_at(odds: float, size: int, first: int, second: int) -> float:
     if odds == 0.0:
         return 0.0
     return 1.0 if np.isinf(odds) else largest_root_probability(odds, size, first, second)

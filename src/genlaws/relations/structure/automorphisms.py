@@ -1,19 +1,17 @@
-r"""How many permutations of the elements leave a relation as it is: :math:`|\mathrm{Aut}\,R|`, exactly.
+r"""The exact number of automorphisms of a relation, :math:`|\mathrm{Aut}\,R|`: permutations that leave it unchanged.
 
-Families with a formula are recognized; everything else is first made smaller without changing the count
-(:mod:`~genlaws.relations.structure.symmetry_reduction`). What is left is counted by igraph where it is installed, and
+Families with a formula are recognized; other relations are first reduced
+(:mod:`~genlaws.relations.structure.symmetry_reduction`). The rest is counted by igraph where it is installed, and
 otherwise by the library's own search. igraph is licensed under the GPL and therefore optional: ``pip install
 'genlaws[graphs]'``.
 
-Count the automorphisms of a colored graph by fixing elements one by one.
-
-By the orbit-stabilizer theorem the number of automorphisms is the product of the numbers of places to which each fixed
-element can be moved by automorphisms that keep the elements fixed before it:
+The search fixes elements one by one. By the orbit-stabilizer theorem the number of automorphisms is the product of the
+orbit sizes of the fixed elements under automorphisms that fix all earlier ones:
 
 .. math:: |\mathrm{Aut}\,G| = \prod_i |\mathrm{orbit}_i(v_i)|
 
-Elements are fixed until the colors around them tell all elements apart. Whether one can be moved to another place is
-decided by a search; a permutation counts only after it has been applied to every edge.
+Elements are fixed until their neighbors' colors distinguish all elements. A search decides whether an element can be
+moved to another place; a permutation counts only after it has been applied to every edge.
 """
 
 from __future__ import annotations
@@ -43,22 +41,22 @@ from genlaws.relations.structure.symmetry_reduction import ColoredGraph, reduce,
 
 Codes = NDArray[np.uint64]
 
-FIXED = 0x6C8E9CF570932BD5  # marks the code of a fixed element
-OUTWARD, INWARD = np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB)
-MOST_WORK = 400_000_000  # edges looked at; some twenty seconds
-MOST_LEVELS = 500  # elements to fix; each takes a step of recursion, and more would take too long anyway
-OVERHEAD = 2_000  # edges that could be looked at in the time one coloring takes to start
+FIXED_ELEMENT_CODE = 0x6C8E9CF570932BD5  # mixed into the code of a fixed element
+OUT_EDGE_CODE, IN_EDGE_CODE = np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB)
+MAX_EDGES_VISITED = 400_000_000  # about twenty seconds
+MAX_LEVELS = 500  # elements to fix; each takes a step of recursion, and more would take too long
+EDGES_PER_ROUND = 2_000  # of equal computing time as the overhead of one round of coloring
 METHODS = ("auto", "closed form", "igraph", "networkx", "search")
-LARGEST_FOR_NETWORKX = 40  # elements of one part; a ring of 30 takes networkx ten seconds, one of 40 over a minute
+MAX_NETWORKX_ELEMENTS = 40  # of one part; a ring of 30 takes networkx ten seconds, one of 40 over a minute
 
 
 class SearchTooLong(Exception):  # noqa: N818
-    """The search would look at more edges than it may."""
+    """The search would visit too many edges."""
 
 
 @dataclass(frozen=True)
 class _Level:
-    """Codes before an element is fixed, their sums on the way, and the elements of one code; the first gets fixed."""
+    """Codes before an element is fixed, their sums after each round, and elements with one code; the first is fixed."""
 
     codes: Codes
     sums: list[int]
@@ -69,27 +67,27 @@ class _Level:
 class _Search:
     graph: ColoredGraph
     edge_codes: Whole = field(init=False)
-    kept: list[int] = field(default_factory=list)
+    fixed_elements: list[int] = field(default_factory=list)
     work: int = 0
 
     def __post_init__(self) -> None:
         self.edge_codes = np.sort(self.graph.edges[:, 0] * self.graph.size + self.graph.edges[:, 1])
 
     def settled(self, codes: Codes, wanted: list[int] | None = None) -> tuple[Codes, list[int]]:
-        """Return the codes refined by the codes around each element until no more elements are told apart.
+        """Return the codes refined by the codes of neighbors until no more elements are distinguished.
 
-        Also returns the sum of the codes after each round; where they leave the `wanted` sums no automorphism can lead
-        there, and the refinement stops.
+        Also returns the sum of the codes after each round; where they differ from the `wanted` sums no automorphism
+        exists, and the refinement stops.
         """
         heads, tails = self.graph.edges.T
         count, sums = len(np.unique(codes)), [int(codes.sum())]
         while wanted is None or sums == wanted[: len(sums)]:
-            self.work += len(heads) + OVERHEAD
-            if self.work > MOST_WORK:
+            self.work += len(heads) + EDGES_PER_ROUND
+            if self.work > MAX_EDGES_VISITED:
                 raise SearchTooLong
-            finer = codes * OUTWARD
-            np.add.at(finer, heads, scrambled(codes[tails] ^ OUTWARD))
-            np.add.at(finer, tails, scrambled(codes[heads] ^ INWARD))
+            finer = codes * OUT_EDGE_CODE
+            np.add.at(finer, heads, scrambled(codes[tails] ^ OUT_EDGE_CODE))
+            np.add.at(finer, tails, scrambled(codes[heads] ^ IN_EDGE_CODE))
             finer = scrambled(finer)
             found = len(np.unique(finer))
             if found <= count:
@@ -99,9 +97,11 @@ class _Search:
         return codes, sums
 
     def fixed(self, codes: Codes, element: int, depth: int, wanted: list[int] | None = None) -> tuple[Codes, list[int]]:
-        """Return the settled codes after this element has been given one of its own, another at each depth."""
+        """Return the settled codes after this element got a unique code, which depends on the depth."""
         marked = codes.copy()
-        marked[element] = scrambled(marked[element : element + 1] ^ scrambled(np.array([FIXED + depth])))[0]
+        marked[element] = scrambled(marked[element : element + 1] ^ scrambled(np.array([FIXED_ELEMENT_CODE + depth])))[
+            0
+        ]
         return self.settled(marked, wanted)
 
     def levels(self) -> list[_Level]:
@@ -113,24 +113,24 @@ class _Search:
             found.append(_Level(codes, sums, rivals))
             if not rivals:
                 return found
-            if len(found) > MOST_LEVELS:
+            if len(found) > MAX_LEVELS:
                 raise SearchTooLong
             codes, sums = self.fixed(codes, rivals[0], len(found))
 
-    def keeps_all(self, image: Whole) -> bool:
-        """Return whether a permutation keeps the colors, the elements fixed so far, and every edge."""
+    def is_automorphism(self, image: Whole) -> bool:
+        """Return whether a permutation preserves the colors, the elements fixed so far, and every edge."""
         self.work += len(self.graph.edges)
         moved = image[self.graph.edges]
         return (
             np.array_equal(self.graph.colors[image], self.graph.colors)
-            and image[self.kept].tolist() == self.kept
+            and image[self.fixed_elements].tolist() == self.fixed_elements
             and np.array_equal(np.sort(moved[:, 0] * self.graph.size + moved[:, 1]), self.edge_codes)
         )
 
     def moves(self, levels: list[_Level], depth: int, codes: Codes, place: int) -> Whole | None:
-        """Return a permutation that carries the codes of this level to `codes` and its element to `place`.
+        """Return a permutation that maps the codes of this level to `codes` and its element to `place`.
 
-        An automorphism carries codes to equal codes, so where all differ there is one candidate, and it is checked.
+        An automorphism maps codes to equal codes, so where all differ there is one candidate, and it is checked.
         """
         after = levels[depth + 1]
         there, sums = self.fixed(codes, place, depth + 1, after.sums)
@@ -139,7 +139,7 @@ class _Search:
         if not after.rivals:
             image = np.empty(self.graph.size, dtype=np.int64)
             image[np.argsort(after.codes)] = np.argsort(there)
-            return image if self.keeps_all(image) else None
+            return image if self.is_automorphism(image) else None
         for candidate in np.flatnonzero(there == after.codes[after.rivals[0]]).tolist():
             found = self.moves(levels, depth + 1, there, candidate)
             if found is not None:
@@ -155,7 +155,7 @@ def search_automorphisms(graph: ColoredGraph) -> int:
     count = 1
     for depth in reversed(range(len(levels) - 1)):
         level = levels[depth]
-        search.kept = [earlier.rivals[0] for earlier in levels[:depth]]
+        search.fixed_elements = [earlier.rivals[0] for earlier in levels[:depth]]
         orbits = _Orbits(graph.size)
         for generator in generators:
             orbits.join(generator)
@@ -216,7 +216,7 @@ class AutomorphismCount:
     Attributes
     ----------
     count : int
-        Exact, whatever its size.
+        Exact for any size.
     method : str
         ``closed form``, ``reduction`` (nothing was left to search), ``igraph``, ``networkx`` or ``search``.
     remaining : int
@@ -242,8 +242,8 @@ def count_automorphisms(relation: Relation, method: str = "auto") -> Automorphis
     relation : Relation
     method : {"auto", "closed form", "igraph", "networkx", "search"}
         ``auto`` takes the formula of a recognized family, then the reduction, then igraph if it is installed and the
-        library's own search if not. ``closed form`` refuses what is in no such family. The other three are asked for
-        what the reduction leaves; networkx (ISMAGS) is of use up to some 40 elements.
+        library's own search if not. ``closed form`` raises for relations in no such family. The other three count
+        the reduced graph; networkx (ISMAGS) is useful up to about 40 elements.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def count_automorphisms(relation: Relation, method: str = "auto") -> Automorphis
                 f"{relation.label} is in no family with a closed form (equivalence, total order, complete bipartite, "
                 "empty, complete); use method 'auto'."
             )
-    back_end = _back_end(method)
+    back_end = _choose_back_end(method)
     graph, factors = reduce(ColoredGraph.of(relation))
     if graph.size == 0:
         return AutomorphismCount(_product(factors), "reduction")
@@ -293,7 +293,7 @@ def short_form(count: int) -> str:
 
 
 def _product(factors: list[int]) -> int:
-    """Return the product, factors of like size multiplied first: far faster than one by one where it is huge."""
+    """Return the product, multiplying factors of similar size first, which is far faster for huge products."""
     while len(factors) > 1:
         factors = [prod(factors[place : place + 8]) for place in range(0, len(factors), 8)]
     return prod(factors)
@@ -333,7 +333,7 @@ def _count_parts(parts: list[ColoredGraph], count: Callable[[ColoredGraph], int]
         kinds: list[tuple[ColoredGraph, int, int]] = []  # a part, its automorphisms, how many there are
         for part in candidates:
             for place, (other, inside, copies) in enumerate(kinds):
-                if _same(part, other, inside, count):
+                if _isomorphic(part, other, inside, count):
                     kinds[place] = (other, inside, copies + 1)
                     break
             else:
@@ -342,8 +342,8 @@ def _count_parts(parts: list[ColoredGraph], count: Callable[[ColoredGraph], int]
     return total
 
 
-def _same(first: ColoredGraph, second: ColoredGraph, inside: int, count: Callable[[ColoredGraph], int]) -> bool:
-    """Return whether two parts are copies of one another; `inside` is the number of automorphisms of the second."""
+def _isomorphic(first: ColoredGraph, second: ColoredGraph, inside: int, count: Callable[[ColoredGraph], int]) -> bool:
+    """Return whether two parts are isomorphic; `inside` is the number of automorphisms of the second."""
     if count is _with_networkx:
         from networkx import vf2pp_is_isomorphic  # noqa: PLC0415
 
@@ -355,8 +355,8 @@ def _same(first: ColoredGraph, second: ColoredGraph, inside: int, count: Callabl
     return count(together) == 2 * inside**2
 
 
-def _back_end(method: str) -> str:
-    """Return which of igraph, networkx and search is to be used, or say how to install the one asked for."""
+def _choose_back_end(method: str) -> str:
+    """Return which of igraph, networkx and search to use, or raise if the requested one is not installed."""
     if method == "auto":
         return "igraph" if find_spec("igraph") is not None else "search"
     if method in {"igraph", "networkx"} and find_spec(method) is None:
@@ -370,18 +370,18 @@ def _with_igraph(graph: ColoredGraph) -> int:
     import igraph  # noqa: PLC0415
 
     built = igraph.Graph(n=graph.size, edges=graph.edges.tolist(), directed=True)
-    with _numbers_of_any_length():
+    with _unlimited_int_digits():
         count = built.count_automorphisms(color=graph.colors.tolist())
     _, sizes = np.unique(graph.colors, return_counts=True)
-    # A group of permutations that keep the colors divides the group of all of them; a rounded number does not.
+    # The size of the group divides that of the group of all permutations within colors; a rounded number does not.
     if not isinstance(count, int) or count < 1 or prod(map(factorial, sizes.tolist())) % count:
         return _with_search(graph)
     return count
 
 
 @contextmanager
-def _numbers_of_any_length() -> Iterator[None]:
-    """Lift Python's limit on the digits of a number in text for one call: igraph hands its count over as text."""
+def _unlimited_int_digits() -> Iterator[None]:
+    """Lift Python's limit on the digits of a number in text for one call: igraph returns its count as text."""
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
@@ -393,10 +393,10 @@ def _numbers_of_any_length() -> Iterator[None]:
 def _with_networkx(graph: ColoredGraph) -> int:
     from networkx.algorithms.isomorphism import ISMAGS  # noqa: PLC0415
 
-    if graph.size > LARGEST_FOR_NETWORKX:
+    if graph.size > MAX_NETWORKX_ELEMENTS:
         raise InputError(
             f"networkx would take too long for a connected part of {graph.size} elements (at most "
-            f"{LARGEST_FOR_NETWORKX}); use method 'auto', and install igraph with pip install 'genlaws[graphs]'."
+            f"{MAX_NETWORKX_ELEMENTS}); use method 'auto', and install igraph with pip install 'genlaws[graphs]'."
         )
     built = _networkx_graph(graph)
     found: Any = ISMAGS(built, built, node_match=_same_color).analyze_subgraph_symmetry()

@@ -1,4 +1,4 @@
-"""The class of the paper's Table II that a relation belongs to, and the numbers its row asks for."""
+"""The class of the paper's Table II that a relation belongs to, and the numbers that its row needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.relations.structure.properties import RelationProperties, properties, without_loops
 from genlaws.relations.structure.relation import Relation
 
-# From the most special to the most general; a relation is put into the first that fits.
+# From the most special to the most general; the first that fits is chosen.
 CLASSES = (
     "complete bipartite",
     "equivalence",
@@ -29,7 +29,7 @@ CLASSES = (
 
 @dataclass(frozen=True)
 class RelationClass:
-    """A row of Table II with its numbers; those that the row does not use are none.
+    """A row of Table II with its numbers; numbers that the row does not use are None.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def classify(relation: Relation, known: RelationProperties | None = None) -> Rel
 def mean_tree_depth(relation: Relation, *, rooted: bool) -> float:
     """Return the mean depth of the elements of a tree, the root at depth 1.
 
-    A tree without a root is hung up at the element with the smallest mean distance to the others.
+    A tree without a root is rooted at the element with the smallest mean distance to the others.
     """
     n = relation.element_count
     start = 0
@@ -124,7 +124,7 @@ def mean_tree_depth(relation: Relation, *, rooted: bool) -> float:
         size[parent[element]] += size[element]
     total = np.full(n, depth.sum())
     for element in order[1:].tolist():
-        # Moved one step down, the root comes nearer to all below it and goes farther from all others.
+        # Moved one step down, the root gets closer to all below it and farther from all others.
         total[element] = total[parent[element]] + n - 2 * size[element]
     return float(total.min() / n)
 
@@ -146,12 +146,12 @@ def mean_chain_length(relation: Relation) -> float:
 
 
 def _longest(pairs: Whole, count: int) -> Array:
-    """Return the length of the longest chain that ends at each link of a transitive relation without circles."""
+    """Return the length of the longest chain that ends at each link of an acyclic transitive relation."""
     into = np.bincount(pairs[:, 1], minlength=count)
     pairs = pairs[np.argsort(pairs[:, 1], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(into)])
     length = np.ones(count)
-    # Whatever precedes a link has fewer before it, so this order never looks ahead.
+    # A predecessor of a link has fewer predecessors, so it comes earlier in this order.
     for link in np.argsort(into, kind="stable").tolist():
         before = pairs[starts[link] : starts[link + 1], 0]
         if len(before):

@@ -1,7 +1,7 @@
-r"""How many bits describe a relation: exactly, by the paper's table, and by counting its class.
+r"""Description length of a relation in bits: exact, by the paper's table, and by counting its class.
 
-A relation R of n elements has :math:`n!/|\mathrm{Aut}\,R|` labeled copies, by the orbit-stabilizer theorem. Which of
-them one has takes :math:`\log_2` of that number of bits.
+A relation R of n elements has :math:`n!/|\mathrm{Aut}\,R|` labeled copies, by the orbit-stabilizer theorem. To name
+one of them takes :math:`\log_2` of that number of bits.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from genlaws.core.arguments import positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
 from genlaws.relations.structure.classes import RelationClass, classify
-from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation
 
-# Beyond, n! is not written out, and the logarithms are subtracted: right to some 1e-15 of log2 n!.
-LARGEST_EXACT = 200_000
+# With more elements, logarithms are subtracted instead of forming n!, with an error of about 1e-15 of log2 n!.
+MAX_EXACT_ELEMENTS = 200_000
 
 # Labeled partial orders of n elements, n = 0, 1, … 18: sequence A001035 of the OEIS.
 # fmt: off
@@ -41,14 +41,13 @@ TABLE_CLASSES = (
     "rooted tree",
 )
 COUNTED_CLASSES = (*TABLE_CLASSES, "tournament", "partial order", "labeled classes")
-MOST_ELEMENTS = 10_000_000
-MOST_FOR_CLASSES = 5_000  # Stirling numbers are added up one by one
+MAX_STIRLING_ELEMENTS = 5_000  # for exact Stirling numbers, which are summed term by term
 
 
 def description_length_exact(
     relation: Relation, *, automorphisms: AutomorphismCount | int | None = None, method: str = "auto"
 ) -> float:
-    r"""Bits that tell a relation apart from its relabeled copies.
+    r"""Bits that distinguish a relation from its relabeled copies.
 
     .. math:: b = \log_2 \frac{n!}{|\mathrm{Aut}\,R|}
 
@@ -68,7 +67,7 @@ def description_length_exact(
     count = int(count_automorphisms(relation, method) if automorphisms is None else automorphisms)
     if count < 1:
         raise InputError(f"automorphisms must be at least 1, the identity; got {count}.")
-    if n > LARGEST_EXACT:
+    if n > MAX_EXACT_ELEMENTS:
         return max(0.0, lgamma(n + 1.0) / log(2.0) - log2(count))
     copies, rest = divmod(factorial(n), count)
     if rest:
@@ -105,7 +104,7 @@ def description_length_table(
     Parameters
     ----------
     relation : Relation, RelationClass or str
-        A relation is put into its class first; with the name of a class its numbers must be given.
+        A relation is classified first; the name of a class needs its numbers.
     element_count : int
     class_count : int
         k, for an equivalence.
@@ -188,7 +187,7 @@ def description_length_count(
     Parameters
     ----------
     relation : Relation, RelationClass or str
-        A relation is put into its class first; with the name of a class its numbers must be given.
+        A relation is classified first; the name of a class needs its numbers.
     element_count : int
     class_count : int
         k, for an equivalence and for labeled classes.
@@ -217,7 +216,7 @@ def description_length_count(
         first, second = _side_sizes(given)
         return float(first * second)
     if name == "total order":
-        return log2(factorial(n)) if n <= LARGEST_EXACT else lgamma(n + 1.0) / log(2.0)
+        return log2(factorial(n)) if n <= MAX_EXACT_ELEMENTS else lgamma(n + 1.0) / log(2.0)
     pairs = n * (n - 1) // 2
     return {
         "generic": float(n**2),
@@ -235,13 +234,13 @@ def _given(relation: Relation | RelationClass | str, allowed: tuple[str, ...], *
     """Return the class with its numbers, from a relation or from the arguments."""
     if isinstance(relation, Relation | RelationClass):
         if any(number is not None for number in numbers.values()):
-            raise InputError("A relation brings its own numbers; leave out element_count and the others.")
+            raise InputError("A relation has its own numbers; leave out element_count and the others.")
         return classify(relation) if isinstance(relation, Relation) else relation
     if not isinstance(relation, str) or relation not in allowed:
         raise InputError(f"The class must be one of {', '.join(allowed)}; got {relation!r}.")
     if numbers["element_count"] is None:
         raise InputError(f"element_count must be given with the name of a class; got {relation!r} alone.")
-    n = whole_number("element_count", numbers["element_count"], at_least=1, at_most=MOST_ELEMENTS)
+    n = whole_number("element_count", numbers["element_count"], at_least=1, at_most=MAX_ELEMENTS)
     return RelationClass(relation, **{**numbers, "element_count": n})
 
 
@@ -277,7 +276,7 @@ def _known_count(name: str, n: int) -> int:
         )
     if name == "partial order":
         return PARTIAL_ORDERS[n]
-    # Some elements stand alone without a loop; the others fall into classes of elements equal to one another.
+    # Some elements have neither loop nor equal; the others form classes of mutually related elements.
     total = 0
     for k, orders in enumerate(PARTIAL_ORDERS[: n + 1]):
         total += orders * sum(comb(n, s) * _stirling(n - s, k - s) for s in range(k + 1))
@@ -285,9 +284,9 @@ def _known_count(name: str, n: int) -> int:
 
 
 def _stirling(n: int, k: int) -> int:
-    """Return in how many ways n elements fall into k classes, none of them empty."""
-    if n > MOST_FOR_CLASSES:
-        raise InputError(f"Equivalences are counted up to {MOST_FOR_CLASSES:,} elements; got {n}.")
+    """Return the number of partitions of n elements into k nonempty classes."""
+    if n > MAX_STIRLING_ELEMENTS:
+        raise InputError(f"Equivalences are counted up to {MAX_STIRLING_ELEMENTS:,} elements; got {n}.")
     total = 0
     for j in range(k + 1):
         ways = comb(k, j) * j**n

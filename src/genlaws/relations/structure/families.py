@@ -1,4 +1,4 @@
-"""The relations of the paper, and a few more, each made by its rule."""
+"""Families of relations: those of the paper and a few more."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import scalar, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.relations.structure.relation import Relation
+from genlaws.relations.structure.relation import MAX_MATRIX_SIZE, Relation
 
 DEFAULT_ELEMENTS = 30  # the paper's n
-MOST_ELEMENTS = 20_000  # these relations are dense: more would not fit into memory
 
-NAMES = (
+RELATION_NAMES = (
     "modK (mod3, mod5), less-than, bipartite-A-B (bipartite-15-15), equivalence-A-B-… (equivalence-10-20), "
     "divisibility, binary-tree, incomplete-bipartite-A-B"
 )
 
 
 def _size(name: str, value: object) -> int:
-    return whole_number(name, value, at_least=1, at_most=MOST_ELEMENTS)
+    return whole_number(name, value, at_least=1, at_most=MAX_MATRIX_SIZE)
 
 
 def modulo(element_count: int, class_count: int) -> Relation:
@@ -68,7 +67,7 @@ def equivalence(class_sizes: Sequence[int]) -> Relation:
 
 
 def partial_order(element_count: int, covers: ArrayLike, *, reflexive: bool = False) -> Relation:
-    """Return the smallest transitive relation that contains the pairs `covers`, refused if they run in a circle."""
+    """Return the smallest transitive relation that contains the pairs `covers`, or raise if they form a cycle."""
     given = Relation(_size("element_count", element_count), np.asarray(covers))
     n = given.element_count
     above = np.zeros((n, n), dtype=bool)
@@ -93,8 +92,8 @@ def _from_the_top(covers: Relation) -> list[int]:
         missing[lower] -= 1
         order += lower[missing[lower] == 0].tolist()
     if len(order) < covers.element_count:
-        circle = int(np.argmax(missing > 0))
-        raise InputError(f"covers must not run in a circle; element {circle} lies in one or below one.")
+        cycle = int(np.argmax(missing > 0))
+        raise InputError(f"covers must not form a cycle; element {cycle} lies in one or below one.")
     return order
 
 
@@ -117,14 +116,14 @@ def tree(parents: Sequence[int], *, ancestors: bool = False) -> Relation:
         )
     found, higher = edges, edges
     for _ in range(n):
-        # One generation further up; what started in a circle never ends.
+        # One generation further up; a cycle never ends.
         higher = np.column_stack([above[higher[:, 0]], higher[:, 1]])
         higher = higher[higher[:, 0] >= 0]
         if not len(higher):
             break
         found = np.concatenate([found, higher]) if ancestors else found
     else:
-        raise InputError("parents must lead to the root from every element; some run in a circle.")
+        raise InputError("parents must lead to the root from every element; some form a cycle.")
     return Relation(n, found, label="ancestor in a tree" if ancestors else "tree")
 
 
@@ -146,7 +145,7 @@ def divisibility(element_count: int) -> Relation:
 def named_relation(name: str, element_count: int | None = None) -> Relation:
     """Return the relation of a name such as ``mod3``, ``less-than`` or ``bipartite-15-15``.
 
-    `element_count` is 30 if left out, as in the paper; names that carry their sizes take none.
+    `element_count` is 30 by default, as in the paper; names with sizes take none.
     """
     if not isinstance(name, str):
         raise InputError(f"A relation's name must be text; got {name!r}.")
@@ -163,5 +162,5 @@ def named_relation(name: str, element_count: int | None = None) -> Relation:
         return modulo(n, int(match[1]))
     by_name = {"less-than": less_than, "divisibility": divisibility, "binary-tree": binary_tree}
     if name not in by_name:
-        raise InputError(f"There is no relation {name!r}; known are {NAMES}.")
+        raise InputError(f"There is no relation {name!r}; known are {RELATION_NAMES}.")
     return by_name[name](n)

@@ -1,4 +1,4 @@
-"""Read relations from a file of edges: head, relation, tail, and anything after them; or head and tail alone."""
+"""Knowledge graphs: relations from a file of edges with the columns head, relation, tail, or head and tail."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from genlaws.core.errors import InputError
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import read_rows
 
-PAIR, TRIPLE = 2, 3  # columns of an edge list and of a knowledge graph
-# A first line made of these words names the columns.
-HEADS = {"head", "subject", "source", "from", "h", "s", "parent", "first"}
-RELATIONS = {"relation", "predicate", "label", "type", "r", "p", "rel"}
-TAILS = {"tail", "object", "target", "to", "t", "o", "child", "second"}
-SHOWN_NAMES = 40
+PAIR_COLUMNS, TRIPLE_COLUMNS = 2, 3  # columns of an edge list and of a knowledge graph
+# A first line of these words is a header.
+HEAD_COLUMNS = {"head", "subject", "source", "from", "h", "s", "parent", "first"}
+RELATION_COLUMNS = {"relation", "predicate", "label", "type", "r", "p", "rel"}
+TAIL_COLUMNS = {"tail", "object", "target", "to", "t", "o", "child", "second"}
+MAX_NAMES_LISTED = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class KnowledgeGraph:
     entities : tuple of str
         Heads and tails in the order of their first appearance.
     relation_names : tuple of str
-        In the order of the alphabet, numbers by their size: term2 before term10.
+        In natural order: term2 before term10.
     facts : array of int, shape (m, 3)
         Numbers of head, relation and tail; sorted by relation, each fact once.
     """
@@ -58,7 +58,7 @@ class KnowledgeGraph:
             May be left out if the file has a single relation.
         elements : {"used", "all"}
             ``used``, the default, takes the entities that this relation connects as its elements; ``all`` those of the
-            whole file. More elements make more pairs that do not hold, and change the description length.
+            whole file. More elements mean more pairs that do not hold, and another description length.
         """
         one_of("elements", elements, ("used", "all"))
         number = self._number(name)
@@ -69,15 +69,15 @@ class KnowledgeGraph:
             return Relation(len(self.entities), pairs, self.entities, label)
         used, place = np.unique(pairs, return_inverse=True)
         names = tuple(self.entities[entity] for entity in used.tolist())
-        return Relation(len(used), place.reshape(-1, PAIR), names, label)
+        return Relation(len(used), place.reshape(-1, PAIR_COLUMNS), names, label)
 
     def _number(self, name: str | None) -> int:
         if name is None and len(self.relation_names) == 1:
             return 0
         if name in self.relation_names:
             return self.relation_names.index(name)
-        shown = ", ".join(self.relation_names[:SHOWN_NAMES])
-        more = len(self.relation_names) - SHOWN_NAMES
+        shown = ", ".join(self.relation_names[:MAX_NAMES_LISTED])
+        more = len(self.relation_names) - MAX_NAMES_LISTED
         shown += f" and {more} more" if more > 0 else ""
         if name is None:
             raise InputError(f"{self.label} has several relations; name one of {shown}.")
@@ -96,8 +96,8 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
     """Read a file of facts, plain or compressed (``.gz``), separated by tabs or commas.
 
     Each line holds head, relation, tail; further columns are ignored. Lines of two columns, head and tail, make a
-    graph with one relation without a name. A first line of words such as ``head``, ``relation``, ``tail`` is taken for
-    the names of the columns. Blank lines and lines with too few columns are refused, with their number.
+    graph with one relation without a name. A first line of words such as ``head``, ``relation``, ``tail`` is read as
+    the header. Blank lines and lines with too few columns raise an error with the line number.
 
     Parameters
     ----------
@@ -112,35 +112,35 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
     start = int(bool(lines) and _is_header(lines[0]))
     if len(lines) <= start:
         raise InputError(f"{file.name} must hold at least one line with head, relation and tail; it holds none.")
-    width = min(len(lines[start]), TRIPLE)
-    _check_widths(file.name, lines, start, max(width, PAIR))
+    width = min(len(lines[start]), TRIPLE_COLUMNS)
+    _check_widths(file.name, lines, start, max(width, PAIR_COLUMNS))
     return _numbered(file.name, lines[start:], width)
 
 
 def _is_header(row: list[str]) -> bool:
     words = [word.strip().lower() for word in row]
-    if len(words) >= TRIPLE:
-        return words[0] in HEADS and words[1] in RELATIONS and words[2] in TAILS
-    return len(words) == PAIR and words[0] in HEADS and words[1] in TAILS
+    if len(words) >= TRIPLE_COLUMNS:
+        return words[0] in HEAD_COLUMNS and words[1] in RELATION_COLUMNS and words[2] in TAIL_COLUMNS
+    return len(words) == PAIR_COLUMNS and words[0] in HEAD_COLUMNS and words[1] in TAIL_COLUMNS
 
 
 def _check_widths(name: str, lines: list[list[str]], start: int, width: int) -> None:
-    """Refuse the first line with an empty or a missing column among those that count."""
+    """Raise at the first line with an empty or missing column among the required ones."""
     for number, row in enumerate(lines[start:], start=start + 1):
         if len(row) < width or not all(row[:width]):
             if not any(row):
                 raise InputError(f"{name}, line {number} is blank; remove it.")
-            wanted = "head, relation and tail" if width == TRIPLE else "head and tail"
+            wanted = "head, relation and tail" if width == TRIPLE_COLUMNS else "head and tail"
             raise InputError(f"{name}, line {number} must hold {wanted}; got {row}.")
 
 
 def _numbered(label: str, lines: list[list[str]], width: int) -> KnowledgeGraph:
     entities: dict[str, int] = {}
     names: dict[str, int] = {}
-    facts = np.empty((len(lines), TRIPLE), dtype=np.int64)
+    facts = np.empty((len(lines), TRIPLE_COLUMNS), dtype=np.int64)
     last = width - 1
     for place, row in enumerate(lines):
-        name = row[1] if width == TRIPLE else ""
+        name = row[1] if width == TRIPLE_COLUMNS else ""
         facts[place] = (
             entities.setdefault(row[0], len(entities)),
             names.setdefault(name, len(names)),

@@ -1,7 +1,4 @@
-"""Which laws a relation obeys, tested on its pairs alone, with a counterexample where a law fails.
-
-Whether two steps along a relation are always a step of it.
-"""
+"""Properties of a relation (laws such as symmetry and transitivity), tested on its pairs, with counterexamples."""
 
 from __future__ import annotations
 
@@ -13,38 +10,38 @@ from scipy.sparse import csgraph
 
 from genlaws.core.arguments import Whole
 from genlaws.core.errors import InputError
-from genlaws.relations.structure.relation import LARGEST_MATRIX, Relation
+from genlaws.relations.structure.relation import MAX_MATRIX_SIZE, Relation
 
-MOST_STEPS = 2_000_000  # pairs of steps looked at in one go
-DENSE = 1 / 64  # beyond this density rows of bits are faster than lists
-SIDES = 2
+MAX_STEPS_AT_ONCE = 2_000_000  # two-step paths per block
+MIN_BITSET_DENSITY = 1 / 64  # of pairs; denser relations are tested faster with rows of bits than with lists
+SIDE_COUNT = 2
 
 
 def missing_step(relation: Relation) -> tuple[int, int, int] | None:
     """Return elements x, y, z with R(x, y) and R(y, z) but not R(x, z); none if the relation is transitive."""
     first, second = relation.pairs.T
     out = np.bincount(first, minlength=relation.element_count)
-    # In a transitive relation whatever follows y also follows x, so y cannot have more after it.
+    # In a transitive relation the successors of y also follow x, so y cannot have more of them.
     more = out[second] > out[first]
     if more.any():
         return _witness(relation, *relation.pairs[np.argmax(more)].tolist())
-    dense = relation.density > DENSE and relation.element_count <= LARGEST_MATRIX
-    row = _bad_row_of_bits(relation) if dense else _bad_row_of_lists(relation, out)
+    dense = relation.density > MIN_BITSET_DENSITY and relation.element_count <= MAX_MATRIX_SIZE
+    row = _row_missing_step_bits(relation) if dense else _row_missing_step(relation, out)
     if row is None:
         return None
-    for middle in _after(relation, row).tolist():
+    for middle in _successors(relation, row).tolist():
         found = _witness(relation, row, middle)
         if found is not None:
             return found
-    raise AssertionError("the row was found to miss a step")
+    raise AssertionError("the row misses a step")
 
 
-def _bad_row_of_lists(relation: Relation, out: Whole) -> int | None:
+def _row_missing_step(relation: Relation, out: Whole) -> int | None:
     """Return an element from which two steps lead where one does not, by sparse products of some rows at a time."""
     table = relation.sparse
     steps = np.bincount(relation.pairs[:, 0], weights=out[relation.pairs[:, 1]], minlength=relation.element_count)
     rows = np.flatnonzero(steps)
-    blocks = np.floor_divide(np.cumsum(steps[rows]), MOST_STEPS)
+    blocks = np.floor_divide(np.cumsum(steps[rows]), MAX_STEPS_AT_ONCE)
     for block in np.split(rows, np.flatnonzero(np.diff(blocks)) + 1):
         if not len(block):
             continue
@@ -58,7 +55,7 @@ def _bad_row_of_lists(relation: Relation, out: Whole) -> int | None:
     return None
 
 
-def _bad_row_of_bits(relation: Relation) -> int | None:
+def _row_missing_step_bits(relation: Relation) -> int | None:
     """Return an element from which two steps lead where one does not, with each row as a string of bits."""
     bits = np.packbits(relation.matrix, axis=1)
     starts = np.searchsorted(relation.pairs[:, 0], np.arange(relation.element_count + 1))
@@ -69,21 +66,21 @@ def _bad_row_of_bits(relation: Relation) -> int | None:
     return None
 
 
-def _after(relation: Relation, element: int) -> Whole:
+def _successors(relation: Relation, element: int) -> Whole:
     low, high = np.searchsorted(relation.pairs[:, 0], [element, element + 1])
     return relation.pairs[low:high, 1]
 
 
 def _witness(relation: Relation, first: int, second: int) -> tuple[int, int, int] | None:
-    beyond = np.setdiff1d(_after(relation, second), _after(relation, first))
+    beyond = np.setdiff1d(_successors(relation, second), _successors(relation, first))
     return (first, second, int(beyond[0])) if len(beyond) else None
 
 
 @dataclass(frozen=True)
 class RelationProperties:
-    """What is true of a relation; x, y and z stand for any elements.
+    """Properties of a relation; x, y and z stand for any elements.
 
-    Laws that speak of "all pairs" hold where there are none: the empty relation is symmetric, antisymmetric and
+    Laws about "all pairs" hold where there are none: the empty relation is symmetric, antisymmetric and
     transitive, and the only element of an empty relation is a tree and a strict total order. A bipartite relation
     may have an empty side, a *complete* bipartite one may not.
 
@@ -102,7 +99,7 @@ class RelationProperties:
     equivalence, partial_order, strict_partial_order, total_order, strict_total_order : bool
         An order is reflexive, antisymmetric and transitive; a strict one irreflexive and transitive.
     acyclic : bool
-        No way leads along pairs from an element back to itself.
+        No path along pairs leads from an element back to itself.
     connected : bool
         Any element can be reached from any other along pairs taken in either direction.
     function, injective : bool
@@ -110,15 +107,15 @@ class RelationProperties:
     bipartite, complete_bipartite : bool
         The elements fall into two sides with pairs only across; complete if all of those hold, in both directions.
     rooted_tree, unrooted_tree : bool
-        One pair from parent to child (or all from child to parent) for every element but the root, and no circle; a
-        symmetric relation that is connected and has no circle.
+        One pair from parent to child (or all from child to parent) for every element but the root, and no cycle; a
+        symmetric relation that is connected and has no cycle.
     forest : bool
         Every connected part is a rooted tree, all pairs pointing the same way, or every one is an unrooted tree.
     class_sizes : tuple of int
         Sizes of the classes of an equivalence, largest first; empty otherwise.
     side_sizes : tuple of int
-        Sizes of the two sides of a bipartite relation, larger first, empty otherwise. Where parts can be placed either
-        way round, the larger half of each is counted on the same side.
+        Sizes of the two sides of a bipartite relation, larger first, empty otherwise. Where parts can be placed
+        either way, the larger half of each is counted on the same side.
     """
 
     reflexive: bool
@@ -155,19 +152,19 @@ class RelationProperties:
 
         Known for reflexive and irreflexive (one element), symmetric, antisymmetric, asymmetric and total (two),
         transitive (three), function (one) and injective (three: two elements and what both are related to). For the
-        other properties it is that of the first of these laws that fails, if any.
+        other properties it is that of the first failing law among those that define it, if any.
         """
-        if name not in {one.name for one in fields(self) if one.type == "bool"}:
+        if name not in _names():
             raise InputError(f"There is no property {name!r}; known are {', '.join(_names())}.")
         if getattr(self, name):
             return None
-        for law in (name, *PARTS.get(name, ())):
+        for law in (name, *DEFINING_LAWS.get(name, ())):
             if law in self._failing and not getattr(self, law):
                 return self._failing[law]
         return None
 
 
-PARTS = {
+DEFINING_LAWS = {
     "asymmetric": ("irreflexive", "antisymmetric"),
     "equivalence": ("reflexive", "symmetric", "transitive"),
     "partial_order": ("reflexive", "antisymmetric", "transitive"),
@@ -232,7 +229,7 @@ def properties(relation: Relation) -> RelationProperties:
 
 
 def _laws_of_pairs(relation: Relation) -> dict[str, tuple[int, ...] | None]:
-    """Return for each law that speaks of single pairs the first elements that break it; none if it holds."""
+    """Return for each law about single pairs the first elements that break it; None if it holds."""
     n, (first, second) = relation.element_count, relation.pairs.T
     codes = first * n + second
     loop = np.zeros(n, dtype=bool)
@@ -245,7 +242,7 @@ def _laws_of_pairs(relation: Relation) -> dict[str, tuple[int, ...] | None]:
         "irreflexive": _first(loop),
         "symmetric": _first_pair(relation.pairs, ~returned),
         "antisymmetric": _first_pair(relation.pairs, both),
-        "total": _strangers(relation, both),
+        "total": _unrelated_elements(relation, both),
         "function": _first(out != 1),
         "injective": _two_with_one_image(relation, into),
     }
@@ -259,19 +256,19 @@ def _first_pair(pairs: Whole, where: np.ndarray) -> tuple[int, ...] | None:
     return tuple(pairs[np.argmax(where)].tolist()) if where.any() else None
 
 
-def _strangers(relation: Relation, both: np.ndarray) -> tuple[int, ...] | None:
+def _unrelated_elements(relation: Relation, both: np.ndarray) -> tuple[int, ...] | None:
     """Return two different elements without a pair between them in either direction."""
     n, apart = relation.element_count, relation.pairs[:, 0] != relation.pairs[:, 1]
     if int(apart.sum()) - int(both.sum()) // 2 == n * (n - 1) // 2:
         return None
     pairs = relation.pairs[apart]
     known = np.bincount(pairs.ravel(), minlength=n) - np.bincount(relation.pairs[both, 0], minlength=n)
-    lonely = int(np.argmax(known < n - 1))
+    element = int(np.argmax(known < n - 1))
     met = np.zeros(n, dtype=bool)
-    met[lonely] = True
-    met[pairs[pairs[:, 0] == lonely, 1]] = True
-    met[pairs[pairs[:, 1] == lonely, 0]] = True
-    return lonely, int(np.argmin(met))
+    met[element] = True
+    met[pairs[pairs[:, 0] == element, 1]] = True
+    met[pairs[pairs[:, 1] == element, 0]] = True
+    return element, int(np.argmin(met))
 
 
 def _two_with_one_image(relation: Relation, into: Whole) -> tuple[int, ...] | None:
@@ -292,7 +289,7 @@ def without_loops(relation: Relation) -> tuple[Relation, int]:
 
 
 def class_sizes_of(bare: Relation) -> tuple[int, ...] | None:
-    """Return the sizes of the classes if a relation without loops is an equivalence but for them, largest first."""
+    """Return the class sizes, largest first, if a relation without loops is an equivalence except for the loops."""
     _, label = _weak_parts(bare)
     sizes = np.bincount(label)
     # Inside their parts all pairs must hold, and there are none between parts.
@@ -302,7 +299,7 @@ def class_sizes_of(bare: Relation) -> tuple[int, ...] | None:
 
 
 def is_strict_total_order(bare: Relation) -> bool:
-    """Return whether a relation without loops puts all elements in a row: the j-th has n - j after it."""
+    """Return whether a relation without loops is a strict total order: the j-th element has n - j successors."""
     n = bare.element_count
     if len(bare.pairs) != n * (n - 1) // 2:
         return False
@@ -314,14 +311,14 @@ def is_strict_total_order(bare: Relation) -> bool:
 def complete_sides_of(bare: Relation) -> tuple[int, int] | None:
     """Return the sizes of the sides, larger first, if a relation holds for exactly the pairs across two sides."""
     n = bare.element_count
-    if n < SIDES or len(bare.pairs) == 0:
+    if n < SIDE_COUNT or len(bare.pairs) == 0:
         return None
     first = bare.pairs[bare.pairs[:, 0] == 0, 1]
     side = np.zeros(n, dtype=bool)
     side[first] = True
     across = side[bare.pairs[:, 0]] != side[bare.pairs[:, 1]]
     size = int(side.sum())
-    if not across.all() or len(bare.pairs) != SIDES * size * (n - size):
+    if not across.all() or len(bare.pairs) != SIDE_COUNT * size * (n - size):
         return None
     return max(size, n - size), min(size, n - size)
 
@@ -329,7 +326,7 @@ def complete_sides_of(bare: Relation) -> tuple[int, int] | None:
 def sides_of(bare: Relation) -> tuple[int, int] | None:
     """Return the sizes of two sides with pairs only across, larger first; none if there are no such sides.
 
-    Pairs that all point from one side to the other (from places to countries, say) settle the sides, and elements
+    Pairs that all point from one side to the other (from places to countries, say) determine the sides, and elements
     without pairs go to the larger one. Otherwise each part is placed with its larger half on the first side.
     """
     n = bare.element_count
@@ -337,10 +334,12 @@ def sides_of(bare: Relation) -> tuple[int, int] | None:
     if len(bare.pairs) and not (out & into).any():
         smaller = min(int(out.sum()), int(into.sum()))
         return n - smaller, smaller
-    # Every element once on each side, and a pair always leads across: without an odd circle each part falls into two.
+    # Every element once on each side, and a pair always leads across: without an odd cycle each part splits into two.
     first, second = bare.pairs.T
     rows, columns = np.concatenate([first, first + n]), np.concatenate([second + n, second])
-    table = sparse.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(SIDES * n, SIDES * n))
+    table = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(SIDE_COUNT * n, SIDE_COUNT * n)
+    )
     _, label = csgraph.connected_components(table, directed=False)
     if (label[:n] == label[n:]).any():
         return None
@@ -362,7 +361,7 @@ def _count_strong_parts(relation: Relation) -> int:
 
 
 def _rooted_forest(bare: Relation) -> bool:
-    """Return whether each element has at most one parent and following the parents never runs in a circle."""
+    """Return whether each element has at most one parent and there is no cycle."""
     n = bare.element_count
     out, into = (np.bincount(ends, minlength=n) for ends in bare.pairs.T)
     if min(int(out.max(initial=0)), int(into.max(initial=0))) > 1:

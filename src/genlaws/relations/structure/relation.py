@@ -1,6 +1,6 @@
-"""A relation between elements: which ordered pairs stand in it.
+"""Relations between elements, as lists of ordered pairs.
 
-A relation as a short text and back, so that it can travel with the settings of a computation.
+A relation can be written as a short text and read back, so that it can be part of the settings of a computation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from scipy import sparse
 from genlaws.core.arguments import Mask, Whole, whole_number
 from genlaws.core.errors import InputError
 
-MOST_ELEMENTS = 10_000_000  # whose names are kept
-LARGEST_MATRIX = 20_000  # elements; a dense table of booleans then takes 400 MB
-LARGEST = 4096  # elements; their table is 2 MB before it is compressed
-WRITTEN = re.compile("[1-9][0-9]{0,3}")
+MAX_ELEMENTS = 10_000_000  # the name of each is stored
+MAX_MATRIX_SIZE = 20_000  # elements of a dense table of booleans; 400 MB
+MAX_TEXT_ELEMENTS = 4096  # of a relation as text; its table is 2 MB before compression
+ELEMENT_COUNT_PATTERN = re.compile("[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class Relation:
     pairs : array of int, shape (m, 2)
         The ordered pairs (i, j) with :math:`R_{ij}=1`, sorted, each once.
     names : tuple of str
-        One name for each element; their numbers if left out.
+        One name for each element; by default their numbers.
     label : str
-        What to call the relation in a table or picture.
+        Name of the relation in tables and figures.
     """
 
     element_count: int
@@ -55,7 +55,7 @@ class Relation:
             "element_count",
             self.element_count,
             at_least=1,
-            at_most=MOST_ELEMENTS,
+            at_most=MAX_ELEMENTS,
             hint="A relation needs an element, and a name for each.",
         )
         pairs = _sorted_pairs(self.pairs, count)
@@ -71,7 +71,7 @@ class Relation:
     def from_matrix(cls, matrix: ArrayLike, *, names: Sequence[str] = (), label: str = "matrix") -> Relation:
         """Return the relation of a square table of 0 and 1 (or of false and true), full or a sparse array of scipy."""
         if sparse.issparse(matrix):
-            matrix = _full_if_small(matrix)
+            matrix = _to_dense(matrix)
         table = np.asarray(matrix)
         if table.ndim != 2 or table.shape[0] != table.shape[1]:
             raise InputError(f"A relation's matrix must be square; got shape {table.shape}.")
@@ -123,10 +123,10 @@ class Relation:
 
     @cached_property
     def matrix(self) -> Mask:
-        """The table R as booleans, shape (n, n); refused beyond 20,000 elements."""
-        if self.element_count > LARGEST_MATRIX:
+        """The table R as booleans, shape (n, n); an error for more than 20,000 elements."""
+        if self.element_count > MAX_MATRIX_SIZE:
             raise InputError(
-                f"A full table of {self.element_count:,} elements would be too large (at most {LARGEST_MATRIX:,}); "
+                f"A full table of {self.element_count:,} elements would be too large (at most {MAX_MATRIX_SIZE:,}); "
                 "use pairs or sparse."
             )
         table = np.zeros((self.element_count, self.element_count), dtype=bool)
@@ -153,19 +153,19 @@ class Relation:
 
     @property
     def majority_accuracy(self) -> float:
-        r"""Accuracy of always giving the commoner answer: :math:`\max(\bar R, 1-\bar R)` over all n² entries."""
+        r"""Accuracy of always giving the majority answer: :math:`\max(\bar R, 1-\bar R)` over all n² entries."""
         return max(self.density, 1.0 - self.density)
 
     @property
     def majority_answer(self) -> str:
-        """The commoner answer over all n² entries, ``yes`` or ``no``; ``no`` if both are equally common."""
+        """The more frequent answer over all n² entries, ``yes`` or ``no``; ``no`` if both are equally frequent."""
         return "yes" if self.density > 0.5 else "no"
 
     def values(self, pairs: ArrayLike) -> Mask:
         """Return :math:`R_{ij}` for each row (i, j) of `pairs`."""
-        asked = _checked_pairs(pairs, self.element_count)
+        queried = _checked_pairs(pairs, self.element_count)
         codes = self.pairs[:, 0] * self.element_count + self.pairs[:, 1]
-        return np.isin(asked[:, 0] * self.element_count + asked[:, 1], codes)
+        return np.isin(queried[:, 0] * self.element_count + queried[:, 1], codes)
 
     def __str__(self) -> str:
         return f"{self.label}: {self.element_count} elements, {len(self.pairs)} of {self.pair_count} pairs hold"
@@ -182,7 +182,7 @@ def _sorted_pairs(pairs: ArrayLike, element_count: int) -> Whole:
 
 
 def _checked_pairs(pairs: ArrayLike, element_count: int) -> Whole:
-    """Return the pairs as rows of two numbers, or say which element does not exist."""
+    """Return the pairs as rows of two numbers, or raise an error that names a missing element."""
     try:
         given = np.asarray(pairs)
     except ValueError:
@@ -199,25 +199,25 @@ def _checked_pairs(pairs: ArrayLike, element_count: int) -> Whole:
 
 
 def _two_ends(pair: Any) -> tuple[Hashable, Hashable]:
-    """Return the two ends of a pair, or say that it is none."""
+    """Return the two ends of a pair, or raise if it is not a pair."""
     if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
         raise InputError(f"pairs must be tuples of two elements; got {pair!r}.")
     first, second = pair
     return first, second
 
 
-def _full_if_small(matrix: Any) -> Mask:
-    """Return a sparse array of scipy as a full one."""
-    if max(matrix.shape) > LARGEST_MATRIX:
-        raise InputError(f"A sparse matrix may have at most {LARGEST_MATRIX:,} rows here; use pairs for more.")
+def _to_dense(matrix: Any) -> Mask:
+    """Return a sparse array of scipy as a dense one, if it is small."""
+    if max(matrix.shape) > MAX_MATRIX_SIZE:
+        raise InputError(f"A sparse matrix may have at most {MAX_MATRIX_SIZE:,} rows here; use pairs for more.")
     full: Mask = matrix.toarray()
     return full
 
 
 def relation_to_text(relation: Relation) -> str:
     """Return the number of elements and the compressed table, as ``30:eJz…``."""
-    if relation.element_count > LARGEST:
-        raise InputError(f"A relation as text has at most {LARGEST} elements; got {relation.element_count}.")
+    if relation.element_count > MAX_TEXT_ELEMENTS:
+        raise InputError(f"A relation as text has at most {MAX_TEXT_ELEMENTS} elements; got {relation.element_count}.")
     packed = zlib.compress(np.packbits(relation.matrix).tobytes(), level=9)
     return f"{relation.element_count}:{base64.b64encode(packed).decode('ascii')}"
 
@@ -225,9 +225,9 @@ def relation_to_text(relation: Relation) -> str:
 def relation_from_text(text: str, label: str = "relation") -> Relation:
     """Return the relation that :func:`relation_to_text` wrote; its elements are numbered."""
     count, colon, packed = text.partition(":")
-    if not colon or not WRITTEN.fullmatch(count) or int(count) > LARGEST:
+    if not colon or not ELEMENT_COUNT_PATTERN.fullmatch(count) or int(count) > MAX_TEXT_ELEMENTS:
         raise InputError(
-            f"A relation as text must begin with its number of elements, at most {LARGEST}, and a colon; "
+            f"A relation as text must begin with its number of elements, at most {MAX_TEXT_ELEMENTS}, and a colon; "
             f"got {text[:20]!r}."
         )
     size = int(count) ** 2
@@ -236,7 +236,7 @@ def relation_from_text(text: str, label: str = "relation") -> Relation:
 
 
 def _unpacked(packed: str, size: int) -> Mask:
-    """Return the bits of a text; never more bytes than they take are unpacked, whatever the text claims."""
+    """Return the bits of a text; at most the expected number of bytes is unpacked, whatever the text claims."""
     expected = -(-size // 8)
     try:
         inflate = zlib.decompressobj()
@@ -248,5 +248,5 @@ def _unpacked(packed: str, size: int) -> Mask:
         raise InputError(f"A relation as text must hold {expected} bytes for its table; got {got}.")
     table = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).astype(bool)
     if not inflate.eof or inflate.unused_data or table[size:].any():
-        raise InputError("A relation as text must end where its table does; it was cut short or something was added.")
+        raise InputError("A relation as text must end with its table; it was truncated or extended.")
     return table[:size]

@@ -1,15 +1,15 @@
-r"""Make a graph smaller without losing count of its automorphisms.
+r"""Reduction of a colored graph that preserves its automorphism count up to known factors, and division into blocks.
 
-Each step replaces a colored graph by a smaller one and notes a factor, so that the number of automorphisms is the
-product of the factors times the number of the smaller graph. Every step is exact:
+Each step of the reduction replaces a graph by a smaller one and records a factor: the number of automorphisms is the
+product of the factors times that of the smaller graph. Every step is exact:
 
-- a part that hangs on the rest by a single edge is folded into the color of the element it hangs on, level by level;
-  c equal parts on one element give the factor c!. Forests disappear this way;
-- twins, which stand to everything else alike, are merged; c of them give the factor c!;
-- elements are colored by the colors around them, again and again. No automorphism can mix the colors that result, so
-  pairs that hold for all of two colors say nothing more and are dropped, and the rest falls into parts.
+- a part connected to the rest by a single edge is folded into the color of the element it is attached to, level by
+  level; c equal parts on one element give the factor c!. Forests disappear in this way;
+- twins, elements with the same neighbors, are merged; c of them give the factor c!;
+- elements are repeatedly colored by the colors of their neighbors. No automorphism mixes the resulting colors, so edges
+  between all elements of two colors carry no information and are dropped, and the rest splits into parts.
 
-Take a graph apart at the vertices whose removal would disconnect it.
+Blocks are separated by the vertices whose removal disconnects the graph.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from genlaws.core.arguments import Whole
 from genlaws.relations.structure.relation import Relation
 
 Neighbors = Sequence[frozenset[int]]
-WORTH_ANOTHER_ROUND = 0.95  # go on as long as a round leaves at most this share of the elements
-MOST_REFINEMENTS = 100  # rounds of coloring; any number of them is exact, more of them split the graph further
-DENSE = 0.5  # beyond this density the pairs that do not hold are fewer, and have the same automorphisms
+MAX_SHARE_LEFT = 0.95  # of the elements after a round, for another round to be worthwhile
+MAX_REFINEMENTS = 100  # rounds of coloring; any number is exact, more of them split the graph further
+MAX_DENSITY = 0.5  # denser graphs are replaced by their complement, which has the same automorphisms
 
 OUT, IN, BOTH = 1, 2, 3  # how an element sees an edge
-OTHER_WAY = (0, IN, OUT, BOTH)
+REVERSED = (0, IN, OUT, BOTH)
 
 
 def connected_blocks(neighbors: Neighbors) -> list[list[tuple[list[int], int | None]]]:
-    """Return for each connected part of the graph its blocks, each with the vertex it hangs on.
+    """Return for each connected part of the graph its blocks, each with the vertex it is attached to.
 
     A block is a largest set of vertices that stays connected when any one of them is removed; a bridge is a block of
-    two. Blocks are listed so that all but the first share exactly one vertex with those before: the one returned beside
-    them. A vertex without neighbors is a block of its own.
+    two. Blocks are listed so that all but the first share exactly one vertex with those before: the returned one. A
+    vertex without neighbors is a block of its own.
     """
     seen: set[int] = set()
     parts = []
@@ -49,7 +49,7 @@ def connected_blocks(neighbors: Neighbors) -> list[list[tuple[list[int], int | N
         if root not in seen:
             found = _blocks_from(root, neighbors)
             seen.update(*found, {root})
-            parts.append(_from_the_root(found, root))
+            parts.append(_order_from_root(found, root))
     return parts
 
 
@@ -79,8 +79,8 @@ def _blocks_from(root: int, neighbors: Neighbors) -> list[list[int]]:
     return blocks
 
 
-def _from_the_root(found: list[list[int]], root: int) -> list[tuple[list[int], int | None]]:
-    """Return the blocks with what they hang on; the search ends a block after all that hang on it, so turn it round."""
+def _order_from_root(found: list[list[int]], root: int) -> list[tuple[list[int], int | None]]:
+    """Return the blocks with their attachment vertices; the search finds attached blocks first, so reverse it."""
     if not found:
         return [([root], None)]
     ordered = found[::-1]
@@ -89,7 +89,7 @@ def _from_the_root(found: list[list[int]], root: int) -> list[tuple[list[int], i
 
 @dataclass(frozen=True)
 class ColoredGraph:
-    """A directed graph without loops, whose elements have colors that an automorphism must keep.
+    """A directed graph without loops, whose elements have colors that an automorphism must preserve.
 
     Attributes
     ----------
@@ -114,18 +114,18 @@ class ColoredGraph:
         colors = np.zeros(n, dtype=np.int64)
         colors[relation.pairs[loops, 0]] = 1
         edges = relation.pairs[~loops]
-        if len(edges) > DENSE * n * (n - 1):
+        if len(edges) > MAX_DENSITY * n * (n - 1):
             other = ~relation.matrix
             np.fill_diagonal(other, False)
             edges = np.argwhere(other)
         return cls(colors, edges)
 
-    def part(self, kept: Whole) -> ColoredGraph:
-        """Return the graph of the `kept` elements and the edges between them."""
+    def part(self, selected: Whole) -> ColoredGraph:
+        """Return the induced subgraph of the `selected` elements."""
         number = np.full(self.size, -1, dtype=np.int64)
-        number[kept] = np.arange(len(kept))
+        number[selected] = np.arange(len(selected))
         edges = number[self.edges]
-        return ColoredGraph(self.colors[kept], edges[(edges >= 0).all(axis=1)])
+        return ColoredGraph(self.colors[selected], edges[(edges >= 0).all(axis=1)])
 
     def parts(self) -> list[ColoredGraph]:
         """Return the weakly connected parts."""
@@ -146,14 +146,14 @@ class ColoredGraph:
 
 
 def reduce(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
-    """Return a smaller graph and the factors that its number of automorphisms is to be multiplied with."""
+    """Return a smaller graph, and the factors for its number of automorphisms."""
     factors: list[int] = []
     while graph.size:
         before = graph.size
-        for step in (fold_hanging_parts, merge_twins, drop_what_colors_say, remove_lone_elements):
+        for step in (fold_hanging_parts, merge_twins, drop_complete_edges, remove_lone_elements):
             graph, found = step(graph)
             factors += found
-        if graph.size > WORTH_ANOTHER_ROUND * before:
+        if graph.size > MAX_SHARE_LEFT * before:
             break
     return graph, factors
 
@@ -161,7 +161,7 @@ def reduce(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
 def fold_hanging_parts(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
     """Fold elements with a single neighbor into the color of that neighbor, until none is left.
 
-    Two elements that have only one another are replaced by one, with the factor 2 if they can change places.
+    Two elements that are only connected to each other become one, with the factor 2 if they can change places.
     """
     folding = _Folding(graph)
     leaves = [element for element, degree in enumerate(folding.degree) if degree == 1]
@@ -183,7 +183,7 @@ class _Folding:
         sight = np.bincount(place, weights=seen, minlength=len(codes)).astype(np.int64)
         low, high = np.divmod(codes, n) if n else (codes, codes)
         degree, neighbor, sights = (np.zeros(n, dtype=np.int64) for _ in range(3))
-        for end, other, view in ((low, high, sight), (high, low, np.array(OTHER_WAY)[sight])):
+        for end, other, view in ((low, high, sight), (high, low, np.array(REVERSED)[sight])):
             np.add.at(degree, end, 1)
             np.bitwise_xor.at(neighbor, end, other)
             np.bitwise_xor.at(sights, end, view)
@@ -207,13 +207,13 @@ class _Folding:
             self.hanging[parent].append((self._label(leaf), sight))
             self.degree[parent] -= 1
             self.neighbor[parent] ^= leaf
-            self.sights[parent] ^= OTHER_WAY[sight]
+            self.sights[parent] ^= REVERSED[sight]
             self.gone.append(leaf)
             touched.append(parent)
         return [parent for parent in dict.fromkeys(touched) if self.degree[parent] == 1]
 
     def _label(self, element: int) -> int:
-        """Return a number for an element with all that hangs on it, the same number for the same parts."""
+        """Return a number for an element and the parts attached to it, the same for equal parts."""
         parts = self.hanging.pop(element, [])
         self.factors += _repeats(parts)
         key = ("element", self.colors[element], tuple(sorted(parts)))
@@ -231,15 +231,15 @@ class _Folding:
         self.gone.append(other)
 
     def result(self, edges: Whole) -> tuple[ColoredGraph, list[int]]:
-        """Return what is left, each element colored by its color and what hung on it."""
+        """Return the remaining graph, each element colored by its color and the parts attached to it."""
         n = len(self.colors)
         left = np.ones(n, dtype=bool)
         left[self.gone] = False
-        kept = np.flatnonzero(left)
+        remaining = np.flatnonzero(left)
         colors = np.zeros(n, dtype=np.int64)
-        for element in kept.tolist():
+        for element in remaining.tolist():
             colors[element] = self.pairs[element] if element in self.pairs else self._label(element)
-        return ColoredGraph(colors, edges).part(kept), self.factors
+        return ColoredGraph(colors, edges).part(remaining), self.factors
 
 
 def merge_twins(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
@@ -251,7 +251,7 @@ def merge_twins(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
     left = np.ones(n, dtype=bool)
     factors = []
     loops = sparse.eye_array(n, dtype=np.int8, format="csr")
-    # An element with a twin apart from it has none beside it, so the two kinds never meet.
+    # An element cannot have both a twin that is a neighbor and one that is not.
     for kind, table in ((1, forward), (2, sparse.csr_array(forward + loops))):
         for twins in _same_rows(graph.colors, table):
             sizes[twins[0]], kinds[twins[0]] = len(twins), kind
@@ -275,7 +275,7 @@ def _same_rows(colors: Whole, table: sparse.csr_array) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def drop_what_colors_say(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
+def drop_complete_edges(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
     """Refine the colors, then drop the edges that run from all elements of one color to all of another."""
     colors = refined(graph)
     count = int(colors.max(initial=-1)) + 1
@@ -291,10 +291,10 @@ def refined(graph: ColoredGraph) -> Whole:
     """Return finer colors: elements share one only if the colors around them agree.
 
     Colors are summed as 64-bit codes. Equal neighborhoods give equal sums, so no automorphism is ever lost; two
-    different ones that gave the same sum would leave the colors coarser, which costs time and nothing else.
+    different ones with the same sum would leave the colors coarser, which only costs time.
     """
     colors = _numbered(graph.colors)
-    for _ in range(MOST_REFINEMENTS):
+    for _ in range(MAX_REFINEMENTS):
         outward, inward = (np.zeros(graph.size, dtype=np.uint64) for _ in range(2))
         np.add.at(outward, graph.edges[:, 0], scrambled(colors[graph.edges[:, 1]]))
         np.add.at(inward, graph.edges[:, 1], scrambled(colors[graph.edges[:, 0]]))

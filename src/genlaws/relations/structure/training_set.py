@@ -1,9 +1,4 @@
-"""The entries of a relation a learner has been shown.
-
-Read a text file of columns, plain or compressed.
-
-Read the entries a learner has seen from a file.
-"""
+"""Training sets: the known entries of a relation, drawn at random or read from a file."""
 
 from __future__ import annotations
 
@@ -20,15 +15,15 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Mask, Whole, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.relations.structure.relation import MOST_ELEMENTS, Relation
+from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation
 
-CERTAIN = (
-    "Every answer is taken as certain: a wrong one makes others wrong, and nothing shows it unless answers contradict "
+CERTAIN_ANSWERS = (
+    "Every answer is taken as certain: a wrong one makes others wrong, which is noticed only if answers contradict "
     "each other."
 )
-CONTRADICTION_HINT = "Every answer is taken as certain: ask again about these entries, or choose another class."
-HEADER = ("first", "second", "value")
-ANSWERS = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+CONTRADICTION_HINT = "Every answer is taken as certain: check these entries, or choose another class."
+FILE_HEADER = ("first", "second", "value")
+VALUES_BY_TEXT = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +34,11 @@ class TrainingSet:
     ----------
     element_count : int
     pairs : array of int, shape (m, 2)
-        Each ordered pair (i, j) once; repetitions that agree are dropped, those that disagree refused.
+        Each ordered pair (i, j) once; repetitions that agree are dropped, those that disagree raise an error.
     values : array of bool, shape (m,)
         :math:`R_{ij}`.
     names : tuple of str
-        One name for each element; their numbers if left out.
+        One name for each element; by default their numbers.
     """
 
     element_count: int
@@ -52,7 +47,7 @@ class TrainingSet:
     names: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        count = whole_number("element_count", self.element_count, at_least=1, at_most=MOST_ELEMENTS)
+        count = whole_number("element_count", self.element_count, at_least=1, at_most=MAX_ELEMENTS)
         names = tuple(self.names) or tuple(str(number) for number in range(count))
         if len(names) != count:
             raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
@@ -76,7 +71,7 @@ class TrainingSet:
     def from_names(cls, rows: Sequence[tuple[str, str, object]], *, elements: Sequence[str] = ()) -> TrainingSet:
         """Return the training set of rows (first, second, value) with elements by name.
 
-        `elements` lists every element the learner knows of; those that occur in rows alone follow.
+        `elements` lists known elements; others that occur in rows follow.
         """
         for row, given in enumerate(rows):
             if len(given) != 3:
@@ -116,7 +111,7 @@ def training_set_of(relation: Relation, codes: ArrayLike) -> TrainingSet:
 
 
 def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, ...]) -> tuple[Whole, Mask]:
-    """Return pairs and values sorted, each entry once, or say which entry is impossible or given twice."""
+    """Return pairs and values sorted, each entry once, or raise an error that names a wrong or contradictory entry."""
     try:
         rows, known = np.asarray(pairs), np.asarray(values)
     except ValueError:
@@ -138,7 +133,7 @@ def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, 
         i, j = rows[clash[0]]
         raise InputError(
             f"The training set contradicts itself: ({names[i]}, {names[j]}) is given as 0 and as 1. Every answer is "
-            "taken as certain: keep the right one."
+            "taken as certain: leave out the wrong one."
         )
     unique = np.column_stack(np.divmod(codes, count))
     settled = truth[first]
@@ -174,17 +169,17 @@ def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] =
     """Return the training set of a file with the columns first, second, value, separated by tabs or commas.
 
     A value is 1 if the relation holds from the first element to the second and 0 if it does not; yes, no, true and
-    false are understood. The header ``first,second,value`` may be left out.
+    false are understood. The header ``first,second,value`` is optional.
 
     Parameters
     ----------
     path : path
     elements : sequence of str
-        Every element the learner knows of, also those in no line; those in the file alone follow.
+        Known elements, also those in no line; others in the file follow.
     """
     file = Path(path)
     lines = read_rows(file)
-    start = int(bool(lines) and tuple(word.strip().lower() for word in lines[0]) == HEADER)
+    start = int(bool(lines) and tuple(word.strip().lower() for word in lines[0]) == FILE_HEADER)
     rows = []
     for number, row in enumerate(lines[start:], start=start + 1):
         if not any(row):
@@ -192,7 +187,7 @@ def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] =
         cells = [cell.strip() for cell in row]
         if len(cells) != 3 or not all(cells):
             raise InputError(f"{file.name}, line {number} must hold first, second and value; got {row}.")
-        if cells[2].lower() not in ANSWERS:
+        if cells[2].lower() not in VALUES_BY_TEXT:
             raise InputError(f"{file.name}, line {number}: the value must be 0 or 1; got {cells[2]!r}.")
-        rows.append((cells[0], cells[1], ANSWERS[cells[2].lower()]))
+        rows.append((cells[0], cells[1], VALUES_BY_TEXT[cells[2].lower()]))
     return TrainingSet.from_names(rows, elements=elements)

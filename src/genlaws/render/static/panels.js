@@ -1,4 +1,4 @@
-// Draws panels (see panel.py) with plotly, in the colors of the page, and draws them again when these change.
+// Draws panels (see panel.py) with plotly in the colors of the page, and redraws them when the colors change.
 "use strict";
 
 const genlawsPanels = (() => {
@@ -158,7 +158,7 @@ const genlawsPanels = (() => {
       hoverlabel: {
         bgcolor: colors.paper, bordercolor: colors.line, font: { family: FACE, color: colors.ink }, align: "left",
       },
-      showlegend: false, uirevision: "kept",
+      showlegend: false, uirevision: "constant",
     };
   }
 
@@ -208,7 +208,7 @@ const genlawsPanels = (() => {
     const done = Plotly.react(element, traces(panel, colors), look, {
       displayModeBar: false, responsive: true, doubleClick: false, showTips: false, scrollZoom: false,
     });
-    // plotly keeps a picture out of sight in which it measures texts; nobody should hear of it.
+    // plotly measures texts in a hidden picture; hide it from screen readers.
     document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true");
     return done;
   }

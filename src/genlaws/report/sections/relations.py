@@ -1,9 +1,4 @@
-"""The report on relations: the exact bound beside networks, and when representations merge.
-
-What the report says about relations whatever the runs find: the laws, and what they mean for the reader.
-
-Runs of the report on relations: the exact bound, networks that learn, and representations that merge.
-"""
+"""The report on relations: the exact bound compared with networks, and simulated merging compared with its law."""
 
 from __future__ import annotations
 
@@ -37,9 +32,10 @@ from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 _P_IJ, _B = symbol("P", "ij"), symbol("b")
 _ETA_X, _ETA_A = symbol("η", "x"), symbol("η", "A")
 LAW = (
-    "<p>A relation between n elements is one of n!/|Aut| copies that differ in who is who; telling them apart takes "
+    "<p>A relation between n elements is one of n!/|Aut| copies that differ in the naming of the elements; to "
+    "distinguish them takes "
     + inline(_B, sign("="), symbol("log", "2"), brackets(over(symbol("n!"), symbol("|Aut|"))))
-    + " bits. Of all relations of its class that agree with the entries shown, let "
+    + " bits. Of all relations of its class that agree with the training entries, let "
     + inline(_P_IJ)
     + " be the share in which i and j are related. On average over them no learner is right more often than</p>"
     + formula(
@@ -66,10 +62,9 @@ LAW = (
     + "<p>so the ratio of the learning rates of representations and decoder decides between understanding and "
     "memorizing.</p>"
 )
-YOURS = (
-    "Before collecting more pairs of an order or an equivalence, compute what the pairs you have already decide: "
-    "beyond the bound do not expect more from training, and below it the missing accuracy is the model's, not the "
-    "data's.",
+IMPLICATIONS = (
+    "Before collecting more pairs of an order or an equivalence, compute what the pairs you have determine. "
+    "Training cannot exceed the bound; below the bound the model, not the data, limits the accuracy.",
     "In full-size runs a decoder with the relation's symmetry built in needed half the entries of a general one, or "
     "fewer; one with the wrong symmetry cannot learn it.",
     "If a model memorizes, raise the learning rate of its embeddings over that of what reads them, or start with "
@@ -84,22 +79,22 @@ for name in ("mod3", "less-than"):
 COMMAND = """genlaws relations describe mod3 --elements {elements}
 genlaws relations data-needed mod3 --elements {elements} --target-accuracy {target:g} --repeats {repeats} --seed {seed}
 # for a relation of your own: genlaws relations data-needed edges.csv"""
-RATES = 1e-2  # of embeddings and decoder of the networks
+LEARNING_RATE = 1e-2  # of embeddings and decoder of the networks
 REPON_TOLERANCE, REPON_STEPS = 1e-7, 1000
 NETWORK_COLORS = ("vermillion", "green")
-TARGET = 0.9
-REPLICATES = 200  # of the bootstrap over networks
-FEWEST = 5  # expected merged or unmerged draws below which a normal law does not describe their number
+TARGET_ACCURACY = 0.9
+BOOTSTRAP_DRAWS = 200  # of the bootstrap over networks
+MIN_EXPECTED_DRAWS = 5  # below, a normal law does not describe the number of merged draws
 
 
 @dataclass(frozen=True)
 class Networks:
-    """Networks trained on shares of a relation.
+    """Networks trained on fractions of a relation.
 
     Attributes
     ----------
     name : str
-        How they answer.
+        The kind of network.
     train_fraction : array of shape (shares,)
     accuracy : array of shape (networks, shares)
         On the whole table in the end.
@@ -152,13 +147,13 @@ def run_relation(
     advance(1)
     networks = []
     if with_networks:
-        for words, mode, depth in (("two hidden layers", "concatenate", 2), ("symmetry built in", symmetric, 0)):
-            networks.append(_train(words, name, sizes, seed, mode=mode, depth=depth))
+        for label, mode, depth in (("two hidden layers", "concatenate", 2), ("symmetry built in", symmetric, 0)):
+            networks.append(_train(label, name, sizes, seed, mode=mode, depth=depth))
             advance(1)
     return RelationRun(title, bound, tuple(networks))
 
 
-def _train(words: str, name: str, sizes: RelationSizes, seed: int, *, mode: str, depth: int) -> Networks:
+def _train(label: str, name: str, sizes: RelationSizes, seed: int, *, mode: str, depth: int) -> Networks:
     """Train networks of one kind on every share; needs torch."""
     shares = np.array(sizes.network_shares)
     first, count = 1000 * seed, sizes.networks * len(shares)
@@ -169,12 +164,12 @@ def _train(words: str, name: str, sizes: RelationSizes, seed: int, *, mode: str,
         depth=depth,
         width=30,
         mode=mode,
-        encoder_rate=RATES,
-        decoder_rate=RATES,
+        encoder_rate=LEARNING_RATE,
+        decoder_rate=LEARNING_RATE,
         steps=sizes.steps,
         log_at=(sizes.steps,),
     )
-    return Networks(words, shares, runs.final("table_accuracy").reshape(sizes.networks, len(shares)))
+    return Networks(label, shares, runs.final("table_accuracy").reshape(sizes.networks, len(shares)))
 
 
 @dataclass(frozen=True)
@@ -203,7 +198,7 @@ def _pair(dimension: int, outputs: int) -> Callable[[Array], Array]:
     )
 
 
-KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...] = (
+MERGING_KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...] = (
     ("two, one dimension", "blue", _pair(1, 1), ReponSystem(1.0, 1.0)),
     ("two, two dimensions", "orange", _pair(2, 2), ReponSystem(1.0, 1.0, dimension=2, outputs=2)),
     (
@@ -224,9 +219,9 @@ KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...] = (
 def run_merging(
     ratios: tuple[float, ...], draws: int, seed: int, advance: Callable[[int], object]
 ) -> tuple[Merging, ...]:
-    """Draw representations and decoders at random, follow them until they rest, and count what merged."""
+    """Draw representations and decoders at random, follow them until they are at rest, and count the merged ones."""
     runs = []
-    for place, (name, color, law, system) in enumerate(KINDS):
+    for place, (name, color, law, system) in enumerate(MERGING_KINDS):
         rng = np.random.default_rng([seed, 3, place])
         found = []
         for ratio in ratios:
@@ -248,7 +243,7 @@ class Sizes:
     draws: int
 
 
-FULL = Sizes(
+FULL_SIZES = Sizes(
     RelationSizes(
         elements=20,
         bound_shares=(0.0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0),
@@ -260,7 +255,7 @@ FULL = Sizes(
     ratios=(0.03, 0.3, 3.0, 30.0),
     draws=1000,
 )
-QUICK = Sizes(
+QUICK_SIZES = Sizes(
     RelationSizes(
         elements=10,
         bound_shares=(0.0, 0.1, 0.3, 0.6, 1.0),
@@ -275,8 +270,8 @@ QUICK = Sizes(
 
 
 def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
-    """Compute the bound on two relations, train networks beside it, and let representations merge."""
-    sizes, torch = QUICK if quick else FULL, has_torch()
+    """Compute the bound on two relations, train networks, and simulate merging representations."""
+    sizes, torch = QUICK_SIZES if quick else FULL_SIZES, has_torch()
     progress.start(len(RELATIONS) * (3 if torch else 1) + 4, "relations")
     runs = [
         run_relation(name, sizes.relation, seed, with_networks=torch, advance=progress.advance) for name in RELATIONS
@@ -298,9 +293,9 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
             _network_finding(runs, needed) if torch else WITHOUT_TORCH,
             compared.sentence("shares of merged draws"),
         ),
-        yours=YOURS,
-        python=PYTHON.format(target=TARGET, **ran),
-        command=COMMAND.format(target=TARGET, **ran),
+        implications=IMPLICATIONS,
+        python=PYTHON.format(target=TARGET_ACCURACY, **ran),
+        command=COMMAND.format(target=TARGET_ACCURACY, **ran),
     )
 
 
@@ -325,7 +320,7 @@ def _bound_panel(name: str, run: RelationRun) -> Panel:
         shares, values = one.train_fraction.tolist(), [value.value for value in found]
         curves.append(Curve(f"networks, {one.name}", "run", shares, values, color, *_ends(found)))
     majority = run.bound.relation.majority_accuracy
-    curves.append(Curve("the commoner answer", "chance", [0.0, 1.0], [majority, majority], "gray"))
+    curves.append(Curve("majority answer", "chance", [0.0, 1.0], [majority, majority], "gray"))
     count = run.bound.relation.element_count
     trained = (
         f" Points: networks trained for this report, {len(run.networks[0].accuracy)} at each share, 95 % intervals."
@@ -335,7 +330,7 @@ def _bound_panel(name: str, run: RelationRun) -> Panel:
     return Panel(
         f"relations-{name}",
         f"{run.title.capitalize()}, {count} elements",
-        "share of all entries shown",
+        "training fraction",
         "accuracy on the whole table",
         tuple(curves),
         caption=f"Solid: mean of the exact bound over {run.bound.repeats} random training sets with its 95 % interval, "
@@ -396,7 +391,7 @@ class Needed:
 
 
 def _needed(run: RelationRun, seed: int) -> Needed:
-    best = data_needed(run.bound.relation, TARGET, repeats=run.bound.repeats, seed=seed)
+    best = data_needed(run.bound.relation, TARGET_ACCURACY, repeats=run.bound.repeats, seed=seed)
     return Needed(best.train_fraction, tuple((one.name, _network_share(one, seed)) for one in run.networks))
 
 
@@ -407,9 +402,9 @@ def _network_share(networks: Networks, seed: int) -> Estimate:
 
     def reached(rows: np.ndarray) -> float:
         """Return where the mean of some rows reaches the target."""
-        return crossing(networks.train_fraction, networks.accuracy[rows].mean(axis=0), TARGET)
+        return crossing(networks.train_fraction, networks.accuracy[rows].mean(axis=0), TARGET_ACCURACY)
 
-    draws = [reached(rng.integers(count, size=count)) for _ in range(REPLICATES)]
+    draws = [reached(rng.integers(count, size=count)) for _ in range(BOOTSTRAP_DRAWS)]
     return from_replicates(reached(np.arange(count)), draws, count)
 
 
@@ -423,17 +418,17 @@ def _bound_numbers(runs: list[RelationRun], needed: list[Needed]) -> tuple[tuple
             (
                 f"share needed, {run.title}, best learner",
                 str(share.bound),
-                f"of the entries, for an accuracy of {TARGET:g}",
+                f"of the entries, for an accuracy of {TARGET_ACCURACY:g}",
             )
         )
         rows += [
-            (f"share needed, {run.title}, {name}", _share_words(found), "the mean of the networks")
+            (f"share needed, {run.title}, {name}", _format_share(found), "the mean of the networks")
             for name, found in share.networks
         ]
     return tuple(rows)
 
 
-def _share_words(found: Estimate) -> str:
+def _format_share(found: Estimate) -> str:
     return str(found) if np.isfinite(found.value) else "not reached"
 
 
@@ -447,7 +442,7 @@ def _bound_findings(runs: list[RelationRun]) -> tuple[str, ...]:
         high = max(one.accuracy_formula - one.accuracy.value for one in points)
         if gap > 0:
             text = (
-                f"Eq. 5 is no bound for {run.title}: with {worst.train_fraction:g} of the entries shown the best "
+                f"Eq. 5 is no bound for {run.title}: with {worst.train_fraction:g} of the entries the best "
                 f"learner is right on {worst.accuracy.value:.3f}, above its {worst.accuracy_formula:.3f}; elsewhere it "
                 f"is up to {high:.3f} too high."
             )
@@ -463,13 +458,13 @@ def _network_finding(runs: list[RelationRun], needed: list[Needed]) -> str:
         times = [
             f"{found.value / share.bound.value:.1f} times as many entries with {name}"
             if np.isfinite(found.value)
-            else f"more than were tried with {name}"
+            else f"more than the fractions tried with {name}"
             for name, found in share.networks
         ]
         parts.append(f"for {run.title}, {' and '.join(times)}")
     return (
-        f"To be right on {TARGET:g} of the table, the networks trained here need, next to the best learner, "
-        f"{'; '.join(parts)}."
+        f"To be right on {TARGET_ACCURACY:g} of the table, the networks trained here need, compared with the best "
+        f"learner, {'; '.join(parts)}."
     )
 
 
@@ -480,11 +475,11 @@ def _compared(merging: tuple[Merging, ...]) -> Agreement:
         law = one.law(np.array(one.rate_ratio))
         count = np.array([found.count for found in one.found])
         share = np.array([found.value for found in one.found])
-        counted = count * np.minimum(law, 1.0 - law) >= FEWEST
+        counted = count * np.minimum(law, 1.0 - law) >= MIN_EXPECTED_DRAWS
         z += ((share - law) / np.sqrt(law * (1.0 - law) / count))[counted].tolist()
     return agreement(z)
 
 
 def _merging_number(compared: Agreement, merging: tuple[Merging, ...]) -> tuple[str, str, str]:
-    meaning = f"shares of {merging[0].found[0].count:,} draws that merged, beside their laws"
+    meaning = f"shares of {merging[0].found[0].count:,} draws that merged, compared with their laws"
     return "largest z, merging", f"{compared.largest:.2f} of {compared.count}", meaning

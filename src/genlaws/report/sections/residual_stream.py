@@ -1,7 +1,4 @@
-"""The report on the residual stream: walks beside their exact laws, and networks beside walks with their steps.
-
-What the report on the residual stream runs: walks drawn beside their laws, and streams beside walks.
-"""
+"""The report on the residual stream: drawn walks compared with exact laws, and networks with walks of their steps."""
 
 from __future__ import annotations
 
@@ -15,21 +12,21 @@ from genlaws import models, probes
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures.figure import Progress
-from genlaws.models.texts import WRITING, example_texts
+from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
-from genlaws.render.walk_panels import neighbors_panel, shares_panel, turns_panel
+from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel
 from genlaws.report.ledger import agreement
 from genlaws.report.page import brackets, formula, inline, number, over, power, root, sign, symbol
 from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 from genlaws.residual_stream.dynamics.portraits import rotations
 from genlaws.residual_stream.measures.correlations import unit_correlations
-from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, BesideWalk, beside_walk, path_shares_of
+from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, WalkComparison, compare_with_walk, path_shares_of
 from genlaws.residual_stream.surrogates.walks import draw_walk, geometric_walk
 
 PERSISTENCES = (0.0, 0.4)
-GROWTH = 20.0
-PLANE = 2  # components
+STEP_GROWTH = 20.0
+PLANE_COMPONENTS = 2  # components
 _H, _S, _V, _PHI = symbol("h", "l"), symbol("s", "k"), symbol("v", "k"), symbol("φ")
 _SUM = f"<munder>{sign('∑')}<mrow>{symbol('k')}{sign('<')}{symbol('l')}</mrow></munder>"
 LAW = (
@@ -56,13 +53,13 @@ LAW = (
             + "</mrow>",
         ),
     )
-    + "<p>so that two components hold three quarters), and how often a unit turns in the plane of its activation and "
+    + "<p>so that two components hold three quarters), and how often a unit rotates in the plane of its activation and "
     "its gradient: the mean angle between successive tangents, an exact integral. A stream shows more than its step "
-    "sizes only where it leaves these curves.</p>"
+    "sizes only where it differs from these curves.</p>"
 )
-YOURS = (
-    "Correlated sites, growing steps, turning units and a path that looks flat in two components are what small steps "
-    "give by themselves. Set each beside the walk with your model's steps before you read it as dynamics.",
+IMPLICATIONS = (
+    "Correlated sites, growing steps, rotating units and a path that looks flat in two components are what small steps "
+    "give by themselves. Compare each with the walk of your model's steps before you interpret it as dynamics.",
     "Where a stream leaves its walk, look at the direction of its steps. Steps that go on as the last one went (φ > 0) "
     "make states longer than the walk's, as training does to the digit network; norms after the sum, or writes that "
     "take back earlier ones, make them shorter. Other networks need not do either: SmolLM2-135M has φ near 0.",
@@ -84,7 +81,7 @@ COMMAND = (
 
 @dataclass(frozen=True)
 class Compared:
-    """One number of a law beside runs.
+    """One number of a law compared with runs.
 
     Attributes
     ----------
@@ -106,7 +103,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class WalkRuns:
-    """Walks drawn for this report: turns by persistence, correlations, and shares of the path."""
+    """Walks drawn for this report: rotations by persistence, correlations, and shares of the path."""
 
     turns: dict[float, tuple[Compared, ...]]
     correlation: tuple[Compared, ...]
@@ -119,14 +116,14 @@ class WalkRuns:
 
 
 def draw_walks(sites: tuple[int, ...], units: int, walks: int, seed: int) -> WalkRuns:
-    """Return walks beside their exact laws.
+    """Return walks compared with their exact laws.
 
     Parameters
     ----------
     sites : tuple of int
-        For the turns.
+        For the rotations.
     units : int
-        Of each walk whose turns are counted.
+        Of each walk whose rotations are counted.
     walks : int
         For the shares.
     seed : int
@@ -137,30 +134,30 @@ def draw_walks(sites: tuple[int, ...], units: int, walks: int, seed: int) -> Wal
 
 
 def _turns(sites: int, persistence: float, units: int, generator: np.random.Generator) -> Compared:
-    walk = geometric_walk(sites, growth=GROWTH, persistence=persistence)
+    walk = geometric_walk(sites, growth=STEP_GROWTH, persistence=persistence)
     turned = rotations(draw_walk(walk, 1, units, seed=generator)).as_printed
-    return _compared(f"turns in {sites} sites, φ = {persistence:g}", sites, float(walk.turns[-1]), turned)
+    return _compared(f"rotations in {sites} sites, φ = {persistence:g}", sites, float(walk.turns[-1]), turned)
 
 
 def _correlations(
     generator: np.random.Generator, sites: int = 32, texts: int = 400, units: int = 48
 ) -> tuple[Compared, ...]:
     r"""Return r at some steps; that of N texts is too low by r(1 - r²)/2N, which is put into the theory."""
-    walk = geometric_walk(sites, growth=GROWTH, persistence=PERSISTENCES[1])
+    walk = geometric_walk(sites, growth=STEP_GROWTH, persistence=PERSISTENCES[1])
     found = unit_correlations(draw_walk(walk, texts, units, seed=generator)).r
     exact = walk.correlation - walk.correlation * (1.0 - walk.correlation**2) / (2.0 * texts)
     return tuple(_compared(f"r at step {at} of {sites - 1}", at, float(exact[at]), found[at]) for at in (1, 10, 28))
 
 
 def _shares(walks: int, generator: np.random.Generator, sites: int = 32, units: int = 256) -> tuple[Compared, ...]:
-    walk = geometric_walk(sites, growth=GROWTH)
+    walk = geometric_walk(sites, growth=STEP_GROWTH)
     drawn = np.array([path_shares_of(draw_walk(walk, 1, units, seed=generator).states[0]) for _ in range(walks)])
     exact = walk.path_shares(units)
     return tuple(
         _compared(
             f"share along {k} component{'s' if k > 1 else ''}, {sites} sites", k, float(exact[k - 1]), drawn[:, k - 1]
         )
-        for k in (1, PLANE, 4)
+        for k in (1, PLANE_COMPONENTS, 4)
     )
 
 
@@ -171,9 +168,9 @@ def _compared(name: str, at: float, theory: float, drawn: np.ndarray) -> Compare
 
 @dataclass(frozen=True)
 class Streams:
-    """Streams of networks beside the walks with their steps, by name, and why some are missing."""
+    """Streams of networks compared with walks of the same steps, by name, and why some are missing."""
 
-    found: dict[str, BesideWalk]
+    found: dict[str, WalkComparison]
     colors: dict[str, str]
     accuracy: Estimate | None
     missing: tuple[str, ...]
@@ -195,12 +192,15 @@ def run_streams(blocks: int, epochs: int, texts: int, seed: int, advance: Any) -
     from genlaws.residual_stream.digit_network import digit_stream  # noqa: PLC0415 - torch
 
     digits = digit_stream(blocks=blocks, epochs=epochs, seed=seed)
-    found = {"digits, untrained": beside_walk(digits.untrained), "digits, trained": beside_walk(digits.stream)}
+    found = {
+        "digits, untrained": compare_with_walk(digits.untrained),
+        "digits, trained": compare_with_walk(digits.stream),
+    }
     advance()
     missing: tuple[str, ...] = ()
     if texts:
         try:
-            found["MiniLM"] = beside_walk(_encoder_stream(texts))
+            found["MiniLM"] = compare_with_walk(_encoder_stream(texts))
         except InputError as problem:
             missing = (f"Not compared with a language model: {problem}",)
     advance()
@@ -209,7 +209,6 @@ def run_streams(blocks: int, epochs: int, texts: int, seed: int, advance: Any) -
 
 
 def _encoder_stream(texts: int) -> Any:
-
     encoder: Any = probes.encoders.load.load_encoder("minilm", kind="text")
     return models.capture.capture_texts(encoder.network, encoder.tokenizer, list(example_texts(texts))).stream
 
@@ -226,20 +225,20 @@ class Sizes:
     texts: int = 60
 
 
-QUICK = Sizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
+QUICK_SIZES = Sizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
 
 
 def residual_stream_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
-    """Run walks and networks beside the laws of walks.
+    """Run walks and networks and compare them with the laws of walks.
 
     Parameters
     ----------
     progress : Progress
     seed : int
     quick : bool
-        Much smaller runs, and no language model, to see that everything works.
+        Much smaller runs, and no language model, for a quick check.
     """
-    sizes = QUICK if quick else Sizes()
+    sizes = QUICK_SIZES if quick else Sizes()
     progress.start(3, "residual stream")
     walks = draw_walks(sizes.sites, sizes.units, sizes.walks, seed)
     progress.advance()
@@ -248,30 +247,30 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
     else:
         streams = Streams({}, {}, None, (WITHOUT_TORCH,))
         progress.advance(2)
-    ran = {"sites": sizes.sites[0], "growth": GROWTH, "units": sizes.units, "seed": seed}
-    measured = with_new_file("texts.txt", WRITING.format(count=sizes.texts), COMMAND.format(seed=seed))
+    ran = {"sites": sizes.sites[0], "growth": STEP_GROWTH, "units": sizes.units, "seed": seed}
+    measured = with_new_file("texts.txt", WRITE_EXAMPLES_CODE.format(count=sizes.texts), COMMAND.format(seed=seed))
     return Section(
         name="residual-stream",
         title="Residual stream",
-        question="Which motion of a network's states would a random walk show too?",
+        question="Which motion of a network's states does a random walk show too?",
         law=LAW,
         panels=_panels(walks, streams),
         numbers=(*map(_walk_number, walks.all), *_stream_numbers(streams)),
         findings=(*_findings(walks, streams), *streams.missing),
-        yours=YOURS,
+        implications=IMPLICATIONS,
         python=PYTHON.format(**ran),
         command=measured if "MiniLM" in streams.found else "",
     )
 
 
 def _panels(walks: WalkRuns, streams: Streams) -> tuple[Panel, ...]:
-    turns = turns_panel(
+    turns = rotations_panel(
         [*_turn_lines(walks), *_stream_turns(streams)],
         before="stream-",
         x_label="number of sites L",
-        caption=f"Lines: exact, for walks whose steps grow {GROWTH:g} times. Points: walks drawn for this report, and "
-        "the mean over units of networks (their own steps differ from the lines'; the numbers below have each one's "
-        "walk). 95 % intervals over units.",
+        caption=f"Lines: exact, for walks whose steps grow {STEP_GROWTH:g} times. Points: walks drawn for this report, "
+        "and the mean over units of networks (their steps differ from the lines'; the numbers below have the walk of "
+        "each). 95 % intervals over units.",
     )
     if not streams.found:
         return (turns,)
@@ -282,7 +281,7 @@ def _turn_lines(walks: WalkRuns) -> list[Curve]:
     curves = []
     for (phi, found), color in zip(walks.turns.items(), ("ink", "green"), strict=True):
         sites = np.unique(np.geomspace(4, max(one.at for one in found), 16).round().astype(int)).tolist()
-        line = [float(geometric_walk(one, growth=GROWTH, persistence=phi).turns[-1]) for one in sites]
+        line = [float(geometric_walk(one, growth=STEP_GROWTH, persistence=phi).turns[-1]) for one in sites]
         curves.append(Curve(f"walk, φ = {phi:g}, theory", "theory", sites, line, color))
         curves.append(
             _points(f"walk, φ = {phi:g}, drawn", [one.at for one in found], [one.run for one in found], color)
@@ -301,7 +300,7 @@ def _neighbors(streams: Streams) -> Panel:
     curves = []
     for name, one in streams.found.items():
         depth = ((np.arange(one.walk.site_count - 1) + 0.5) / (one.walk.site_count - 1)).tolist()
-        color, found = streams.colors[name], one.correlation_turned
+        color, found = streams.colors[name], one.correlation_random_axes
         curves.append(Curve(f"{name}: walk with its steps", "theory", depth, one.walk.correlation.tolist(), color))
         curves.append(_points(name, depth, [found[at] for at in range(len(depth))], color))
     caption = (
@@ -340,14 +339,14 @@ def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
     for name, one in streams.found.items():
         plane, turns = _plane(one), float(one.walk.turns[-1])
         middle = (one.walk.site_count - 1) // 2
-        turned = one.correlation_turned[middle]
+        turned = one.correlation_random_axes[middle]
         r = f"walk {one.walk.correlation[middle]:.3f}, network {one.correlation[middle]}, in random axes {turned}"
         rows += [
             (f"{name}: r in the middle", r, "of a unit, one site later"),
-            (f"{name}: turns", f"walk {turns:.2f}, network {one.turns[-1]}", f"in {one.walk.site_count} sites"),
+            (f"{name}: rotations", f"walk {turns:.2f}, network {one.turns[-1]}", f"in {one.walk.site_count} sites"),
             (
                 f"{name}: share in a plane",
-                f"walk {plane}, network {one.shares[PLANE - 1]}",
+                f"walk {plane}, network {one.shares[PLANE_COMPONENTS - 1]}",
                 "± of the walk: 95 % of walks",
             ),
             (f"{name}: persistence", f"{one.persistence:+.2f}", "mean cosine between a step and the next"),
@@ -357,35 +356,35 @@ def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _plane(one: BesideWalk) -> Estimate:
-    value = float(one.walk.path_shares(one.units)[PLANE - 1])
-    half = NORMAL * float(one.walk.path_share_deviations(one.units)[PLANE - 1])
+def _plane(one: WalkComparison) -> Estimate:
+    value = float(one.walk.path_shares(one.units)[PLANE_COMPONENTS - 1])
+    half = NORMAL * float(one.walk.path_share_deviations(one.units)[PLANE_COMPONENTS - 1])
     return Estimate(value, value - half, value + half)
 
 
 def _findings(walks: WalkRuns, streams: Streams) -> list[str]:
-    found = [agreement([one.z for one in walks.all]).sentence("numbers of walks (turns, correlations, shares)")]
+    found = [agreement([one.z for one in walks.all]).sentence("numbers of walks (rotations, correlations, shares)")]
     return found + list(map(partial(_finding, streams), streams.found))
 
 
 def _finding(streams: Streams, name: str) -> str:
-    """Say where a network leaves its walk, and where it does not."""
+    """Return where a network differs from its walk, and where it does not."""
     one = streams.found[name]
     return f"{name}: " + "; ".join(beyond_walk(one)) + "."
 
 
-def beyond_walk(one: BesideWalk) -> list[str]:
-    """Return in words how a stream differs from the walk with its steps: turns, plane, correlation, last length."""
+def beyond_walk(one: WalkComparison) -> list[str]:
+    """Return how a stream differs from the walk with its steps: rotations, plane, correlation, last length."""
     scatter = (one.turns.high[-1] - one.turns.low[-1]) / (2 * NORMAL) * np.sqrt(one.units)
     apart = float((one.turns.value[-1] - one.walk.turns[-1]) / scatter)
     turning = "no sign of orbits" if apart < 1.0 else "more than a walk"
-    plane, share = _plane(one), one.shares[PLANE - 1]
+    plane, share = _plane(one), one.shares[PLANE_COMPONENTS - 1]
     flat = "flatter than 95 % of walks" if share.low > plane.high else "no flatter than walks"
-    away = float(np.nanmax(np.abs(one.correlation_turned.value - one.walk.correlation)))
+    away = float(np.nanmax(np.abs(one.correlation_random_axes.value - one.walk.correlation)))
     longer = float(one.size.value[-1] / one.walk.size[-1])
     return [
-        f"units turn {one.turns.value[-1]:.2f} times and in the walk {one.walk.turns[-1]:.2f}, {abs(apart):.1f} of one "
-        f"unit's scatter apart ({turning})",
+        f"units rotate {one.turns.value[-1]:.2f} times and in the walk {one.walk.turns[-1]:.2f}, {abs(apart):.1f} of "
+        f"one unit's scatter apart ({turning})",
         f"a plane holds {share.value:.0%} of the mean path and {plane.value:.0%} of a walk's ({flat})",
         f"r of neighboring sites in random axes is at most {away:.3f} from the walk's",
         f"the last state is {longer:.2f} times as long as the walk's (persistence of steps {one.persistence:+.2f})",

@@ -1,9 +1,4 @@
-"""The report on rules and facts: both errors beside trained learners, and kernels for real digits.
-
-What the report says about rules and facts whatever the runs find: the law, and what it means for the reader.
-
-Runs of the report on rules and facts: learners trained on Gaussian draws, and kernels tried on pairs of digits.
-"""
+"""The report on rules and facts: both errors of trained learners compared with theory, and kernels tried on digits."""
 
 from __future__ import annotations
 
@@ -37,8 +32,8 @@ _M, _Q, _V, _T = symbol("m"), symbol("q"), symbol("V"), symbol("τ")
 LAW = (
     "<p>A share ε of the labels are facts, coin flips; the others obey a rule. Whatever the learner, three numbers "
     f"describe it once trained: its overlap {inline(_M)} with the rule, the variance {inline(_Q)} of its score, and "
-    f"how far a training point pulls its own score, {inline(_V)}. They solve the state equations, and the errors on "
-    "the rule and on the facts are</p>"
+    f"how far a training point pulls its own score, {inline(_V)}. They solve the state equations. The generalization "
+    "and memorization errors are</p>"
     + side_by_side(
         formula(_GEN, sign("="), over(number("1"), symbol("π")), symbol("arctan"), over(_T, _M)),
         formula(
@@ -58,16 +53,16 @@ LAW = (
         brackets(number("1"), sign("−"), symbol("ε")),
         root(over(number("2"), symbol("π"))),
     )
-    + " keeps every fact and serves the rule as well as any other kernel with the best penalty.</p>"
+    + " memorizes every fact and generalizes as well as any other kernel with the best penalty.</p>"
 )
-YOURS = (
+IMPLICATIONS = (
     "If your inputs are near Gaussian and the rule near linear, and your model must remember exceptions, do not "
-    "regularize it harder: choose a kernel, or a width and activation, near the best angle. There the penalty that "
-    "serves the rule is zero and no fact is lost.",
+    "regularize it harder: choose a kernel, or a width and activation, near the best angle. There the penalty "
+    "that is best for generalization is zero and no fact is lost.",
     "More data helps a fixed-feature learner as one over the root of the samples, the best possible learner as one "
     "over the samples; the gap between the lines is what learned features could gain.",
-    "Ask for your own labeled data: the advice chooses a kernel by cross-validation, says whether the theory "
-    "describes your data, and puts a price, with an interval, on remembering.",
+    "For your own labeled data, the advice chooses a kernel by cross-validation, states whether the theory "
+    "describes your data, and gives the price of remembering with an interval.",
 )
 PYTHON = """from genlaws import rules_facts
 
@@ -81,16 +76,16 @@ COMMAND = """genlaws rules-facts advise digits --rule-classes {pair[0]} {pair[1]
 # for labeled data of your own: genlaws rules-facts advise labeled.npz --rule-classes 3 8"""
 KERNEL = "relu"
 REGULARIZATION = 0.5
-FACTS = 0.2
+FACT_FRACTION = 0.2
 TEST_COUNT = 4000
-COLORS = {"square": "blue", "hinge": "vermillion", "Bayes": "ink"}
-NAMES = {"square": "ridge regression", "hinge": "support vector machine", "Bayes": "best possible"}
-RUNS = {"square": "trained", "hinge": "trained", "Bayes": "message passing"}
+LEARNER_COLORS = {"square": "blue", "hinge": "vermillion", "Bayes": "ink"}
+LEARNER_NAMES = {"square": "ridge regression", "hinge": "support vector machine", "Bayes": "best possible"}
+RUN_KINDS = {"square": "trained", "hinge": "trained", "Bayes": "message passing"}
 PAIR_COLORS = ("blue", "orange", "green", "purple")
 # In d dimensions a mean error lies off its limit by c/d, however many runs there are. Over 42 settings the median c was
 # 0.6 for the rule and 1.0 for the facts (docs/finite_size.md); twice the larger is allowed for.
-SHIFT = 2.0
-FEWEST_FACTS = 10  # expected wrong facts below which a normal law does not describe their number
+FINITE_SIZE_SHIFT = 2.0
+MIN_EXPECTED_FACTS = 10  # below, a normal law does not describe the number of wrong facts
 
 
 @dataclass(frozen=True)
@@ -140,10 +135,10 @@ def train_learners(
 
 def _errors(name: str, dimension: int, ratio: float, stream: np.random.Generator) -> tuple[float, float]:
     """Return the generalization and the memorization error of one learner on one draw."""
-    draw = draw_gaussian(dimension, ratio, FACTS, test_count=TEST_COUNT, seed=stream)
+    draw = draw_gaussian(dimension, ratio, FACT_FRACTION, test_count=TEST_COUNT, seed=stream)
     if name == "Bayes" and draw.teacher is not None:
-        found = message_passing(draw.inputs, draw.labels, FACTS)
-        return float(found.rule_error(draw.teacher)), float("nan")
+        found = message_passing(draw.inputs, draw.labels, FACT_FRACTION)
+        return float(found.true_generalization_error(draw.teacher)), float("nan")
     path = learn_path(draw, name, kernel=KERNEL, regularization=[REGULARIZATION], normalize=True)
     return float(path.generalization_error[0]), float(path.memorization_error[0])
 
@@ -181,18 +176,24 @@ class Sizes:
     samples: int = 200
 
 
-QUICK = Sizes(ratios=(0.5, 2.0), dimension=60, runs=4, pairs=((3, 8),), samples=60)
-DIGIT_FACTS = 0.3
+QUICK_SIZES = Sizes(ratios=(0.5, 2.0), dimension=60, runs=4, pairs=((3, 8),), samples=60)
+DIGIT_FACT_FRACTION = 0.3
 
 
 def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
-    """Train learners on rules and facts beside the theory, and try kernels on digits."""
-    sizes = QUICK if quick else Sizes()
+    """Train learners on rules and facts, compare them with the theory, and try kernels on digits."""
+    sizes = QUICK_SIZES if quick else Sizes()
     progress.start(len(sizes.ratios) + len(sizes.pairs), "rules and facts")
     learned = train_learners(sizes.ratios, sizes.dimension, sizes.runs, seed, progress.advance)
-    digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACTS, seed, progress.advance)
+    digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACT_FRACTION, seed, progress.advance)
     compared = _compared(learned)
-    ran = {"facts": FACTS, "digit_facts": DIGIT_FACTS, "samples": sizes.samples, "pair": sizes.pairs[0], "seed": seed}
+    ran = {
+        "facts": FACT_FRACTION,
+        "digit_facts": DIGIT_FACT_FRACTION,
+        "samples": sizes.samples,
+        "pair": sizes.pairs[0],
+        "seed": seed,
+    }
     return Section(
         name="rules-facts",
         title="Rules and facts",
@@ -201,7 +202,7 @@ def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -
         panels=(_rule_panel(learned), _memory_panel(learned), _digits_panel(digits)),
         numbers=(*_theory_numbers(compared, learned), *_digit_numbers(digits)),
         findings=(*_findings(compared, learned), _digit_finding(digits)),
-        yours=YOURS,
+        implications=IMPLICATIONS,
         python=PYTHON.format(**ran),
         command=COMMAND.format(**ran),
     )
@@ -210,8 +211,8 @@ def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -
 def _theory(name: str, ratios: np.ndarray) -> dict[str, np.ndarray]:
     """Return both errors of a learner in the limit of many dimensions."""
     if name == "Bayes":
-        return {"generalization": bayes_optimal(sample_ratio=ratios, fact_fraction=FACTS).generalization_error}
-    found = solve(name, sample_ratio=ratios, fact_fraction=FACTS, kernel=KERNEL, regularization=REGULARIZATION)
+        return {"generalization": bayes_optimal(sample_ratio=ratios, fact_fraction=FACT_FRACTION).generalization_error}
+    found = solve(name, sample_ratio=ratios, fact_fraction=FACT_FRACTION, kernel=KERNEL, regularization=REGULARIZATION)
     return {"generalization": found.generalization_error, "memorization": found.memorization_error}
 
 
@@ -223,8 +224,17 @@ def _error_curves(learned: dict[str, Learned], error: str) -> tuple[Curve, ...]:
         law = _theory(name, line).get(error)
         if law is None:
             continue
-        curves.append(Curve(f"{NAMES[name]}, theory", "theory", line.tolist(), law.tolist(), COLORS[name]))
-        curves.append(_points(f"{NAMES[name]}, {RUNS[name]}", one.sample_ratio.tolist(), one.mean(error), COLORS[name]))
+        curves.append(
+            Curve(f"{LEARNER_NAMES[name]}, theory", "theory", line.tolist(), law.tolist(), LEARNER_COLORS[name])
+        )
+        curves.append(
+            _points(
+                f"{LEARNER_NAMES[name]}, {RUN_KINDS[name]}",
+                one.sample_ratio.tolist(),
+                one.mean(error),
+                LEARNER_COLORS[name],
+            )
+        )
     return tuple(curves)
 
 
@@ -232,34 +242,34 @@ def _rule_panel(learned: dict[str, Learned]) -> Panel:
     one = learned["square"]
     return Panel(
         "rules-facts-rule",
-        "Error on the rule",
+        "Generalization error",
         "samples per dimension α",
         "generalization error ε_gen",
         _error_curves(learned, "generalization"),
         x_log=True,
         y_log=True,
         caption=f"Lines: theory for infinitely many dimensions. Points: means of {len(one.generalization)} learners "
-        f"trained for this report in {one.dimension} dimensions, 95 % intervals. {_setting()} Below the "
-        "dark line no learner can be.",
+        f"trained for this report in {one.dimension} dimensions, 95 % intervals. {_format_setting()} No "
+        "learner can be below the dark line.",
     )
 
 
 def _memory_panel(learned: dict[str, Learned]) -> Panel:
     return Panel(
         "rules-facts-memory",
-        "Error on the facts",
+        "Memorization error",
         "samples per dimension α",
         "memorization error ε_mem",
         _error_curves(learned, "memorization"),
         x_log=True,
         y_range=(-0.01, 0.5),
         caption="The same learners on the facts they were trained on: with more samples for the same number of "
-        "weights, more facts are given up for the rule. One half is guessing.",
+        "weights, more facts are lost in favor of the rule. One half is guessing.",
     )
 
 
-def _setting() -> str:
-    return f"ReLU kernel, λ = {REGULARIZATION:g}, {100 * FACTS:.0f} % of the labels are facts."
+def _format_setting() -> str:
+    return f"ReLU kernel, λ = {REGULARIZATION:g}, {100 * FACT_FRACTION:.0f} % of the labels are facts."
 
 
 def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
@@ -286,13 +296,13 @@ def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
         "rules-facts-digits",
         "Kernels tried on pairs of digits",
         "parameter γ of the Gaussian kernel",
-        "error on the rule at the best λ",
+        "generalization error at the best λ",
         tuple(curves),
         x_log=True,
-        caption=f"{count} samples of scikit-learn's digits for each pair, {100 * DIGIT_FACTS:.0f} % of them other "
-        "digits with coin-flip labels. Points: ridge regression on left-out samples with 95 % intervals, at the best "
-        "of several λ and therefore a little too low. The theory, for Gaussian inputs and a linear rule, is drawn as a "
-        "line where it agrees with the measured errors.",
+        caption=f"{count} samples of scikit-learn's digits for each pair, {100 * DIGIT_FACT_FRACTION:.0f} % of them "
+        "other digits with coin-flip labels. Points: ridge regression on left-out samples with 95 % intervals, at the "
+        "best of several λ and therefore slightly too low. The theory, for Gaussian inputs and a linear rule, is "
+        "drawn as a line where it agrees with the measured errors.",
     )
 
 
@@ -309,16 +319,18 @@ def _compared(learned: dict[str, Learned]) -> dict[str, Agreement]:
         for error, law in _theory(name, one.sample_ratio).items():
             runs: np.ndarray = getattr(one, error)
             scatter = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-            allowed = np.hypot(scatter, SHIFT / one.dimension)
-            expected = law * one.sample_ratio * one.dimension * FACTS * len(runs)
-            counted = np.isfinite(allowed) & ((expected >= FEWEST_FACTS) | (error == "generalization"))
+            allowed = np.hypot(scatter, FINITE_SIZE_SHIFT / one.dimension)
+            expected = law * one.sample_ratio * one.dimension * FACT_FRACTION * len(runs)
+            counted = np.isfinite(allowed) & ((expected >= MIN_EXPECTED_FACTS) | (error == "generalization"))
             z[error] += ((runs.mean(axis=0) - law) / allowed)[counted].tolist()
     return {error: agreement(values) for error, values in z.items() if values}
 
 
 def _findings(compared: dict[str, Agreement], learned: dict[str, Learned]) -> tuple[str, ...]:
-    allowed = f"A shift of {SHIFT:g}/d is allowed for, since the theory is for infinitely many dimensions d."
-    whats = {"generalization": "mean errors on the rule", "memorization": "mean errors on the facts"}
+    allowed = (
+        f"A shift of {FINITE_SIZE_SHIFT:g}/d is allowed for, since the theory is for infinitely many dimensions d."
+    )
+    whats = {"generalization": "mean generalization errors", "memorization": "mean memorization errors"}
     sentences = [one.sentence(whats[error]) for error, one in compared.items()]
     last = {name: one.mean("generalization")[-1] for name, one in learned.items()}
     ratio = learned["square"].sample_ratio[-1]
@@ -336,7 +348,7 @@ def _half(found: Estimate) -> float:
 
 def _theory_numbers(compared: dict[str, Agreement], learned: dict[str, Learned]) -> tuple[tuple[str, str, str], ...]:
     one = learned["square"]
-    angle = float(optimal_angle("square", sample_ratio=1.0, fact_fraction=FACTS))
+    angle = float(optimal_angle("square", sample_ratio=1.0, fact_fraction=FACT_FRACTION))
     rows = [
         (
             f"largest z, {error}",
@@ -345,12 +357,12 @@ def _theory_numbers(compared: dict[str, Agreement], learned: dict[str, Learned])
         )
         for error, found in compared.items()
     ]
-    rows.append(("best angle", f"{angle:.4f} rad", f"of the kernel, square loss, {100 * FACTS:.0f} % facts"))
+    rows.append(("best angle", f"{angle:.4f} rad", f"of the kernel, square loss, {100 * FACT_FRACTION:.0f} % facts"))
     return tuple(rows)
 
 
 def _digit_numbers(digits: tuple[DigitPair, ...]) -> tuple[tuple[str, str, str], ...]:
-    meaning = "how much more often the best learner that keeps every fact breaks the rule"
+    meaning = "how much more often the best learner that memorizes every fact breaks the rule"
     return tuple(
         (f"price of memory, {one.first} against {one.second}", str(one.advice.price_of_memory), meaning)
         for one in digits
@@ -367,7 +379,7 @@ def _digit_finding(digits: tuple[DigitPair, ...]) -> str:
         else f"Remembering every fact costs more than chance explains on {len(costly)} of {len(digits)} pairs of digits"
     )
     return (
-        f"{opening}. With the kernel that cross-validation chooses for memory the error on the rule is at most "
-        f"{worst.advice.found_memory.rule_error_text} ({worst.first} against {worst.second}). The theory, for Gaussian "
-        f"inputs and a linear rule, agrees with the measured errors on {described} of {len(digits)} pairs."
+        f"{opening}. With the kernel that cross-validation chooses for memory the generalization error is at most "
+        f"{worst.advice.found_memory.generalization_error_text} ({worst.first} against {worst.second}). The theory, "
+        f"for Gaussian inputs and a linear rule, agrees with the measured errors on {described} of {len(digits)} pairs."
     )

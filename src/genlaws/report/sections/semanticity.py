@@ -1,9 +1,4 @@
-"""The report on resolution: the front beside choices and networks, the fall with many items, and real digits.
-
-What the report says about resolution whatever the runs find: the law, and what it means for the reader.
-
-Runs of the report on resolution: choices drawn by Luce's rule, networks trained, digits measured.
-"""
+"""The report on semanticity: fronts compared with drawn choices and networks, the fall with many items, and digits."""
 
 from __future__ import annotations
 
@@ -47,11 +42,11 @@ LAW = (
     "identification falls as 1/(nb). The curve belongs to one shape of similarity and to Luce's rule; it is no bound "
     "on every system.</p>"
 )
-YOURS = (
+IMPLICATIONS = (
     "Embeddings that generalize best do not identify best. Measure both on stimuli whose true distances you know "
     "before you sharpen or smooth a representation.",
     "If your model must pick one of n things, its hits fall as c/n once n exceeds the number of things it sees as "
-    "alike; a finer resolution, not a larger model, moves that point.",
+    "alike; only a finer resolution, not a larger model, moves that point.",
     "A representation above the front of its fitted shape has another shape of similarity, not a broken law.",
 )
 PYTHON = """import numpy as np
@@ -67,13 +62,13 @@ measured = semanticity.measure(pixels, positions=pixels, metric="euclidean", **s
 print(measured)  # generalization, identification, resolution, each with its interval"""
 COMMAND = """genlaws semanticity front --space circle --similarity linear --ball-mass 0.5
 # for embeddings of your own: genlaws semanticity measure embeddings.npy --positions places.npy --metric euclidean"""
-AT_ONCE = 2_000_000  # random places held together
-IDENTIFICATION, GENERALIZATION = "identification p_I (probability)", "generalization p_S (probability)"
-COLORS = {"constant": "blue", "linear": "vermillion"}
+MAX_PLACES = 2_000_000  # drawn at once
+IDENTIFICATION_LABEL, GENERALIZATION_LABEL = "identification p_I (probability)", "generalization p_S (probability)"
+SHAPE_COLORS = {"constant": "blue", "linear": "vermillion"}
 BALL_MASSES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)
-CROWDED_BALL = 0.1  # ball mass of the picture with many items
-BANDWIDTH = 0.25  # of the similarity of digits, over their median distance
-PEAK = 0.80985  # generalization of linear decay on the circle at its best resolution
+CROWDED_BALL_MASS = 0.1  # ball mass of the picture with many items
+DIGIT_BANDWIDTH = 0.25  # of the similarity of digits, over their median distance
+LINEAR_PEAK = 0.80985  # generalization of linear decay on the circle at its best resolution
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ def draw_choices(shape: str, ball_mass: float, item_count: int, trials: int, rng
         Of the similarity, which ends at a distance of half the ball mass.
     """
     right = np.zeros(2)
-    rows = max(1, AT_ONCE // item_count)
+    rows = max(1, MAX_PLACES // item_count)
     for start in range(0, trials, rows):
         count = min(rows, trials - start)
         for test in range(2):
@@ -178,7 +173,7 @@ def measure_digits(count: int, components: tuple[int, ...], share: float, seed: 
     count : int
         Random digits of scikit-learn's.
     components : tuple of int
-        How many are kept; 64 are all.
+        How many are used; 64 are all.
     share : float
         Bandwidth over the median distance of two digits in these components.
     """
@@ -188,10 +183,10 @@ def measure_digits(count: int, components: tuple[int, ...], share: float, seed: 
     centered = pixels - pixels.mean(axis=0)
     axes = np.linalg.svd(centered, full_matrices=False)[2]
     by_pixels, by_class = [], []
-    for kept in components:
-        seen = centered @ axes[:kept].T
+    for count_used in components:
+        seen = centered @ axes[:count_used].T
         bandwidth = share * float(np.median(pdist(seen)))
-        whole = kept == max(components)
+        whole = count_used == max(components)
         compare = partial(measure, seen, similarity="gaussian", bandwidth=bandwidth, seed=seed)
         by_pixels.append(compare(positions=pixels, metric="euclidean", fronts=whole, items=(2,)))
         by_class.append(compare(positions=names, metric="tree", ties="drop", fronts=False, items=(2,)))
@@ -210,41 +205,43 @@ class Sizes:
     digits: int = 300
 
 
-QUICK = Sizes(trials=4000, crowded_trials=2000, item_counts=(2, 10, 50), networks=2, steps=400, digits=60)
+QUICK_SIZES = Sizes(trials=4000, crowded_trials=2000, item_counts=(2, 10, 50), networks=2, steps=400, digits=60)
 
 
 def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
-    """Run choices, networks and digits beside the laws of resolution.
+    """Run choices, networks and digits and compare them with the laws of resolution.
 
     Parameters
     ----------
     progress : Progress
     seed : int
     quick : bool
-        Much smaller runs, to see that everything works.
+        Much smaller runs, for a quick check.
     """
-    sizes = QUICK if quick else Sizes()
+    sizes = QUICK_SIZES if quick else Sizes()
     progress.start(4, "semanticity")
     rng = np.random.default_rng([seed, 1])
-    chosen = {shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES] for shape in COLORS}
+    chosen = {
+        shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES] for shape in SHAPE_COLORS
+    }
     progress.advance()
-    crowded = [draw_choices("constant", CROWDED_BALL, n, sizes.crowded_trials, rng) for n in sizes.item_counts]
+    crowded = [draw_choices("constant", CROWDED_BALL_MASS, n, sizes.crowded_trials, rng) for n in sizes.item_counts]
     progress.advance()
     networks = train_networks(sizes.networks, sizes.steps, 40, seed) if has_torch() else None
     progress.advance()
-    digits = measure_digits(sizes.digits, (1, 2, 4, 8, 16, 64), BANDWIDTH, seed)
+    digits = measure_digits(sizes.digits, (1, 2, 4, 8, 16, 64), DIGIT_BANDWIDTH, seed)
     progress.advance()
     both = _compared(chosen, crowded, sizes.item_counts)
     return Section(
         name="semanticity",
         title="Semanticity",
-        question="How finely should things be told apart?",
+        question="How finely should things be distinguished?",
         law=LAW,
         panels=(_front_panel(chosen, networks), _items_panel(crowded, sizes.item_counts), _digits_panel(digits)),
         numbers=(*_theory_numbers(both), *_network_numbers(networks), *_digit_numbers(digits)),
         findings=(*_findings(both), _network_finding(networks), _digit_finding(digits)),
-        yours=YOURS,
-        python=PYTHON.format(count=sizes.digits, share=BANDWIDTH, seed=seed),
+        implications=IMPLICATIONS,
+        python=PYTHON.format(count=sizes.digits, share=DIGIT_BANDWIDTH, seed=seed),
         command=COMMAND,
     )
 
@@ -259,7 +256,7 @@ def _theory(shape: str, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None) -> Panel:
     line = np.linspace(0.0, 1.0, 81)
     curves = []
-    for shape, color in COLORS.items():
+    for shape, color in SHAPE_COLORS.items():
         p_s, p_i = _theory(shape, line)
         curves.append(Curve(f"{shape} similarity, theory", "theory", p_i.tolist(), p_s.tolist(), color))
         found = [_share(one.generalization, one.trials) for one in chosen[shape]]
@@ -277,8 +274,8 @@ def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None)
     return Panel(
         "semanticity-front",
         "Generalization against identification on a circle",
-        IDENTIFICATION,
-        GENERALIZATION,
+        IDENTIFICATION_LABEL,
+        GENERALIZATION_LABEL,
         tuple(curves),
         x_range=(0.49, 1.01),
         y_range=(0.48, 0.84),
@@ -291,8 +288,8 @@ def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None)
 def _items_panel(crowded: list[Choices], counts: tuple[int, ...]) -> Panel:
     line = np.unique(np.geomspace(2, max(counts), 60).round())
     laws = (
-        ("generalization", "green", generalization_of_many(CROWDED_BALL, line)),
-        ("identification", "purple", identification_of_many(CROWDED_BALL, line)),
+        ("generalization", "green", generalization_of_many(CROWDED_BALL_MASS, line)),
+        ("identification", "purple", identification_of_many(CROWDED_BALL_MASS, line)),
     )
     curves = []
     for name, color, law in laws:
@@ -300,8 +297,8 @@ def _items_panel(crowded: list[Choices], counts: tuple[int, ...]) -> Panel:
         found = [_share(getattr(one, name), one.trials) for one in crowded]
         curves.append(_points(f"{name}, drawn choices", list(counts), found, color))
     # The limit is drawn where it can be a probability.
-    far = line[line * CROWDED_BALL >= 1.0]
-    curves.append(Curve("1/(nb)", "paper", far.tolist(), (1.0 / (far * CROWDED_BALL)).tolist(), "ink"))
+    far = line[line * CROWDED_BALL_MASS >= 1.0]
+    curves.append(Curve("1/(nb)", "paper", far.tolist(), (1.0 / (far * CROWDED_BALL_MASS)).tolist(), "ink"))
     return Panel(
         "semanticity-items",
         "Both tests with many items",
@@ -310,7 +307,7 @@ def _items_panel(crowded: list[Choices], counts: tuple[int, ...]) -> Panel:
         tuple(curves),
         x_log=True,
         y_log=True,
-        caption=f"The ball around a probe holds {CROWDED_BALL:g} of the space. Once several items lie in it, both "
+        caption=f"The ball around a probe holds {CROWDED_BALL_MASS:g} of the space. Once several items lie in it, both "
         "tests fall as one over the number of items.",
     )
 
@@ -324,7 +321,7 @@ def _digits_panel(digits: Digits) -> Panel:
     if whole.constant_front is not None:
         x, y = whole.constant_front.identification.tolist(), whole.constant_front.generalization.tolist()
         curves.append(Curve("front of these digits, constant shape", "theory", x, y, "blue"))
-    notes = [f"{kept} principal components" for kept in digits.components]
+    notes = [f"{one} principal components" for one in digits.components]
     for name, color, found in (
         ("nearer in pixels", "green", digits.by_pixels),
         ("the same digit", "orange", digits.by_class),
@@ -334,8 +331,8 @@ def _digits_panel(digits: Digits) -> Panel:
     return Panel(
         "semanticity-digits",
         "Handwritten digits on their own front",
-        IDENTIFICATION,
-        GENERALIZATION,
+        IDENTIFICATION_LABEL,
+        GENERALIZATION_LABEL,
         tuple(curves),
         caption=f"{whole.stimulus_count} of scikit-learn's digits, seen through "
         f"{', '.join(map(str, digits.components[:-1]))} or all {digits.components[-1]} principal components "
@@ -374,7 +371,7 @@ def _compared(
     masses = np.array(BALL_MASSES)
     two = [_z(found, *_theory(shape, masses)) for shape, found in chosen.items()]
     n = np.array(counts)
-    many = _z(crowded, generalization_of_many(CROWDED_BALL, n), identification_of_many(CROWDED_BALL, n))
+    many = _z(crowded, generalization_of_many(CROWDED_BALL_MASS, n), identification_of_many(CROWDED_BALL_MASS, n))
     return agreement(np.concatenate(two)), agreement(many)
 
 
@@ -408,7 +405,7 @@ def _network_numbers(networks: NetworkPath | None) -> tuple[tuple[str, str, str]
     peak = _across(networks.generalization.max(axis=1, keepdims=True))[0]
     apart = _across(networks.distance[:, None])[0]
     return (
-        ("peak of the networks", str(peak), f"largest generalization in training; linear decay has {PEAK}"),
+        ("peak of the networks", str(peak), f"largest generalization in training; linear decay has {LINEAR_PEAK}"),
         ("distance from the front", str(apart), "mean size after the peak, over networks"),
     )
 
@@ -424,29 +421,29 @@ def _network_finding(networks: NetworkPath | None) -> str:
         return f"{opening}; still climbing when training stopped: {int(at_end.sum())} of {peak.count}."
     apart = _across(networks.distance[:, None])[0]
     return (
-        f"{opening}, where linear decay allows {PEAK}, and then trade it for identification, ending at "
+        f"{opening}, where linear decay allows {LINEAR_PEAK}, and then trade it for identification, ending at "
         f"p_S = {ends[0]:.3f}, p_I = {ends[1]:.3f}, on average {apart.value:.4f} from its front."
     )
 
 
 def _digit_numbers(digits: Digits) -> tuple[tuple[str, str, str], ...]:
     best = max(range(len(digits.components)), key=lambda place: digits.by_class[place].generalization.value)
-    whole, kept = digits.by_pixels[-1], digits.components[best]
+    whole, used = digits.by_pixels[-1], digits.components[best]
     return (
         ("digits, nearer in pixels", str(whole.generalization), "generalization with all components"),
-        ("digits, the same digit", str(digits.by_class[best].generalization), f"largest, with {kept} components"),
+        ("digits, the same digit", str(digits.by_class[best].generalization), f"largest, with {used} components"),
         ("resolution of the digits", str(whole.fit.resolution), f"in pixel distance, {whole.fit.shape} shape"),
     )
 
 
 def _digit_finding(digits: Digits) -> str:
     best = max(range(len(digits.components)), key=lambda place: digits.by_class[place].generalization.value)
-    kept, found = digits.components[best], digits.by_class[best].generalization
+    used, found = digits.components[best], digits.by_class[best].generalization
     first = digits.by_class[0].generalization
     named = np.array([one.identification.value for one in digits.by_class])
     rises = "rises with every step" if (np.diff(named) > 0).all() else "changes"
     return (
-        f"Digits of the same class are told from others most often with {kept} of {digits.components[-1]} components "
-        f"({found.value:.3f}, interval {found.low:.3f} to {found.high:.3f}; one component gives {first.value:.3f}), "
+        f"Digits of the same class are distinguished from others most often with {used} of {digits.components[-1]} "
+        f"components ({found.value:.3f}, interval {found.low:.3f} to {found.high:.3f}; one gives {first.value:.3f}), "
         f"while identification {rises} from {named[0]:.3f} with one component to {named[-1]:.3f} with all."
     )

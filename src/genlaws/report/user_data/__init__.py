@@ -1,1 +1,1 @@
-"""What the report says about the reader's own data and model."""
+"""Sections of the report on the user's data and model."""

@@ -1,4 +1,4 @@
-"""A file of the reader, once it is known what it holds."""
+"""A file of the user, of a known kind."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from genlaws.core.arguments import Array
 from genlaws.relations import Relation
 from genlaws.rules_facts.labels.data import LabeledData
 
-KINDS = ("embeddings", "distances", "labeled", "relation")
+DATA_KINDS = ("embeddings", "distances", "labeled", "relation")
 
 
 @dataclass(frozen=True, eq=False)
-class OwnData:
+class UserData:
     """What a file holds.
 
     Attributes
@@ -21,22 +21,22 @@ class OwnData:
     name : str
         Of the file.
     kind : {"embeddings", "distances", "labeled", "relation"}
-    said : str
-        What it was taken for and why, and how to say otherwise.
+    message : str
+        The kind it was read as and why, and how to choose another.
     content : array, LabeledData or Relation
     positions : array, optional
-        True places of embeddings, one row each, or their matrix of distances.
+        True positions of embeddings, one row each, or their matrix of distances.
     positions_name : str
         Of their file.
     is_matrix : bool
         Whether the file of a relation is a matrix; otherwise it holds edges.
     options, positions_options : str
-        With which ``numpy.loadtxt`` leaves out names of columns and rows in either file.
+        Options with which ``numpy.loadtxt`` skips names of columns and rows in either file.
     """
 
     name: str
     kind: str
-    said: str
+    message: str
     content: Array | LabeledData | Relation
     positions: Array | None = None
     positions_name: str = ""
@@ -45,7 +45,7 @@ class OwnData:
     positions_options: str = ""
 
 
-def reading(name: str, options: str = "") -> str:
+def loading_code(name: str, options: str = "") -> str:
     """Return Python that reads a table of numbers from a file; `options` leave out its names of columns and rows."""
     if name.lower().endswith(".npy"):
         return f"np.load({json.dumps(name)})"

@@ -1,4 +1,4 @@
-"""The reader's embeddings or distances: both tests, and their place on the front of their own set."""
+"""The user's embeddings or distances: both tests, and their point compared with the fronts of the set."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from genlaws.render.copied_commands import with_new_file
 from genlaws.report.measurement import headline
 from genlaws.report.section import Section
 from genlaws.report.sections.semanticity import LAW
-from genlaws.report.user_data.data import OwnData, reading
+from genlaws.report.user_data.data import UserData, loading_code
 from genlaws.semanticity import measure
 from genlaws.semanticity.measurement.result import Measurement
 
-FEWEST = 5  # stimuli
+MIN_STIMULI = 5
 # Of the median distance: the width of a Gaussian similarity for a matrix of distances.
-WIDTH = 0.25
-MEMORY = 2.0**28  # bytes; larger sets are measured in batches
-BATCHES = 10
+BANDWIDTH_SHARE = 0.25
+MAX_MEMORY_BYTES = 2.0**28  # larger sets are measured in batches
+BATCH_COUNT = 10
 
 
-def embeddings_section(data: OwnData, content: Array, name: str, seed: int) -> Section:
+def embeddings_section(data: UserData, content: Array, name: str, seed: int) -> Section:
     """Measure embeddings, or a matrix of distances, and show where they stand."""
-    if len(content) < FEWEST:
-        raise InputError(f"{data.name} must hold at least {FEWEST} stimuli to be measured; got {len(content)}.")
-    measured, told = _measured(data, content, seed)
+    if len(content) < MIN_STIMULI:
+        raise InputError(f"{data.name} must hold at least {MIN_STIMULI} stimuli to be measured; got {len(content)}.")
+    measured, note = _measured(data, content, seed)
     return Section(
         name=name,
         title=f"Yours: {data.name}",
-        question="How finely does your representation tell things apart?",
+        question="How finely does your representation distinguish things?",
         law=LAW,
         panels=(*_front_panel(measured, name), _items_panel(measured, name)),
         numbers=tuple(headline(measured)),
-        findings=(data.said, told, _finding(measured), measured.message),
-        yours=_yours(measured),
+        findings=(data.message, note, _finding(measured), measured.message),
+        implications=_implications(measured),
         python=_python(data, seed),
         command=_command(data, seed),
     )
 
 
-def _python(data: OwnData, seed: int) -> str:
+def _python(data: UserData, seed: int) -> str:
     """Return lines that give the same measurement."""
     given = "table" if data.kind == "embeddings" else "alike"
     similarity, truth = _names(data)
@@ -51,18 +51,19 @@ def _python(data: OwnData, seed: int) -> str:
     places = "table"
     if data.positions is not None:
         places = "positions"
-        lines.append(f"positions = {reading(data.positions_name, data.positions_options)}")
+        lines.append(f"positions = {loading_code(data.positions_name, data.positions_options)}")
     named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
-    how = f'similarity="{similarity}", memory={MEMORY:.0f}, batch_count={BATCHES}, seed={seed}'
+    how = f'similarity="{similarity}", memory={MAX_MEMORY_BYTES:.0f}, batch_count={BATCH_COUNT}, seed={seed}'
     return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
 
 
-def _command(data: OwnData, seed: int) -> str:
+def _command(data: UserData, seed: int) -> str:
     similarity, truth = _names(data)
     file = shlex.quote(data.name) if data.kind == "embeddings" else '"$file"'
     command = (
         f"genlaws semanticity measure {file} --positions {shlex.quote(data.positions_name or data.name)} "
-        f"--metric {truth} --similarity {similarity} --memory {MEMORY / 2.0**30:g} --batches {BATCHES} --seed {seed}"
+        f"--metric {truth} --similarity {similarity} --memory {MAX_MEMORY_BYTES / 2.0**30:g} "
+        f"--batches {BATCH_COUNT} --seed {seed}"
     )
     if data.kind == "embeddings":
         return command
@@ -70,42 +71,42 @@ def _command(data: OwnData, seed: int) -> str:
     return with_new_file("similarities.npy", program, command)
 
 
-def _names(data: OwnData) -> tuple[str, str]:
+def _names(data: UserData) -> tuple[str, str]:
     """Return how the similarity and the metric of a measurement are called."""
     by_matrix = data.kind == "distances" if data.positions is None else is_distance_matrix(data.positions)
     return "cosine" if data.kind == "embeddings" else "precomputed", "precomputed" if by_matrix else "euclidean"
 
 
-def _table(data: OwnData) -> list[str]:
+def _table(data: UserData) -> list[str]:
     """Return lines that read the file and, from distances, make similarities."""
-    lines = [f"table = {reading(data.name, data.options)}"]
+    lines = [f"table = {loading_code(data.name, data.options)}"]
     if data.kind == "distances":
-        lines.append(f"width = {WIDTH:g} * np.median(table[table > 0])")
+        lines.append(f"width = {BANDWIDTH_SHARE:g} * np.median(table[table > 0])")
         lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
     return lines
 
 
-def _measured(data: OwnData, content: Array, seed: int) -> tuple[Measurement, str]:
-    """Return the measurement, and a sentence that says what was compared with what."""
-    truth, told = _truth(data, content)
-    common = {"memory": MEMORY, "batch_count": BATCHES, "seed": seed}
+def _measured(data: UserData, content: Array, seed: int) -> tuple[Measurement, str]:
+    """Return the measurement, and a sentence on what was compared."""
+    truth, note = _truth(data, content)
+    common = {"memory": MAX_MEMORY_BYTES, "batch_count": BATCH_COUNT, "seed": seed}
     if data.kind == "distances":
         apart = np.asarray(content, dtype=np.float64)
-        width = WIDTH * float(np.median(apart[apart > 0]))
+        width = BANDWIDTH_SHARE * float(np.median(apart[apart > 0]))
         alike = np.exp(-0.5 * (apart / width) ** 2)
-        told += f" Similarity is Gaussian in the given distances, {WIDTH:g} of their median wide."
-        return measure(alike, similarity="precomputed", **truth, **common), told  # type: ignore[arg-type]
-    return measure(content, similarity="cosine", **truth, **common), f"{told} Similarity is the cosine."  # type: ignore[arg-type]
+        note += f" Similarity is Gaussian in the given distances, {BANDWIDTH_SHARE:g} of their median wide."
+        return measure(alike, similarity="precomputed", **truth, **common), note  # type: ignore[arg-type]
+    return measure(content, similarity="cosine", **truth, **common), f"{note} Similarity is the cosine."  # type: ignore[arg-type]
 
 
-def _truth(data: OwnData, content: Array) -> tuple[dict[str, object], str]:
-    """Return what counts as the true distance, and a sentence that says so."""
+def _truth(data: UserData, content: Array) -> tuple[dict[str, object], str]:
+    """Return what counts as the true distance, and a sentence about it."""
     given = data.positions
     if given is None:
         if data.kind == "distances":
             return {"distances": content}, "Nearer means nearer by the given distances themselves."
-        told = "Without --positions nearer means nearer by the straight distance of the embeddings themselves."
-        return {"positions": content, "metric": "euclidean"}, told
+        note = "Without --positions nearer means nearer by the straight distance of the embeddings themselves."
+        return {"positions": content, "metric": "euclidean"}, note
     if len(given) != len(content):
         raise InputError(f"positions must have one row for each of the {len(content)} stimuli; got {len(given)}.")
     if is_distance_matrix(given):
@@ -124,19 +125,19 @@ def is_distance_matrix(values: Array) -> bool:
 
 
 def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
-    """Return the measured point beside the fronts of its set; nothing for a set measured in batches."""
+    """Return the measured point with the fronts of its set; nothing for a set measured in batches."""
     if measured.front is None or measured.constant_front is None:
         return ()
     fitted = f"front of the fitted shape ({measured.front.shape}, its amplitude and background)"
     curves = [
         Curve(
-            told,
+            label,
             "theory",
             one.identification.tolist(),
             one.generalization.tolist(),
             color,
         )
-        for told, one, color in (
+        for label, one, color in (
             (fitted, measured.front, "purple"),
             ("front of the constant shape, no background", measured.constant_front, "blue"),
         )
@@ -147,7 +148,7 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
     return (
         Panel(
             f"{name}-front",
-            "Your representation on its own front",
+            "Your representation and the fronts of its stimuli",
             "identification p_I (probability)",
             "generalization p_S (probability)",
             tuple(curves),
@@ -188,7 +189,7 @@ def _finding(measured: Measurement) -> str:
     return f"{both}: {apart:.3f} {side} the front of the fitted {shape} shape on your set."
 
 
-def _yours(measured: Measurement) -> tuple[str, ...]:
+def _implications(measured: Measurement) -> tuple[str, ...]:
     """Return whether a finer or a coarser resolution would generalize better on this set."""
     front = measured.front
     if front is None:

@@ -1,4 +1,4 @@
-"""The reader's labeled data: which kernel and penalty to take, and what remembering every label costs."""
+"""The user's labeled data: which kernel and penalty to use, and what remembering every label costs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from genlaws.core.estimate import Estimate
 from genlaws.render import Curve, Panel
 from genlaws.report.section import Section
 from genlaws.report.sections.rules_facts import LAW
-from genlaws.report.user_data.data import OwnData
+from genlaws.report.user_data.data import UserData
 from genlaws.rules_facts import Advice, advise, draw_labeled
 from genlaws.rules_facts.labels.data import LabeledData
 
-MOST_SAMPLES = 600
-FEWEST_SAMPLES = 20  # of the smaller class
-NESTED = "on samples that took no part in the choice"
-TEST_COUNT = 2  # cross-validation takes the place of a test set
+MAX_REPORT_SAMPLES = 600
+MIN_CLASS_SAMPLES = 20  # of the smaller class
+NESTED_NOTE = "on samples that took no part in the choice"
+TEST_COUNT = 2  # cross-validation replaces a test set
 PYTHON = """from genlaws import rules_facts
 
 data = rules_facts.load_labeled({name})
@@ -30,11 +30,11 @@ print(advice.fact_fraction)
 print(advice.price_of_memory)"""
 
 
-def labeled_section(data: OwnData, content: LabeledData, name: str, seed: int) -> Section:
-    """Ask cross-validation and the theory about the two largest classes of labeled data."""
+def labeled_section(data: UserData, content: LabeledData, name: str, seed: int) -> Section:
+    """Apply cross-validation and the theory to the two largest classes of labeled data."""
     first, second = _rule(data, content)
     held = content.class_counts
-    count = min(MOST_SAMPLES, 2 * (min(held[first], held[second]) - 1))
+    count = min(MAX_REPORT_SAMPLES, 2 * (min(held[first], held[second]) - 1))
     draw = draw_labeled(
         content, (first, second), fact_fraction=0.0, sample_count=count, test_count=TEST_COUNT, seed=seed
     )
@@ -47,12 +47,12 @@ def labeled_section(data: OwnData, content: LabeledData, name: str, seed: int) -
         law=LAW,
         panels=(_panel(advice, name, pair),),
         numbers=_numbers(advice),
-        findings=(data.said, f"The rule is {pair}, the two largest classes, {count} samples.", _finding(advice)),
-        yours=(
+        findings=(data.message, f"The rule is {pair}, the two largest classes, {count} samples.", _finding(advice)),
+        implications=(
             f"To remember, take a Gaussian kernel with γ = {advice.found_memory.parameter:.3g} and λ = "
             f"{advice.found_memory.regularization:.2g}; for the rule alone γ = {advice.found_rule.parameter:.3g} and "
             f"λ = {advice.found_rule.regularization:.2g}. Cross-validation chose them.",
-            _verdict(advice),
+            _format_theory_verdict(advice),
         ),
         python=PYTHON.format(name=json.dumps(data.name), pair=(first, second), count=count, test=TEST_COUNT, seed=seed),
         command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)])
@@ -60,12 +60,12 @@ def labeled_section(data: OwnData, content: LabeledData, name: str, seed: int) -
     )
 
 
-def _rule(data: OwnData, content: LabeledData) -> tuple[int | str, int | str]:
+def _rule(data: UserData, content: LabeledData) -> tuple[int | str, int | str]:
     """Return the two largest classes."""
     largest = sorted(content.class_counts.items(), key=lambda one: -one[1])[:2]
-    if len(largest) < 2 or largest[1][1] < FEWEST_SAMPLES:
+    if len(largest) < 2 or largest[1][1] < MIN_CLASS_SAMPLES:
         raise InputError(
-            f"{data.name} must have two classes of at least {FEWEST_SAMPLES} samples each; got "
+            f"{data.name} must have two classes of at least {MIN_CLASS_SAMPLES} samples each; got "
             f"{', '.join(f'{count} of {one}' for one, count in largest)}."
         )
     return largest[0][0], largest[1][0]
@@ -80,17 +80,17 @@ def _panel(advice: Advice, name: str, pair: str) -> Panel:
             Curve("theory, best λ", "theory", advice.parameter.tolist(), advice.predicted_at_best.tolist(), "blue"),
             Curve("theory, λ → 0", "theory", advice.parameter.tolist(), advice.predicted_at_zero.tolist(), "orange"),
         ]
-    for words, column, color in (("best λ", best, "blue"), ("least λ", np.zeros_like(best), "orange")):
+    for label, column, color in (("best λ", best, "blue"), ("least λ", np.zeros_like(best), "orange")):
         value, low, high = (
             getattr(advice, one)[rows, column].tolist()
             for one in ("generalization_error", "generalization_low", "generalization_high")
         )
-        curves.append(Curve(f"left-out samples, {words}", "run", advice.parameter.tolist(), value, color, low, high))
+        curves.append(Curve(f"left-out samples, {label}", "run", advice.parameter.tolist(), value, color, low, high))
     return Panel(
         f"{name}-kernels",
         f"Kernels tried on {pair}",
         "parameter γ of the Gaussian kernel",
-        "error on the rule",
+        "generalization error",
         tuple(curves),
         x_log=True,
         caption="Points: ridge regression on left-out samples, corrected for the estimated share of facts, not below "
@@ -107,19 +107,19 @@ def _numbers(advice: Advice) -> tuple[tuple[str, str, str], ...]:
             f"{advice.sample_ratio:.3g}",
             f"{advice.effective_sample_ratio:.3g} per effective one",
         ),
-        ("error on the rule, chosen for the rule", advice.found_rule.rule_error_text, NESTED),
-        ("error on the rule, chosen for memory", advice.found_memory.rule_error_text, NESTED),
+        ("generalization error, chosen for the rule", advice.found_rule.generalization_error_text, NESTED_NOTE),
+        ("generalization error, chosen for memory", advice.found_memory.generalization_error_text, NESTED_NOTE),
         (
-            "error on memory, chosen for memory",
+            "memorization error, chosen for memory",
             f"{advice.found_memory.memorization_error:.3f}",
             f"on {advice.memory_samples_text}",
         ),
-        ("error on the rule, theory's kernel", advice.theory_rule.rule_error_text, "on left-out samples"),
+        ("generalization error, theory's kernel", advice.theory_rule.generalization_error_text, "on left-out samples"),
         ("price of memory", str(advice.price_of_memory), "how much more often the best that remembers breaks the rule"),
     )
 
 
-def _verdict(advice: Advice) -> str:
+def _format_theory_verdict(advice: Advice) -> str:
     theory = "The theory, for Gaussian inputs and a linear rule,"
     if advice.theory_fits:
         return f"{theory} agrees with your data within the intervals."
@@ -129,4 +129,6 @@ def _verdict(advice: Advice) -> str:
 def _finding(advice: Advice) -> str:
     price: Estimate = advice.price_of_memory
     meaning = "more than chance explains" if price.low > 0 else "no more than chance explains"
-    return f"Remembering costs {price.value:.3f} [{price.low:.3f}, {price.high:.3f}] of rule error, {meaning}."
+    return (
+        f"Remembering costs {price.value:.3f} [{price.low:.3f}, {price.high:.3f}] of generalization error, {meaning}."
+    )

@@ -1,4 +1,4 @@
-"""The reader's own model in the report: its residual stream beside a walk, verdicts, and what its sites tell apart."""
+"""The user's model in the report: its residual stream compared with a walk, verdicts, and a probe of its sites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genlaws.core.errors import InputError
 from genlaws.figures.figure import Progress
 from genlaws.models.capture import capture_texts
 from genlaws.models.load import load_language_model
-from genlaws.models.texts import WRITING, example_texts
+from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.models.untrained import random_weights
 from genlaws.probes.encoders.load import load_encoder
 from genlaws.probes.encoders.stimuli import word_stimuli
@@ -20,66 +20,66 @@ from genlaws.probes.encoders.text import TextEncoder
 from genlaws.probes.stream.semanticity import stream_semanticity
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
-from genlaws.render.walk_panels import neighbors_panel, shares_panel, sizes_panel, turns_panel
+from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel, sizes_panel
 from genlaws.report.section import Section
 from genlaws.report.sections.residual_stream import LAW, beyond_walk
 from genlaws.residual_stream.analysis import analyze_stream
 from genlaws.residual_stream.measures.curves import Curve as Measured
-from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, BesideWalk, beside_walk
+from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, WalkComparison, compare_with_walk
 
 if TYPE_CHECKING:
     from genlaws.models.stream import Stream
     from genlaws.probes.stream.result import StreamSemanticity
     from genlaws.residual_stream.results import Analysis
 
-TEXTS = 60  # if the reader gives none
-FEWEST_TEXTS = 4  # for intervals, and halves of texts
+DEFAULT_TEXT_COUNT = 60  # if the user gives none
+MIN_TEXTS = 4  # for intervals and split halves
 MEASURES = ("paths", "correlations", "dimensions", "rotations")
 SURROGATES = ("random walk", "step signs", "basis rotation", "random weights")
-DRAWS = 50
-SMALL = 200_000_000  # weights up to which the model is also read with random weights and probed with years
-YEARS = 60
-BEFORE = "own-"
+SURROGATE_DRAWS = 50
+MAX_SMALL_WEIGHTS = 200_000_000  # a larger model is not read with random weights or probed with years
+YEAR_COUNT = 60
+PANEL_PREFIX = "own-"
 
 
-def own_model_section(model: str, texts: tuple[str, ...] | None, progress: Progress, seed: int) -> Section:
-    """Measure a model's residual stream beside the walk with its steps, judge the claims, and probe it with years.
+def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Progress, seed: int) -> Section:
+    """Compare a model's residual stream with the walk of its steps, judge the claims, and probe it with years.
 
     Parameters
     ----------
     model : str
         A folder, a .gguf file, a Hugging Face id on this machine, ``smollm2`` or ``minilm``; nothing is downloaded.
     texts : tuple of str, optional
-        At least four; sentences of our own if not given.
+        At least four; generated sentences if not given.
     progress : Progress
     seed : int
     """
-    read = example_texts(TEXTS) if texts is None else texts
-    if len(read) < FEWEST_TEXTS:
-        raise InputError(f"texts must be at least {FEWEST_TEXTS}, so that numbers have intervals; got {len(read)}.")
+    read = example_texts(DEFAULT_TEXT_COUNT) if texts is None else texts
+    if len(read) < MIN_TEXTS:
+        raise InputError(f"texts must be at least {MIN_TEXTS}, so that numbers have intervals; got {len(read)}.")
     progress.start(5, "own model")
     network, tokenizer, name, loading = load_model(model)
     progress.advance()
-    captured, small = _captured(network, tokenizer, read, seed), _weights(network) <= SMALL
+    captured, small = _captured(network, tokenizer, read, seed), _weights(network) <= MAX_SMALL_WEIGHTS
     stream: Stream = captured["as it is"].stream
-    beside = beside_walk(stream, seed=seed)
+    compared = compare_with_walk(stream, seed=seed)
     progress.advance()
     others = {"random weights": captured["random weights"].stream} if small else {}
-    options: dict[str, Any] = {"measures": MEASURES, "surrogates": SURROGATES, "draws": DRAWS, "seed": seed}
+    options: dict[str, Any] = {"measures": MEASURES, "surrogates": SURROGATES, "draws": SURROGATE_DRAWS, "seed": seed}
     found = analyze_stream(stream, name=name, supplied=others, **options)
     progress.advance()
     probed = _probed(network, tokenizer, name, seed) if small else None
     progress.advance(2)
-    told = () if texts is not None else (f"Read with {len(read)} sentences of our own; give texts of yours for more.",)
+    notes = () if texts is not None else (f"Read with {len(read)} generated sentences; give your own texts for more.",)
     return Section(
         name="own-model",
         title="Your model",
         question=f"What does the residual stream of {name} show beyond a random walk?",
         law=LAW,
-        panels=(*_panels(beside, name), *(() if probed is None else (_probe_panel(probed),))),
-        numbers=(*_numbers(beside), *_verdicts(found), *_probe_numbers(probed)),
-        findings=(*_findings(beside, found, name), *told, *captured["as it is"].messages),
-        yours=_yours(found, small),
+        panels=(*_panels(compared, name), *(() if probed is None else (_probe_panel(probed),))),
+        numbers=(*_numbers(compared), *_verdicts(found), *_probe_numbers(probed)),
+        findings=(*_findings(compared, found, name), *notes, *captured["as it is"].messages),
+        implications=_implications(found, small),
         python=python_lines(loading, texts, seed),
         command=analyze_command(model, texts, seed),
     )
@@ -92,24 +92,24 @@ ENCODER = """from genlaws.probes.encoders.load import load_encoder
 
 encoder = load_encoder({model!r}, kind="text", local_files_only=True)
 network, tokenizer = encoder.network, encoder.tokenizer"""
-PYTHON = """from genlaws.residual_stream.surrogates.walk_comparison import beside_walk
+PYTHON = """from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk
 from genlaws.models.capture import capture_texts
 from genlaws.models.texts import example_texts
 {loading}
 texts = {texts}
 read = capture_texts(network, tokenizer, list(texts), strip=True)
-print(beside_walk(read.stream, seed={seed}).to_frame().to_string())"""
+print(compare_with_walk(read.stream, seed={seed}).to_frame().to_string())"""
 
 
 def python_lines(loading: str, texts: tuple[str, ...] | None, seed: int) -> str:
-    """Return lines that measure the model beside its walk, on the same texts."""
-    given = f"example_texts({TEXTS})" if texts is None else repr(texts)
+    """Return lines that compare the model with its walk, on the same texts."""
+    given = f"example_texts({DEFAULT_TEXT_COUNT})" if texts is None else repr(texts)
     return PYTHON.format(loading=loading, texts=given, seed=seed)
 
 
 def analyze_command(model: str, texts: tuple[str, ...] | None, seed: int) -> str:
     """Return a command that measures everything, on the same texts."""
-    program = WRITING.format(count=TEXTS)
+    program = WRITE_EXAMPLES_CODE.format(count=DEFAULT_TEXT_COUNT)
     if texts is not None:
         program = (
             f"import pathlib, sys; pathlib.Path(sys.argv[1]).write_text({chr(10).join(texts)!r}, encoding='utf-8')"
@@ -126,12 +126,12 @@ def load_model(model: str) -> tuple[Any, Any, str, str]:
     Parameters
     ----------
     model : str
-        As for `own_model_section`.
+        As for `user_model_section`.
     """
     try:
         network, tokenizer, source = load_language_model(model, "cpu", "float32", True)
         loading = LANGUAGE_MODEL
-    except InputError:  # no language model: an encoder, or nothing, of which the second sentence is the better
+    except InputError:  # no language model: perhaps an encoder, whose error message is better
         loading = ENCODER
         found = load_encoder(model, kind="text", local_files_only=True)
         if not isinstance(found, TextEncoder):
@@ -145,7 +145,7 @@ def load_model(model: str) -> tuple[Any, Any, str, str]:
 def _captured(network: Any, tokenizer: Any, texts: tuple[str, ...], seed: int) -> dict[str, Any]:
     """Return the stream of the model and, if it is small, of one with random weights."""
     models = {"as it is": network}
-    if _weights(network) <= SMALL:
+    if _weights(network) <= MAX_SMALL_WEIGHTS:
         models["random weights"] = random_weights(network, seed)
     return {name: capture_texts(one, tokenizer, list(texts), strip=True) for name, one in models.items()}
 
@@ -156,16 +156,16 @@ def _weights(network: Any) -> int:
 
 def _probed(network: Any, tokenizer: Any, name: str, seed: int) -> StreamSemanticity:
     """Return generalization and identification of years at every site."""
-    stimuli = word_stimuli("years", count=YEARS)
+    stimuli = word_stimuli("years", count=YEAR_COUNT)
     return stream_semanticity(network, tokenizer, stimuli, controls=None, seed=seed, name=name, fronts=())
 
 
-def _panels(beside: BesideWalk, name: str) -> tuple[Panel, ...]:
-    """Return the four pictures of the model beside its walk."""
-    walk = beside.walk
+def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
+    """Return the four pictures of the model and its walk."""
+    walk = compared.walk
     sites = np.arange(walk.site_count, dtype=np.float64)
     steps = sites[:-1] + 0.5
-    value, half = walk.path_shares(beside.units), NORMAL * walk.path_share_deviations(beside.units)
+    value, half = walk.path_shares(compared.units), NORMAL * walk.path_share_deviations(compared.units)
     numbers = np.arange(1, value.size + 1)
     ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
     band = Curve("walk, and 95 % of walks", "theory", numbers.tolist(), value.tolist(), "blue", **ends)
@@ -178,19 +178,19 @@ def _panels(beside: BesideWalk, name: str) -> tuple[Panel, ...]:
     return (
         neighbors_panel(
             [
-                *both(beside.correlation, walk.correlation, steps, "r over texts", "blue"),
-                _points(f"{name}: r, random axes", steps, beside.correlation_turned, "sky"),
-                *both(beside.cosine, walk.cosine, steps, "cosine", "orange"),
+                *both(compared.correlation, walk.correlation, steps, "r over texts", "blue"),
+                _points(f"{name}: r, random axes", steps, compared.correlation_random_axes, "sky"),
+                *both(compared.cosine, walk.cosine, steps, "cosine", "orange"),
             ],
-            before=BEFORE,
+            before=PANEL_PREFIX,
         ),
         sizes_panel(
-            both(beside.size, walk.size, sites, "state", "blue")
-            + both(beside.step_size, walk.step_size, steps, "step", "orange"),
-            before=BEFORE,
+            both(compared.size, walk.size, sites, "state", "blue")
+            + both(compared.step_size, walk.step_size, steps, "step", "orange"),
+            before=PANEL_PREFIX,
         ),
-        shares_panel([band, _points(name, numbers, beside.shares, "blue")], before=BEFORE),
-        turns_panel(both(beside.turns, walk.turns, sites[1:-1], "turns", "blue"), before=BEFORE),
+        shares_panel([band, _points(name, numbers, compared.shares, "blue")], before=PANEL_PREFIX),
+        rotations_panel(both(compared.turns, walk.turns, sites[1:-1], "rotations", "blue"), before=PANEL_PREFIX),
     )
 
 
@@ -208,35 +208,43 @@ def _probe_panel(probed: StreamSemanticity) -> Panel:
         curves.append(Curve(what, "run", x, [one.value for one in found], color, low, high))
     curves.append(Curve("chance", "chance", [x[0], x[-1]], [0.5, 0.5], "gray"))
     return Panel(
-        f"{BEFORE}years",
-        "What the sites know of years",
+        f"{PANEL_PREFIX}years",
+        "Years at each site",
         "site",
         "probability of the right choice",
         tuple(curves),
-        caption=f"{YEARS} years in a phrase, last token, centered cosine: generalization picks the nearer year, "
-        "identification the very same. 95 % intervals over years. Years share digits, so a little "
+        caption=f"{YEAR_COUNT} years in a phrase, last token, centered cosine: generalization picks the nearer year, "
+        "identification the same year. 95 % intervals over years. Years share digits, so a little "
         "generalization comes without any training.",
     )
 
 
-def _numbers(beside: BesideWalk) -> list[tuple[str, str, str]]:
-    walk, middle = beside.walk, (beside.walk.site_count - 1) // 2
+def _numbers(compared: WalkComparison) -> list[tuple[str, str, str]]:
+    walk, middle = compared.walk, (compared.walk.site_count - 1) // 2
     return [
-        ("sites, units, texts", f"{walk.site_count}, {beside.units}, {beside.text_count}", "what was read"),
+        ("sites, units, texts", f"{walk.site_count}, {compared.units}, {compared.text_count}", "what was read"),
         (
             "r in the middle",
-            f"walk {walk.correlation[middle]:.3f}, model {beside.correlation[middle]}",
+            f"walk {walk.correlation[middle]:.3f}, model {compared.correlation[middle]}",
             "one site later",
         ),
         (
             "the same in random axes",
-            str(beside.correlation_turned[middle]),
+            str(compared.correlation_random_axes[middle]),
             "what compares with a walk: its units are alike",
         ),
-        ("cosine in the middle", f"walk {walk.cosine[middle]:.3f}, model {beside.cosine[middle]}", "state and next"),
-        ("size of the last state", f"walk {walk.size[-1]:.3g}, model {beside.size[-1]}", "root mean square of a unit"),
-        ("turns", f"walk {walk.turns[-1]:.2f}, model {beside.turns[-1]}", "of a unit's portrait, clockwise"),
-        ("persistence", f"{beside.persistence:+.2f}", "mean cosine between a step and the next; 0 for a walk"),
+        ("cosine in the middle", f"walk {walk.cosine[middle]:.3f}, model {compared.cosine[middle]}", "state and next"),
+        (
+            "size of the last state",
+            f"walk {walk.size[-1]:.3g}, model {compared.size[-1]}",
+            "root mean square of a unit",
+        ),
+        (
+            "rotations",
+            f"walk {walk.turns[-1]:.2f}, model {compared.turns[-1]}",
+            "of a unit in its phase portrait, clockwise",
+        ),
+        ("persistence", f"{compared.persistence:+.2f}", "mean cosine between a step and the next; 0 for a walk"),
     ]
 
 
@@ -258,18 +266,18 @@ def _probe_numbers(probed: StreamSemanticity | None) -> list[tuple[str, str, str
     ]
 
 
-def _findings(beside: BesideWalk, found: Analysis, name: str) -> list[str]:
-    sentences = [f"{name}: " + "; ".join(beyond_walk(beside)) + "."]
+def _findings(compared: WalkComparison, found: Analysis, name: str) -> list[str]:
+    sentences = [f"{name}: " + "; ".join(beyond_walk(compared)) + "."]
     judged = [f"{one.name}: {one.verdict}" for one in found.claims if one.observed]
     return [*sentences, "Claims of the paper on Llama 3.1 8B, judged for this model: " + "; ".join(judged) + "."]
 
 
-def _yours(found: Analysis, small: bool) -> tuple[str, ...]:
+def _implications(found: Analysis, small: bool) -> tuple[str, ...]:
     held = [one.name for one in found.claims if one.verdict == "holds"]
     own = (
-        f"What is the model's own, beyond the surrogates asked for: {', '.join(held)}."
+        f"Specific to the model, beyond the requested surrogates: {', '.join(held)}."
         if held
-        else "Nothing here stands out from the surrogates: its motion is that of its step sizes."
+        else "Nothing here differs from the surrogates: the motion follows from the step sizes."
     )
     large = () if small else ("The model is large: random weights and the probe with years were left out here.",)
     return (own, *large, "More texts narrow the intervals; the command below measures everything, with all surrogates.")

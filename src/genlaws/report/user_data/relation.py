@@ -1,4 +1,4 @@
-"""The reader's relation: its bits, and how many of its pairs an accuracy needs."""
+"""The user's relation: its bits, and how many of its pairs an accuracy needs."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from genlaws.relations import (
 from genlaws.render import Curve, Panel
 from genlaws.report.section import Section
 from genlaws.report.sections.relations import LAW
-from genlaws.report.user_data.data import OwnData, reading
+from genlaws.report.user_data.data import UserData, loading_code
 
-TARGET = 0.9
-SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
-REPEATS = 8
-MOST_ELEMENTS = 40  # for which the bound is followed; beyond, counting may take minutes
+TARGET_ACCURACY = 0.9
+TRAIN_FRACTIONS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+TRAINING_SETS = 8
+MAX_FOLLOWED_ELEMENTS = 40  # beyond, the bound may take minutes
 
 
-def relation_section(data: OwnData, relation: Relation, name: str, seed: int) -> Section:
+def relation_section(data: UserData, relation: Relation, name: str, seed: int) -> Section:
     """Describe a relation, and follow the bound on it where that takes seconds."""
     bits = description_length_exact(relation)
-    small = relation.element_count <= MOST_ELEMENTS
-    needed = data_needed(relation, TARGET, repeats=REPEATS, seed=seed) if small else None
-    eq_4 = float(critical_fraction(TARGET, relation.element_count, bits)) if bits > 0 else 0.0
+    small = relation.element_count <= MAX_FOLLOWED_ELEMENTS
+    needed = data_needed(relation, TARGET_ACCURACY, repeats=TRAINING_SETS, seed=seed) if small else None
+    eq_4 = float(critical_fraction(TARGET_ACCURACY, relation.element_count, bits)) if bits > 0 else 0.0
     return Section(
         name=name,
         title=f"Yours: {data.name}",
@@ -41,27 +41,27 @@ def relation_section(data: OwnData, relation: Relation, name: str, seed: int) ->
         law=LAW,
         panels=(_panel(relation, name, seed),) if small else (),
         numbers=_numbers(relation, bits, needed, eq_4),
-        findings=(data.said, *_findings(relation, bits, needed)),
-        yours=(
-            "Ask for the pair whose answer is least certain, not for a random one: see genlaws relations next-pair.",
+        findings=(data.message, *_findings(relation, bits, needed)),
+        implications=(
+            "Query the pair whose answer is least certain, not a random one: see genlaws relations next-pair.",
             "How many pairs a network needs is measured by a pilot: see genlaws relations advise.",
         ),
         python=_python(data, small, seed),
         command=f"genlaws relations describe {shlex.quote(data.name)}\ngenlaws relations data-needed "
-        f"{shlex.quote(data.name)} --target-accuracy {TARGET:g} --repeats {REPEATS} --seed {seed}",
+        f"{shlex.quote(data.name)} --target-accuracy {TARGET_ACCURACY:g} --repeats {TRAINING_SETS} --seed {seed}",
     )
 
 
-def _python(data: OwnData, small: bool, seed: int) -> str:
+def _python(data: UserData, small: bool, seed: int) -> str:
     lines = ["import numpy as np", "", "from genlaws import relations", ""]
     if data.is_matrix:
-        lines.append(f"relation = relations.Relation.from_matrix({reading(data.name)})")
+        lines.append(f"relation = relations.Relation.from_matrix({loading_code(data.name)})")
     else:
         lines = [*lines[2:], f"relation = relations.read_knowledge_graph({json.dumps(data.name)}).relation()"]
     lines.append("print(relations.description_length_exact(relation))")
     if small:
-        asked = f"{TARGET:g}, repeats={REPEATS}, seed={seed}"
-        lines.append(f"print(relations.data_needed(relation, {asked}).train_fraction)")
+        options = f"{TARGET_ACCURACY:g}, repeats={TRAINING_SETS}, seed={seed}"
+        lines.append(f"print(relations.data_needed(relation, {options}).train_fraction)")
     return "\n".join(lines)
 
 
@@ -74,14 +74,14 @@ def _numbers(
         ("description length", f"{bits:,.2f} bits", "log2 of n!/automorphisms"),
         ("elements", f"{relation.element_count:,}", f"{len(relation.pairs):,} of {relation.pair_count:,} pairs hold"),
         (
-            "commoner answer",
+            "majority answer",
             f"{relation.majority_accuracy:.4f}",
             f"accuracy of always answering {relation.majority_answer}",
         ),
         ("properties", ", ".join(held) or "none", ""),
     ]
     if needed is not None:
-        meaning = f"of all entries, for an accuracy of {TARGET:g}"
+        meaning = f"of all entries, for an accuracy of {TARGET_ACCURACY:g}"
         rows.append(("share needed", str(needed.train_fraction), meaning))
     rows.append(("share by Eq. 4", f"{eq_4:.3g}", "the paper's estimate, with the exact bits"))
     return tuple(rows)
@@ -96,41 +96,41 @@ def _findings(relation: Relation, bits: float, needed: DataNeeded | None) -> tup
     if needed is None:
         return (
             opening,
-            f"With {relation.element_count} elements the bound is not followed here (at most {MOST_ELEMENTS}); genlaws "
-            "relations data-needed does it, and may take minutes.",
+            f"With {relation.element_count} elements the bound is not computed here (at most {MAX_FOLLOWED_ELEMENTS}); "
+            "genlaws relations data-needed does it, and may take minutes.",
         )
     share, count = needed.train_fraction, needed.sample_count
     exact = "computed exactly" if needed.exact else "partly by a Markov chain"
     return (
         opening,
-        f"To be right on {TARGET:g} of all entries takes {count.value:.0f} random ones "
+        f"To be right on {TARGET_ACCURACY:g} of all entries takes {count.value:.0f} random ones "
         f"[{count.low:.0f}, {count.high:.0f}], a share of {share.value:.3f} ({exact}). {needed.meaning}",
     )
 
 
 def _panel(relation: Relation, name: str, seed: int) -> Panel:
-    curve = bound_curve(relation, SHARES, repeats=REPEATS, seed=seed)
+    curve = bound_curve(relation, TRAIN_FRACTIONS, repeats=TRAINING_SETS, seed=seed)
     points = [one.accuracy for one in curve.points]
     eq_5 = np.array([one.accuracy_formula for one in curve.points])
     curves = [
         Curve(
             "average over its class",
             "theory",
-            SHARES,
+            TRAIN_FRACTIONS,
             [one.value for one in points],
             "ink",
             [one.low for one in points],
             [one.high for one in points],
         ),
-        Curve("Eq. 5 of the paper", "paper", SHARES, eq_5.tolist(), "orange"),
-        Curve("the commoner answer", "chance", (0.0, 1.0), (relation.majority_accuracy,) * 2, "gray"),
+        Curve("Eq. 5 of the paper", "paper", TRAIN_FRACTIONS, eq_5.tolist(), "orange"),
+        Curve("majority answer", "chance", (0.0, 1.0), (relation.majority_accuracy,) * 2, "gray"),
     ]
     return Panel(
         f"{name}-bound",
-        "What a share of your pairs can tell",
-        "share of all entries shown",
+        "Accuracy from part of your pairs",
+        "training fraction",
         "accuracy on the whole table",
         tuple(curves),
-        caption=f"Mean over {REPEATS} random training sets, with its 95 % interval, for the smallest class this "
+        caption=f"Mean over {TRAINING_SETS} random training sets, with its 95 % interval, for the smallest class this "
         f"relation belongs to. {curve.meaning}",
     )

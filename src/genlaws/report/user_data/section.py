@@ -1,25 +1,25 @@
-"""The reader's own file in the report: measured, advised upon or described, by what it holds."""
+"""The section of the report on a file of the user, chosen by the kind of the file."""
 
 from __future__ import annotations
 
 from genlaws.figures.figure import Progress
 from genlaws.relations import Relation
 from genlaws.report.section import Section
-from genlaws.report.user_data.data import OwnData
+from genlaws.report.user_data.data import UserData
 from genlaws.report.user_data.embeddings import embeddings_section
 from genlaws.report.user_data.labeled import labeled_section
 from genlaws.report.user_data.relation import relation_section
 from genlaws.rules_facts.labels.data import LabeledData
 
-__all__ = ["OwnData", "own_data_section"]
+__all__ = ["UserData", "user_data_section"]
 
 
-def own_data_section(data: OwnData, progress: Progress, seed: int, place: int = 0) -> Section:
-    """Return the section on a file of the reader.
+def user_data_section(data: UserData, progress: Progress, seed: int, place: int = 0) -> Section:
+    """Return the section on a file of the user.
 
     Parameters
     ----------
-    data : OwnData
+    data : UserData
     progress : Progress
     seed : int
     place : int

@@ -1,6 +1,6 @@
-"""The residual stream through a narrow bottleneck: its path there, and how much of the states comes out again.
+"""Compression of the residual stream by an autoencoder: its path in the bottleneck, and how much it reconstructs.
 
-The compressing autoencoder: sizes that shrink by one factor from layer to layer, and its training.
+The sizes of the autoencoder's layers shrink by one factor from layer to layer.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEARNING_RATE = 1e-3
-ROUNDING = 1e-9  # relative; a power that is whole but for rounding is not floored to the number below
-STUCK = "The autoencoder explains less than as many principal components: its training is stuck; try restarts."
-FEWEST_TEXTS = 4  # two to train, one to stop, one to judge
+POWER_ROUNDING = 1e-9  # relative; a power that is whole but for rounding is not floored to the number below
+STUCK_MESSAGE = "The autoencoder explains less than as many principal components: its training is stuck; try restarts."
+MIN_COMPRESSION_TEXTS = 4  # two to train, one to stop, one to judge
 
 
 def layer_sizes(width: int, layers: int = 10, bottleneck: int = 2) -> tuple[int, ...]:
@@ -53,7 +53,7 @@ def layer_sizes(width: int, layers: int = 10, bottleneck: int = 2) -> tuple[int,
     layers = whole_number("layers", layers, at_least=2)
     bottleneck = whole_number("bottleneck", bottleneck, at_least=1, at_most=width)
     ratio = (bottleneck / width) ** (1.0 / (layers - 1))
-    inner = (math.floor(width * ratio**layer * (1.0 + ROUNDING)) for layer in range(1, layers - 1))
+    inner = (math.floor(width * ratio**layer * (1.0 + POWER_ROUNDING)) for layer in range(1, layers - 1))
     return (width, *inner, bottleneck)
 
 
@@ -71,8 +71,8 @@ class Autoencoder(nn.Module):
     def __init__(self, sizes: tuple[int, ...], seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.encoder = _maps(sizes, generator)
-        self.decoder = _maps(sizes[::-1], generator)
+        self.encoder = _linear_maps(sizes, generator)
+        self.decoder = _linear_maps(sizes[::-1], generator)
 
     def forward(self, states: Tensor) -> Tensor:
         """Return what is left of states (rows, units) after the bottleneck."""
@@ -80,7 +80,7 @@ class Autoencoder(nn.Module):
         return rebuilt
 
 
-def _maps(sizes: tuple[int, ...], generator: torch.Generator) -> nn.Sequential:
+def _linear_maps(sizes: tuple[int, ...], generator: torch.Generator) -> nn.Sequential:
     """Return linear maps between successive sizes; their weights are drawn from the generator alone."""
     parts: list[nn.Module] = []
     for place, (wide, narrow) in enumerate(pairwise(sizes)):
@@ -101,7 +101,7 @@ class Training:
     training_losses, validation_losses : tuple of float
         After each epoch; the former is the mean during it.
     best_epoch : int
-        Counted from 1; its weights are kept.
+        Counted from 1; its weights are used.
     stopped_early : bool
         Whether the loss of the held-out texts had not fallen for as long as the patience lasts.
     """
@@ -197,7 +197,7 @@ class Compression:
     explained_pooled, components_explained_pooled : Estimate
         Of all sites together, about their one mean.
     training : Training
-        Losses per epoch of the training that was kept, in units of the mean variance of a unit over the training texts
+        Losses per epoch of the best training, in units of the mean variance of a unit over the training texts
         and all sites.
     normalized : bool
         Whether each state was divided by its root mean square.
@@ -251,7 +251,7 @@ def compress(
     device: str = "cpu",
     advance: Callable[[int], object] | None = None,
 ) -> Compression:
-    """Train a compressing autoencoder on the states of all sites together and say what it keeps.
+    """Train a compressing autoencoder on the states of all sites together and measure what it reconstructs.
 
     Parameters
     ----------
@@ -267,8 +267,8 @@ def compress(
         Of the texts: those that decide when to stop, and those that everything is measured on; at least one each.
     epochs, patience : int >= 1
     restarts : int >= 1
-        Trainings from different first weights, of which the one with the smallest loss of the validation texts is kept.
-        So narrow a network is often stuck far from its best, even below principal components; the message says so.
+        Trainings from different first weights, of which the one with the smallest loss of the validation texts is used.
+        So narrow a network is often stuck far from its best, even below principal components; the message reports it.
     batch_size : int >= 1
         Rows of the stream, with all their sites, in a step of the training.
     seed : int
@@ -294,7 +294,7 @@ def compress(
     batch_size, seed = whole_number("batch_size", batch_size, at_least=1), whole_number("seed", seed)
     numbers = text_numbers(texts, stream.text_count)
     generator = np.random.default_rng([seed, *b"compression"])
-    parts = _split(numbers, validation_share, test_share, generator)
+    parts = _split_texts(numbers, validation_share, test_share, generator)
     reader = _Reader(stream, parts[0], normalize, device)
     held_out = reader.batches(parts[1], batch_size)
     networks, trainings = [], []
@@ -311,7 +311,7 @@ def compress(
         trainings.append(found)
     best = int(np.argmin([min(one.validation_losses) for one in trainings]))
     about = {"training": trainings[best], "sizes": sizes, "normalized": normalize}
-    return _judged(reader, networks[best].eval(), parts, numbers, **about)
+    return _evaluate(reader, networks[best].eval(), parts, numbers, **about)
 
 
 class _Reader:
@@ -353,7 +353,7 @@ class _Reader:
         return [read(start) for start in range(0, len(rows), size)]
 
 
-def _split(
+def _split_texts(
     numbers: Whole, validation_share: float, test_share: float, generator: np.random.Generator
 ) -> tuple[Whole, Whole, Whole]:
     """Return the rows that train, stop and judge; all rows of a text are in the same part."""
@@ -362,20 +362,22 @@ def _split(
         for name, share in (("validation_share", validation_share), ("test_share", test_share))
     ]
     texts = generator.permutation(np.unique(numbers))
-    if texts.size < FEWEST_TEXTS:
-        raise InputError(f"stream must have at least {FEWEST_TEXTS} texts to train, stop and judge; got {texts.size}.")
+    if texts.size < MIN_COMPRESSION_TEXTS:
+        raise InputError(
+            f"stream must have at least {MIN_COMPRESSION_TEXTS} texts to train, stop and judge; got {texts.size}."
+        )
     stop, judge = (max(1, round(share * texts.size)) for share in shares)
     if texts.size - stop - judge < 2:
         raise InputError(
-            f"validation_share and test_share must leave at least two texts to train; of {texts.size} they take "
-            f"{stop} and {judge}."
+            f"validation_share and test_share must leave at least two texts to train; of {texts.size} they take {stop} "
+            f"and {judge}."
         )
     parts = np.split(texts, [texts.size - stop - judge, texts.size - judge])
     training, validation, test = (np.flatnonzero(np.isin(numbers, part)) for part in parts)
     return training, validation, test
 
 
-def _judged(
+def _evaluate(
     reader: _Reader, network: Autoencoder, parts: tuple[Whole, Whole, Whole], numbers: Whole, **about: Any
 ) -> Compression:
     """Return path and explained variance of the test texts."""
@@ -397,11 +399,11 @@ def _judged(
         explained_shares(states, states - guess, texts, rounding / reader.unit, name=name, labels=labels)
         for name, guess in (("explained variance", rebuilt), ("explained variance of components", linear))
     ]
-    stuck = STUCK if shares[0][1].value < shares[1][1].value else ""
+    stuck = STUCK_MESSAGE if shares[0][1].value < shares[1][1].value else ""
     return Compression(
         sites=labels,
-        path=tuple(_mean(f"path {one + 1}", labels, code[:, :, one], texts) for one in range(width)),
-        step_length=_mean("step length", labels[:-1], lengths, texts),
+        path=tuple(_mean_curve(f"path {one + 1}", labels, code[:, :, one], texts) for one in range(width)),
+        step_length=_mean_curve("step length", labels[:-1], lengths, texts),
         explained=shares[0][0],
         components_explained=shares[1][0],
         explained_pooled=shares[0][1],
@@ -414,6 +416,6 @@ def _judged(
     )
 
 
-def _mean(name: str, labels: Sequence[str], values: Array, texts: Whole) -> Curve:
+def _mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole) -> Curve:
     """Return means over texts with their intervals."""
     return Curve(name, tuple(labels), *bootstrap_means(values, texts), int(np.unique(texts).size))

@@ -1,6 +1,6 @@
 r"""The rotation that comes nearest to the steps of a stream (jPCA).
 
-Steps are set against the point half-way along them, :math:`h_{l+1} - h_l = M \tfrac12 (h_{l+1} + h_l) + b`, with
+Steps are fitted against their midpoints, :math:`h_{l+1} - h_l = M \tfrac12 (h_{l+1} + h_l) + b`, with
 :math:`M` skew-symmetric. Solved for the next state this is an orthogonal map about a center,
 
 .. math:: h_{l+1} = (1 - \tfrac12 M)^{-1} \left[(1 + \tfrac12 M)\, h_l + b\right],
@@ -8,7 +8,7 @@ Steps are set against the point half-way along them, :math:`h_{l+1} - h_l = M \t
 so a stream that turns by a constant angle at every site is fitted without error. For a process whose statistics do not
 change along the sites, and are the same backwards, :math:`M` is zero on average. A random walk of many units is none:
 its principal components are cosines of 1/2, 1, 3/2, ... periods, which turn about one another, so the share of the
-steps that a rotation explains has to be read beside that of a random walk: with 64 sites and six components this is
+steps that a rotation explains has to be compared with that of a random walk: with 64 sites and six components this is
 0.80 of the steps with 576 units and 0.90 with 4,096.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RotationFit:
-    """The nearest rotation, beside the nearest linear map of the same form.
+    """The nearest rotation, and the nearest linear map of the same form.
 
     Attributes
     ----------
@@ -77,10 +77,10 @@ class RotationFit:
 
     def __str__(self) -> str:
         """Return what the rotation explains and its angles."""
-        turns = ", ".join(f"{angle:.3f}" for angle in self.angles)
+        angles = ", ".join(f"{angle:.3f}" for angle in self.angles)
         return (
             f"A rotation explains {self.skew_r_squared:.3f} of the steps, any linear map {self.free_r_squared:.3f}; "
-            f"angles {turns} per site."
+            f"angles {angles} per site."
         )
 
 
@@ -107,12 +107,17 @@ def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: i
     The original sets the forward difference against the state itself, for which no constant turn is an exact fit.
     """
     axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=2))
-    step, half_way = _about_means(before, after)
-    skew = skew_matrix(step, half_way)
-    free = least_squares_map(half_way, step).matrix
+    step, midpoint = _about_means(before, after)
+    skew = skew_matrix(step, midpoint)
+    free = least_squares_map(midpoint, step).matrix
     held_out = cross_validate(stream, rotation_map, components=components, folds=folds, seed=seed)
     return RotationFit(
-        axes, skew, turning_angles(skew), _explained(skew, step, half_way), _explained(free, step, half_way), held_out
+        axes,
+        skew,
+        turning_angles(skew),
+        _explained_share(skew, step, midpoint),
+        _explained_share(free, step, midpoint),
+        held_out,
     )
 
 
@@ -133,8 +138,8 @@ def skew_matrix(step: Array, state: Array) -> Array:
 
 def rotation_map(before: Array, after: Array) -> AffineMap:
     """Return the nearest rotation about a center, as a map from each state to the next."""
-    step, half_way = _about_means(before, after)
-    skew = skew_matrix(step, half_way)
+    step, midpoint = _about_means(before, after)
+    skew = skew_matrix(step, midpoint)
     offset = (after - before).mean(axis=0) - skew @ (0.5 * (after + before)).mean(axis=0)
     one = np.eye(skew.shape[0])
     both: Array = np.linalg.solve(one - 0.5 * skew, np.column_stack([one + 0.5 * skew, offset]))
@@ -149,11 +154,11 @@ def turning_angles(skew: Array) -> Array:
 
 
 def _about_means(before: Array, after: Array) -> tuple[Array, Array]:
-    """Return steps and half-way points less their means, which takes the free offset out of the fit."""
-    step, half_way = after - before, 0.5 * (after + before)
-    return step - step.mean(axis=0), half_way - half_way.mean(axis=0)
+    """Return steps and midpoints less their means, which takes the free offset out of the fit."""
+    step, midpoint = after - before, 0.5 * (after + before)
+    return step - step.mean(axis=0), midpoint - midpoint.mean(axis=0)
 
 
-def _explained(matrix: Array, step: Array, state: Array) -> float:
+def _explained_share(matrix: Array, step: Array, state: Array) -> float:
     total = float((step**2).sum())
     return 1.0 - float(((step - state @ matrix.T) ** 2).sum()) / total if total else float("nan")

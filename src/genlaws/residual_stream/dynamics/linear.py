@@ -1,7 +1,7 @@
-r"""One linear map for all steps of the stream (dynamic modes), and how well it foretells texts it has not seen.
+r"""One linear map for all steps of the stream (dynamic modes), and how well it predicts texts it has not seen.
 
 The map :math:`h_{l+1} = A h_l + b` is fitted on the principal components of the states. Because a stream changes little
-from site to site, most of the variance of the next state is foretold by the present one: the map is worth something
+from site to site, most of the variance of the next state is predicted by the present one: the map is worth something
 only beyond that persistence, and on texts that were not used to fit it.
 """
 
@@ -48,14 +48,14 @@ class AffineMap:
 
 @dataclass(frozen=True)
 class Prediction:
-    r"""How well the next state is foretold from the present one.
+    r"""How well the next state is predicted from the present one.
 
     Attributes
     ----------
     r_squared, persistence : float
         Share of the variance of the next state: by the map, and by staying where it is, :math:`h_{l+1} = h_l`.
     skill : float
-        Share of the squared step that the map foretells; zero or negative where it is no better than staying.
+        Share of the squared step that the map predicts; zero or negative where it is no better than staying.
     """
 
     r_squared: float
@@ -109,20 +109,20 @@ class Modes:
         turning = int((self.eigenvalues.imag > 0).sum())
         return "\n".join(
             [
-                f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, "
-                f"{turning} pairs of modes that turn",
-                f"fit      {_said(self.fitted)}",
-                f"held out {_said(self.held_out)}",
+                f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, {turning} "
+                "pairs of modes that turn",
+                f"fit      {_format_prediction(self.fitted)}",
+                f"held out {_format_prediction(self.held_out)}",
             ]
         )
 
 
-def _said(prediction: Prediction) -> str:
+def _format_prediction(prediction: Prediction) -> str:
     if math.isnan(prediction.r_squared):
-        return "not asked for, or nothing to foretell"
+        return "not requested, or nothing to predict"
     return (
-        f"R² = {prediction.r_squared:.4f}, persistence {prediction.persistence:.4f}, "
-        f"share of the step foretold {prediction.skill:.3f}"
+        f"R² = {prediction.r_squared:.4f}, persistence {prediction.persistence:.4f}, share of the step predicted "
+        f"{prediction.skill:.3f}"
     )
 
 
@@ -156,8 +156,8 @@ def steps_to_fit(stream: Stream, components: int) -> tuple[PooledAxes, Array, Ar
     steps, count = before.shape
     if steps <= count + 1:
         raise InputError(
-            f"components must be at most {steps - 2} for the {steps} steps of this stream, or any map fits them; "
-            f"got {count}."
+            f"components must be at most {steps - 2} for the {steps} steps of this stream, or any map fits them; got "
+            f"{count}."
         )
     return axes, before, after
 
@@ -177,7 +177,7 @@ def least_squares_map(before: Array, after: Array) -> AffineMap:
 
 
 def judge(parts: list[tuple[AffineMap, Array, Array, Array]]) -> Prediction:
-    """Return how well maps foretell rows; each part is a map, the states before and after, and the mean it knew."""
+    """Return how well maps predict rows; each part is a map, the states before and after, and the mean it knew."""
     wrong = sum(float(((after - found(before)) ** 2).sum()) for found, before, after, _ in parts)
     moved = sum(float(((after - before) ** 2).sum()) for _, before, after, _ in parts)
     spread = sum(float(((after - middle) ** 2).sum()) for _, _, after, middle in parts)
@@ -189,7 +189,7 @@ def judge(parts: list[tuple[AffineMap, Array, Array, Array]]) -> Prediction:
 def cross_validate(
     stream: Stream, fit: Callable[[Array, Array], AffineMap], *, components: int, folds: int, seed: int
 ) -> Prediction:
-    """Return how well a fit foretells texts left out of it; components and map are found without them.
+    """Return how well a fit predicts texts left out of it; components and map are found without them.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
-"""Finite-time Lyapunov exponents: how fast disturbances of one token's state grow or shrink between two sites.
+"""Finite-time Lyapunov exponents: how fast small disturbances of one token's state grow or shrink between two sites.
 
-How small disturbances of one token's state are stretched between two sites: products with the Jacobian.
-
+They come from products with the Jacobian, or from the whole Jacobian of a narrow model.
 The Jacobian is that of the state of one token at a later site in its own state at an earlier one, the states of all
 other tokens at the earlier site held at what they are. In a decoder the other tokens do not see the last one and stay
 as they are all the way. In an encoder they answer, and what comes back through them is part of the derivative.
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 METHODS = ("forward", "difference")
-WIDEST = 1024  # units of a state whose Jacobian is taken whole
-SPARE = 4  # directions beyond those asked for, which make the last ones converge
-TRIES = 64  # random directions through a whole Jacobian
-ROUNDS = 12
-SETTLED = 1e-3  # relative change of the singular values in the last round
+MAX_WHOLE_JACOBIAN_UNITS = 1024  # units of a state whose Jacobian is taken whole
+SPARE_DIRECTIONS = 4  # beyond the requested ones, so that the last of these converge
+RANDOM_DIRECTIONS = 64  # random directions through a whole Jacobian
+MAX_ROUNDS = 12
+CONVERGENCE_TOLERANCE = 1e-3  # relative change of the singular values in the last round
 
 
 def jacobian_product(
@@ -114,7 +113,7 @@ class Between:
         return np.concatenate(found)
 
     def _pushed(self, directions: Tensor) -> Tensor:
-        """Differentiate forward, or take differences where that was asked for or is not known."""
+        """Differentiate forward, or take differences where requested or where a part has no forward derivative."""
         if self.method == "difference":
             return self._difference(directions)
         try:
@@ -179,7 +178,7 @@ class Lyapunov:
     relative_exponents : Curve
         The same for disturbances in units of the length of the state, which grows from site to site.
     typical : Curve
-        Mean logarithm of the growth of a random direction, per step; one point, and the relative one beside it.
+        Mean logarithm of the growth of a random direction, per step; two points, absolute and relative.
     eigenvalues : complex array (texts, units), or nothing
         Of the whole Jacobian.
     non_normality : array (texts,)
@@ -240,7 +239,7 @@ def lyapunov(
         whole Jacobian if not given or if there are no more units, and then its eigenvalues as well; at most 1024 units.
     method : {"forward", "difference"}
         How products with the Jacobian are taken. Where a part of the model knows no forward differentiation, central
-        differences are taken, which is said.
+        differences are taken, which the message reports.
     batch_size : int
         Directions of one pass.
     seed : int
@@ -257,7 +256,7 @@ def lyapunov(
         spectra.append(_spectrum(between, wanted, np.random.default_rng([seed, number])))
         if advance is not None:
             advance(1)
-    return _gathered(between, spectra)
+    return _mean_spectrum(between, spectra)
 
 
 @dataclass(frozen=True)
@@ -276,26 +275,26 @@ def _spectrum(between: Between, wanted: int | None, random: np.random.Generator)
     """Return the leading singular values, or all of them with the eigenvalues."""
     growth = float(np.log(between.lengths[1] / between.lengths[0]))
     if wanted is None or wanted >= between.width:
-        if between.width > WIDEST:
+        if between.width > MAX_WHOLE_JACOBIAN_UNITS:
             raise InputError(
                 f"directions must be given for a model of {between.width} units: the whole Jacobian is taken up to "
-                f"{WIDEST}."
+                f"{MAX_WHOLE_JACOBIAN_UNITS}."
             )
         jacobian = between.push(np.eye(between.width)).T
         values = _singular_values(jacobian)
-        tries = random.standard_normal((between.width, TRIES))
+        tries = random.standard_normal((between.width, RANDOM_DIRECTIONS))
         stretched = np.linalg.norm(jacobian @ tries, axis=0) / np.linalg.norm(tries, axis=0)
         eigenvalues = np.linalg.eigvals(jacobian).astype(np.complex128)
         return _Spectrum(values, _mean_log(stretched), growth, eigenvalues, 0.0, between.message)
-    basis = _orthonormal(random.standard_normal((min(wanted + SPARE, between.width), between.width)))
+    basis = _orthonormal(random.standard_normal((min(wanted + SPARE_DIRECTIONS, between.width), between.width)))
     pushed = between.push(basis)
     typical = _mean_log(np.linalg.norm(pushed, axis=1))
     values, residual = _singular_values(pushed)[:wanted], np.inf
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         pushed = between.push(_orthonormal(between.pull(pushed)))
         before, values = values, _singular_values(pushed)[:wanted]
         residual = float(np.max(np.abs(values - before) / np.maximum(values, np.finfo(float).tiny)))
-        if residual < SETTLED:
+        if residual < CONVERGENCE_TOLERANCE:
             break
     return _Spectrum(values, typical, growth, None, residual, between.message)
 
@@ -314,7 +313,7 @@ def _mean_log(lengths: Array) -> float:
         return float(np.log(lengths).mean())
 
 
-def _gathered(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
+def _mean_spectrum(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
     """Return means over texts with their intervals."""
     steps = between.end - between.start
     values = np.stack([one.values for one in spectra])
@@ -333,7 +332,7 @@ def _gathered(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
     sentences = dict.fromkeys(one.message for one in spectra if one.message)
     if len(spectra) == 1:
         sentences[ONE_TEXT] = None
-    if residual >= SETTLED:
+    if residual >= CONVERGENCE_TOLERANCE:
         sentences[f"The last singular values still moved by {residual:.2g} in the last round."] = None
     return Lyapunov(
         site=between.token.sites[between.start].name,
@@ -346,7 +345,7 @@ def _gathered(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
         eigenvalues=np.stack(whole) if whole else None,
         non_normality=_non_normality(values, np.stack(whole)) if whole else missing,
         residual=residual,
-        converged=residual < SETTLED,
+        converged=residual < CONVERGENCE_TOLERANCE,
         message=" ".join(sentences),
     )
 

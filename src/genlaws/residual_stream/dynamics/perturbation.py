@@ -1,4 +1,4 @@
-"""Disturb the state of a text's last token and see whether the disturbance grows or dies on the way to the end."""
+"""Disturb the state of a text's last token and measure whether the disturbance grows or shrinks."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("noise", "swap")
-USUAL_SIZE = 0.1  # of noise, relative to the state
-ALONG = ("distance", "relative distance", "distance in the plane", "distance out of the plane")
-ONCE = ("rate", "relative rate", "divergence", "top change")
+DEFAULT_NOISE_SIZE = 0.1  # of noise, relative to the state
+SITE_MEASURES = ("distance", "relative distance", "distance in the plane", "distance out of the plane")
+TEXT_MEASURES = ("rate", "relative rate", "divergence", "top change")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def perturb(
         Called with 1 after each text.
     """
     one_of("kind", kind, KINDS)
-    length = USUAL_SIZE if size is None and kind == "noise" else size
+    length = DEFAULT_NOISE_SIZE if size is None and kind == "noise" else size
     length = None if length is None else float(scalar("size", non_negative("size", length)))
     draws, seed = whole_number("draws", draws, at_least=1), whole_number("seed", seed)
     texts = texts_of(tokens)
@@ -157,17 +157,19 @@ def perturb(
             else:
                 others = random.integers(0, len(texts) - 1, draws)
                 away = np.stack([controls[one + (one >= number)][place] for one in others]) - here[place]
-            changes = away if length is None else _of_length(away, length * float(np.linalg.norm(here[place])))
+            changes = away if length is None else _with_length(away, length * float(np.linalg.norm(here[place])))
             found = token.changed(place, changes, batch_size)
             measures.add(found.differences, found.control, axes, found.scores)
         if advance is not None:
             advance(1)
     about = {"kind": kind, "size": length, "draws": draws, "text_count": len(texts)}
-    return _gathered(chosen, known, measured, "" if length is None else rounding_message(model, length), **about)
+    return _mean_perturbation(
+        chosen, known, measured, "" if length is None else rounding_message(model, length), **about
+    )
 
 
-def _of_length(directions: Array, length: float) -> Array:
-    """Return directions (draws, units) made as long as asked; one of length zero stays."""
+def _with_length(directions: Array, length: float) -> Array:
+    """Return directions (draws, units) with a given length; one of length zero stays."""
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     unit = np.divide(directions, lengths, out=np.zeros_like(directions), where=lengths > 0)
     return np.asarray(length * unit)
@@ -211,7 +213,7 @@ class _Measures:
         return float((np.log(moved) @ steps / (steps @ steps)).mean())
 
 
-def _gathered(
+def _mean_perturbation(
     chosen: Sequence[Site], known: Sequence[Site], measured: Sequence[_Measures], rounding: str, **about: Any
 ) -> Perturbation:
     """Return means over texts with their intervals."""
@@ -223,10 +225,10 @@ def _gathered(
 
     along = [
         tuple(curve(name, known[one.place :], np.stack(one.along)[:, row]) for one in measured)
-        for row, name in enumerate(ALONG)
+        for row, name in enumerate(SITE_MEASURES)
     ]
     values = np.stack([np.stack(one.once) for one in measured], axis=1)
-    once = [curve(name, chosen, values[:, :, row]) for row, name in enumerate(ONCE)]
+    once = [curve(name, chosen, values[:, :, row]) for row, name in enumerate(TEXT_MEASURES)]
     planeless, headless = bool(np.isnan(along[2][0].value).any()), bool(np.isnan(once[2].value).any())
     sentences = [rounding, ONE_TEXT if texts == 1 else "", NO_HEAD if headless else ""]
     return Perturbation(

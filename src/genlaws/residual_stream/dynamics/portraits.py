@@ -1,9 +1,9 @@
-r"""Phase portraits of single units, and how often they turn.
+r"""Phase portraits of single units, and how often they rotate.
 
 A unit's portrait is its mean activation over texts :math:`a_l` at each site :math:`l` against the gradient
 :math:`\dot a_l` along the sites. Where the gradient is positive the activation grows, and where it is negative it
-falls: in this plane every path that goes somewhere and comes back turns clockwise, by construction. So a count of turns
-has to be read beside that of a random walk, which is about 11 turns in 64 sites.
+falls: in this plane every path that goes somewhere and comes back rotates clockwise, by construction. So a count of
+rotations has to be compared with that of a random walk, which is about 11 rotations in 64 sites.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from genlaws.models.stream import Stream
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST_SITES = 3  # two tangents, one change of angle
-TURN = 2.0 * np.pi
+MIN_SITES = 3  # two tangents, one change of angle
+FULL_CIRCLE = 2.0 * np.pi  # radians
 
 
 @dataclass(frozen=True)
@@ -50,39 +50,39 @@ class Portraits:
 
 @dataclass(frozen=True)
 class Rotations:
-    """How often the portrait of each unit turns, counterclockwise counted positive.
+    """How often the portrait of each unit rotates, counterclockwise counted positive.
 
     Attributes
     ----------
-    tangent_turns : array of shape (units,)
-        Turns of the tangent, the paper's count with the standard sign: almost always negative.
+    tangent_rotations : array of shape (units,)
+        Rotations of the tangent, the paper's count with the standard sign: almost always negative.
     centered_winding : array of shape (units,)
-        Turns of the path about its own mean.
+        Rotations of the path about its own mean.
     site_count : int
     """
 
-    tangent_turns: Array
+    tangent_rotations: Array
     centered_winding: Array
     site_count: int
 
     @property
     def as_printed(self) -> Array:
-        """The tangent's turns with the sign of the paper, which counts clockwise positive."""
-        return -self.tangent_turns
+        """Rotations of the tangent with the sign of the paper, which counts clockwise positive."""
+        return -self.tangent_rotations
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per unit."""
         import pandas as pd  # noqa: PLC0415
 
-        columns = {"tangent_turns": self.tangent_turns, "centered_winding": self.centered_winding}
-        return pd.DataFrame({"unit": np.arange(self.tangent_turns.size), **columns})
+        columns = {"tangent_rotations": self.tangent_rotations, "centered_winding": self.centered_winding}
+        return pd.DataFrame({"unit": np.arange(self.tangent_rotations.size), **columns})
 
     def __str__(self) -> str:
         """Return both counts, mean and standard deviation over units."""
         lines = [
-            f"{name}: {turns.mean():.2f} ± {turns.std():.2f} (mean and standard deviation over {turns.size} units)"
-            for name, turns in (
-                ("turns of the tangent", self.tangent_turns),
+            f"{name}: {counts.mean():.2f} ± {counts.std():.2f} (mean and standard deviation over {counts.size} units)"
+            for name, counts in (
+                ("rotations of the tangent", self.tangent_rotations),
                 ("winding about the mean", self.centered_winding),
             )
         ]
@@ -105,30 +105,30 @@ def portraits(source: Stream | ArrayLike) -> Portraits:
         activation: Array = source.states.mean(axis=0, dtype=np.float64)
     else:
         activation = real("mean activations", source)
-    if activation.ndim != 2 or activation.shape[0] < FEWEST_SITES:
+    if activation.ndim != 2 or activation.shape[0] < MIN_SITES:
         raise InputError(
-            f"mean activations must have the shape (sites, units) with at least {FEWEST_SITES} sites; "
-            f"got {activation.shape}."
+            f"mean activations must have the shape (sites, units) with at least {MIN_SITES} sites; got "
+            f"{activation.shape}."
         )
     return Portraits(activation, np.gradient(activation, axis=0))
 
 
-def total_turns(angle: Array) -> Array:
+def total_rotations(angle: Array) -> Array:
     r"""Return how often an angle goes round along the first axis, each change taken the shorter way.
 
     .. math:: R = \frac{1}{2\pi} \sum_l \Delta\theta_l
               = \frac{\theta_{\rm last} - \theta_{\rm first}}{2\pi}
               - \sum_l \Big\lceil \frac{\theta_{l+1} - \theta_l}{2\pi} - \frac12 \Big\rceil
 
-    with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds whole turns alone.
+    with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds whole rotations alone.
     """
-    whole = np.ceil(np.diff(angle, axis=0) / TURN - 0.5).sum(axis=0)
-    turns: Array = (angle[-1] - angle[0]) / TURN - whole
-    return turns
+    whole = np.ceil(np.diff(angle, axis=0) / FULL_CIRCLE - 0.5).sum(axis=0)
+    count: Array = (angle[-1] - angle[0]) / FULL_CIRCLE - whole
+    return count
 
 
-def tangent_turns(x: Array, y: Array) -> Array:
-    r"""Return the turns of the tangent of paths, the first axis along the path.
+def tangent_rotations(x: Array, y: Array) -> Array:
+    r"""Return the rotations of the tangent of paths, the first axis along the path.
 
     .. math:: \theta_l = \operatorname{atan2}(y_{l+1} - y_l,\; x_{l+1} - x_l), \qquad
               R = \frac{1}{2\pi} \sum_l \Delta\theta_l
@@ -137,16 +137,16 @@ def tangent_turns(x: Array, y: Array) -> Array:
     the first point, as the paper does, leaves the tangents as they are. Run backwards, a path has the opposite count:
     so the mean over all orders of its points is zero, whatever the path.
     """
-    return total_turns(np.arctan2(np.diff(y, axis=0), np.diff(x, axis=0)))
+    return total_rotations(np.arctan2(np.diff(y, axis=0), np.diff(x, axis=0)))
 
 
 def centered_winding(x: Array, y: Array) -> Array:
     """Return how often paths go round their mean point, the first axis along the path; the path is not closed."""
-    return total_turns(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
+    return total_rotations(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
 
 
 def rotations(source: Stream | ArrayLike) -> Rotations:
-    """Return how often the phase portrait of each unit turns.
+    """Return how often the phase portrait of each unit rotates.
 
     Parameters
     ----------
@@ -155,10 +155,10 @@ def rotations(source: Stream | ArrayLike) -> Rotations:
 
     Notes
     -----
-    The paper prints the tangent's turns as positive numbers. With the usual sign, counterclockwise positive, they are
-    negative: ``as_printed`` has the paper's sign. A unit that never moves has no turns. A sinusoid of one period has
-    one turn; a quarter of it or more is lost when it starts at an extremum, because the gradient at the ends is
-    one-sided.
+    The paper prints the tangent's rotations as positive numbers. With the usual sign, counterclockwise positive, they
+    are negative: ``as_printed`` has the paper's sign. A unit that never moves has no rotations. A sinusoid of one
+    period has one rotation; a quarter of it or more is lost when it starts at an extremum, because the gradient at the
+    ends is one-sided.
 
     References
     ----------
@@ -166,4 +166,4 @@ def rotations(source: Stream | ArrayLike) -> Rotations:
     """
     drawn = portraits(source)
     x, y = drawn.activation, drawn.gradient
-    return Rotations(tangent_turns(x, y), centered_winding(x, y), x.shape[0])
+    return Rotations(tangent_rotations(x, y), centered_winding(x, y), x.shape[0])

@@ -1,4 +1,4 @@
-"""Put the state of a text's last token elsewhere in a plane, at one site, and see whether it comes back."""
+"""Teleports: put the state of a text's last token elsewhere in a plane and measure whether it comes back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Teleport:
-    """Paths from the points of a grid, beside the path of the text itself.
+    """Paths from the points of a grid, and the path of the text itself.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Teleport:
     later : tuple of str
         This site and those after it that are looked at.
     keep_rest : bool
-        Whether what lies outside the plane was kept.
+        Whether what lies outside the plane was left unchanged.
     control : array (all sites, axes)
         Coordinates of the undisturbed text at every site of the model.
     control_sites : tuple of str
@@ -51,7 +51,7 @@ class Teleport:
     divergence, top_change : array (points,)
         Distance of the distribution of the next word from the undisturbed one, in nats, and by how much the probability
         of the word that was most likely changes; NaN for a model without a head.
-    steps_asked, steps : int
+    steps_requested, steps : int
         How many sites on the movement was to be followed, and was.
     message : str
         What the numbers rest on.
@@ -68,7 +68,7 @@ class Teleport:
     control_norm: Array
     divergence: Array
     top_change: Array
-    steps_asked: int
+    steps_requested: int
     steps: int
     message: str
 
@@ -88,7 +88,7 @@ class Teleport:
 
         NaN for a point that was put where it was.
         """
-        return _share(self.in_plane[:, -1], self.in_plane[:, 0])
+        return _length_ratio(self.in_plane[:, -1], self.in_plane[:, 0])
 
     @property
     def returned_relative(self) -> Array:
@@ -141,7 +141,7 @@ def teleport(
     r"""Put the last token's state at points of a plane, at one site, and follow it.
 
     .. math:: x = \mu + V z \quad\text{(the paper's)}, \qquad x = h + V\,(z - V^{\mathsf T}(h-\mu))
-        \quad\text{(with the rest kept)}
+        \quad\text{(with the rest unchanged)}
 
     Symbols: :math:`\mu` and :math:`V` are the center and the axes of ``plane``, :math:`z` is a point of ``grid`` and
     :math:`h` the state as it was.
@@ -169,7 +169,7 @@ def teleport(
     ----------
     :cite:p:`fernando2025`, section 3.4 and Figure 4D.
     """
-    asked = whole_number("steps", steps, at_least=1)
+    requested = whole_number("steps", steps, at_least=1)
     texts = texts_of(tokens)
     if len(texts) != 1:
         raise InputError(f"tokens must be those of one text; got {len(texts)} texts.")
@@ -180,12 +180,12 @@ def teleport(
     if points.ndim != 2 or points.shape[1] != axes.shape[1] or not len(points):
         raise InputError(f"grid must have the shape (points, {axes.shape[1]}); got {points.shape}.")
     place = site_number(token.sites, site)
-    here = control[place]
-    changes = (points - (here - center) @ axes) @ axes.T
+    state = control[place]
+    changes = (points - (state - center) @ axes) @ axes.T
     if not keep_rest:
-        changes = changes - ((here - center) - (here - center) @ axes @ axes.T)
+        changes = changes - ((state - center) - (state - center) @ axes @ axes.T)
     found = token.changed(place, changes, batch_size)
-    last = min(asked, len(token.sites) - 1 - place)
+    last = min(requested, len(token.sites) - 1 - place)
     differences = found.differences[:, : last + 1]
     along = differences @ axes
     nothing = np.full(len(points), np.nan)
@@ -202,23 +202,23 @@ def teleport(
         control_norm=np.linalg.norm(control[place : place + last + 1], axis=1),
         divergence=divergence,
         top_change=top_change,
-        steps_asked=asked,
+        steps_requested=requested,
         steps=last,
-        message=_message(token.sites[place].name, asked, last, found.scores is None),
+        message=_teleport_message(token.sites[place].name, requested, last, found.scores is None),
     )
 
 
-def _share(last: Array, first: Array) -> Array:
+def _length_ratio(last: Array, first: Array) -> Array:
     """Return a ratio, NaN where the first length is zero."""
     return np.divide(last, first, out=np.full_like(last, np.nan), where=first > 0)
 
 
-def _message(site: str, asked: int, found: int, headless: bool) -> str:
-    """Say how far the movement could be followed, and what is missing."""
+def _teleport_message(site: str, requested: int, found: int, headless: bool) -> str:
+    """Return how far the movement could be followed, and what is missing."""
     sentences = []
-    if found < asked:
+    if found < requested:
         there = f"only {found} site follows" if found == 1 else f"only {found} sites follow"
-        sentences.append(f"{asked} steps were asked for, but {there} {site}: the movement is over {found}.")
+        sentences.append(f"{requested} steps were requested, but {there} {site}: the movement is over {found}.")
     if headless:
         sentences.append(NO_HEAD)
     return " ".join(sentences)

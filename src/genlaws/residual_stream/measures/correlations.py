@@ -1,8 +1,6 @@
-"""How strongly every unit is correlated with itself one site later.
+"""How strongly every unit is correlated with itself one site later, from sums over groups of texts.
 
 High correlations are no sign of a privileged basis by themselves: where steps are small, they are high in every basis.
-
-Means, variances and products of successive sites of every unit, in groups of texts.
 """
 
 from __future__ import annotations
@@ -16,15 +14,15 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number, within
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, jackknife_interval, named
+from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, finite_mean, jackknife_interval, named
 from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, refuse_texts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with endless texts
-FEWEST_ROWS = 3  # two points always lie on a line
-LARGEST_R = 1.0 - 1e-15  # Fisher's z is finite up to here
+TEXT_GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with endless texts
+MIN_ROWS = 3  # two points always lie on a line
+MAX_CORRELATION = 1.0 - 1e-15  # Fisher's z is finite up to here
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class UnitSums:
 
 
 class UnitReducer(Reducer):
-    """Keeps `UnitSums`: three numbers per unit, site and group.
+    """Accumulates `UnitSums`: three numbers per unit, site and group.
 
     Parameters
     ----------
@@ -105,7 +103,7 @@ class UnitReducer(Reducer):
         over the groups would be too narrow.
     """
 
-    def __init__(self, sites: Sequence[Site] | None = None, *, groups: int = GROUPS) -> None:
+    def __init__(self, sites: Sequence[Site] | None = None, *, groups: int = TEXT_GROUPS) -> None:
         super().__init__(sites)
         self.groups = whole_number("groups", groups, at_least=2)
 
@@ -143,8 +141,8 @@ class UnitReducer(Reducer):
         """Return the sums so far; the reducer can take more."""
         self._need_texts()
         full = self._counts > 0
-        kept = (self._counts[full], self._means[full], self._squares[full], self._products[full])
-        return UnitSums(self.sites, *kept, self.text_count, self.precision)
+        sums = (self._counts[full], self._means[full], self._squares[full], self._products[full])
+        return UnitSums(self.sites, *sums, self.text_count, self.precision)
 
 
 def unit_sums_of(source: Stream | UnitSums, texts: ArrayLike | None = None) -> UnitSums:
@@ -262,8 +260,8 @@ def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = No
     r = np.stack([whole for whole, _ in steps])
     ends = [jackknife_interval(_fisher(whole), _fisher(left_out)) for whole, left_out in steps]
     low, high = (np.tanh(np.stack(end)) for end in zip(*ends, strict=True))
-    mean = _mean_over_units(r)
-    mean_low, mean_high = jackknife_interval(mean, np.stack([_mean_over_units(left) for _, left in steps], axis=1))
+    mean = finite_mean(r)
+    mean_low, mean_high = jackknife_interval(mean, np.stack([finite_mean(left) for _, left in steps], axis=1))
     constant = sums.constant
     message = _correlation_message(sums, constant)
     names = tuple(site.name for site in sums.sites)
@@ -281,7 +279,7 @@ def _correlations_of_step(sums: UnitSums, center: Array, smallest: Array, site: 
         """Return r from sums about the center; NaN where the spread is no more than rounding."""
         safe = np.maximum(rows, 1)
         x_spread, y_spread = xx - x**2 / safe, yy - y**2 / safe
-        varies = (x_spread > rows * smallest[site]) & (y_spread > rows * smallest[site + 1]) & (rows >= FEWEST_ROWS)
+        varies = (x_spread > rows * smallest[site]) & (y_spread > rows * smallest[site + 1]) & (rows >= MIN_ROWS)
         below = np.sqrt(np.where(varies, x_spread, np.nan)) * np.sqrt(np.where(varies, y_spread, np.nan))
         return np.asarray(np.clip((xy - x * y / safe) / below, -1.0, 1.0))  # rounding may lead a little past 1
 
@@ -293,19 +291,12 @@ def _correlations_of_step(sums: UnitSums, center: Array, smallest: Array, site: 
 
 
 def _fisher(r: Array) -> Array:
-    return np.arctanh(np.clip(r, -LARGEST_R, LARGEST_R))
-
-
-def _mean_over_units(r: Array) -> Array:
-    """Return the mean over the last axis of what is not NaN."""
-    finite = np.isfinite(r)
-    count = finite.sum(axis=-1)
-    return np.asarray(np.where(finite, r, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan))
+    return np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION))
 
 
 def _correlation_message(sums: UnitSums, constant: Mask) -> str:
-    if sums.counts.sum() < FEWEST_ROWS:
-        return f"A correlation needs at least {FEWEST_ROWS} texts, so r has no value."
+    if sums.counts.sum() < MIN_ROWS:
+        return f"A correlation needs at least {MIN_ROWS} texts, so r has no value."
     sentences = []
     where = [
         f"{site.name} ({count} of {constant.shape[1]} units)"
@@ -314,8 +305,8 @@ def _correlation_message(sums: UnitSums, constant: Mask) -> str:
     ]
     if where:
         sentences.append(
-            f"Constant over the texts, so that r has no value there: {named(where)}. "
-            "A first site is constant where all texts end with the same token."
+            f"Constant over the texts, so that r has no value there: {named(where)}. A first site is constant where "
+            "all texts end with the same token."
         )
     if sums.text_count == 1:
         sentences.append(ONE_TEXT)

@@ -10,15 +10,15 @@ import numpy as np
 from scipy import special
 
 from genlaws.core.arguments import Array, Whole, whole_number
-from genlaws.core.estimate import BLOCK, CONFIDENCE, Estimate
+from genlaws.core.estimate import CONFIDENCE, MAX_DRAWS_AT_ONCE, Estimate
 from genlaws.core.seeds import generator_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REPLICATES = 1000
+BOOTSTRAP_REPLICATES = 1000
 ONE_TEXT = "There is one text only, so the values have no intervals."
-TAIL = 0.5 * (1.0 - CONFIDENCE)
+TAIL_PROBABILITY = 0.5 * (1.0 - CONFIDENCE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Curve:
     count : int
         Number of texts.
     message : str
-        Where and why there is no value or no interval; empty if there is nothing to say.
+        Where and why there is no value or no interval; empty if there is nothing to report.
     """
 
     name: str
@@ -76,7 +76,7 @@ def named(labels: Sequence[str], most: int = 3) -> str:
 
 
 def bootstrap_means(
-    values: Array, texts: Whole, *, replicates: int = REPLICATES, seed: int | np.random.Generator = 0
+    values: Array, texts: Whole, *, replicates: int = BOOTSTRAP_REPLICATES, seed: int | np.random.Generator = 0
 ) -> tuple[Array, Array, Array]:
     r"""Return the means of columns with bootstrap intervals over texts: whole texts are drawn, with all their rows.
 
@@ -106,11 +106,11 @@ def bootstrap_means(
         missing = np.full_like(value, np.nan)
         if n == 1:
             return value, missing, missing
-        rows = max(1, min(replicates, BLOCK // n))
+        rows = max(1, min(replicates, MAX_DRAWS_AT_ONCE // n))
         blocks = [min(rows, replicates - start) for start in range(0, replicates, rows)]
         drawn = [generator.multinomial(n, np.full(n, 1.0 / n), size).astype(np.float64) for size in blocks]
         means = np.concatenate([(weights @ sums) / (weights @ counts) for weights in drawn])
-    level = float(special.ndtr(np.sqrt(n / (n - 1.0)) * special.stdtrit(n - 1, TAIL)))
+    level = float(special.ndtr(np.sqrt(n / (n - 1.0)) * special.stdtrit(n - 1, TAIL_PROBABILITY)))
     low, high = np.nanquantile(np.where(counts.any(axis=0), means, 0.0), [level, 1.0 - level], axis=0)
     enough = (counts > 0).sum(axis=0) >= 2
     return value, np.where(enough, low, np.nan), np.where(enough, high, np.nan)
@@ -119,14 +119,21 @@ def bootstrap_means(
 def _by_text(values: Array, texts: Whole) -> tuple[Array, Array]:
     """Return sums of the finite values of each text, and how many there are, both (texts, points)."""
     finite = np.isfinite(values)
-    kept, present = np.where(finite, values, 0.0), finite.astype(np.float64)
+    known, present = np.where(finite, values, 0.0), finite.astype(np.float64)
     numbers, members = np.unique(texts, return_inverse=True)
     if numbers.size == texts.size:
-        return kept, present
+        return known, present
     sums, counts = (np.zeros((numbers.size, values.shape[1])) for _ in range(2))
-    np.add.at(sums, members, kept)
+    np.add.at(sums, members, known)
     np.add.at(counts, members, present)
     return sums, counts
+
+
+def finite_mean(values: Array) -> Array:
+    """Return the mean over the last axis of the finite values, NaN where there are none."""
+    finite = np.isfinite(values)
+    count = finite.sum(axis=-1)
+    return np.asarray(np.where(finite, values, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan))
 
 
 def jackknife_interval(value: Array, left_out: Array) -> tuple[Array, Array]:
@@ -140,5 +147,5 @@ def jackknife_interval(value: Array, left_out: Array) -> tuple[Array, Array]:
     if groups < 2:
         return np.full_like(value, np.nan), np.full_like(value, np.nan)
     spread = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
-    half = float(special.stdtrit(groups - 1, 1.0 - TAIL)) * np.sqrt((groups - 1.0) / groups * spread)
+    half = float(special.stdtrit(groups - 1, 1.0 - TAIL_PROBABILITY)) * np.sqrt((groups - 1.0) / groups * spread)
     return value - half, value + half

@@ -1,7 +1,7 @@
 """In how many directions the texts differ at each site, and along the path as a whole.
 
 Principal components of all sites pooled follow the sites where the stream is long, the late ones: that they explain
-more there does not say that late states have fewer dimensions. Components of each site by itself, states divided by
+more there does not mean that late states have fewer dimensions. Components of each site by itself, states divided by
 their root mean square, and the participation ratio do.
 """
 
@@ -19,16 +19,16 @@ from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import TAIL, Curve, named
+from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, Curve, named
 from genlaws.residual_stream.measures.samples import HALVES, Clouds, RowSample, Sample, SecondMoments
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
-SUMS_ALONE = "Sums of the texts have no intervals here; they need the states of every text."
-FEWEST_TEXTS = 4  # two in each half
-GRAM_ROWS = 4  # times as many rows as units, from where products of units are the cheaper way
+DEFAULT_COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
+NO_INTERVALS_FROM_SUMS = "Sums of the texts have no intervals here; they need the states of every text."
+MIN_SPLIT_TEXTS = 4  # two in each half
+GRAM_ROWS_PER_UNIT = 4  # times as many rows as units, from where products of units are the cheaper way
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def participation_ratios(
         rows.append(_halves_ratio(*clouds.halves(site)) if varies else Estimate(np.nan))
         if not varies:
             constant.append(label)
-    message = _message(clouds, constant, halves=True)
+    message = _dimension_message(clouds, constant, halves=True)
     value, low, high = (np.array([getattr(row, end) for row in rows]) for end in ("value", "low", "high"))
     curve = Curve("participation_ratio", clouds.labels, value, low, high, clouds.text_count, message)
     return ParticipationRatios(curve, np.array(plain))
@@ -105,7 +105,7 @@ def _halves_ratio(first: Sample, second: Sample) -> Estimate:
 
 def _squared_products(first: Array, second: Array) -> tuple[Array, Array]:
     """Return for each row of either array the sum of its squared products with the rows of the other."""
-    if first.shape[0] + second.shape[0] <= GRAM_ROWS * first.shape[1]:
+    if first.shape[0] + second.shape[0] <= GRAM_ROWS_PER_UNIT * first.shape[1]:
         squares = np.square(first @ second.T)
         return squares.sum(axis=1), squares.sum(axis=0)
     one, two = ((rows @ (other.T @ other) * rows).sum(axis=1) for rows, other in ((first, second), (second, first)))
@@ -125,7 +125,7 @@ def _half_width(changes: Array, texts: Whole, parts: int = HALVES) -> Array:
     sums = np.zeros((n, changes.shape[1]))
     np.add.at(sums, members, changes)
     error = np.sqrt(n / (n - 1.0) * (sums**2).sum(axis=0))
-    return np.asarray(float(special.stdtrit(n - parts, 1.0 - TAIL)) * error)
+    return np.asarray(float(special.stdtrit(n - parts, 1.0 - TAIL_PROBABILITY)) * error)
 
 
 @dataclass(frozen=True)
@@ -226,16 +226,16 @@ def explained_variance(
             axes = [
                 pool if pool is not None else sample.axes(most) for pool, sample in zip(pools, samples, strict=True)
             ]
-            rows.append(_shares(axes, samples[::-1], counts))  # the other half, or the same texts
+            rows.append(_explained_shares(axes, samples[::-1], counts))  # the other half, or the same texts
         else:
             rows.append((missing, missing, missing))
             constant.append(label)
     share, low, high = (np.stack(ends) for ends in zip(*rows, strict=True))
-    message = _message(clouds, constant, most if basis == "site" and not held_out else 0, halves=held_out)
+    message = _dimension_message(clouds, constant, most if basis == "site" and not held_out else 0, halves=held_out)
     return ExplainedVariance(counts, share, low, high, clouds.labels, basis, held_out, clouds.text_count, message)
 
 
-def _shares(axes: Sequence[Array], samples: Sequence[Sample], counts: Whole) -> tuple[Array, Array, Array]:
+def _explained_shares(axes: Sequence[Array], samples: Sequence[Sample], counts: Whole) -> tuple[Array, Array, Array]:
     """Return the mean over the samples of the share along the axes, with the interval of its logit."""
     shares = np.stack([sample.along(own, counts) / sample.total for own, sample in zip(axes, samples, strict=True)])
     share = shares.mean(axis=0)
@@ -257,24 +257,24 @@ def _shares(axes: Sequence[Array], samples: Sequence[Sample], counts: Whole) -> 
 
 def _component_counts(components: Sequence[int] | None, units: int) -> Whole:
     if components is None:
-        return np.array([count for count in COMPONENTS if count <= units], dtype=np.int64)
+        return np.array([count for count in DEFAULT_COMPONENTS if count <= units], dtype=np.int64)
     counts = [whole_number("components", count, at_least=1, at_most=units) for count in components]
     if not counts:
         raise InputError("components must name at least one number; got none.")
     return np.array(counts, dtype=np.int64)
 
 
-def _message(clouds: Clouds, constant: Sequence[str], components: int = 0, *, halves: bool) -> str:
-    """Return what a user must know about values that are missing or say little."""
+def _dimension_message(clouds: Clouds, constant: Sequence[str], components: int = 0, *, halves: bool) -> str:
+    """Return a message about values that are missing or carry little information."""
     sentences = []
     if clouds.text_count == 1:
         return "There is one text only, so nothing varies over the texts and there is no value."
-    if halves and clouds.text_count < FEWEST_TEXTS:
-        return f"Two halves need at least {FEWEST_TEXTS} texts, so there is no value; got {clouds.text_count}."
+    if halves and clouds.text_count < MIN_SPLIT_TEXTS:
+        return f"Two halves need at least {MIN_SPLIT_TEXTS} texts, so there is no value; got {clouds.text_count}."
     if constant:
         sentences.append(f"The states do not vary over the texts at {named(constant)}, so there is no value there.")
     if components >= clouds.text_count:
         sentences.append(f"{clouds.text_count} texts span fewer than {components} dimensions: a share of 1 is trivial.")
     if isinstance(clouds.source, SecondMoments):
-        sentences.append(SUMS_ALONE)
+        sentences.append(NO_INTERVALS_FROM_SUMS)
     return " ".join(sentences)

@@ -1,9 +1,13 @@
 r"""Four estimates of the mutual information of two variables, for many pairs at once, in nats.
 
-Mutual information from Gaussian kernel densities, as in :cite:p:`fernando2025`, without the sum over all pairs.
+Rows are pairs of variables and columns texts. The estimates are from Gaussian kernel densities, as in
+:cite:p:`fernando2025`; from distances to near neighbors, after Kraskov, Stögbauer and Grassberger; from the Gaussian
+copula; and from bins of equal mass. The last two see a variable through its ranks alone, so neither changes when a
+variable is replaced by an increasing function of it.
 
-The sum of kernels at every text, :math:`S_i = \sum_j e^{-(u_i-u_j)^2/2h^2}`, has :math:`N^2` terms. Within a period
-that is longer than the range of the data by :math:`R h`, the kernel is a Fourier series,
+Kernel densities need no sum over all pairs. The sum of kernels at every text,
+:math:`S_i = \sum_j e^{-(u_i-u_j)^2/2h^2}`, has :math:`N^2` terms. Within a period that is longer than the range of the
+data by :math:`R h`, the kernel is a Fourier series,
 
 .. math:: e^{-u^2/2h^2} = \frac{\sqrt{2\pi}\,h}{P}\sum_{k=-K}^{K} e^{-(2\pi k h/P)^2/2}\, e^{2\pi i k u/P},
     \qquad K = \frac{R P}{2\pi h},
@@ -11,13 +15,6 @@ that is longer than the range of the data by :math:`R h`, the kernel is a Fourie
 up to :math:`2 e^{-R^2/2}` for the next period and as much for the waves left out. Each wave factors into a part of
 :math:`i` and one of :math:`j`, so one dimension costs :math:`N K` operations and two cost :math:`N K^2` in two matrix
 products; for 1,000 Gaussian texts :math:`K` is about 30.
-
-Mutual information from distances to near neighbors, after Kraskov, Stögbauer and Grassberger.
-
-Mutual information from ranks: the Gaussian copula and bins of equal mass.
-
-Both see a variable through its ranks alone, so neither changes when a variable is replaced by an increasing function
-of it. Rows are pairs of variables and columns texts; information is in nats.
 """
 
 from __future__ import annotations
@@ -34,16 +31,16 @@ from scipy.stats import rankdata
 from genlaws.core.arguments import Array, Mask, Whole, real, whole_number
 from genlaws.core.errors import InputError
 
-STABILITY = 1e-10  # added to the ratio of densities, as the paper adds it inside the logarithm
-REACH = 6.5  # kernel widths; exp(-R^2/2) = 7e-10 beside the text's own term, which is 1
+DENSITY_RATIO_OFFSET = 1e-10  # added to the ratio of densities, as the paper adds it inside the logarithm
+MAX_KERNEL_WIDTHS = 6.5  # exp(-R^2/2) = 7e-10, small against the text's own term, which is 1
+RELATIVE_JITTER = 1e-10  # of the spread of the scores; separates equal values
+LEAF_POINTS = 8  # points in a leaf of the tree; the fastest of 4 to 64
+DISTANCE_ROUNDING = 4 * np.finfo(np.float64).eps
+TEXTS_PER_CELL = 5  # expected in each cell of independent variables; fewer leave cells empty by chance
+COPY_TOLERANCE = 1e-12  # of 1 - r^2; what is left of a variable that is a function of the other
 
 _Line = Callable[[Array, float], Array]
 _Plane = Callable[[Array, Array, float], Array]
-JITTER = 1e-10  # of the spread of the scores; separates equal values
-LEAF = 8  # points in a leaf of the tree; the fastest of 4 to 64
-ROUNDING = 4 * np.finfo(np.float64).eps
-TEXTS_PER_CELL = 5  # expected in each cell of independent variables; fewer leave cells empty by chance
-COPY = 1e-12  # of 1 - r^2; what is left of a variable that is a function of the other
 
 
 def kernel_points(x: Array, y: Array) -> Array:
@@ -68,27 +65,27 @@ def kernel_points(x: Array, y: Array) -> Array:
     :cite:p:`fernando2025`, section on mutual information. The paper gives neither bandwidth nor evaluation points, nor
     where exactly 1e-10 is added. Taken here: Scott's rule, the texts themselves, and the ratio, which has no units.
     """
-    return _points(x, y, kernel_sum, plane_kernel_sum)
+    return _log_density_ratios(x, y, kernel_sum, plane_kernel_sum)
 
 
 def kernel_points_direct(x: Array, y: Array) -> Array:
     """Return the same as :func:`kernel_points`, with every kernel summed."""
-    return _points(x, y, _direct_sum, _direct_plane_sum)
+    return _log_density_ratios(x, y, _direct_sum, _direct_plane_sum)
 
 
-def _points(x: Array, y: Array, line: _Line, plane: _Plane) -> Array:
+def _log_density_ratios(x: Array, y: Array, line: _Line, plane: _Plane) -> Array:
     """Whiten each pair, sum its kernels by the two functions given, and return the logarithms of the ratios."""
     count = x.shape[-1]
     h_line, h_plane = count ** (-1.0 / 5.0), count ** (-1.0 / 6.0)
     points = np.full(x.shape, np.inf)
     for row, (u, v) in enumerate(zip(_standardized(x), _standardized(y), strict=True)):
         r = float(u @ v) / (count - 1)
-        if 1.0 - r**2 < COPY:
+        if 1.0 - r**2 < COPY_TOLERANCE:
             continue
         left = np.sqrt(1.0 - r**2)
         joint = plane(u, (v - r * u) / left, h_plane) / (2.0 * np.pi * count * h_plane**2 * left)
         alone = line(u, h_line) * line(v, h_line) / (2.0 * np.pi * (count * h_line) ** 2)
-        points[row] = np.log(joint / alone + STABILITY)
+        points[row] = np.log(joint / alone + DENSITY_RATIO_OFFSET)
     return points
 
 
@@ -114,8 +111,8 @@ def plane_kernel_sum(u: Array, v: Array, width: float) -> Array:
 
 def _waves(u: Array, width: float) -> tuple[Array, Array]:
     """Return cosines and sines of the Fourier series at the points, (waves, points), and the weight of each."""
-    period = np.ptp(u) + REACH * width
-    most = int(np.ceil(REACH * period / (2.0 * np.pi * width)))
+    period = np.ptp(u) + MAX_KERNEL_WIDTHS * width
+    most = int(np.ceil(MAX_KERNEL_WIDTHS * period / (2.0 * np.pi * width)))
     turns = _powers(np.exp(2j * np.pi / period * u), most)
     decay = np.exp(-0.5 * (2.0 * np.pi * width / period * np.arange(most + 1)) ** 2)
     weights = np.sqrt(2.0 * np.pi) * width / period * decay * np.where(np.arange(most + 1) > 0, 2.0, 1.0)
@@ -170,21 +167,23 @@ def neighbor_points(x: Array, y: Array, neighbors: int) -> Array:
     for x and y, so that equal values do not stand at the same point.
     """
     count = x.shape[-1]
-    noise = JITTER * np.random.default_rng(0).standard_normal((2, count))
+    noise = RELATIVE_JITTER * np.random.default_rng(0).standard_normal((2, count))
     psi = digamma(np.arange(count + 1, dtype=np.float64))
     points = np.empty(x.shape)
     for row, (u, v) in enumerate(zip(normal_scores(x) + noise[0], normal_scores(y) + noise[1], strict=True)):
         plane = np.column_stack((u, v))
-        found, _ = spatial.cKDTree(plane, leafsize=LEAF).query(plane, [neighbors + 1], p=np.inf)
+        found, _ = spatial.cKDTree(plane, leafsize=LEAF_POINTS).query(plane, [neighbors + 1], p=np.inf)
         distance = np.asarray(found)[:, 0]
-        points[row] = psi[neighbors] + psi[count] - psi[_closer(u, distance)] - psi[_closer(v, distance)]
+        points[row] = psi[neighbors] + psi[count] - psi[_count_closer(u, distance)] - psi[_count_closer(v, distance)]
     return points
 
 
-def _closer(values: Array, distance: Array) -> Whole:
+def _count_closer(values: Array, distance: Array) -> Whole:
     """Return how many values lie strictly within the distance of each, itself included."""
     ordered = np.sort(values)
-    inside = np.maximum(distance - ROUNDING * max(-ordered[0], ordered[-1]), 0.0)  # the neighbor itself is not closer
+    inside = np.maximum(
+        distance - DISTANCE_ROUNDING * max(-ordered[0], ordered[-1]), 0.0
+    )  # the neighbor itself is not closer
     above = np.searchsorted(ordered, values + inside, side="right")
     return np.asarray(above - np.searchsorted(ordered, values - inside, side="left"))
 
@@ -218,7 +217,7 @@ def copula_points(x: Array, y: Array) -> Array:
     Notes
     -----
     The bias that is taken off is exact for independent variables. A strong dependence is still underestimated, since
-    ranks forget by how much neighbors are apart: :func:`copula_shortfall` says by how much. Dependence that the
+    ranks forget by how much neighbors are apart: :func:`copula_shortfall` returns by how much. Dependence that the
     correlation of scores does not see is not counted: a lower bound for variables with any other copula.
     """
     count = x.shape[-1]
@@ -228,7 +227,7 @@ def copula_points(x: Array, y: Array) -> Array:
     bias = _bias_of_independence(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         points = -0.5 * np.log(left) - bias + r / left * (u * v - 0.5 * r * (u**2 + v**2))
-    return np.where(left < COPY, np.inf, points)
+    return np.where(left < COPY_TOLERANCE, np.inf, points)
 
 
 def copula_shortfall(information: Array, count: int) -> Array:
@@ -331,16 +330,16 @@ def _occupation(cells: Whole, cell_count: int) -> tuple[Whole, Whole]:
     return counts[flat], np.count_nonzero(counts.reshape(rows, cell_count), axis=1)
 
 
-FEWEST_TEXTS = 10
-NEIGHBORS = 3
-ROUNDINGS = 8  # a range below this many units in the last place of the largest value is a constant
+MIN_INFORMATION_TEXTS = 10
+NEIGHBOR_COUNT = 3
+MAX_CONSTANT_RANGE_ULPS = 8  # a range below this many units in the last place of the largest value is a constant
 
 Points = Callable[[Array, Array], Array]
 
 # What each text adds, (pairs, texts); the mean over texts is the estimate. None of the pairs has a constant variable.
 ESTIMATORS: dict[str, Points] = {
     "copula": copula_points,
-    "neighbors": lambda x, y: neighbor_points(x, y, NEIGHBORS),
+    "neighbors": lambda x, y: neighbor_points(x, y, NEIGHBOR_COUNT),
     "binned": lambda x, y: binned_points(x, y, usual_bins(x.shape[-1])),
     "kernel": kernel_points,
 }
@@ -370,7 +369,7 @@ def gaussian_copula_information(x: ArrayLike, y: ArrayLike) -> Array:
     return _estimate(copula_points, x, y)
 
 
-def neighbor_information(x: ArrayLike, y: ArrayLike, *, neighbors: int = NEIGHBORS) -> Array:
+def neighbor_information(x: ArrayLike, y: ArrayLike, *, neighbors: int = NEIGHBOR_COUNT) -> Array:
     r"""Estimate mutual information from near neighbors (Kraskov, Stögbauer, Grassberger, first algorithm).
 
     .. math:: I = \psi(k) + \psi(N) - \langle \psi(n_x+1) + \psi(n_y+1) \rangle
@@ -462,7 +461,7 @@ def kernel_information_direct(x: ArrayLike, y: ArrayLike) -> Array:
 
 def varies(values: Array) -> Mask:
     """Return which rows of (pairs, texts) are not constant up to rounding in their own precision."""
-    rounding = ROUNDINGS * np.finfo(values.dtype).eps
+    rounding = MAX_CONSTANT_RANGE_ULPS * np.finfo(values.dtype).eps
     return np.asarray(np.ptp(values, axis=-1) > rounding * np.abs(values).max(axis=-1))
 
 
@@ -477,10 +476,11 @@ def points_of(estimator: Points, x: Array, y: Array) -> Array:
 
 def enough_texts(count: int) -> int:
     """Return the number of texts, or refuse fewer than ten."""
-    if count < FEWEST_TEXTS:
+    if count < MIN_INFORMATION_TEXTS:
         texts = "1 text" if count == 1 else f"{count} texts"
         raise InputError(
-            f"mutual information needs at least {FEWEST_TEXTS} texts; got {texts}. Hundreds make it worth reading."
+            f"mutual information needs at least {MIN_INFORMATION_TEXTS} texts; got {texts}. Hundreds make it worth "
+            "reading."
         )
     return count
 

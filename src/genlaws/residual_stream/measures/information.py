@@ -1,6 +1,6 @@
-"""How much a unit's state at one site of the stream tells about its state at the next, beside shuffled texts.
+"""Mutual information of a unit's states at successive sites, compared with shuffled texts.
 
-What stands in the way of reading a mutual information: constant, nearly discrete or lumped states.
+Messages report what limits it: constant, nearly discrete or lumped states.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Site, Stream
+from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES
 from genlaws.residual_stream.measures.estimators import (
-    COPY,
+    COPY_TOLERANCE,
     ESTIMATORS,
     copula_shortfall,
     enough_texts,
@@ -32,16 +33,15 @@ from genlaws.residual_stream.measures.estimators import (
 if TYPE_CHECKING:
     import pandas
 
-MOST_EQUAL = 0.5  # share of texts that may repeat a value before a variable counts as nearly discrete
-SHORTFALL_TO_REPORT = 0.1  # nats by which ranks may underestimate a strong dependence without a word
-LUMPED = 0.5  # nats between a Gaussian's entropy and the variable's from which one bandwidth does not fit it
-EFFECTS = {  # of a nearly discrete variable on each estimate
+MAX_REPEATED_SHARE = 0.5  # share of texts that may repeat a value before a variable counts as nearly discrete
+MIN_REPORTED_SHORTFALL_NATS = 0.1  # by which ranks may underestimate a strong dependence
+MAX_ENTROPY_GAP_NATS = 0.5  # below a Gaussian's entropy; beyond it one bandwidth does not fit
+DISCRETE_EFFECTS = {  # of a nearly discrete variable on each estimate
     "copula": "the copula gives a lower bound",
     "neighbors": "equal values are separated by noise of 1e-10",
     "binned": "equal values share a bin",
     "kernel": "KDE overestimates",
 }
-REPLICATES = 1000  # of the bootstrap over texts
 BASELINES = ("shuffle", "none")
 
 
@@ -49,14 +49,14 @@ def nearly_discrete(values: Array) -> Mask:
     """Return which rows of (variables, texts) have so few values that more than half of the texts repeat one."""
     ordered = np.sort(values, axis=-1)
     distinct = 1 + np.count_nonzero(np.diff(ordered, axis=-1), axis=-1)
-    return np.asarray(distinct < (1.0 - MOST_EQUAL) * values.shape[-1])
+    return np.asarray(distinct < (1.0 - MAX_REPEATED_SHARE) * values.shape[-1])
 
 
 def linear_functions(x: Array, y: Array) -> Mask:
     """Return in which rows of (units, texts) one variable is a linear function of the other, up to rounding."""
     a, b = (np.asarray(rows, dtype=np.float64) - rows.mean(axis=-1, keepdims=True, dtype=np.float64) for rows in (x, y))
     squares = (a**2).sum(axis=-1) * (b**2).sum(axis=-1)
-    return np.asarray((squares > 0) & (squares - (a * b).sum(axis=-1) ** 2 < COPY * squares))
+    return np.asarray((squares > 0) & (squares - (a * b).sum(axis=-1) ** 2 < COPY_TOLERANCE * squares))
 
 
 def entropy_deficit(values: Array) -> Array:
@@ -80,7 +80,7 @@ def entropy_deficit(values: Array) -> Array:
 
 
 def reason_of(estimator: str, names: tuple[str, str], states: tuple[Array, Array], values: Array) -> str:
-    """Return in words what stands in the way of one transition, or nothing.
+    """Return a message about what limits the information of one transition, or an empty one.
 
     Parameters
     ----------
@@ -95,43 +95,45 @@ def reason_of(estimator: str, names: tuple[str, str], states: tuple[Array, Array
     for name, rows in zip(names, states, strict=True):
         moving = varies(rows)
         if not moving.all():
-            parts.append(f"undefined for {_share(~moving)}: the state at {name} is the same in all texts")
+            parts.append(f"undefined for {_format_share(~moving)}: the state at {name} is the same in all texts")
         discrete = nearly_discrete(rows) & moving
         if discrete.any():
-            parts.append(f"nearly discrete at {name} in {_share(discrete)}: {EFFECTS[estimator]}")
+            parts.append(f"nearly discrete at {name} in {_format_share(discrete)}: {DISCRETE_EFFECTS[estimator]}")
         if estimator == "kernel" and (moving & ~discrete).any():
             lumped = np.zeros_like(moving)
-            lumped[moving & ~discrete] = entropy_deficit(rows[moving & ~discrete]) > LUMPED
+            lumped[moving & ~discrete] = entropy_deficit(rows[moving & ~discrete]) > MAX_ENTROPY_GAP_NATS
             if lumped.any():
-                parts.append(f"lumps or far outliers at {name} in {_share(lumped)}: one bandwidth does not fit")
-    parts += _too_strong(estimator, names, states, values)
+                parts.append(f"lumps or far outliers at {name} in {_format_share(lumped)}: one bandwidth does not fit")
+    parts += _strength_messages(estimator, names, states, values)
     return "; ".join(parts)
 
 
-def _too_strong(estimator: str, names: tuple[str, str], states: tuple[Array, Array], values: Array) -> Iterator[str]:
-    """Yield what is to be said of a dependence that is stronger than this number of texts can show."""
+def _strength_messages(
+    estimator: str, names: tuple[str, str], states: tuple[Array, Array], values: Array
+) -> Iterator[str]:
+    """Yield a message about a dependence that is stronger than this number of texts can show."""
     count = states[0].shape[-1]
     infinite = np.isinf(values)
     copies = infinite & (linear_functions(*states) | (estimator == "kernel"))
     same_order = infinite & ~copies
     if copies.any():
-        yield f"infinite for {_share(copies)}: {names[1]} is a linear function of {names[0]}"
+        yield f"infinite for {_format_share(copies)}: {names[1]} is a linear function of {names[0]}"
     if same_order.any():
         continuous = not (same_order & (nearly_discrete(states[0]) | nearly_discrete(states[1]))).any()
         least = f", so the information is about {least_information(count):.1f} nats or more" if continuous else ""
         yield (
-            f"no finite value for {_share(same_order)}, left out of the mean: all {count} texts have the same or the "
-            f"opposite order at {names[0]} and {names[1]}{least}"
+            f"no finite value for {_format_share(same_order)}, left out of the mean: all {count} texts have the same "
+            f"or the opposite order at {names[0]} and {names[1]}{least}"
         )
     finite = np.isfinite(values)
     if estimator == "copula" and finite.any():
         low = float(copula_shortfall(values[finite], count).mean())
-        if low > SHORTFALL_TO_REPORT:
+        if low > MIN_REPORTED_SHORTFALL_NATS:
             yield f"about {low:.1f} nats too low: ranks of {count} texts cannot resolve a dependence this strong"
 
 
-def _share(chosen: Mask) -> str:
-    """Say how many of the units are chosen."""
+def _format_share(chosen: Mask) -> str:
+    """Return how many of the units are chosen, as text."""
     return "all units" if chosen.all() else f"{np.count_nonzero(chosen)} of {chosen.size} units"
 
 
@@ -173,7 +175,7 @@ class Information:
 
     @property
     def message(self) -> str:
-        """What stands in the way of reading some transitions, in words; empty if nothing does."""
+        """What limits the information of some transitions; empty if nothing does."""
         places: dict[str, list[str]] = {}
         for t, reason in enumerate(self.reasons):
             places.setdefault(reason, []).append(str(t))
@@ -282,7 +284,12 @@ def mutual_information(
         baseline_values=baseline_values,
         baselines=tuple(_over_shuffles(baseline_values[:, t]) for t in range(transitions)),
         reasons=tuple(
-            reason_of(name, (stream.sites[t].name, stream.sites[t + 1].name), _states(stream, t, chosen), values[t])
+            reason_of(
+                name,
+                (stream.sites[t].name, stream.sites[t + 1].name),
+                _states_of_transition(stream, t, chosen),
+                values[t],
+            )
             for t in range(transitions)
         ),
     )
@@ -299,7 +306,7 @@ class _Transition:
 
 def _one_transition(stream: Stream, estimator: str, units: Whole, transition: int, order: Whole) -> _Transition:
     """Estimate one transition with the texts of the next site in an order."""
-    x, y = _states(stream, transition, units)
+    x, y = _states_of_transition(stream, transition, units)
     points = points_of(ESTIMATORS[estimator], x, y[:, order])
     values = points.mean(axis=1)
     usable = np.isfinite(values)
@@ -309,7 +316,7 @@ def _one_transition(stream: Stream, estimator: str, units: Whole, transition: in
     return _Transition(values, errors, text_means)
 
 
-def _states(stream: Stream, transition: int, units: Whole) -> tuple[Array, Array]:
+def _states_of_transition(stream: Stream, transition: int, units: Whole) -> tuple[Array, Array]:
     """Return the states before and after a transition, (units, texts) each."""
     x, y = (np.ascontiguousarray(stream.states[:, site, units].T) for site in (transition, transition + 1))
     return x, y
@@ -318,7 +325,7 @@ def _states(stream: Stream, transition: int, units: Whole) -> tuple[Array, Array
 def _with_intervals(values: Array, text_means: Array, generator: np.random.Generator) -> tuple[Estimate, ...]:
     """Return the mean of each row of (transitions, texts), with its bootstrap interval over the same drawn texts."""
     count = text_means.shape[1]
-    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=REPLICATES) / count
+    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=BOOTSTRAP_REPLICATES) / count
     replicates = drawn @ text_means.T
     return tuple(
         from_replicates(float(row.mean()), replicates[:, t], count if np.isfinite(values[t]).any() else 0)

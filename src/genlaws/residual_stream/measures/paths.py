@@ -1,8 +1,6 @@
-"""Means of the units, and norms, speeds and angles of the paths, along the layers, with intervals.
+"""Means of the units, and norms, speeds and angles of the paths along the layers, with intervals.
 
-Every function takes a `Stream`, or what its reducer returned where the states of all texts are too many to keep.
-
-What a path through the layers is, text by text: lengths, angles and their ratios.
+Every function takes a `Stream`, or what its reducer returned where the states of all texts do not fit in memory.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ class PathScalars:
     sites: tuple[Site, ...]
 
 
-SCALARS = tuple(field.name for field in fields(PathScalars))[:-2]
+SCALAR_FIELDS = tuple(field.name for field in fields(PathScalars))[:-2]
 
 
 def angle_between(first: Array, second: Array) -> Array:
@@ -137,7 +135,7 @@ class PathReducer(Reducer):
     def result(self) -> PathScalars:
         """Return the lengths and angles so far; the reducer can take more."""
         self._need_texts()
-        joined = {name: np.concatenate([part[name] for part in self._parts]) for name in SCALARS}
+        joined = {name: np.concatenate([part[name] for part in self._parts]) for name in SCALAR_FIELDS}
         return PathScalars(**joined, texts=np.concatenate(self._texts), sites=self.sites)
 
 

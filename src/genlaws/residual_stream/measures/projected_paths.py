@@ -39,8 +39,8 @@ class PooledAxes:
     @property
     def spanned(self) -> PooledAxes:
         """The same without the axes beyond what the states span."""
-        kept = self.axes.any(axis=0)
-        return PooledAxes(self.center, self.axes[:, kept], self.share[kept], self.normalized)
+        spanned = self.axes.any(axis=0)
+        return PooledAxes(self.center, self.axes[:, spanned], self.share[spanned], self.normalized)
 
     def coordinates(self, stream: Stream) -> Array:
         """Return the states along the axes, (texts, sites, components)."""

@@ -1,4 +1,4 @@
-"""What every reducer does: take the states of some texts at a time, keep sums, and join with another of its kind."""
+"""Base class of reducers, which take in the states of some texts at a time, accumulate sums, and can be merged."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Site, Stream
 
-BLOCK = 250_000  # numbers turned into double precision at once: what stays in a fast cache
-ROUNDING = 32 * float(np.finfo(np.float64).eps)  # relative error of our own sums, generously
+NUMBERS_PER_BLOCK = 250_000  # numbers turned into double precision at once: what stays in a fast cache
+SUM_ROUNDING = 32 * float(np.finfo(np.float64).eps)  # relative error of our own sums, generously
 
 
 class Reducer(ABC):
-    """Takes batches of states and keeps sums; memory does not grow with the number of texts.
+    """Takes batches of states and accumulates sums; memory does not grow with the number of texts.
 
-    A text may have several rows, one for each of its tokens; `texts` then says to which text each row belongs, so that
+    A text may have several rows, one for each of its tokens; `texts` then names the text of each row, so that
     intervals rest on the texts, which are independent, and not on the tokens, which are not.
 
     Parameters
@@ -33,7 +33,7 @@ class Reducer(ABC):
         self.sites: tuple[Site, ...] = () if sites is None else tuple(sites)
         self.unit_count = 0
         self.text_count = 0  # also the number that the next text gets
-        self.precision = ROUNDING  # relative, of the coarsest numbers that came in
+        self.precision = SUM_ROUNDING  # relative, of the coarsest numbers that came in
 
     def update(self, states: ArrayLike | Stream, texts: ArrayLike | None = None) -> Self:
         """Take in a batch of rows and return this reducer.
@@ -47,7 +47,7 @@ class Reducer(ABC):
         batch = states if isinstance(states, Stream) else Stream.from_states(states, self.sites or None)
         self._fit(batch.sites, batch.unit_count)
         numbers = text_numbers(texts, batch.text_count, self.text_count)
-        rows = max(1, BLOCK // (len(self.sites) * self.unit_count))
+        rows = max(1, NUMBERS_PER_BLOCK // (len(self.sites) * self.unit_count))
         for first in range(0, batch.text_count, rows):
             part = slice(first, first + rows)
             self._absorb(batch.states[part].astype(np.float64), numbers[part])
@@ -97,14 +97,14 @@ class Reducer(ABC):
 
 
 def refuse_texts(texts: ArrayLike | None) -> None:
-    """Refuse numbers of texts beside what a reducer returned, which has them already."""
+    """Raise if numbers of texts come with the result of a reducer, which has them already."""
     if texts is not None:
-        raise InputError("texts must not be given beside what a reducer returned; give them to its update.")
+        raise InputError("texts must not be given with the result of a reducer; give them to its update.")
 
 
 def precision_of(states: Array) -> float:
     """Return the relative size below which differences of these numbers are rounding."""
-    return max(float(np.finfo(states.dtype).eps), ROUNDING)
+    return max(float(np.finfo(states.dtype).eps), SUM_ROUNDING)
 
 
 def text_numbers(texts: ArrayLike | None, rows: int, first: int = 0) -> Whole:
@@ -123,7 +123,7 @@ def text_numbers(texts: ArrayLike | None, rows: int, first: int = 0) -> Whole:
 def merged_scatter(
     counts: Array | float, means: Array, more_counts: Array | float, more_means: Array
 ) -> tuple[Array, Array, Array]:
-    r"""Return the mean of two samples together, and what the sum of products needs besides the two sums.
+    r"""Return the mean of two samples together, and what the sum of products needs in addition to the two sums.
 
     .. math:: \bar x = \bar x_a + \delta\,\frac{n_b}{n_a+n_b}, \qquad
         S_{xy} = S_{xy,a} + S_{xy,b} + \delta_x\delta_y\,\frac{n_a n_b}{n_a+n_b}, \qquad \delta = \bar x_b - \bar x_a

@@ -1,13 +1,7 @@
-"""States at one site as a cloud of points: its covariance, its main axes, and how much of it lies along given axes.
+"""States as clouds of points: averages over texts, covariances, main axes, and variance along axes or reconstructed.
 
-Covariances of the units at every site, in two halves of the texts: what dimensions are computed from.
-
-Two halves, because a covariance of few texts looks lower-dimensional than it is: directions found in one half are
-judged by the other.
-
-Averages of a stream over texts, and what is left without them.
-
-How much of the variance of states a reconstruction of them keeps, with intervals over texts.
+Covariances are summed in two halves of the texts, because a covariance of few texts looks lower-dimensional than it is:
+directions found in one half are judged by the other.
 """
 
 from __future__ import annotations
@@ -24,12 +18,12 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import REPLICATES, TAIL, Curve, named
+from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES, TAIL_PROBABILITY, Curve, named
 from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, precision_of, refuse_texts, text_numbers
 
 HALVES = 2
-FEWEST_HELD = 32  # rows kept before they are multiplied out
-SMALLEST = 1e-13  # axes with less variance than this share of the largest are rounding
+MIN_BUFFERED_ROWS = 32  # rows collected before they are multiplied out
+MIN_RELATIVE_VARIANCE = 1e-13  # axes with less variance than this share of the largest are rounding
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ class SecondMoments:
 
 
 class SecondMomentReducer(Reducer):
-    """Keeps `SecondMoments`: two square matrices of the units per site, or two in all.
+    """Accumulates `SecondMoments`: two square matrices of the units per site, or two in all.
 
     For 61 sites of 576 units that is 0.3 GB; for 64 of 4096 it is 17 GB, and 0.3 GB with the sites pooled. Rows are
     held back until there are half as many as units, which adds at most a quarter of that.
@@ -101,7 +95,7 @@ class SecondMomentReducer(Reducer):
             texts = np.repeat(texts, states.shape[1])
             states = states.reshape(-1, 1, self.unit_count)
         self._held.append((states, texts % HALVES))
-        if sum(halves.size for _, halves in self._held) >= max(FEWEST_HELD, self.unit_count // 2):
+        if sum(halves.size for _, halves in self._held) >= max(MIN_BUFFERED_ROWS, self.unit_count // 2):
             self._multiply_out()
 
     def _multiply_out(self) -> None:
@@ -143,8 +137,8 @@ class SecondMomentReducer(Reducer):
         """Return the sums so far, not copied; the reducer can take more, which changes them."""
         self._need_texts()
         self._multiply_out()
-        kept = (self._counts.copy(), self._means, self._scatters)
-        return SecondMoments(self.sites, *kept, self.text_count, self.precision, self.normalize, self.pooled)
+        sums = (self._counts.copy(), self._means, self._scatters)
+        return SecondMoments(self.sites, *sums, self.text_count, self.precision, self.normalize, self.pooled)
 
 
 def root_mean_square_normalized(states: Array) -> Array:
@@ -177,7 +171,7 @@ def group_means(stream: Stream, groups: Sequence[Hashable]) -> Stream:
 
 
 def without_mean_path(stream: Stream) -> Stream:
-    """Return the stream less its mean over texts at every site: what tells the texts apart, without common drift."""
+    """Return the stream less its mean over texts at every site: how texts differ, without common drift."""
     if stream.text_count < 2:
         raise InputError("stream must have at least two texts for its mean path to be taken out; got 1.")
     return Stream(stream.states - stream.states.mean(axis=0, dtype=np.float64), stream.sites)
@@ -210,13 +204,13 @@ def explained_shares(
     n = lost.shape[0]
     constant = varied.sum(axis=0)[:-1] <= len(states) * rounding**2
     varied[:, :-1][:, constant] = np.nan
-    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), REPLICATES)
+    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), BOOTSTRAP_REPLICATES)
     value = 1.0 - lost.sum(axis=0) / varied.sum(axis=0)
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     if n > 1:
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = 1.0 - (weights @ lost) / (weights @ varied)
-        level = float(special.ndtr(np.sqrt(n / (n - 1.0)) * special.stdtrit(n - 1, TAIL)))
+        level = float(special.ndtr(np.sqrt(n / (n - 1.0)) * special.stdtrit(n - 1, TAIL_PROBABILITY)))
         known = ~np.isnan(value)
         low[known], high[known] = np.quantile(drawn[:, known], [level, 1.0 - level], axis=0)
     empty = [label for label, gone in zip(labels, constant, strict=True) if gone]
@@ -273,7 +267,7 @@ class Sample(ABC):
         """Return the sum of the squared elements of the scatter."""
 
     def varies(self, precision: float) -> bool:
-        """Say whether the points differ by more than rounding."""
+        """Return whether the points differ by more than rounding."""
         size = float(self.mean @ self.mean) + self.total / max(self.count, 1)
         return self.count >= HALVES and self.total > self.count * precision**2 * size
 
@@ -302,12 +296,12 @@ class RowSample(Sample):
         rows, units = self.rows.shape
         if rows >= units:
             return main_axes(self.scatter(), count)
-        kept = min(count, rows)
-        vectors = main_axes(self.rows @ self.rows.T, kept)
+        spanned = min(count, rows)
+        vectors = main_axes(self.rows @ self.rows.T, spanned)
         axes = self.rows.T @ vectors
         lengths = np.sqrt((axes**2).sum(axis=0))
         axes = np.divide(axes, lengths, out=np.zeros_like(axes), where=lengths > 0)
-        return np.pad(axes, ((0, 0), (0, count - kept)))
+        return np.pad(axes, ((0, 0), (0, count - spanned)))
 
     def row_squares(self, axes: Array, counts: Whole) -> Array:
         """Return the squared length of each row along the first so many axes, (rows, counts)."""
@@ -360,7 +354,7 @@ def main_axes(products: Array, count: int) -> Array:
     size = products.shape[0]
     values, vectors = linalg.eigh(products, subset_by_index=(size - count, size - 1))
     values, vectors = values[::-1], vectors[:, ::-1]
-    return np.asarray(np.where(values > SMALLEST * max(values[0], 0.0), vectors, 0.0))
+    return np.asarray(np.where(values > MIN_RELATIVE_VARIANCE * max(values[0], 0.0), vectors, 0.0))
 
 
 def combined(first: Sample, second: Sample) -> MomentSample:
@@ -386,7 +380,9 @@ class Clouds:
         if isinstance(source, SecondMoments):
             refuse_texts(texts)
             if normalize and not source.normalized:
-                raise InputError("normalize must be given to the reducer of second moments, which kept states as is.")
+                raise InputError(
+                    "normalize must be given to the reducer of second moments, which took the states as they are."
+                )
             self.labels, self.text_count, self.precision = source.labels, source.text_count, source.precision
             self.unit_count = source.means.shape[2]
         else:
@@ -422,7 +418,7 @@ class Clouds:
             rows = np.concatenate([self._rows(site)[chosen] for site in range(len(self.labels))])
             return RowSample(rows, np.tile(self.numbers[chosen], len(self.labels)))
         pool: MomentSample | None = None
-        for sample in self._each(half):
+        for sample in self._site_samples(half):
             if pool is None:
                 pool = MomentSample(sample.count, sample.mean, sample.scatter().copy())
                 continue
@@ -433,7 +429,7 @@ class Clouds:
         assert pool is not None  # a stream has sites
         return pool
 
-    def _each(self, half: int | None) -> Iterator[Sample]:
+    def _site_samples(self, half: int | None) -> Iterator[Sample]:
         for site in range(len(self.labels)):
             yield self.whole(site) if half is None else self.halves(site)[half]
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import Curve, bootstrap_means, curve_of
+from genlaws.residual_stream.measures.curves import Curve, bootstrap_means, curve_of, finite_mean
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURES = ("size", "relative_size", "cosine", "share_along")
+WRITE_MEASURES = ("size", "relative_size", "cosine", "share_along")
 
 
 @dataclass(frozen=True)
@@ -93,30 +93,25 @@ def writes(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed
     places = tuple(site.place for site in scalars.sites[:-1])
     labels = tuple(site.name for site in scalars.sites[:-1])
     cosine = scalars.write_cosine
-    values = dict(zip(MEASURES, (scalars.speed, scalars.relative_speed, cosine, cosine**2), strict=True))
+    values = dict(zip(WRITE_MEASURES, (scalars.speed, scalars.relative_speed, cosine, cosine**2), strict=True))
     curves = {
         name: curve_of(f"write {name}", labels, value, scalars.texts, seed=seed) for name, value in values.items()
     }
-    by_row = {place: {name: _over_steps(value, places, place) for name, value in values.items()} for place in places}
+    steps = {place: [one == place for one in places] for place in places}
+    by_row = {
+        place: {name: finite_mean(value[:, own]) for name, value in values.items()} for place, own in steps.items()
+    }
 
     def estimates(rows: Mapping[str, Array]) -> WriteMeasures:
         """Return the means of numbers per row with their intervals."""
-        columns = np.stack([rows[name] for name in MEASURES], axis=1)
+        columns = np.stack([rows[name] for name in WRITE_MEASURES], axis=1)
         ends = zip(*bootstrap_means(columns, scalars.texts, seed=seed), strict=True)
         count = int(np.unique(scalars.texts).size)
         return WriteMeasures(*(Estimate(float(value), float(low), float(high), count) for value, low, high in ends))
 
     contrast = None
     if {"attention", "mlp"} <= set(places):
-        contrast = estimates({name: by_row["attention"][name] - by_row["mlp"][name] for name in MEASURES})
+        contrast = estimates({name: by_row["attention"][name] - by_row["mlp"][name] for name in WRITE_MEASURES})
     message = " ".join(dict.fromkeys(curve.message for curve in curves.values() if curve.message))
     by_place = {place: estimates(rows) for place, rows in by_row.items()}
     return Writes(**curves, places=places, by_place=by_place, contrast=contrast, message=message)
-
-
-def _over_steps(values: Array, places: tuple[str, ...], place: str) -> Array:
-    """Return the mean over the steps of one kind that have a value, for each row."""
-    kept = values[:, [here == place for here in places]]
-    finite = np.isfinite(kept)
-    count = finite.sum(axis=1)
-    return np.asarray(np.where(finite, kept, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan))

@@ -1,4 +1,4 @@
-"""Every statistic of a stream beside the same statistic of its surrogates."""
+"""Comparison of a statistic of a stream with the same statistic of its surrogates."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import name_in_seed
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.portraits import portraits, tangent_turns
+from genlaws.residual_stream.dynamics.portraits import portraits, tangent_rotations
 from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES, SURROGATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-USUAL = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
+DEFAULT_SURROGATES = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
 PERMUTED_POINTS = "permuted points"
-LEVEL = 0.05
-ROUNDING = 1e-9  # relative; a surrogate that varies less leaves the statistic as it is
+SIGNIFICANCE_LEVEL = 0.05
+RELATIVE_ROUNDING = 1e-9  # relative; a surrogate that varies less leaves the statistic as it is
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A statistic beside its values under one surrogate; all arrays have the shape of the statistic.
+    """A statistic and its values under one surrogate; all arrays have the shape of the statistic.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class SurrogateTest:
             mean, sd, z, p = (
                 float(value.ravel()[0]) for value in (one.mean, one.standard_deviation, one.z_score, one.p_value)
             )
-            share = float((self.against[name].p_value <= LEVEL).mean())
-            alone = f", {share:.0%} of entries alone with p ≤ {LEVEL}" if of else ""
+            share = float((self.against[name].p_value <= SIGNIFICANCE_LEVEL).mean())
+            alone = f", {share:.0%} of entries alone with p ≤ {SIGNIFICANCE_LEVEL}" if of else ""
             lines.append(
                 f"{name:<{width}}  {mean:.4g} ± {sd:.2g}  z = {z:.2f}  p = {p:.2g} (n = {len(one.draws)}){alone}"
             )
@@ -119,14 +119,14 @@ class SurrogateTest:
 def against_surrogates(
     stream: Stream,
     statistic: Callable[[Stream], ArrayLike],
-    surrogates: Sequence[str] = USUAL,
+    surrogates: Sequence[str] = DEFAULT_SURROGATES,
     *,
     draws: int = 200,
     seed: int,
     supplied: Mapping[str, Stream | Sequence[Stream]] | None = None,
     labels: Sequence[str] = (),
 ) -> SurrogateTest:
-    """Set a statistic of a stream beside the same statistic of surrogates.
+    """Compare a statistic of a stream with the same statistic of surrogates.
 
     Parameters
     ----------
@@ -140,14 +140,14 @@ def against_surrogates(
     draws : int >= 2
         Surrogates of each kind. A p-value cannot be smaller than 1/(1 + draws).
     seed : int
-        A kind gives the same draws whichever others are asked for.
+        A kind gives the same draws whichever others are requested.
     supplied : mapping of name to Stream, or to several
         Surrogates that need a model or other texts, such as ``random weights`` or ``shuffled tokens``. One stream
         alone has no spread: its value is shown, its z-score is NaN and its p-value 1.
     labels : names of the entries of the statistic, optional
     """
     draws, seed = whole_number("draws", draws, at_least=2), whole_number("seed", seed)
-    given = _supplied(supplied or {})
+    given = _supplied_streams(supplied or {})
     _check_names(surrogates, given)
     observed = np.asarray(statistic(stream), dtype=np.float64)
     if labels and len(labels) != observed.size:
@@ -155,32 +155,36 @@ def against_surrogates(
     against = {}
     for name in surrogates:
         generator = np.random.default_rng([seed, *name_in_seed(name).encode()])
-        values = [_value(statistic, SURROGATES[name](stream, generator), observed, name) for _ in range(draws)]
+        values = [
+            _surrogate_value(statistic, SURROGATES[name](stream, generator), observed, name) for _ in range(draws)
+        ]
         against[name] = compare(observed, np.stack(values))
     for name, streams in given.items():
-        values = [_value(statistic, one, observed, name) for one in streams]
+        values = [_surrogate_value(statistic, one, observed, name) for one in streams]
         against[name] = compare(observed, np.stack(values))
     return SurrogateTest(observed, against, tuple(labels))
 
 
 def against_permuted_points(stream: Stream, *, draws: int = 1000, seed: int) -> SurrogateTest:
-    """Return the turns of the tangent of every unit beside those of its points in random order, the paper's control.
+    """Compare the tangent's rotations of every unit with those of its points in random order, the paper's control.
 
     Activation and gradient are permuted together, a permutation for each unit, so the gradient no longer belongs to
     the path. The mean over orders is zero for every path whatever: see
-    :func:`genlaws.residual_stream.dynamics.portraits.tangent_turns`. The layer shuffle, which takes the gradient anew,
-    is the control that can tell something.
+    :func:`genlaws.residual_stream.dynamics.portraits.tangent_rotations`. The layer shuffle, which takes the gradient
+    anew, is an informative control.
     """
     draws, seed = whole_number("draws", draws, at_least=2), whole_number("seed", seed)
     drawn = portraits(stream)
     generator = np.random.default_rng([seed, *PERMUTED_POINTS.encode()])
     order = np.repeat(np.arange(drawn.activation.shape[0])[:, None], stream.unit_count, axis=1)
-    turns = np.empty((draws, stream.unit_count))
-    for row in turns:
+    counts = np.empty((draws, stream.unit_count))
+    for row in counts:
         generator.permuted(order, axis=0, out=order)
-        row[:] = tangent_turns(*(np.take_along_axis(one, order, axis=0) for one in (drawn.activation, drawn.gradient)))
-    observed = tangent_turns(drawn.activation, drawn.gradient)
-    return SurrogateTest(observed, {PERMUTED_POINTS: compare(observed, turns)})
+        row[:] = tangent_rotations(
+            *(np.take_along_axis(one, order, axis=0) for one in (drawn.activation, drawn.gradient))
+        )
+    observed = tangent_rotations(drawn.activation, drawn.gradient)
+    return SurrogateTest(observed, {PERMUTED_POINTS: compare(observed, counts)})
 
 
 def compare(observed: Array, draws: Array) -> Comparison:
@@ -188,7 +192,7 @@ def compare(observed: Array, draws: Array) -> Comparison:
     count = len(draws)
     mean = np.asarray(draws.mean(axis=0))
     spread = np.asarray(draws.std(axis=0, ddof=1)) if count > 1 else np.full(observed.shape, np.nan)
-    rounding = ROUNDING * np.maximum(np.abs(observed), np.abs(mean))
+    rounding = RELATIVE_ROUNDING * np.maximum(np.abs(observed), np.abs(mean))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (observed - mean) / np.where(spread <= rounding, 0.0, spread)
     z = np.where((spread <= rounding) & (np.abs(observed - mean) <= rounding), np.nan, z)
@@ -199,8 +203,8 @@ def compare(observed: Array, draws: Array) -> Comparison:
     return Comparison(observed, draws, mean, spread, np.asarray(z), np.asarray(np.where(valid, p, np.nan)))
 
 
-def _value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: Array, name: str) -> Array:
-    """Return the statistic of a surrogate, or say that its shape is not that of the stream's own."""
+def _surrogate_value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: Array, name: str) -> Array:
+    """Return the statistic of a surrogate; raise if its shape is not that of the stream's own."""
     value = np.asarray(statistic(stream), dtype=np.float64)
     if value.shape != observed.shape:
         raise InputError(
@@ -210,8 +214,8 @@ def _value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: A
     return value
 
 
-def _supplied(supplied: Mapping[str, Stream | Sequence[Stream]]) -> dict[str, tuple[Stream, ...]]:
-    """Return the streams given under each name, or say that there are none."""
+def _supplied_streams(supplied: Mapping[str, Stream | Sequence[Stream]]) -> dict[str, tuple[Stream, ...]]:
+    """Return the streams given under each name; raise if there are none."""
     given = {name: (one,) if isinstance(one, Stream) else tuple(one) for name, one in supplied.items()}
     empty = [name for name, streams in given.items() if not streams]
     if empty:
@@ -220,7 +224,7 @@ def _supplied(supplied: Mapping[str, Stream | Sequence[Stream]]) -> dict[str, tu
 
 
 def _check_names(surrogates: Sequence[str], supplied: Mapping[str, object]) -> None:
-    """Say which name is unknown, needs a stream, or is taken."""
+    """Raise for a name that is unknown, needs a stream, or is taken."""
     if isinstance(surrogates, str):
         raise InputError(f"surrogates must be a sequence of names; got the text {surrogates!r}.")
     if not surrogates and not supplied:

@@ -1,4 +1,4 @@
-r"""Streams that keep one property of a measured stream and lose the rest.
+r"""Surrogate streams, which share one property with a measured stream and are random otherwise.
 
 Each kind treats all texts alike (the same signs, phases, order or axes for every text; a random walk has a part that
 all texts share), so a surrogate of the mean path has the same law as the mean path of a surrogate. A statistic of the
@@ -35,7 +35,7 @@ def random_walk(stream: Stream, generator: np.random.Generator) -> Stream:
         own = generator.standard_normal(steps.shape)
         own -= own.mean(axis=0)
         drawn = drawn + np.sqrt(texts / (texts - 1.0)) * tau[:, None] * own
-    return _path(stream, drawn)
+    return _walk_from(stream, drawn)
 
 
 def step_signs(stream: Stream, generator: np.random.Generator) -> Stream:
@@ -46,10 +46,10 @@ def step_signs(stream: Stream, generator: np.random.Generator) -> Stream:
     Notes
     -----
     Gaussian steps of the size of a single measured step would not do: they have heavier tails than the steps they
-    replace, and turn less (10.2 times in 64 sites, where the Gaussian walk they imitate turns 10.9 times).
+    replace, and rotate less (10.2 times in 64 sites, where the Gaussian walk they imitate rotates 10.9 times).
     """
     steps = stream.steps()
-    return _path(stream, steps * generator.choice([-1.0, 1.0], size=steps.shape[1:]))
+    return _walk_from(stream, steps * generator.choice([-1.0, 1.0], size=steps.shape[1:]))
 
 
 def phase_randomized(stream: Stream, generator: np.random.Generator) -> Stream:
@@ -58,7 +58,7 @@ def phase_randomized(stream: Stream, generator: np.random.Generator) -> Stream:
     Notes
     -----
     The sites are taken as one period of a process that does not grow. A stream whose steps grow is none: a random walk
-    with the velocities of the paper turns 10.6 times, its phase-randomized surrogates 11.8 times.
+    with the velocities of the paper rotates 10.6 times, its phase-randomized surrogates 11.8 times.
     """
     return Stream(_random_phases(stream.states, generator), stream.sites)
 
@@ -68,13 +68,13 @@ def phase_randomized_steps(stream: Stream, generator: np.random.Generator) -> St
 
     A random walk with Gaussian steps of constant size has the same law as this surrogate of it.
     """
-    return _path(stream, _random_phases(stream.steps(), generator))
+    return _walk_from(stream, _random_phases(stream.steps(), generator))
 
 
 def layer_shuffle(stream: Stream, generator: np.random.Generator) -> Stream:
     """Return the states in a random order of the sites, the same for all units and texts.
 
-    Gradients are those of the new order, so such a path turns about as often as white noise.
+    Gradients are those of the new order, so such a path rotates about as often as white noise.
     """
     return Stream(stream.states[:, generator.permutation(len(stream.sites))], stream.sites)
 
@@ -113,7 +113,7 @@ SURROGATES: dict[str, SurrogateMaker] = {
 SUPPLIED_SURROGATES = ("random weights", "shuffled tokens")
 
 
-def _path(stream: Stream, steps: Array) -> Stream:
+def _walk_from(stream: Stream, steps: Array) -> Stream:
     """Return the walks from the first states of a stream with these steps."""
     states = np.empty(stream.states.shape)
     states[:, 0] = stream.states[:, 0]

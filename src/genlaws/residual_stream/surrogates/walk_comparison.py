@@ -1,4 +1,4 @@
-"""A measured stream beside the random walk that makes steps of the same sizes."""
+"""Comparison of a measured stream with the random walk that makes steps of the same sizes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.portraits import TURN, portraits
-from genlaws.residual_stream.measures.correlations import unit_correlations
+from genlaws.residual_stream.dynamics.portraits import FULL_CIRCLE, portraits
+from genlaws.residual_stream.measures.correlations import TEXT_GROUPS, unit_correlations
 from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, curve_of, jackknife_interval
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
 from genlaws.residual_stream.measures.reducers import text_numbers
 from genlaws.residual_stream.measures.samples import mean_path
 from genlaws.residual_stream.surrogates.kinds import basis_rotation
-from genlaws.residual_stream.surrogates.walks import MOST_COMPONENTS, Walk
+from genlaws.residual_stream.surrogates.walks import MAX_SHARE_COMPONENTS, Walk
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUPS = 20  # of texts that are left out one after the other
 NORMAL = 1.959964  # half the width of a 95 % interval, in standard errors
 
 
 @dataclass(frozen=True)
-class BesideWalk:
+class WalkComparison:
     """What a stream shows, and the walk with steps of the same sizes.
 
     Attributes
@@ -39,7 +38,7 @@ class BesideWalk:
         Mean cosine of the angle between a step and the next, over texts and sites.
     correlation, cosine : Curve
         At steps: r over texts, mean over units; cosine between a state and the next, mean over texts.
-    correlation_turned : Curve
+    correlation_random_axes : Curve
         The same r in random axes. The walk's units are alike, and so are random axes: this is what compares with it. A
         few units of large variance make r in the units' own axes lower without any step being different.
     size, step_size : Curve
@@ -47,7 +46,7 @@ class BesideWalk:
     shares : Curve
         Of the mean path's variance along its first 1, 2, ... components; intervals over texts.
     turns : Curve
-        Clockwise turns of a unit's portrait up to a site, mean over units; intervals take units as independent, as
+        Clockwise rotations of a unit's portrait up to a site, mean over units; intervals take units as independent, as
         those of a walk are.
     """
 
@@ -56,7 +55,7 @@ class BesideWalk:
     text_count: int
     persistence: float
     correlation: Curve
-    correlation_turned: Curve
+    correlation_random_axes: Curve
     cosine: Curve
     size: Curve
     step_size: Curve
@@ -69,7 +68,7 @@ class BesideWalk:
         walk = self.walk
         return (
             (self.correlation, walk.correlation),
-            (self.correlation_turned, walk.correlation),
+            (self.correlation_random_axes, walk.correlation),
             (self.cosine, walk.cosine),
             (self.size, walk.size),
             (self.step_size, walk.step_size),
@@ -78,14 +77,14 @@ class BesideWalk:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per measure and place, with the walk's value beside."""
+        """Return one row per measure and place, with the walk's value."""
         import pandas as pd  # noqa: PLC0415
 
         return pd.concat([one.to_frame().assign(walk=walk) for one, walk in self.curves], ignore_index=True)
 
 
-def beside_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: int = 0) -> BesideWalk:
-    """Set a stream beside the random walk with steps of the same sizes.
+def compare_with_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: int = 0) -> WalkComparison:
+    """Compare a stream with the random walk with steps of the same sizes.
 
     Parameters
     ----------
@@ -101,18 +100,18 @@ def beside_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: int = 0
     sites = tuple(site.name for site in stream.sites)
     per_unit = 1.0 / np.sqrt(stream.unit_count)
     turned = basis_rotation(stream, np.random.default_rng([whole_number("seed", seed), *b"axes"]))
-    return BesideWalk(
+    return WalkComparison(
         walk=walk_like(stream),
         units=stream.unit_count,
         text_count=int(np.unique(numbers).size),
         persistence=float(np.nanmean(np.cos(scalars.curvature))),
         correlation=unit_correlations(stream, texts=numbers).mean,
-        correlation_turned=replace(unit_correlations(turned, texts=numbers).mean, name="correlation_turned"),
+        correlation_random_axes=replace(unit_correlations(turned, texts=numbers).mean, name="correlation_random_axes"),
         cosine=curve_of("cosine", sites[:-1], scalars.cosine, scalars.texts, seed=seed),
         size=_root_mean_square("size", sites, per_unit * scalars.norm, scalars, seed),
         step_size=_root_mean_square("step_size", sites[:-1], per_unit * scalars.speed, scalars, seed),
         shares=path_share_curve(stream, numbers),
-        turns=turn_curve(stream),
+        turns=rotation_curve(stream),
     )
 
 
@@ -136,7 +135,7 @@ def walk_like(stream: Stream) -> Walk:
 def path_share_curve(stream: Stream, texts: Whole) -> Curve:
     """Return the share of the mean path along its first components, with jackknife intervals over groups of texts."""
     names, members = np.unique(texts, return_inverse=True)
-    group = members % min(GROUPS, names.size)
+    group = members % min(TEXT_GROUPS, names.size)
     sums = np.stack([stream.states[group == one].sum(axis=0, dtype=np.float64) for one in np.unique(group)])
     counts = np.bincount(group).astype(np.float64)
     whole = path_shares_of(sums.sum(axis=0) / counts.sum())
@@ -153,18 +152,18 @@ def path_shares_of(path: Array) -> Array:
     """Return the share of the variance of a path (sites, units) along its first 1, 2, ... components, at most ten."""
     centered = path - path.mean(axis=0)
     variances = np.maximum(np.linalg.eigvalsh(centered @ centered.T)[::-1], 0.0)
-    first = min(MOST_COMPONENTS, *(np.array(path.shape) - np.array([1, 0])))
+    first = min(MAX_SHARE_COMPONENTS, *(np.array(path.shape) - np.array([1, 0])))
     return np.asarray(np.cumsum(variances[:first]) / variances.sum())
 
 
-def turn_curve(stream: Stream) -> Curve:
-    """Return clockwise turns of the mean path's units up to every site but the ends, with their mean's interval."""
+def rotation_curve(stream: Stream) -> Curve:
+    """Return clockwise rotations of the mean path's units up to every site but the ends, with their mean's interval."""
     path = mean_path(stream)
     drawn = portraits(path)
     angle = np.arctan2(np.diff(drawn.gradient, axis=0), np.diff(drawn.activation, axis=0))
     change = np.diff(angle, axis=0)
-    change -= TURN * np.ceil(change / TURN - 0.5)
-    turns = -np.cumsum(change, axis=0) / TURN
+    change -= FULL_CIRCLE * np.ceil(change / FULL_CIRCLE - 0.5)
+    turns = -np.cumsum(change, axis=0) / FULL_CIRCLE
     half = NORMAL * turns.std(axis=1, ddof=1) / np.sqrt(turns.shape[1])
     mean = turns.mean(axis=1)
     labels = tuple(site.name for site in stream.sites[1:-1])

@@ -1,4 +1,4 @@
-r"""What a random walk shows where a residual stream is looked for: correlations, lengths, components, turns.
+r"""Exact measures of random walks: correlations, lengths, components and rotations.
 
 A Gaussian walk has sites :math:`l = 0, \dots, L - 1`. A unit of a text starts at :math:`h_0` and makes the steps
 :math:`s_l`, each the sum of a part that all texts share and a part of the text's own. Units are alike and independent.
@@ -6,14 +6,12 @@ A Gaussian walk has sites :math:`l = 0, \dots, L - 1`. A unit of a text starts a
 .. math:: h_l = h_0 + \sum_{k<l} s_k, \qquad \langle s_k s_m\rangle = v_k v_m\,\varphi^{\lvert k - m\rvert}
 
 Symbols: :math:`v_k` is the size of a step, :math:`\varphi` the ``persistence``: 0 for a plain walk, toward 1 for one
-that goes on as it went. All that follows is exact for these walks; what rests on many units or texts says so. The steps
-may be those of a measured stream: the walk is then the surrogate beside which the stream has to be read.
+that goes on as it went. All that follows is exact for these walks, unless a docstring names a limit of many units or
+texts. The steps may be those of a measured stream: the walk is then the surrogate to compare the stream with.
 
-How far the portrait of a Gaussian path turns, exactly.
-
-The paper's count adds the angles from each tangent of the curve (activation, gradient) to the next. For a Gaussian path
-two successive tangents :math:`u, v` are four jointly Gaussian numbers, and the mean angle from one to the other is an
-integral over two angles.
+The paper's count of rotations adds the angles from each tangent of the curve (activation, gradient) to the next. For a
+Gaussian path two successive tangents :math:`u, v` are four jointly Gaussian numbers, and the mean angle from one to the
+other is an integral over two angles.
 """
 
 from __future__ import annotations
@@ -28,13 +26,16 @@ from genlaws.core.arguments import Array, fraction, non_negative, positive, real
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
+from genlaws.residual_stream.dynamics.portraits import MIN_SITES
 
-DIRECTIONS, INSIDE = 32, 12  # points of the two integrals; more change a count of turns by less than 1e-5
-FEWEST_SITES = 3
-MOST_COMPONENTS = 10  # for which shares of few units are given
+LINE_DIRECTIONS, QUADRATURE_NODES = (
+    32,
+    12,
+)  # points of the two integrals; more change a count of rotations by less than 1e-5
+MAX_SHARE_COMPONENTS = 10  # for which shares of few units are given
 
 
-def expected_bends(step_covariance: ArrayLike) -> Array:
+def expected_rotation_angles(step_covariance: ArrayLike) -> Array:
     r"""Return the mean angle, counterclockwise positive, by which the tangent of a unit's portrait turns at each site.
 
     Take a line through the origin in a direction :math:`m`, with normal :math:`n`. The shorter way from :math:`u` to
@@ -57,22 +58,22 @@ def expected_bends(step_covariance: ArrayLike) -> Array:
     -------
     array (steps - 1,)
         One for each site but the first and the last. Their sum over 2π is the mean of
-        :func:`genlaws.residual_stream.dynamics.portraits.tangent_turns`.
+        :func:`genlaws.residual_stream.dynamics.portraits.tangent_rotations`.
     """
     steps = real("step_covariance", step_covariance)
     if steps.ndim != 2 or steps.shape[0] != steps.shape[1] or steps.shape[0] < 2:
         raise InputError(f"step_covariance must be a square array of at least two steps; got {steps.shape}.")
     if not (np.diagonal(steps) > 0).all():
         raise InputError("step_covariance must have positive variances: a portrait without movement has no tangent.")
-    angle = (np.arange(DIRECTIONS) + 0.5) * np.pi / DIRECTIONS
+    angle = (np.arange(LINE_DIRECTIONS) + 0.5) * np.pi / LINE_DIRECTIONS
     along = np.stack([np.cos(angle), np.sin(angle)])
     across = np.stack([-np.sin(angle), np.cos(angle)])
-    inside = _rotated(_tangent_moments(steps), along, across)
+    inside = _rotated_moments(_tangent_moments(steps), along, across)
     return np.asarray(_signed_crossings(*inside).mean(axis=1))
 
 
 def _tangent_moments(steps: Array) -> tuple[Array, Array, Array]:
-    r"""Return :math:`\langle uu^\top\rangle, \langle uv^\top\rangle, \langle vv^\top\rangle`, each (bends, 2, 2).
+    r"""Return :math:`\langle uu^\top\rangle, \langle uv^\top\rangle, \langle vv^\top\rangle`, each (sites, 2, 2).
 
     A tangent is (the step, the change of the gradient): gradients are half the sum of the steps on both sides, at the
     ends the one step there is.
@@ -85,13 +86,13 @@ def _tangent_moments(steps: Array) -> tuple[Array, Array, Array]:
     change = np.diff(gradients, axis=0)
     both = np.stack([np.eye(count), change])  # (x or y, tangent, step)
     moments = np.einsum("xik,kl,yjl->ijxy", both, steps, both, optimize=True)
-    here = np.arange(count)
-    own = moments[here, here]
-    return own[:-1], moments[here[:-1], here[1:]], own[1:]
+    tangent = np.arange(count)
+    own = moments[tangent, tangent]
+    return own[:-1], moments[tangent[:-1], tangent[1:]], own[1:]
 
 
-def _rotated(moments: tuple[Array, Array, Array], along: Array, across: Array) -> tuple[Array, ...]:
-    """Return moments of (a, b), of the parts along the line with (a, b), and of these parts; (bends, directions)."""
+def _rotated_moments(moments: tuple[Array, Array, Array], along: Array, across: Array) -> tuple[Array, ...]:
+    """Return moments of (a, b), of the parts along the line with (a, b), and of these parts; (sites, directions)."""
     uu, uv, vv = moments
 
     def form(matrix: Array, left: Array, right: Array) -> Array:
@@ -107,7 +108,7 @@ def _rotated(moments: tuple[Array, Array, Array], along: Array, across: Array) -
 def _signed_crossings(  # noqa: PLR0917 - ten moments of two vectors
     aa: Array, ab: Array, bb: Array, ua: Array, ub: Array, va: Array, vb: Array, uu: Array, uv: Array, vv: Array
 ) -> Array:
-    r"""Return the inner integral, (bends, directions); u and v are the parts along the line."""
+    r"""Return the inner integral, (sites, directions); u and v are the parts along the line."""
     determinant = aa * bb - ab**2
     beta = np.arctan2(np.sqrt(np.maximum(determinant, 0.0)), ab)
     to_u = (ua * bb - ub * ab) / determinant, (ub * aa - ua * ab) / determinant  # regression of u on (a, b)
@@ -117,7 +118,7 @@ def _signed_crossings(  # noqa: PLR0917 - ten moments of two vectors
         uv - to_u[0] * va - to_u[1] * vb,
         vv - to_v[0] * va - to_v[1] * vb,
     )
-    points, weights = np.polynomial.legendre.leggauss(INSIDE)
+    points, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
     total = np.zeros_like(aa)
     for point, weight in zip(points.tolist(), weights.tolist(), strict=True):
         turned = 0.5 * beta * (1.0 + point)
@@ -152,10 +153,10 @@ class Walk:
         own, shared = (
             non_negative(name, getattr(self, name)).reshape(-1).copy() for name in ("own_steps", "shared_steps")
         )
-        if own.shape != shared.shape or own.size < FEWEST_SITES - 1:
+        if own.shape != shared.shape or own.size < MIN_SITES - 1:
             raise InputError(
-                f"own_steps and shared_steps must each have one size for every step, at least {FEWEST_SITES - 1}; "
-                f"got {own.size} and {shared.size}."
+                f"own_steps and shared_steps must each have one size for every step, at least {MIN_SITES - 1}; got "
+                f"{own.size} and {shared.size}."
             )
         if not ((own > 0) | (shared > 0)).all():
             raise InputError("own_steps and shared_steps must not both be zero at a step: a walk always moves.")
@@ -182,12 +183,12 @@ class Walk:
 
         .. math:: C_{ij} = \langle h_0^2\rangle + \sum_{k<i}\sum_{m<j}\langle s_k s_m\rangle
         """
-        return self.own_start**2 + _summed(_step_covariance(self.own_steps, self.persistence))
+        return self.own_start**2 + _site_covariance(_step_covariance(self.own_steps, self.persistence))
 
     @cached_property
     def shared_covariance(self) -> Array:
         """The same of the part that texts share, over units: second moments of the mean path."""
-        return self.shared_start**2 + _summed(_step_covariance(self.shared_steps, self.persistence))
+        return self.shared_start**2 + _site_covariance(_step_covariance(self.shared_steps, self.persistence))
 
     @property
     def correlation(self) -> Array:
@@ -196,14 +197,14 @@ class Walk:
         .. math:: r_l = \frac{C_{l,l+1}}{\sqrt{C_{l,l}\,C_{l+1,l+1}}} \quad\text{of the texts' own covariance}\;C
 
         Without persistence :math:`C_{l,l+1} = C_{l,l}` and r is the ratio of the deviations at the two sites: it is
-        high wherever steps are small beside what has gathered. NaN where texts do not differ.
+        high wherever steps are small against what has accumulated. NaN where texts do not differ.
         """
-        return _neighbors(self.own_covariance)
+        return _neighbor_correlations(self.own_covariance)
 
     @property
     def cosine(self) -> Array:
         """Cosine between a state and the next, (steps,), of many units: as r, of all second moments."""
-        return _neighbors(self.own_covariance + self.shared_covariance)
+        return _neighbor_correlations(self.own_covariance + self.shared_covariance)
 
     @property
     def size(self) -> Array:
@@ -245,7 +246,7 @@ class Walk:
         units : int, optional
             Endless if not given.
         """
-        spectrum, first = self.path_spectrum, min(MOST_COMPONENTS, self.site_count - 1)
+        spectrum, first = self.path_spectrum, min(MAX_SHARE_COMPONENTS, self.site_count - 1)
         share, squares = spectrum / spectrum.sum(), (spectrum / spectrum.sum()) ** 2
         shares = np.cumsum(share)[:first]
         if units is None:
@@ -266,7 +267,7 @@ class Walk:
         """
         count = whole_number("units", units, at_least=2)
         share = self.path_spectrum / self.path_spectrum.sum()
-        first = min(MOST_COMPONENTS, self.site_count - 1)
+        first = min(MAX_SHARE_COMPONENTS, self.site_count - 1)
         inside, shares = np.cumsum(share**2)[:first], np.cumsum(share)[:first]
         outside = (share**2).sum() - inside
         variance = 2.0 / count * ((1.0 - shares) ** 2 * inside + shares**2 * np.maximum(outside, 0.0))
@@ -274,13 +275,13 @@ class Walk:
 
     @cached_property
     def turns(self) -> Array:
-        """Clockwise turns of a unit's portrait up to each site but the ends, (sites - 2,), as the paper counts them.
+        """Clockwise rotations of a unit's portrait up to each site but the ends, (sites - 2,), by the paper's count.
 
-        The last is the mean of the paper's count; see :func:`genlaws.residual_stream.surrogates.walks.expected_bends`.
+        The last is the mean of that count; see `expected_rotation_angles`.
         """
         moving = self.shared_steps if (self.shared_steps > 0).all() else self.own_steps
         covariance = _step_covariance(moving / np.sqrt((moving**2).mean()), self.persistence)
-        return np.asarray(-np.cumsum(expected_bends(covariance)) / (2.0 * np.pi))
+        return np.asarray(-np.cumsum(expected_rotation_angles(covariance)) / (2.0 * np.pi))
 
 
 def geometric_walk(
@@ -299,7 +300,7 @@ def geometric_walk(
     shared : float in [0, 1]
         Part of the square of every step that is the same in all texts.
     """
-    steps = whole_number("sites", sites, at_least=FEWEST_SITES) - 1
+    steps = whole_number("sites", sites, at_least=MIN_SITES) - 1
     factor, part = (
         float(scalar("growth", positive("growth", growth))),
         float(scalar("shared", fraction("shared", shared))),
@@ -350,12 +351,12 @@ def _step_covariance(sizes: Array, persistence: float) -> Array:
     return np.asarray(np.multiply.outer(sizes, sizes) * persistence**apart)
 
 
-def _summed(steps: ArrayLike) -> Array:
+def _site_covariance(steps: ArrayLike) -> Array:
     """Return the covariance of sites from that of steps; the first site is zero."""
     return np.pad(np.cumsum(np.cumsum(steps, axis=0), axis=1), ((1, 0), (1, 0)))
 
 
-def _neighbors(moments: Array) -> Array:
+def _neighbor_correlations(moments: Array) -> Array:
     """Return second moments of successive sites, each in units of their sizes; NaN where one has none."""
     size = np.sqrt(np.diagonal(moments))
     below = size[:-1] * size[1:]

@@ -1,4 +1,4 @@
-"""Learners of finite size: what the theory predicts in the limit, run on real draws and on the user's own data."""
+"""Learners of finite size, trained on draws of the task and on a user's data, to compare with the theory."""
 
 from genlaws.rules_facts.finite_size.extrapolation import Extrapolation, extrapolate
 from genlaws.rules_facts.finite_size.features import FeatureLayer

@@ -18,9 +18,9 @@ from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.features import FeatureLayer, read_activation
 from genlaws.rules_facts.finite_size.gram import blocks, inner_products, read_inputs
-from genlaws.rules_facts.finite_size.hinge import ITERATION_CAP, TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, MAX_ITERATIONS, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
-from genlaws.rules_facts.finite_size.learned_path import LOSSES
+from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.finite_size.ridge import ridge_solution, ridge_weights
 from genlaws.rules_facts.kernels.kernel import Kernel
 
@@ -34,7 +34,7 @@ except ImportError as error:
     message = "The classifiers need scikit-learn 1.6 or newer; install it with pip install 'scikit-learn>=1.6'."
     raise ImportError(message, name="sklearn") from error
 
-# Numbers that a block of inputs may take up at once, 32 MB, in training on features and in prediction.
+# Numbers in a block of inputs (32 MB), in training on features and in prediction.
 BLOCK_ENTRIES = 2**22
 
 KernelLike = str | Kernel | Callable[..., object] | InputKernel | None
@@ -64,7 +64,7 @@ class _BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         """Return the function that gives the outputs of a block, and the numbers it needs for each row."""
 
     def _training_set(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        """Return the inputs and the classes as signs; remember the classes."""
+        """Return the inputs and the classes as signs; store the classes."""
         inputs, classes = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(classes)
         self.classes_, codes = np.unique(classes, return_inverse=True)
@@ -74,8 +74,8 @@ class _BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
             raise InputError(f"Only binary classification is supported. y must have two classes; got {given}.")
         return inputs, np.where(codes == 1, 1.0, -1.0)
 
-    def _machine(self, gram: Array, signs: Array, lam: float, *, tolerance: float, iteration_cap: int) -> Array:
-        """Return the coefficients of a support vector machine; remember how it went and warn if it went badly."""
+    def _fit_machine(self, gram: Array, signs: Array, lam: float, *, tolerance: float, iteration_cap: int) -> Array:
+        """Return the coefficients of a support vector machine; store its diagnostics and warn without convergence."""
         path = hinge_path(gram, signs, lam, tolerance=tolerance, iteration_cap=iteration_cap)
         self.duality_gap_ = float(path.duality_gap[0])
         self.n_iter_ = int(path.iterations[0])
@@ -105,8 +105,8 @@ class _KernelClassifier(_BinaryClassifier):
     def _is_linear(self) -> bool:
         return self.kernel is None or (isinstance(self.kernel, str) and self.kernel.strip() == "linear")
 
-    def _remember(self, inputs: Array, coefficients: Array) -> None:
-        """Keep what prediction needs."""
+    def _store(self, inputs: Array, coefficients: Array) -> None:
+        """Store the attributes that prediction needs."""
         if self._is_linear:
             self.coef_ = inputs.T @ coefficients / inputs.shape[1]
         else:
@@ -165,7 +165,7 @@ class KernelRidgeClassifier(_KernelClassifier):
             pairs = ((inputs[rows] / np.sqrt(d), signs[rows]) for rows in blocks(n, _block_size(d)))
             self.coef_ = ridge_weights(pairs, d, lam) / np.sqrt(d)
         else:
-            self._remember(inputs, ridge_solution(inner_products(inputs).gram(self.kernel), signs, lam))
+            self._store(inputs, ridge_solution(inner_products(inputs).gram(self.kernel), signs, lam))
         return self
 
 
@@ -194,8 +194,8 @@ class KernelSvmClassifier(_KernelClassifier):
     X_fit_, dual_coef_, coef_
         As for :class:`KernelRidgeClassifier`, of those samples.
     duality_gap_ : float
-        A bound on the relative excess of the objective over the least possible. When it is above the tolerance, a
-        ``sklearn.exceptions.ConvergenceWarning`` says so.
+        A bound on the relative excess of the objective over the least possible. Above the tolerance, a
+        ``sklearn.exceptions.ConvergenceWarning`` is issued.
     n_iter_, interior_steps_ : int
         Iterations of the splitting method and steps of the interior-point method.
     """
@@ -205,8 +205,8 @@ class KernelSvmClassifier(_KernelClassifier):
         kernel: KernelLike = "gaussian:1.0",
         regularization: float = 1.0,
         normalize: bool = False,
-        tolerance: float = TOLERANCE,
-        iteration_cap: int = ITERATION_CAP,
+        tolerance: float = GAP_TOLERANCE,
+        iteration_cap: int = MAX_ITERATIONS,
     ) -> None:
         self.kernel = kernel
         self.regularization = regularization
@@ -220,9 +220,9 @@ class KernelSvmClassifier(_KernelClassifier):
         inputs, signs = self._training_set(X, y)
         inputs = read_inputs("X", inputs, self.normalize)
         gram = inner_products(inputs).gram(self.kernel)
-        found = self._machine(gram, signs, lam, tolerance=self.tolerance, iteration_cap=self.iteration_cap)
+        found = self._fit_machine(gram, signs, lam, tolerance=self.tolerance, iteration_cap=self.iteration_cap)
         self.support_ = np.flatnonzero(found)
-        self._remember(inputs[self.support_], found[self.support_])
+        self._store(inputs[self.support_], found[self.support_])
         return self
 
 
@@ -270,7 +270,7 @@ class RandomFeaturesClassifier(_BinaryClassifier):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on inputs X, (n, d), and classes y, (n,)."""
-        square = one_of("loss", self.loss, LOSSES) == "square"
+        square = one_of("loss", self.loss, TRAINABLE_LOSSES) == "square"
         check = non_negative if square else positive
         lam = float(scalar("regularization", check("regularization", self.regularization)))
         width = whole_number("width", self.width, at_least=1)
@@ -287,7 +287,7 @@ class RandomFeaturesClassifier(_BinaryClassifier):
         if square:
             found = ridge_solution(gram, signs, lam)
         else:
-            found = self._machine(gram, signs, lam, tolerance=TOLERANCE, iteration_cap=ITERATION_CAP)
+            found = self._fit_machine(gram, signs, lam, tolerance=GAP_TOLERANCE, iteration_cap=MAX_ITERATIONS)
         self.coef_ = features.T @ found
         return self
 

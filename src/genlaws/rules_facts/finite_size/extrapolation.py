@@ -1,10 +1,10 @@
-r"""What an error becomes in infinite dimension, from runs at a few finite ones.
+r"""Extrapolation of errors to infinite dimension, from runs at a few finite dimensions.
 
 Means over runs in dimension d approach the theory with a correction in powers of 1/d,
 
-.. math:: \bar\varepsilon(d) = \varepsilon_\infty + \frac{c}{d} + \dots
+.. math:: \bar\varepsilon(d) = \varepsilon_\infty + \frac{c}{d} + \dots .
 
-so that runs and theory can be compared without an allowance for the size of the runs.
+The extrapolated value can be compared with the theory without an allowance for the size of the runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 
 ZERO_HINT = (
-    "Runs that never differ do not say how sure their mean is; take more of them, or leave out what hardly ever occurs."
+    "Runs that never differ give no error of their mean; take more runs, or leave out errors that hardly ever occur."
 )
 
 
@@ -85,11 +85,11 @@ def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
 
     Notes
     -----
-    A standard error that was estimated from the same few runs as the mean goes along with it where the runs are skewed,
-    as counts of rare errors are: low means then get too much weight. Errors that are smooth in d are better.
+    A standard error estimated from the same few runs as the mean is correlated with it where the runs are skewed, as
+    counts of rare errors are: low means then get too much weight. Errors that are smooth in d are better.
     """
     k = whole_number("order", order, at_least=1)
-    d, y, s = (np.ravel(one) for one in _read(dimensions, means, standard_errors))
+    d, y, s = (np.ravel(one) for one in _read_means(dimensions, means, standard_errors))
     if len(np.unique(d)) < k + 1:
         raise InputError(
             f"dimensions must have at least {k + 1} different values for order {k}; got {len(np.unique(d))}."
@@ -111,7 +111,7 @@ def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
     )
 
 
-def _read(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayLike) -> tuple[Array, Array, Array]:
+def _read_means(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayLike) -> tuple[Array, Array, Array]:
     d = positive("dimensions", dimensions)
     y = real("means", means)
     if not np.isfinite(y).all():

@@ -17,8 +17,7 @@ from genlaws.rules_facts.kernels.deep import vectorized
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import read_parameters
 
-# Inputs whose features are computed at once.
-BLOCK_SIZE = 1024
+INPUTS_PER_BLOCK = 1024  # whose features are computed at once
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,9 @@ class FeatureLayer:
         if inputs.ndim != 2 or inputs.shape[1] != dimension:
             raise InputError(f"inputs must have {dimension} features; got shape {inputs.shape}.")
         out = np.empty((len(inputs), width))
-        for start in range(0, len(inputs), BLOCK_SIZE):
-            block = inputs[start : start + BLOCK_SIZE] @ self.weights.T
-            out[start : start + BLOCK_SIZE] = self.activation(block / np.sqrt(dimension))
+        for start in range(0, len(inputs), INPUTS_PER_BLOCK):
+            block = inputs[start : start + INPUTS_PER_BLOCK] @ self.weights.T
+            out[start : start + INPUTS_PER_BLOCK] = self.activation(block / np.sqrt(dimension))
         out /= np.sqrt(width)
         return out
 

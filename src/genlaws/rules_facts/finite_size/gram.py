@@ -1,18 +1,16 @@
-r"""Gram matrices of real inputs, computed in blocks of rows.
+r"""Gram matrices of real inputs, and their effective :math:`(\mu_1, \mu_\star)` and dimension.
 
 .. math:: K_{ij} = k(x_i, x_j'), \qquad p_{ij} = x_i \cdot x_j'/d
 
-The products cost one matrix product and do not depend on the kernel: :func:`inner_products` computes them once for any
-number of kernels.
-
-What kernel a Gram matrix amounts to: the effective :math:`(\mu_1, \mu_\star)` and dimension of data and kernel.
+Gram matrices are computed in blocks of rows. The products do not depend on the kernel: :func:`inner_products` computes
+them once for any number of kernels.
 
 In high dimension a Gram matrix acts like :math:`\mu_0^2 11^\top + \mu_1^2 XX^\top/d + \mu_\star^2 I`. Real inputs add
-terms :math:`g(x_i) + g(x_j)` of a single input each, such as its length; they move all outputs together and tell
-nothing about a rule. So both the Gram matrix and the products :math:`p_{ij} = x_i \cdot x_j/d` are centered: with
+terms :math:`g(x_i) + g(x_j)` of a single input each, such as its length; they move all outputs together and carry no
+information about a rule. So both the Gram matrix and the products :math:`p_{ij} = x_i \cdot x_j/d` are centered: with
 :math:`r_i` the mean of row i without its diagonal and :math:`\bar r` the mean of those,
 :math:`\tilde K_{ij} = K_{ij} - r_i - r_j + \bar r`. The regression of the off-diagonal :math:`\tilde K` on
-:math:`\tilde p` has the slope :math:`\mu_1^2`, and what is left on the diagonal is
+:math:`\tilde p` has the slope :math:`\mu_1^2`, and the remainder on the diagonal is
 
 .. math:: \mu_\star^2 = \overline{\tilde K_{ii}} - \mu_1^2\,\overline{\tilde p_{ii}}.
 
@@ -33,10 +31,10 @@ from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
 from genlaws.rules_facts.kernels.kernel import Kernel
 
-# Rows at once: few enough that a block stays in the cache while the kernel's function passes over it.
-BLOCK_SIZE = 256
+# Few enough that a block stays in the cache while the kernel's function passes over it.
+ROWS_PER_BLOCK = 256
 # A μ² below this share of the mean diagonal is rounding.
-ROUNDING = 1e-12
+MU_SQUARED_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Products:
     symmetric: bool
 
     def gram(
-        self, kernel: str | Kernel | Callable[..., object] | InputKernel | None, *, block_size: int = BLOCK_SIZE
+        self, kernel: str | Kernel | Callable[..., object] | InputKernel | None, *, block_size: int = ROWS_PER_BLOCK
     ) -> Array:
         """Return the Gram matrix of a kernel. Its entries do not depend on `block_size`."""
         chosen = read_input_kernel(kernel)
@@ -113,7 +111,7 @@ def gram_matrix(
     others: ArrayLike | None = None,
     *,
     normalize: bool = False,
-    block_size: int = BLOCK_SIZE,
+    block_size: int = ROWS_PER_BLOCK,
 ) -> Array:
     """Return the kernel of every input with every other, (n, m).
 
@@ -160,7 +158,7 @@ def read_inputs(name: str, inputs: ArrayLike, normalize: bool) -> Array:
 
 @dataclass(frozen=True)
 class GramNumbers:
-    """What a Gram matrix amounts to.
+    """Effective numbers of a Gram matrix.
 
     Attributes
     ----------
@@ -169,8 +167,8 @@ class GramNumbers:
     mu_0_squared : float
         Mean of the off-diagonal entries.
     linear_share : float in [0, 1]
-        Share of the variance of the off-diagonal entries that the regression explains; near one, the theory's picture
-        of the matrix holds.
+        Share of the variance of the off-diagonal entries that the regression explains; near one, the matrix has
+        the form that the theory assumes.
     effective_dimension : float
         d_eff of the inputs; it does not depend on the kernel.
     sample_count : int
@@ -203,15 +201,15 @@ def gram_numbers(gram: Array, products: Products) -> GramNumbers:
         raise InputError(f"gram and products must belong to the same three or more inputs; got shape {gram.shape}.")
     if not np.isfinite(gram).all():
         raise InputError("gram must be finite.")
-    products_centered, gram_centered = _centered(products.products), _centered(gram)
+    products_centered, gram_centered = _center(products.products), _center(gram)
     p_square, k_square = (_off_diagonal_mean(matrix, matrix) for matrix in (products_centered, gram_centered))
-    if p_square <= ROUNDING * float(products.left.mean()) ** 2:
+    if p_square <= MU_SQUARED_ROUNDING * float(products.left.mean()) ** 2:
         raise InputError("All inputs have the same products with one another; nothing distinguishes them.")
     covariance = _off_diagonal_mean(products_centered, gram_centered)
     slope = covariance / p_square
     diagonal = float(np.diagonal(gram_centered).mean())
     rest = diagonal - slope * float(np.diagonal(products_centered).mean())
-    squares = [max(value, 0.0) if abs(value) > ROUNDING * diagonal else 0.0 for value in (slope, rest)]
+    squares = [max(value, 0.0) if abs(value) > MU_SQUARED_ROUNDING * diagonal else 0.0 for value in (slope, rest)]
     length = np.sqrt(products.left)
     if (length == 0.0).any():
         raise InputError("Inputs must not be zero.")
@@ -225,8 +223,8 @@ def gram_numbers(gram: Array, products: Products) -> GramNumbers:
     )
 
 
-def _centered(matrix: Array) -> Array:
-    """Take off each row and column its mean, the diagonal left aside."""
+def _center(matrix: Array) -> Array:
+    """Subtract the mean of each row and column, the diagonal excluded."""
     rows = (matrix.sum(axis=1) - np.diagonal(matrix)) / (len(matrix) - 1)
     return np.asarray(matrix - rows[:, None] - rows + rows.mean())
 

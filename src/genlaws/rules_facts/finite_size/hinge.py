@@ -12,25 +12,19 @@ Splitting the two parts (the alternating direction method of multipliers) gives,
     a \leftarrow (Q + \rho I)^{-1}\bigl(1 + \rho (z - u)\bigr), \qquad
     z \leftarrow \mathrm{clip}(a + u,\, 0,\, C), \qquad u \leftarrow u + a - z.
 
-Q has the eigenvectors of K, up to signs. So every λ, each with a ρ of its own that may change at no cost, shares one
-diagonalization, and an iteration of all of them is two matrix products. What has not converged after a number of
-iterations (a linear learner that cannot fit its labels, at small λ) is finished by an interior-point method
-(:mod:`~genlaws.rules_facts.finite_size.hinge`). What is returned lies in the box and comes with its duality
-gap: the certificate of how far it is from the optimum.
-
-A quadratic program in a box, by a primal-dual interior-point method.
-
-.. math:: \min_{0 \le a_i \le C} \tfrac12 a^\top Q a - \sum_i a_i
+Q has the eigenvectors of K, up to signs. So all λ share one diagonalization, each with a ρ of its own that may
+change at no cost, and an iteration of all of them is two matrix products. What has not converged after a number of
+iterations (a linear learner that cannot fit its labels, at small λ) is finished by a primal-dual interior-point method.
+The result lies in the box and comes with its duality gap, a bound on the distance from the optimum.
 
 With multipliers l of the lower and h of the upper bounds and :math:`t = C - a`, the optimum solves
-:math:`Qa - 1 - l + h = 0`, :math:`a_i l_i = t_i h_i = 0`. A step solves
+:math:`Qa - 1 - l + h = 0`, :math:`a_i l_i = t_i h_i = 0`. A step of the interior-point method solves
 
 .. math:: \Bigl(Q + \mathrm{diag}\bigl(\tfrac{l}{a} + \tfrac{h}{t}\bigr)\Bigr)\,\Delta a
           = 1 - Qa + \tfrac{\mu}{a} - \tfrac{\mu}{t} + \text{second-order terms},
 
 with the second-order terms and the target μ of Mehrotra's predictor and corrector. A step costs a Cholesky
-factorization, and a dozen or two suffice whatever the conditioning: this is the method for what first-order methods
-leave undone.
+factorization, and one or two dozen steps suffice whatever the conditioning.
 """
 
 from __future__ import annotations
@@ -46,32 +40,32 @@ from genlaws.core.arguments import Array, Mask, Whole, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.ridge import Spectrum, read_path
 
-STEP_CAP = 80
+MAX_INTERIOR_STEPS = 80
 # Share of the way to the nearest bound that a step may take.
-TO_THE_BOUND = 0.995
+MAX_STEP_SHARE = 0.995
 # Added to the diagonal, relative to its mean: a singular Q with a free variable would stop the factorization.
-JITTER = 1e-13
-# Steps without a smaller gap after which rounding has the last word.
-PATIENCE = 15
-TOLERANCE = 1e-6
-ITERATION_CAP = 600
-CHECK_EVERY = 10
+DIAGONAL_JITTER = 1e-13
+# After this many steps without a smaller gap, rounding limits the gap.
+MAX_STEPS_WITHOUT_PROGRESS = 15
+GAP_TOLERANCE = 1e-6
+MAX_ITERATIONS = 600
+ITERATIONS_PER_CHECK = 10
 OVER_RELAXATION = 1.6
-# The penalty follows the ratio of the two residuals when it leaves this band, by at most a factor at a time, and is
-# left alone after so many iterations: one that goes on following can run in circles.
-BALANCED = 2.0
-BALANCE_UNTIL = 200
-LARGEST_CHANGE = 5.0
-# A margin that is to be at least one is made longer than that by this, so that rounding does not make it shorter.
+# The penalty follows the ratio of the two residuals when that leaves [1/MAX_RESIDUAL_RATIO, MAX_RESIDUAL_RATIO], by
+# at most a factor at a time. It is fixed after a number of iterations, because it could cycle.
+MAX_RESIDUAL_RATIO = 2.0
+LAST_BALANCING_ITERATION = 200
+MAX_PENALTY_FACTOR = 5.0
+# Relative excess of a margin that must be at least one, so that rounding does not make it shorter.
 MARGIN_ROUNDING = 1e-12
 # A coefficient below this share of the largest counts as zero: an interior point never touches the bound.
-SUPPORT_SHARE = 1e-6
+MIN_SUPPORT_SHARE = 1e-6
 
 
 class _Point(NamedTuple):
-    """Where the method stands: β, 1 − β and the two multipliers, all positive.
+    """The current iterate: β, 1 − β and the two multipliers, all positive.
 
-    1 − β is kept beside β, because near the upper bound the difference has no digits left.
+    1 − β is stored, because near the upper bound the difference would lose its digits.
     """
 
     beta: Array
@@ -80,7 +74,9 @@ class _Point(NamedTuple):
     high: Array
 
 
-def box_program(quadratic: Array, box: float, tolerance: float, step_cap: int = STEP_CAP) -> tuple[Array, float, int]:
+def box_program(
+    quadratic: Array, box: float, tolerance: float, step_cap: int = MAX_INTERIOR_STEPS
+) -> tuple[Array, float, int]:
     """Return a in the box, its relative duality gap, and the steps taken.
 
     Parameters
@@ -92,22 +88,21 @@ def box_program(quadratic: Array, box: float, tolerance: float, step_cap: int = 
     tolerance : float
         Relative duality gap at which to stop.
     step_cap : int
-        Steps after which to stop. The method also stops, with the best it has found, where rounding leaves it no
-        direction to go.
+        Steps after which to stop. The method also stops, with the best iterate, where rounding leaves no direction.
     """
     # In units of the box: β = a/C, with C·Q in place of Q.
     scaled = box * quadratic
-    jitter = JITTER * scaled.trace() / len(scaled)
+    jitter = DIAGONAL_JITTER * scaled.trace() / len(scaled)
     n = len(scaled)
     point = _Point(np.full(n, 0.5), np.full(n, 0.5), np.ones(n), np.ones(n))
     best, best_gap, best_step, steps = point.beta, np.inf, 0, 0
     for steps in range(1, step_cap + 1):
-        inside = np.minimum(point.beta, 1.0)  # rounding may put it beyond
+        inside = np.minimum(point.beta, 1.0)  # rounding may exceed the bound
         image = scaled @ inside
-        gap = _gap(inside, image)
+        gap = _scaled_gap(inside, image)
         if gap < best_gap:
             best, best_gap, best_step = inside, gap, steps
-        if gap <= tolerance or steps - best_step >= PATIENCE:
+        if gap <= tolerance or steps - best_step >= MAX_STEPS_WITHOUT_PROGRESS:
             break
         try:
             with np.errstate(all="ignore"):
@@ -133,24 +128,24 @@ def _advance(scaled: Array, jitter: float, image: Array, point: _Point) -> _Poin
         return _Point(move, -move, pull_low - low - low / beta * move, pull_high - high + high / rest * move)
 
     change = direction(0.0, 0.0, 0.0)
-    ahead = _moved(point, change, _reach(point, change))
+    ahead = _move(point, change, _longest_step(point, change))
     centering = ((ahead.beta @ ahead.low + ahead.rest @ ahead.high) / (2 * len(beta)) / mu) ** 3
     change = direction(float(centering * mu), change.beta * change.low, change.rest * change.high)
-    return _moved(point, change, TO_THE_BOUND * _reach(point, change))
+    return _move(point, change, MAX_STEP_SHARE * _longest_step(point, change))
 
 
-def _moved(point: _Point, change: _Point, reach: float) -> _Point:
+def _move(point: _Point, change: _Point, reach: float) -> _Point:
     return _Point(*(part + reach * move for part, move in zip(point, change, strict=True)))
 
 
-def _reach(point: _Point, change: _Point) -> float:
+def _longest_step(point: _Point, change: _Point) -> float:
     """Return the longest step, at most one, that keeps every variable positive."""
     variables, changes = np.concatenate(point), np.concatenate(change)
     falling = changes < 0.0
-    return float(min(1.0, np.min(-variables[falling] / changes[falling], initial=1.0 / TO_THE_BOUND)))
+    return float(min(1.0, np.min(-variables[falling] / changes[falling], initial=1.0 / MAX_STEP_SHARE)))
 
 
-def _gap(beta: Array, image: Array) -> float:
+def _scaled_gap(beta: Array, image: Array) -> float:
     """Return (primal − dual)/primal, in units of the box."""
     square = beta @ image
     primal = 0.5 * square + np.maximum(0.0, 1.0 - image).sum()
@@ -192,7 +187,7 @@ class HingePath:
 
 @dataclass
 class _State:
-    """What the next iteration needs: the regularizations still at work, as columns."""
+    """State of the iteration; the unfinished regularizations are columns."""
 
     alive: Whole
     box: Array
@@ -220,9 +215,9 @@ def hinge_path(
     labels: ArrayLike,
     regularization: ArrayLike,
     *,
-    tolerance: float = TOLERANCE,
-    iteration_cap: int = ITERATION_CAP,
-    interior_cap: int = STEP_CAP,
+    tolerance: float = GAP_TOLERANCE,
+    iteration_cap: int = MAX_ITERATIONS,
+    interior_cap: int = MAX_INTERIOR_STEPS,
     spectrum: Spectrum | None = None,
 ) -> HingePath:
     """Train support vector machines without intercept at every regularization, from one diagonalization.
@@ -261,13 +256,13 @@ def hinge_path(
     whole_number("interior_cap", interior_cap)
     known = Spectrum.of(gram) if spectrum is None else spectrum
     quadratic = _Quadratic(known.eigenvalues, known.eigenvectors * y[:, None])
-    best, gap, iterations = _solve(quadratic, 1.0 / shifts, tolerance, iteration_cap)
-    steps = _finish(gram, y, 1.0 / shifts, best, gap, tolerance=tolerance, cap=interior_cap)
+    best, gap, iterations = _solve_splitting(quadratic, 1.0 / shifts, tolerance, iteration_cap)
+    steps = _finish_interior(gram, y, 1.0 / shifts, best, gap, tolerance=tolerance, cap=interior_cap)
     return HingePath(
         regularization=shifts,
         coefficients=y[:, None] * best,
         fitted=y[:, None] * quadratic.times(best),
-        support_count=np.count_nonzero(best > SUPPORT_SHARE * best.max(axis=0), axis=0),
+        support_count=np.count_nonzero(best > MIN_SUPPORT_SHARE * best.max(axis=0), axis=0),
         duality_gap=gap,
         iterations=iterations,
         interior_steps=steps,
@@ -275,7 +270,9 @@ def hinge_path(
     )
 
 
-def _finish(gram: Array, y: Array, box: Array, best: Array, gap: Array, *, tolerance: float, cap: int) -> Whole:
+def _finish_interior(
+    gram: Array, y: Array, box: Array, best: Array, gap: Array, *, tolerance: float, cap: int
+) -> Whole:
     """Solve what is left by the interior-point method, in place; return the steps taken."""
     steps = np.zeros(len(box), dtype=np.int64)
     left = np.flatnonzero(gap > tolerance)
@@ -289,7 +286,7 @@ def _finish(gram: Array, y: Array, box: Array, best: Array, gap: Array, *, toler
     return steps
 
 
-def _solve(quadratic: _Quadratic, box: Array, tolerance: float, cap: int) -> tuple[Array, Array, Whole]:
+def _solve_splitting(quadratic: _Quadratic, box: Array, tolerance: float, cap: int) -> tuple[Array, Array, Whole]:
     """Return z, its gap and the iterations of every box."""
     n = len(quadratic.values)
     mean_value = float(quadratic.values.mean())
@@ -301,7 +298,7 @@ def _solve(quadratic: _Quadratic, box: Array, tolerance: float, cap: int) -> tup
     iterations = np.zeros(len(box), dtype=np.int64)
     for iteration in range(1, cap + 1):
         relaxed = _step(quadratic, state)
-        if iteration % CHECK_EVERY and iteration != cap:
+        if iteration % ITERATIONS_PER_CHECK and iteration != cap:
             continue
         image = quadratic.times(state.inside)
         for scale in (np.ones(len(state.box)), _widening(state.inside, image, state.box)):
@@ -310,9 +307,9 @@ def _solve(quadratic: _Quadratic, box: Array, tolerance: float, cap: int) -> tup
             best[:, state.alive[better]] = (scale * state.inside)[:, better]
             gap[state.alive[better]] = found[better]
         iterations[state.alive] = iteration
-        if iteration <= BALANCE_UNTIL:
-            _balance(state, relaxed, image)
-        _drop(state, gap[state.alive] <= tolerance)
+        if iteration <= LAST_BALANCING_ITERATION:
+            _balance_penalty(state, relaxed, image)
+        _drop_finished(state, gap[state.alive] <= tolerance)
         if not state.alive.size:
             break
     return best, gap, iterations
@@ -330,7 +327,7 @@ def _widening(a: Array, image: Array, box: Array) -> Array:
     """Return the factor that makes the shortest margin one, where there is such a factor inside the box, else one.
 
     At small λ the optimum of a separable set has no short margin. One that is short by a millionth has a loss of
-    C times that, which hides that the optimum is found.
+    C times that, which hides that the optimum has been found.
     """
     shortest = image.min(axis=0)
     factor = (1.0 + MARGIN_ROUNDING) / np.where(shortest > 0.0, shortest, np.inf)
@@ -348,20 +345,20 @@ def _step(quadratic: _Quadratic, state: _State) -> tuple[Array, Array]:
     return a - inside, change
 
 
-def _balance(state: _State, residuals: tuple[Array, Array], image: Array) -> None:
+def _balance_penalty(state: _State, residuals: tuple[Array, Array], image: Array) -> None:
     """Move each penalty so that its two residuals, relative to what they compare, become alike."""
     mismatch, change = (np.linalg.norm(part, axis=0) for part in residuals)
     size = np.linalg.norm(state.inside, axis=0) + mismatch
     force = np.maximum(np.linalg.norm(image, axis=0), np.sqrt(len(image)))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt((mismatch / size) / (state.penalty * change / force))
-    ratio = np.clip(np.nan_to_num(ratio, nan=1.0), 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
-    ratio[(ratio < BALANCED) & (ratio > 1.0 / BALANCED)] = 1.0
+    ratio = np.clip(np.nan_to_num(ratio, nan=1.0), 1.0 / MAX_PENALTY_FACTOR, MAX_PENALTY_FACTOR)
+    ratio[(ratio < MAX_RESIDUAL_RATIO) & (ratio > 1.0 / MAX_RESIDUAL_RATIO)] = 1.0
     state.penalty = state.penalty * ratio
     state.pull /= ratio
 
 
-def _drop(state: _State, done: Mask) -> None:
+def _drop_finished(state: _State, done: Mask) -> None:
     """Take the finished regularizations out of the iteration."""
     if not done.any():
         return

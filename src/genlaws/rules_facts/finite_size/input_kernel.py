@@ -1,8 +1,8 @@
-r"""Which number a kernel gives to two inputs of any length.
+r"""Kernels as functions of two inputs of any length.
 
-The theory knows a kernel by :math:`k(t)` at correlation :math:`t` of two inputs of squared length d. Real inputs have
-other lengths. With :math:`p = x \cdot x'/d`, :math:`a = |x|^2/d` and :math:`b = |x'|^2/d`, each family has a natural
-form that is :math:`k(p)` where a = b = 1:
+The theory describes a kernel by :math:`k(t)` at correlation :math:`t` of two inputs of squared length d. Real inputs
+have other lengths. With :math:`p = x \cdot x'/d`, :math:`a = |x|^2/d` and :math:`b = |x'|^2/d`, each family has a
+natural form that is :math:`k(p)` where a = b = 1:
 
 =============  ======================================================================
 linear         :math:`p`
@@ -29,10 +29,10 @@ from genlaws.rules_facts.kernels.deep import NETWORK_FAMILIES, network_kernel, v
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import Kernel, read_parameters
 
-# Values of a network's kernel are interpolated between correlations evenly spaced in angle: at first this many, then
-# twice as many until the error is below this share of k(1), which eigenvalues and errors do not notice.
-FEWEST_NODES, MOST_NODES = 257, 16385
-INTERPOLATION_ERROR = 1e-9
+# The kernel of a network is interpolated between correlations evenly spaced in angle. Their number doubles from the
+# first to the last until the error is below this share of k(1), which does not change eigenvalues or errors.
+MIN_NODES, MAX_NODES = 257, 16385
+INTERPOLATION_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ def read_input_kernel(kernel: str | Kernel | Callable[..., object] | InputKernel
     if isinstance(kernel, InputKernel):
         return kernel
     if kernel is None:
-        return _of_family("linear", ())
+        return _from_family("linear", ())
     if isinstance(kernel, str):
-        return _of_name(kernel.strip())
+        return _from_name(kernel.strip())
     if isinstance(kernel, Kernel):
-        return _of_numbers(kernel)
+        return _from_numbers(kernel)
     if callable(kernel):
-        return _of_correlation(getattr(kernel, "__name__", "function"), vectorized("kernel", kernel))
+        return _from_correlation(getattr(kernel, "__name__", "function"), vectorized("kernel", kernel))
     raise InputError(f"kernel must be a name such as 'relu', a rules_facts.Kernel or a function k(t); got {kernel!r}.")
 
 
 def quadratic_match(kernel: str) -> InputKernel:
-    r"""Return the quadratic kernel that the theory cannot tell from a named one.
+    r"""Return the quadratic kernel that is equivalent to a named one in the theory.
 
     .. math:: k_2(t) = k(0) + \mu_1^2\, t + \mu_\star^2\, t^2
 
@@ -100,19 +100,19 @@ def quadratic_match(kernel: str) -> InputKernel:
     return InputKernel(name, lambda p, a, b: at_zero + mu_1_squared * p + mu_star_squared * p**2)
 
 
-def _of_name(name: str) -> InputKernel:
+def _from_name(name: str) -> InputKernel:
     label, colon, text = name.partition(":")
     one_of("kernel", label, [*FAMILIES, *NETWORK_FAMILIES])
     if label in NETWORK_FAMILIES:
-        Kernel.from_name(name)  # says in a sentence what is wrong with the depth
+        Kernel.from_name(name)  # raises the error message for a wrong depth
         kind, activation = label.split("-")
-        return _of_correlation(name, _network_function(int(text), activation, kind))
+        return _from_correlation(name, _network_function(int(text), activation, kind))
     family = FAMILIES[label]
     parameters = family.check(*read_parameters(family, text.split(",") if colon else []))
-    return _of_family(label, parameters, name)
+    return _from_family(label, parameters, name)
 
 
-def _of_family(label: str, parameters: tuple[Array, ...], name: str = "") -> InputKernel:
+def _from_family(label: str, parameters: tuple[Array, ...], name: str = "") -> InputKernel:
     k = FAMILIES[label].function
     special: dict[str, Callable[[Array, Array, Array], Array]] = {
         "sign": lambda p, a, b: k(_correlation(p, a, b)),
@@ -124,19 +124,19 @@ def _of_family(label: str, parameters: tuple[Array, ...], name: str = "") -> Inp
     return InputKernel(name or label, function, any_length=label != "geometric")
 
 
-def _of_numbers(kernel: Kernel) -> InputKernel:
+def _from_numbers(kernel: Kernel) -> InputKernel:
     if kernel.shape:
         raise InputError(f"kernel must be a single kernel; got an array of shape {kernel.shape}.")
     if kernel.name.partition(":")[0] in (*FAMILIES, *NETWORK_FAMILIES):
         named = Kernel.from_name(kernel.name)
         if (named.mu_1, named.mu_star) == (kernel.mu_1, kernel.mu_star):
-            return _of_name(kernel.name)
+            return _from_name(kernel.name)
     mu_1_squared, mu_star_squared = float(kernel.mu_1) ** 2, float(kernel.mu_star) ** 2
     name = f"quadratic like {kernel.name}" if kernel.name else f"quadratic of angle {kernel.kernel_angle:.4g}"
     return InputKernel(name, lambda p, a, b: mu_1_squared * p + mu_star_squared * p**2)
 
 
-def _of_correlation(name: str, k: Callable[[Array], Array]) -> InputKernel:
+def _from_correlation(name: str, k: Callable[[Array], Array]) -> InputKernel:
     return InputKernel(name, lambda p, a, b: k(np.clip(p, -1.0, 1.0)), any_length=False)
 
 
@@ -148,9 +148,9 @@ def _network_function(depth: int, activation: str, kind: str) -> Callable[[Array
     from scipy.interpolate import CubicSpline  # noqa: PLC0415
 
     exact = network_kernel(depth, activation, kind).function
-    allowed = INTERPOLATION_ERROR * float(exact(1.0))
-    count = FEWEST_NODES
-    while count <= MOST_NODES:
+    allowed = INTERPOLATION_TOLERANCE * float(exact(1.0))
+    count = MIN_NODES
+    while count <= MAX_NODES:
         angle = np.linspace(0.0, np.pi, count)
         spline = CubicSpline(angle, exact(np.cos(angle)))
         middle = 0.5 * (angle[1:] + angle[:-1])

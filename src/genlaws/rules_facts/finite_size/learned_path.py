@@ -1,4 +1,4 @@
-"""What a learner of finite size generalizes and remembers, at every regularization.
+"""Generalization and memorization errors of a learner of finite size, at every regularization.
 
 Errors are counted as in the theory: against the rule on fresh inputs, and on the facts of the training set against
 the labels they were given. An output of exactly zero counts as half an error.
@@ -17,7 +17,7 @@ from genlaws.core.arguments import Array, Mask, one_of
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.features import FeatureLayer
 from genlaws.rules_facts.finite_size.gram import Products, inner_products
-from genlaws.rules_facts.finite_size.hinge import TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
 from genlaws.rules_facts.finite_size.ridge import ridge_path
 from genlaws.rules_facts.kernels.kernel import Kernel
@@ -26,7 +26,7 @@ from genlaws.rules_facts.labels.task import Draw
 if TYPE_CHECKING:
     import pandas as pd
 
-LOSSES = ("square", "hinge")
+TRAINABLE_LOSSES = ("square", "hinge")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LearnedPath:
     training_error : array, (L,)
         On the whole training set against the labels it was given.
     leave_one_out_error : array, (L,)
-        Of the training labels, each predicted without itself; NaN unless asked for (square loss).
+        Of the training labels, each predicted without itself; NaN unless requested (square loss).
     effective_dimension : array, (L,)
         Directions in use (square loss), or support vectors (hinge loss).
     duality_gap : array, (L,)
@@ -97,7 +97,7 @@ def learn_path(
     normalize: bool = False,
     products: DrawProducts | None = None,
     leave_one_out: bool = False,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GAP_TOLERANCE,
     seed: int | np.random.Generator = 0,
 ) -> LearnedPath:
     """Train a learner on a draw at every regularization and count its errors.
@@ -115,7 +115,7 @@ def learn_path(
     normalize : bool
         Scale every input to squared length d before a kernel is computed. Ignored by random features.
     products : DrawProducts, optional
-        Of this draw, to share them among kernels; `normalize` is then settled by them.
+        Of this draw, to share them among kernels; they then determine `normalize`.
     leave_one_out : bool
         Also compute the leave-one-out error; for the square loss alone.
     tolerance : float
@@ -127,11 +127,11 @@ def learn_path(
     -------
     LearnedPath
     """
-    one_of("loss", loss, LOSSES)
+    one_of("loss", loss, TRAINABLE_LOSSES)
     if (activation is None) != (width is None) or (kernel is not None and width is not None):
         raise InputError("Give either a kernel, or an activation and a width for random features.")
     if leave_one_out and loss != "square":
-        raise InputError("leave_one_out must be left out for the hinge loss; cross-validation is the way there.")
+        raise InputError("leave_one_out must be left out for the hinge loss; use cross-validation there.")
     if activation is not None and width is not None:
         layer = FeatureLayer.draw(activation, width, draw.dimension, seed)
         features = layer(draw.inputs)
@@ -150,10 +150,10 @@ def path_errors(
     regularization: ArrayLike,
     *,
     leave_one_out: bool = False,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GAP_TOLERANCE,
 ) -> LearnedPath:
     """Train on a Gram matrix of your own, (n, n), and count errors with the test inputs' rows, (m, n)."""
-    one_of("loss", loss, LOSSES)
+    one_of("loss", loss, TRAINABLE_LOSSES)
     shape = (len(draw.test_inputs), len(draw.inputs))
     if test.shape != shape:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Outputs for training samples the learner has not seen, at every regularization.
+"""Outputs for training samples that were left out of the training, at every regularization.
 
 Ridge regression has them in closed form, each sample left out in turn. Other losses leave out one fold at a time.
 """
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.rules_facts.finite_size.hinge import TOLERANCE, hinge_path
-from genlaws.rules_facts.finite_size.learned_path import LOSSES
+from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.finite_size.ridge import read_path, ridge_path
 
 
@@ -23,7 +23,7 @@ def left_out_outputs(
     regularization: ArrayLike,
     *,
     folds: int = 5,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GAP_TOLERANCE,
     seed: int | np.random.Generator = 0,
 ) -> Array:
     """Return f at each training input, from a learner that was trained without it, (n, L).
@@ -39,9 +39,9 @@ def left_out_outputs(
     tolerance : float
         Relative duality gap of the hinge loss.
     seed : int or Generator
-        Deals the samples into folds, each class evenly.
+        Assigns the samples to folds, each class evenly.
     """
-    one_of("loss", loss, LOSSES)
+    one_of("loss", loss, TRAINABLE_LOSSES)
     if loss == "square":
         found = ridge_path(gram, labels, regularization, leave_one_out=True).leave_one_out
         assert found is not None
@@ -49,7 +49,7 @@ def left_out_outputs(
     lam, y = read_path(gram, labels, regularization)
     if not np.isin(y, (-1.0, 1.0)).all():
         raise InputError("labels must be +1 or -1 for the hinge loss.")
-    part = _dealt(y, folds, seed)
+    part = _assign_folds(y, folds, seed)
     out = np.empty((len(y), len(lam)))
     for fold in range(folds):
         seen, unseen = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
@@ -58,8 +58,8 @@ def left_out_outputs(
     return out
 
 
-def _dealt(labels: Array, folds: int, seed: int | np.random.Generator) -> Whole:
-    """Return the fold of each sample, every class dealt round."""
+def _assign_folds(labels: Array, folds: int, seed: int | np.random.Generator) -> Whole:
+    """Return the fold of each sample, with each class spread evenly."""
     whole_number("folds", folds, at_least=2)
     smallest = int(min(np.count_nonzero(labels > 0), np.count_nonzero(labels < 0)))
     if smallest < folds:

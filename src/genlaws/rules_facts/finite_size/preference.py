@@ -1,9 +1,9 @@
-r"""Which kernel parameter do redraws of a task prefer, without regularization and with the best?
+r"""The kernel parameter that redraws of a task prefer, without regularization and at the best regularization.
 
 The errors of R redraws, G parameters and L regularizations give two curves over the parameter: at the smallest
 regularization, and at the best. The best regularization of a parameter is chosen on the other redraws and used on the
-one at hand, so that the second curve is not the luckiest of L numbers. The preferred parameter is the vertex of a
-parabola in the logarithm of the parameter, fitted around the lowest point of the mean curve. Redraws are resampled
+one at hand, so that the second curve is not biased low as the least of L numbers. The preferred parameter is the vertex
+of a parabola in the logarithm of the parameter, fitted around the lowest point of the mean curve. Redraws are resampled
 with both curves together: the interval of the ratio of the two preferred parameters is that of a paired difference.
 """
 
@@ -20,9 +20,9 @@ from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.seeds import generator_of
 
 # Points on either side of the lowest one that the parabola is fitted to.
-NEIGHBORS = 2
-# A parabola that bends less than this share of the curve's height, over its points, is rounding.
-FLAT = 1e-12
+PARABOLA_NEIGHBORS = 2
+# A smaller curvature of the parabola, relative to the height of the curve over its points, is rounding.
+MIN_CURVATURE_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Preference:
     preferred_at_zero, preferred_at_best : Estimate
         The preferred parameters.
     log_ratio : Estimate
-        Natural logarithm of the first over the second. An interval above zero says that a learner without
-        regularization wants a larger parameter.
+        Natural logarithm of the first over the second. With an interval above zero, a learner without
+        regularization prefers a larger parameter.
     price : Estimate
         How much worse the parameter of `preferred_at_best` (the nearest one tried) does without regularization than
         that of `preferred_at_zero`, redraw by redraw.
@@ -82,7 +82,7 @@ def preferred_parameters(
         )
     whole_number("replicates", replicates, at_least=20)
     count, log_grid = len(table), np.log(grid)
-    at_zero, at_best = table[:, :, 0], _at_best(table)
+    at_zero, at_best = table[:, :, 0], _errors_at_best(table)
     picks = generator_of(seed).integers(0, count, (replicates, count))
     zero, best = (_vertices(log_grid, curve[picks].mean(axis=1)) for curve in (at_zero, at_best))
     center_zero, center_best = (float(_vertices(log_grid, curve.mean(axis=0)[None])[0]) for curve in (at_zero, at_best))
@@ -101,7 +101,7 @@ def preferred_parameters(
     )
 
 
-def _at_best(table: Array) -> Array:
+def _errors_at_best(table: Array) -> Array:
     """Return the error of each redraw at the regularization that is best on average over the other redraws."""
     others = (table.sum(axis=0) - table) / (len(table) - 1)
     chosen = others.argmin(axis=2)[:, :, None]
@@ -111,16 +111,16 @@ def _at_best(table: Array) -> Array:
 def _vertices(log_grid: Array, curves: Array) -> Array:
     """Return the vertex of the parabola through the points around the lowest one of each curve.
 
-    It stays among those points; where they do not bend upwards it is the lowest point itself.
+    It stays among those points; where they do not curve upwards it is the lowest point itself.
     """
     lowest = curves.argmin(axis=1)
     out = np.empty(len(curves))
     for place in np.unique(lowest):
         rows = np.flatnonzero(lowest == place)
-        near = slice(max(place - NEIGHBORS, 0), min(place + NEIGHBORS + 1, len(log_grid)))
+        near = slice(max(place - PARABOLA_NEIGHBORS, 0), min(place + PARABOLA_NEIGHBORS + 1, len(log_grid)))
         x = log_grid[near] - log_grid[place]
         square, slope, _ = np.polyfit(x, curves[rows, near].T, 2)
-        bends = square * (x[-1] - x[0]) ** 2 > FLAT * np.abs(curves[rows, near]).max(axis=1)
-        vertex = np.divide(-slope, 2.0 * square, out=np.zeros_like(slope), where=bends)
+        curved = square * (x[-1] - x[0]) ** 2 > MIN_CURVATURE_SHARE * np.abs(curves[rows, near]).max(axis=1)
+        vertex = np.divide(-slope, 2.0 * square, out=np.zeros_like(slope), where=curved)
         out[rows] = log_grid[place] + np.clip(vertex, x[0], x[-1])
     return out

@@ -7,15 +7,13 @@ that has not seen :math:`(x_i, y_i)`, and the number of directions it uses, are
 
 .. math:: f_{-i}(x_i) = y_i - a_i / G_{ii}, \qquad d_{eff}(\lambda) = \sum_j \frac{s_j}{s_j + \lambda}.
 
-The path needs only a tridiagonal form (:mod:`~genlaws.rules_facts.finite_size.ridge`). The leave-one-out
-predictions need all eigenvectors, and so does the limit λ → 0⁺ of a singular matrix.
-
-One orthogonal reduction of a symmetric matrix, after which every shifted system costs O(n).
+The path needs only a tridiagonal form, after which every shifted system costs O(n). The leave-one-out predictions and
+the limit λ → 0⁺ of a singular matrix need all eigenvectors.
 
 .. math:: K = Q T Q^\top, \qquad (K + \lambda I)^{-1} b = Q\,(T + \lambda I)^{-1}\,Q^\top b
 
 T is tridiagonal and Q a product of n − 2 Householder reflections that is never written out. The reduction takes
-4n³/3 operations, about half of what all eigenvectors take.
+4n³/3 operations, about half of those for all eigenvectors.
 """
 
 from __future__ import annotations
@@ -31,16 +29,15 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh_trid
 from genlaws.core.arguments import Array, non_negative
 from genlaws.core.errors import ConvergenceError, InputError
 
-# An eigenvalue below this share of the largest, times n, is zero: rounding of the factorization is of that size.
-NULL_SHARE = 1e-15
-# Below this share of the largest eigenvalue, λ is lost beside the rounding of a zero eigenvalue: their quotient, the
-# relative error of a coefficient, exceeds one in a million. A singular matrix is then diagonalized.
-LOST_SHARE = 1e-9
+# An eigenvalue below this share of the largest, times n, counts as zero: it is rounding of the factorization.
+ZERO_EIGENVALUE_SHARE = 1e-15
+# Below this share of the largest eigenvalue, λ is comparable with the rounding of a zero eigenvalue: their quotient,
+# the relative error of a coefficient, exceeds one in a million. A singular matrix is then diagonalized.
+NEGLIGIBLE_SHIFT_SHARE = 1e-9
 # A matrix is refused if an eigenvalue is more negative than this share of the largest, or if an entry differs from its
 # mirror image by more than this share of the largest. Rounding, and kernels that are interpolated, stay far below.
-WRONG_SHARE = 1e-6
-# Rows compared with their mirror image at once.
-BLOCK_SIZE = 256
+MATRIX_TOLERANCE = 1e-6
+ROWS_PER_COMPARISON = 256  # with their mirror image
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ class RidgePath:
         f on the training inputs.
     effective_dimension : array, (L,)
     leave_one_out : array, (n, L), or None
-        Prediction at each training input without it, if asked for.
+        Prediction at each training input without it, if requested.
     eigenvalues : array, (n,)
         Of the Gram matrix, ascending.
     """
@@ -186,16 +183,16 @@ def ridge_path(
     if spectrum is None and not leave_one_out:
         reduced = Tridiagonal.of(gram)
         values = without_rounding(reduced.eigenvalues())
-        if values[0] > 0.0 or shifts.min() > LOST_SHARE * values[-1]:
+        if values[0] > 0.0 or shifts.min() > NEGLIGIBLE_SHIFT_SHARE * values[-1]:
             solved = reduced.solve_shifted(reduced.rotate(y[:, None])[:, 0], shifts)
-            return _path(shifts, y, reduced.rotate_back(solved), values, None)
+            return _assemble_path(shifts, y, reduced.rotate_back(solved), values, None)
     known = Spectrum.of(gram) if spectrum is None else spectrum
     inverse = inverse_shifted(known.eigenvalues, shifts)
     rotated = (known.eigenvectors.T @ y)[:, None]
     coefficients = known.eigenvectors @ (inverse * rotated)
     left_out = _leave_one_out(known, y, coefficients, inverse, shifts) if leave_one_out else None
-    path = _path(shifts, y, coefficients, known.eigenvalues, left_out)
-    lost = shifts <= LOST_SHARE * known.eigenvalues[-1]
+    path = _assemble_path(shifts, y, coefficients, known.eigenvalues, left_out)
+    lost = shifts <= NEGLIGIBLE_SHIFT_SHARE * known.eigenvalues[-1]
     if lost.any():
         in_range = known.eigenvalues > 0.0
         basis, part = known.eigenvectors[:, in_range], (inverse[:, lost] * rotated)[in_range]
@@ -205,15 +202,15 @@ def ridge_path(
 
 
 def ridge_solution(matrix: Array, right: Array, regularization: float) -> Array:
-    """Solve (K + λI) a = b for one λ, for a checked K; where λ may be lost in rounding, as the limit it stands for."""
+    """Solve (K + λI) a = b for one λ, for a checked K; where λ may be below rounding, as the limit of small λ."""
     # The trace is not less than the largest eigenvalue.
-    if regularization <= LOST_SHARE * float(np.trace(matrix)):
+    if regularization <= NEGLIGIBLE_SHIFT_SHARE * float(np.trace(matrix)):
         return ridge_path(matrix, right, regularization).coefficients[:, 0]
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += regularization
     try:
         factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:  # not positive definite: the path says so, or solves it if rounding is to blame
+    except LinAlgError:  # not positive definite: the path raises an error, or solves it if rounding is the cause
         return ridge_path(matrix, right, regularization).coefficients[:, 0]
     return np.asarray(cho_solve(factor, right, check_finite=False))
 
@@ -246,7 +243,7 @@ def read_path(gram: Array, labels: ArrayLike, regularization: ArrayLike) -> tupl
         raise InputError(f"labels must be {len(gram)} numbers, one for each row of gram; got shape {y.shape}.")
     if not (np.isfinite(gram).all() and np.isfinite(y).all()):
         raise InputError("gram and labels must be finite.")
-    if not _symmetric(gram):
+    if not _is_symmetric(gram):
         raise InputError("gram must be symmetric: the kernel of the training inputs with themselves.")
     shifts = np.atleast_1d(non_negative("regularization", regularization))
     if shifts.ndim != 1 or not shifts.size:
@@ -254,22 +251,22 @@ def read_path(gram: Array, labels: ArrayLike, regularization: ArrayLike) -> tupl
     return shifts, y
 
 
-def _symmetric(gram: Array) -> bool:
-    allowed = WRONG_SHARE * float(np.abs(gram).max())
-    starts = range(0, len(gram), BLOCK_SIZE)
-    rows = (slice(start, start + BLOCK_SIZE) for start in starts)
+def _is_symmetric(gram: Array) -> bool:
+    allowed = MATRIX_TOLERANCE * float(np.abs(gram).max())
+    starts = range(0, len(gram), ROWS_PER_COMPARISON)
+    rows = (slice(start, start + ROWS_PER_COMPARISON) for start in starts)
     return all(float(np.abs(gram[part] - gram[:, part].T).max()) <= allowed for part in rows)
 
 
 def without_rounding(eigenvalues: Array) -> Array:
     """Return the eigenvalues of a Gram matrix with those of rounding size, also negative ones, as zero."""
     largest = max(abs(float(eigenvalues[0])), abs(float(eigenvalues[-1])))
-    if eigenvalues[0] < -WRONG_SHARE * largest:
+    if eigenvalues[0] < -MATRIX_TOLERANCE * largest:
         raise InputError(
             "gram must be positive semi-definite, as every kernel's is; its eigenvalues lie between "
             f"{eigenvalues[0]:.3g} and {eigenvalues[-1]:.3g}."
         )
-    floor = NULL_SHARE * len(eigenvalues) * largest
+    floor = ZERO_EIGENVALUE_SHARE * len(eigenvalues) * largest
     return np.where(eigenvalues > floor, eigenvalues, 0.0)
 
 
@@ -279,7 +276,7 @@ def inverse_shifted(eigenvalues: Array, shifts: Array) -> Array:
     return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
 
 
-def _path(shifts: Array, y: Array, coefficients: Array, values: Array, left_out: Array | None) -> RidgePath:
+def _assemble_path(shifts: Array, y: Array, coefficients: Array, values: Array, left_out: Array | None) -> RidgePath:
     fitted = y[:, None] - shifts * coefficients
     dimension = (values[:, None] * inverse_shifted(values, shifts)).sum(axis=0)
     return RidgePath(shifts, coefficients, fitted, dimension, left_out, values)
@@ -295,6 +292,6 @@ def _leave_one_out(known: Spectrum, y: Array, coefficients: Array, inverse: Arra
         basis = known.eigenvectors[:, null]
         residual, leverage = basis @ (basis.T @ y), squares[:, null].sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            limit = np.where(leverage > np.sqrt(NULL_SHARE), y - residual / leverage, np.nan)
+            limit = np.where(leverage > np.sqrt(ZERO_EIGENVALUE_SHARE), y - residual / leverage, np.nan)
         out[:, shifts == 0.0] = np.where(np.isnan(limit)[:, None], out[:, shifts == 0.0], limit[:, None])
     return out

@@ -1,4 +1,4 @@
-r"""Which kernel a wide network of any depth has: the NNGP and the NTK, composed layer by layer.
+r"""Kernels of wide networks of any depth: the NNGP and the NTK, composed layer by layer.
 
 Inputs lie on the sphere: :math:`x \cdot x / d = 1` and :math:`x \cdot x' / d = t`. In every layer, the first and the
 last included, a weight has variance :math:`\sigma_w^2` (``weight_variance``) over the fan-in and a bias has
@@ -11,7 +11,7 @@ and the NNGP kernel of ``depth`` hidden layers is the last of these. The NTK is
 .. math:: \Theta^0 = K^0, \qquad \Theta^{l+1} = K^{l+1} + \sigma_w^2\, E[\sigma'(u)\sigma'(v)]\, \Theta^l.
 
 The derivative of :math:`E[f(u)f(v)]` by the covariance is :math:`E[f'(u)f'(v)]`. So :math:`k(0)`, :math:`k'(0)` and
-:math:`k(1)` pass from layer to layer by the chain rule, and nothing is differentiated numerically.
+:math:`k(1)` pass from layer to layer by the chain rule, without numerical differentiation.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ DualMap = Callable[[float, Array], Array]
 # Two resolutions of the numerical averages must agree to this, relative to the mean square of what is averaged.
 AVERAGE_TOLERANCE = 1e-11
 # Reach in standard deviations and width of the panels, refined together so that a heavy tail is noticed.
-RESOLUTIONS = ((10.0, 1.0), (11.0, 1 / 2), (12.0, 1 / 4), (13.0, 1 / 8))
+QUADRATURE_LEVELS = ((10.0, 1.0), (11.0, 1 / 2), (12.0, 1 / 4), (13.0, 1 / 8))
 GAUSS_NODES = 12
 # An average below this, relative to the same mean square, is the square of a rounding error.
 AVERAGE_NOISE = 1e-28
 # k(1) − k(0) − k'(0) within this of zero, relative to k(1), is rounding.
-ROUNDING = 1e-14
-# Every layer is computed in turn; no trained network is deeper.
-DEEPEST = 10_000
+MU_STAR_ROUNDING = 1e-14
+MAX_DEPTH = 10_000  # hidden layers, computed in turn
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class DualMaps:
     """Averages of an activation over two Gaussian variables of one variance and a given covariance.
 
     ``value`` is E[σ(u)σ(v)], ``slope`` E[σ'(u)σ'(v)] and ``curvature`` E[σ''(u)σ''(v)], each a function of
-    (variance, covariance). ``tangent_problem`` says why there is no NTK; it is empty when there is one.
+    (variance, covariance). ``tangent_problem`` is the reason why there is no NTK; it is empty when there is one.
     """
 
     value: DualMap
@@ -112,12 +111,12 @@ def network_kernel(
     ``mu_star_squared`` is a difference of numbers of size k(1), with their rounding error of about 1e-16 k(1). In an
     almost linear network few of its digits remain; below 1e-14 k(1) none do, and it is zero.
     """
-    depth = whole_number("depth", depth, at_least=1, at_most=DEEPEST)
+    depth = whole_number("depth", depth, at_least=1, at_most=MAX_DEPTH)
     kind = one_of("kind", kind, ("nngp", "ntk"))
     if weight_variance is None:
         weight_variance = 2.0 if activation == "relu" else 1.0
-    weight = _one_number("weight_variance", positive("weight_variance", weight_variance))
-    bias = _one_number("bias_variance", non_negative("bias_variance", bias_variance))
+    weight = _as_scalar("weight_variance", positive("weight_variance", weight_variance))
+    bias = _as_scalar("bias_variance", non_negative("bias_variance", bias_variance))
     maps, label = _dual_maps(activation, derivative, kinks)
     if kind == "ntk" and maps.tangent_problem:
         raise InputError(maps.tangent_problem)
@@ -127,7 +126,7 @@ def network_kernel(
     if not (np.isfinite([at_zero, slope, at_one]).all() and at_one > 0):
         raise InputError(f"weight_variance must keep the signals of {depth} layers finite and above 0; got {weight:g}.")
     rest = at_one - at_zero - slope
-    mu_star_squared = rest if rest > ROUNDING * at_one else 0.0
+    mu_star_squared = rest if rest > MU_STAR_ROUNDING * at_one else 0.0
     return NetworkKernel(f"{kind}-{label}:{depth}", slope, mu_star_squared, network.compose)
 
 
@@ -144,9 +143,9 @@ def vectorized(name: str, function: object) -> Scalars:
         takes_arrays = False
 
     def on_arrays(z: Array) -> Array:
-        """Return the activation's values, or say that they are no numbers."""
+        """Return the activation's values; raise an error if they are not finite numbers."""
         with np.errstate(all="ignore"):
-            values = np.asarray(call(z) if takes_arrays else _one_by_one(name, call, z))
+            values = np.asarray(call(z) if takes_arrays else _call_one_by_one(name, call, z))
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise InputError(f"{name} must return finite real numbers wherever it is needed.")
         return values.astype(np.float64)
@@ -154,7 +153,7 @@ def vectorized(name: str, function: object) -> Scalars:
     return on_arrays
 
 
-def _one_by_one(name: str, call: Callable[..., object], z: Array) -> Array:
+def _call_one_by_one(name: str, call: Callable[..., object], z: Array) -> Array:
     try:
         values = [call(float(point)) for point in z.flat]
         return np.array(values, dtype=np.float64).reshape(z.shape)
@@ -162,7 +161,7 @@ def _one_by_one(name: str, call: Callable[..., object], z: Array) -> Array:
         raise InputError(f"{name} must be a function of one real number; calling it raised: {error}.") from error
 
 
-def _one_number(name: str, array: Array) -> float:
+def _as_scalar(name: str, array: Array) -> float:
     if array.ndim:
         raise InputError(f"{name} must be a single number; got an array of shape {array.shape}.")
     return float(array)
@@ -209,7 +208,7 @@ class _Network:
 
 
 def _correlation(variance: float, covariance: Array) -> Array:
-    """Covariance over variance, kept in [-1, 1] against rounding."""
+    """Covariance over variance, clipped to [-1, 1] against rounding."""
     return np.clip(covariance / variance, -1.0, 1.0)
 
 
@@ -294,7 +293,7 @@ class _NumericalAverages:
 
     def _refined(self, variance: float, rho: float, stein: bool) -> float:
         coarse = np.inf
-        for reach, panel in RESOLUTIONS:
+        for reach, panel in QUADRATURE_LEVELS:
             fine, scale = self._average(variance, rho, _even_edges(reach, panel), stein)
             if abs(fine - coarse) <= AVERAGE_TOLERANCE * scale:
                 return fine if abs(fine) > AVERAGE_NOISE * scale else 0.0

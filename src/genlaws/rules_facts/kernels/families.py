@@ -1,4 +1,4 @@
-r"""Which kernels have a name: their function, their coefficients in closed form, and the parameter for an angle.
+r"""Named families of kernels: their functions, their coefficients in closed form, and the parameter for an angle.
 
 A dot-product kernel :math:`K(x, x') = k(x \cdot x' / d)` enters the theory through two numbers,
 
@@ -24,13 +24,13 @@ from scipy.optimize import elementwise
 from genlaws.core.arguments import Array, one_of, real, whole_number, within
 from genlaws.core.errors import ConvergenceError, InputError
 
-# A normalized Gram matrix exceeds one by rounding; so much is read as exactly one.
+# A correlation above one by at most this is rounding and counts as one.
 CORRELATION_ROUNDING = 1e-12
-# Where the search for a parameter looks. Outside, no double-precision angle changes.
+# Search ranges of the parameters. Outside, no double-precision angle changes.
 RATE_RANGE = (1e-40, 700.0)
 OFFSET_RANGE = (1e-300, 1e40)
 # Below this angle the ratio cos²θ of the geometric kernel rounds to one, which it must not reach.
-SMALLEST_GEOMETRIC_ANGLE = 1.5e-8
+MIN_GEOMETRIC_ANGLE = 1.5e-8
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Family:
     ----------
     name : str
     formula, description : str
-        For people: k(t) in one line, and what the family is.
+        For display: k(t) in one line, and a description of the family.
     parameters : tuple of Parameter
         In the order in which they follow the name, as in ``polynomial:3,0.5``.
     function : callable
@@ -147,8 +147,8 @@ def parameter_for_angle(family: str, angle: ArrayLike, *, degree: int | None = N
 
     Notes
     -----
-    As :math:`\theta \to 0` the geometric ratio tends to one, and the digits of the angle move out of sight: the angle
-    comes back with relative error :math:`10^{-16}/\theta^2`.
+    As :math:`\theta \to 0` the geometric ratio tends to one, and rounding limits the angle: it is recovered with a
+    relative error of :math:`10^{-16}/\theta^2`.
     """
     one_of("family", family, FAMILIES)
     if family not in ADJUSTABLE:
@@ -179,7 +179,7 @@ def _lowest_angle(family: str, degree: int | None) -> float:
     if family == "quadratic":
         return 0.0
     if family == "geometric":
-        return SMALLEST_GEOMETRIC_ANGLE
+        return MIN_GEOMETRIC_ANGLE
     end = RATE_RANGE[1] if degree is None else OFFSET_RANGE[0]
     return float(np.arctan(np.exp(0.5 * _log_tangent_squared(np.log(end), degree))))
 

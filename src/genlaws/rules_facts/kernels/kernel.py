@@ -1,4 +1,4 @@
-r"""What a kernel is to this theory: the two numbers :math:`\mu_1` and :math:`\mu_\star`, and where to get them.
+r"""A kernel as its two numbers :math:`\mu_1` and :math:`\mu_\star`, and the ways to obtain them.
 
 For a dot-product kernel :math:`K(x, x') = k(x \cdot x' / d)`, and for a wide layer of an activation :math:`\sigma` with
 :math:`z \sim N(0, 1)`,
@@ -33,7 +33,7 @@ PANEL_TOLERANCE = 1e-14
 MAX_HALVINGS = 50
 MAX_PANELS = 20_000
 # The average runs over |z| < 14; the stretch from 14 to 18 must add nothing, or the activation grows too fast.
-REACH, FAR_REACH = 14, 18
+AVERAGE_REACH, TAIL_REACH = 14, 18
 TAIL_TOLERANCE = 1e-12
 # μ* below this share of the root mean square of σ is rounding: the activation is linear.
 LINEAR_TOLERANCE = 1e-12
@@ -49,7 +49,7 @@ SQUARE_NOISE = 1e-13
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Kernel:
-    """A kernel, or an array of kernels, as the theory sees it.
+    """A kernel, or an array of kernels, by the two numbers that the theory uses.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class Kernel:
             raise InputError("mu_1 and mu_star must not both be zero; a kernel that is constant learns nothing.")
         if not isinstance(name, str):
             raise InputError(f"name must be text; got {name!r}.")
-        object.__setattr__(self, "mu_1", _fixed(first))
-        object.__setattr__(self, "mu_star", _fixed(rest))
+        object.__setattr__(self, "mu_1", _read_only(first))
+        object.__setattr__(self, "mu_star", _read_only(rest))
         object.__setattr__(self, "name", name)
 
     @property
     def kernel_angle(self) -> float | Array:
         """Kernel angle θ = arctan(μ1/μ*), from 0 (pure memorizer) to π/2 (linear)."""
-        return _fixed(np.arctan2(self.mu_1, self.mu_star))
+        return _read_only(np.arctan2(self.mu_1, self.mu_star))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -133,13 +133,13 @@ class Kernel:
         activation : callable
             A function of one real number, which need not take arrays.
         kinks : sequence of float
-            Points where it is not smooth. Zero is always one of them; others are found, but faster when named.
+            Points where it is not smooth. Zero is always included; others are found, but faster when named.
         name : str
 
         Notes
         -----
         Only μ1² matters, so a decreasing activation, with E[zσ(z)] < 0, gets the absolute value. μ* is the root mean
-        square of σ(z) − μ0 − μ1 z, which keeps its digits when the activation is almost linear.
+        square of σ(z) − μ0 − μ1 z, which stays precise when the activation is almost linear.
 
         Raises
         ------
@@ -163,8 +163,8 @@ class Kernel:
 
         Notes
         -----
-        k'(0) is the slope of a Chebyshev interpolant around zero. Where k is so steep that k'(0) is tiny beside k(1),
-        the error is relative to k(1).
+        k'(0) is the slope of a Chebyshev interpolant around zero. Where k'(0) is tiny compared with k(1), the error
+        is relative to k(1).
         """
         k = vectorized("function", function)
         at_zero, at_one = (float(value) for value in k(np.array([0.0, 1.0])))
@@ -184,8 +184,8 @@ class Kernel:
     def from_name(cls, name: str) -> Kernel:
         """Return the kernel of a name such as ``relu``, ``gaussian:1.5``, ``polynomial:3,0.5`` or ``ntk-relu:3``.
 
-        The families are those of ``kernel_families.FAMILIES``, and networks, named by
-        ``nngp-`` or ``ntk-`` and the activation, whose parameter is the depth.
+        The families are those of ``families.FAMILIES``, and networks, named by ``nngp-`` or ``ntk-`` and the
+        activation, whose parameter is the depth.
         """
         label, colon, text = name.strip().partition(":") if isinstance(name, str) else (name, "", "")
         one_of("kernel", label, [*FAMILIES, *NETWORK_FAMILIES])
@@ -223,8 +223,8 @@ class Kernel:
         return cls(np.sqrt(found.mu_1_squared), np.sqrt(found.mu_star_squared), found.name)
 
 
-def _fixed(array: ArrayLike) -> float | Array:
-    """Return a float, or an array of its own that cannot be written to."""
+def _read_only(array: ArrayLike) -> float | Array:
+    """Return a float, or a read-only copy of an array."""
     copy = np.array(array, dtype=np.float64)
     if not copy.ndim:
         return float(copy)
@@ -242,7 +242,7 @@ def read_parameters(family: Family, texts: list[str]) -> list[float]:
 
 
 def read_number(name: str, text: str, whole: bool) -> float:
-    """Return the number a text stands for."""
+    """Return the number written in a text."""
     try:
         return int(text) if whole else float(text)
     except ValueError:
@@ -251,10 +251,12 @@ def read_number(name: str, text: str, whole: bool) -> float:
 
 def _activation_moments(activation: Callable[[Array], Array], kinks: Array) -> tuple[float, float]:
     """Return (abs(E[zσ]), root mean square of σ − μ0 − μ1 z)."""
-    inside = kinks[np.abs(kinks) < REACH]
-    z, weight, values = _adaptive_rule(activation, np.unique(np.append(np.arange(-REACH, REACH + 1.0), inside)))
+    inside = kinks[np.abs(kinks) < AVERAGE_REACH]
+    z, weight, values = _adaptive_rule(
+        activation, np.unique(np.append(np.arange(-AVERAGE_REACH, AVERAGE_REACH + 1.0), inside))
+    )
     mean_square = weight @ values**2
-    for tail in (np.arange(-FAR_REACH, 1.0 - REACH), np.arange(REACH, FAR_REACH + 1.0)):
+    for tail in (np.arange(-TAIL_REACH, 1.0 - AVERAGE_REACH), np.arange(AVERAGE_REACH, TAIL_REACH + 1.0)):
         far, far_weight = gaussian_rule(tail)
         if not far_weight @ activation(far) ** 2 <= TAIL_TOLERANCE * mean_square < np.inf:
             raise ConvergenceError("activation must grow more slowly: its Gaussian average depends on |z| > 14.")

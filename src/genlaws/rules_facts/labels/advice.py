@@ -1,13 +1,11 @@
-r"""Which kernel and which regularization should these data have?
+r"""Advice on the kernel and the regularization for given data, from cross-validation and from the theory.
 
-The data answer, by cross-validation. Beside them stands the theory, which needs three numbers: the share of facts ε,
-and the effective :math:`(\mu_1, \mu_\star)` of the kernel on the data
-(:mod:`~genlaws.rules_facts.finite_size.gram`). By the theory, ridge regression that must remember every fact
+Cross-validation chooses. Its choices are compared with those of the theory, which needs three numbers: the share of
+facts ε, and the effective :math:`(\mu_1, \mu_\star)` of the kernel on the data
+(:mod:`~genlaws.rules_facts.finite_size.gram`). In the theory, ridge regression that must remember every fact
 generalizes best at the angle :math:`\theta_{opt} = \arcsin\bigl((1-\varepsilon)\sqrt{2/\pi}\bigr)`; the hinge loss
-has its own angle, which also depends on the samples per effective dimension. How well do the theory's choices do on
-these data, and do its errors agree with the measured ones?
-
-Put to theory and data the question which kernel and regularization to use.
+has its own angle, which also depends on the samples per effective dimension. The advice includes the errors of the
+theory's choices on these data, and whether the predicted errors agree with the measured ones.
 """
 
 from __future__ import annotations
@@ -19,46 +17,45 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, one_of, real, scalar, whole_number, within
+from genlaws.core.arguments import Array, one_of, real, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.rules_facts.finite_size.gram import gram_numbers, inner_products
-from genlaws.rules_facts.finite_size.learned_path import LOSSES
+from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import Kernel
-from genlaws.rules_facts.labels.fact_fraction import estimate_fact_fraction
+from genlaws.rules_facts.labels.fact_fraction import MIN_SAMPLES, estimate_fact_fraction
 from genlaws.rules_facts.labels.kernel_trials import (
-    RANGES,
+    PARAMETER_RANGES,
     Choose,
+    EvaluatedKernel,
     Flags,
+    GeneralizationErrors,
     KernelTrial,
     Place,
-    RuleErrors,
-    Tried,
     wrong_signs,
 )
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 from genlaws.rules_facts.theory.optimal import optimal_angle, optimal_regularization
-from genlaws.rules_facts.theory.problem import SHARE_HINT, Solution
+from genlaws.rules_facts.theory.problem import Solution, read_fact_fraction
 from genlaws.rules_facts.theory.solve import solve
 
 # Regularizations tried, in units of the mean diagonal of the Gram matrix.
 REGULARIZATION_RANGE, REGULARIZATION_COUNT = (1e-6, 1e3), 28
-# Parameters at which the angle is measured, to find the one that has the angle the theory wants.
-ANGLE_POINTS = 33
+# Parameters at which the angle is measured, to find the one with the angle that the theory prefers.
+PARAMETER_GRID_POINTS = 33
 # Facts count as remembered when at most this share of them is wrong.
-REMEMBERED = 0.01
+MAX_REMEMBERED_ERROR = 0.01
 GIVEN, COUNTED, ESTIMATED = "given", "counted", "estimated"
-# Kernels tried unless others are named, and the fewest samples, and samples of the rule, that can answer.
+# Kernels tried by default.
 PARAMETER_COUNT = 9
-FEWEST = 20
-# A parameter that differs from the theory's by less than this share is the same.
-SAME = 1e-6
+# A parameter that differs from the theory's by less than this share counts as equal to it.
+PARAMETER_TIE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known about the facts among n samples.
+    """Known or estimated facts among n samples.
 
     Attributes
     ----------
@@ -81,8 +78,8 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A training set, and what is known about its facts."""
+class Advisor:
+    """A training set with the known or estimated facts, and the advice for it."""
 
     trial: KernelTrial
     facts: Facts
@@ -102,15 +99,15 @@ class Question:
         return float(memory), float(rule)
 
     def theory_parameters(self) -> tuple[float, float]:
-        """Return the parameters whose measured angles are nearest to these, within the range of the family."""
-        grid = np.geomspace(*self.trial.parameter_range, ANGLE_POINTS)
+        """Return the parameters whose measured angles are nearest to `angles`, within the range of the family."""
+        grid = np.geomspace(*self.trial.parameter_range, PARAMETER_GRID_POINTS)
         measured = self.trial.angles(grid)
         order = np.argsort(measured)
         memory, rule = np.exp(np.interp(self.angles, measured[order], np.log(grid[order])))
         return float(memory), float(rule)
 
     def relative_regularizations(self, parameter: float) -> Array:
-        """Return those to try, with the one the theory prefers for the rule at this parameter among them."""
+        """Return the grid to try, including the one that the theory prefers for the rule at this parameter."""
         gram = self.trial.gram(parameter)
         best = optimal_regularization(
             self.trial.loss,
@@ -121,7 +118,7 @@ class Question:
         relative = float(np.clip(best / float(np.diagonal(gram).mean()), *REGULARIZATION_RANGE))
         return np.unique(np.append(_regularization_grid(), relative))
 
-    def predict(self, tried: list[Tried], regularization: float | str, share: float = 1.0) -> Solution:
+    def predict(self, tried: list[EvaluatedKernel], regularization: float | str, share: float = 1.0) -> Solution:
         """Return the theory's errors at each kernel, for a learner trained on a share of the samples."""
         kernels = [one.numbers.kernel for one in tried]
         return solve(
@@ -132,14 +129,16 @@ class Question:
             regularization=regularization,
         )
 
-    def answer(self, parameters: Array, tried: list[Tried], wanted: tuple[float, float], dimension: int) -> Advice:
-        """Put cross-validation and theory side by side."""
+    def advise(
+        self, parameters: Array, tried: list[EvaluatedKernel], wanted: tuple[float, float], dimension: int
+    ) -> Advice:
+        """Return the choices of cross-validation and of the theory with their errors."""
         counted, seed, share = self._count(tried), self.trial.seed, self.trial.trained_share
         remembered = np.array([one.forgotten[self.facts.exceptions].mean(axis=0) for one in tried])
-        remembers = _least_where(remembered <= max(REMEMBERED, float(remembered.min())))
+        remembers = _least_choice(remembered <= max(MAX_REMEMBERED_ERROR, float(remembered.min())))
         at_best = self.predict(tried, "optimal")
-        ways: dict[str, Choose] = {"found_memory": remembers, "found_rule": _least}
-        ways |= {name: _always(place) for name, place in self._places(parameters, tried, wanted, at_best).items()}
+        ways: dict[str, Choose] = {"found_memory": remembers, "found_rule": _place_of_least}
+        ways |= {name: _fixed_choice(place) for name, place in self._places(parameters, tried, wanted, at_best).items()}
         choices = {name: self._choice(parameters, tried, counted, way) for name, way in ways.items()}
         low, high = counted.interval()
         return Advice(
@@ -154,9 +153,9 @@ class Question:
             memory_count=int(self.facts.exceptions.sum()),
             memory_samples=self.facts.measured_on,
             parameter=parameters,
-            kernel_angle=_measured("kernel_angle", tried),
-            mu_1=_measured("mu_1", tried),
-            mu_star=_measured("mu_star", tried),
+            kernel_angle=_kernel_numbers("kernel_angle", tried),
+            mu_1=_kernel_numbers("mu_1", tried),
+            mu_star=_kernel_numbers("mu_star", tried),
             regularization=np.stack([one.regularization for one in tried]),
             generalization_error=counted.against_rule,
             generalization_low=low,
@@ -169,20 +168,20 @@ class Question:
             wanted_angle_memory=self.angles[0],
             wanted_angle_rule=self.angles[1],
             **choices,
-            price_of_memory=counted.excess(remembers, _least, seed),
-            price_of_theory=counted.excess(ways["theory_rule"], _least, seed),
+            price_of_memory=counted.excess(remembers, _place_of_least, seed),
+            price_of_theory=counted.excess(ways["theory_rule"], _place_of_least, seed),
             price_of_theory_memory=counted.excess(ways["theory_memory"], remembers, seed),
         )
 
-    def _count(self, tried: list[Tried]) -> RuleErrors:
-        """Return the errors on samples of the rule if these are known, else on all."""
+    def _count(self, tried: list[EvaluatedKernel]) -> GeneralizationErrors:
+        """Return the errors on the samples that follow the rule if these are known, else on all samples."""
         wrong = np.stack([wrong_signs(one.left_out, self.trial.labels) for one in tried])
         if self.facts.flags is None:
-            return RuleErrors(wrong, self.facts.share)
-        return RuleErrors(wrong[:, ~self.facts.flags], Estimate(0.0))
+            return GeneralizationErrors(wrong, self.facts.share)
+        return GeneralizationErrors(wrong[:, ~self.facts.flags], Estimate(0.0))
 
     def _places(
-        self, parameters: Array, tried: list[Tried], wanted: tuple[float, float], at_best: Solution
+        self, parameters: Array, tried: list[EvaluatedKernel], wanted: tuple[float, float], at_best: Solution
     ) -> dict[str, Place]:
         """Return the kernels and regularizations that the theory chose, as rows and columns."""
         memory, rule = (int(np.argmin(np.abs(parameters - one))) for one in wanted)
@@ -190,8 +189,10 @@ class Question:
         best = float(np.clip(np.ravel(at_best.regularization)[rule], lam[0], lam[-1]))
         return {"theory_memory": (memory, 0), "theory_rule": (rule, int(np.argmin(np.abs(np.log(lam / best)))))}
 
-    def _choice(self, parameters: Array, tried: list[Tried], counted: RuleErrors, way: Choose) -> Choice:
-        """Return the kernel and regularization that a way to choose takes, with its errors."""
+    def _choice(
+        self, parameters: Array, tried: list[EvaluatedKernel], counted: GeneralizationErrors, way: Choose
+    ) -> Choice:
+        """Return the kernel and regularization that a way to choose selects, with its errors."""
         row, column = place = way(counted.against_labels)
         chosen, nested = tried[row], counted.nested(way, self.trial.seed)
         regularization = float(chosen.regularization[column])
@@ -211,24 +212,24 @@ class Question:
         )
 
 
-def _measured(name: str, tried: list[Tried]) -> Array:
+def _kernel_numbers(name: str, tried: list[EvaluatedKernel]) -> Array:
     return np.array([getattr(one.numbers.kernel, name) for one in tried])
 
 
-def _least(errors: Array) -> Place:
-    """Return the place of the least error; among equals the smallest kernel parameter and regularization."""
+def _place_of_least(errors: Array) -> Place:
+    """Return the place of the least error; of equal ones, the smallest kernel parameter and regularization."""
     row, column = np.unravel_index(int(np.argmin(errors)), errors.shape)
     return int(row), int(column)
 
 
-def _always(place: Place) -> Choose:
+def _fixed_choice(place: Place) -> Choose:
     """Return the function that gives this place whatever the errors are."""
     return lambda _: place
 
 
-def _least_where(allowed: Flags) -> Choose:
+def _least_choice(allowed: Flags) -> Choose:
     """Return the function that gives the place of the least error among those allowed."""
-    return lambda errors: _least(np.where(allowed, errors, np.inf))
+    return lambda errors: _place_of_least(np.where(allowed, errors, np.inf))
 
 
 def _regularization_grid() -> Array:
@@ -239,15 +240,14 @@ def find_facts(trial: KernelTrial, flags: Flags | None, fact_fraction: float | N
     """Return the share of facts, given, counted or estimated, and the samples on which memory is measured."""
     share, source = None, ESTIMATED
     if fact_fraction is not None:
-        value = float(scalar("fact_fraction", fraction("fact_fraction", fact_fraction, SHARE_HINT)))
-        share, source = Estimate(value), GIVEN
+        share, source = Estimate(read_fact_fraction(fact_fraction)), GIVEN
     elif flags is not None:
         share, source = Estimate(float(flags.mean())), COUNTED
     if share is not None and not share.value < 1.0:
         raise InputError("fact_fraction must be below 1: when every label is a fact there is no rule to learn.")
     if share is not None and flags is not None:
-        return Facts(flags, share, source, *_or_all(flags, FACTS))
-    grid = np.geomspace(*trial.parameter_range, ANGLE_POINTS)
+        return Facts(flags, share, source, *_exceptions_or_all(flags, FACTS))
+    grid = np.geomspace(*trial.parameter_range, PARAMETER_GRID_POINTS)
     middle = grid[int(np.argmin(np.abs(trial.angles(grid) - np.pi / 4)))]
     outputs = trial.evaluate(float(middle), _regularization_grid()).left_out
     best = outputs[:, int(np.argmin(wrong_signs(outputs, trial.labels).mean(axis=0)))]
@@ -255,14 +255,14 @@ def find_facts(trial: KernelTrial, flags: Flags | None, fact_fraction: float | N
         share = estimate_fact_fraction(best, trial.labels)
         if not share.high < 1.0:
             raise InputError(
-                f"labels must follow a rule; by the estimate {share} of their share they may be facts alone. "
+                f"labels must follow a rule; the estimated fact fraction {share} allows that all labels are facts. "
                 "Give more samples, or fact_fraction if it is known."
             )
-    return Facts(flags, share, source, *_or_all(best * trial.labels < 0.0, CONTRADICTED))
+    return Facts(flags, share, source, *_exceptions_or_all(best * trial.labels < 0.0, CONTRADICTED))
 
 
-def _or_all(exceptions: Flags, name: str) -> tuple[Flags, str]:
-    """Return the samples on which memory is measured and what they are called: all of them where there is none."""
+def _exceptions_or_all(exceptions: Flags, name: str) -> tuple[Flags, str]:
+    """Return the samples on which memory is measured and their name; all samples if there are no exceptions."""
     return (exceptions, name) if exceptions.any() else (np.ones_like(exceptions), ALL)
 
 
@@ -280,7 +280,7 @@ def advise(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Advice:
-    """Say which kernel and regularization to use, by cross-validation, and whether the theory describes these data.
+    """Advise on kernel and regularization by cross-validation, and check whether the theory describes these data.
 
     Parameters
     ----------
@@ -295,13 +295,13 @@ def advise(
     family : str
         A family of kernels with one parameter: gaussian, exponential, geometric or quadratic.
     parameters : array_like, optional
-        Those to try; the theory's choices are added.
+        Parameters to try; the theory's choices are added.
     normalize : bool
         Scale every input to squared length d first; the geometric family needs it.
     folds : int
         Parts of the cross-validation for the hinge loss. Ridge regression leaves out one sample at a time.
     seed : int
-        Deals the samples into parts.
+        Assigns the samples to folds.
     progress : callable, optional
         Called with (kernels done, kernels in all).
 
@@ -309,14 +309,14 @@ def advise(
     -------
     Advice
     """
-    x, y, flags = _read(inputs, labels, is_fact)
-    one_of("loss", loss, LOSSES)
-    one_of("family", family, RANGES)
+    x, y, flags = _read_samples(inputs, labels, is_fact)
+    one_of("loss", loss, TRAINABLE_LOSSES)
+    one_of("family", family, PARAMETER_RANGES)
     if not isinstance(normalize, bool | np.bool_):
         raise InputError(f"normalize must be true or false; got {normalize!r}.")
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function of two numbers; got {progress!r}.")
-    given = None if parameters is None else _checked(family, parameters)
+    given = None if parameters is None else _check_parameters(family, parameters)
     trial = KernelTrial(
         inner_products(x, normalize=bool(normalize)),
         y,
@@ -325,25 +325,25 @@ def advise(
         whole_number("folds", folds, at_least=2),
         whole_number("seed", seed),
     )
-    question = Question(trial, find_facts(trial, flags, fact_fraction))
-    wanted = question.theory_parameters()
-    tried = _joined(np.geomspace(*trial.parameter_range, PARAMETER_COUNT) if given is None else given, wanted)
-    lam = question.relative_regularizations(wanted[1])
+    advisor = Advisor(trial, find_facts(trial, flags, fact_fraction))
+    wanted = advisor.theory_parameters()
+    tried = _merge_parameters(np.geomspace(*trial.parameter_range, PARAMETER_COUNT) if given is None else given, wanted)
+    lam = advisor.relative_regularizations(wanted[1])
     results = []
     for parameter in tried:
         results.append(trial.evaluate(float(parameter), lam))
         if progress is not None:
             progress(len(results), len(tried))
-    return question.answer(tried, results, wanted, x.shape[1])
+    return advisor.advise(tried, results, wanted, x.shape[1])
 
 
-def _joined(tried: Array, wanted: tuple[float, float]) -> Array:
+def _merge_parameters(tried: Array, wanted: tuple[float, float]) -> Array:
     """Return the parameters to try, ascending, with the theory's in place of those next to them."""
-    away = np.abs(np.log(tried[:, None] / np.array(wanted))).min(axis=1) > SAME
+    away = np.abs(np.log(tried[:, None] / np.array(wanted))).min(axis=1) > PARAMETER_TIE_TOLERANCE
     return np.unique(np.concatenate([tried[away], wanted]))
 
 
-def _checked(family: str, parameters: ArrayLike) -> Array:
+def _check_parameters(family: str, parameters: ArrayLike) -> Array:
     allowed = FAMILIES[family].parameters[0]
     ends = {"open_low": allowed.open_low, "open_high": allowed.open_high}
     given = within("parameters", parameters, allowed.low, allowed.high, **ends, hint=f"Each is {allowed.description}.")
@@ -352,11 +352,11 @@ def _checked(family: str, parameters: ArrayLike) -> Array:
     return given
 
 
-def _read(inputs: ArrayLike, labels: ArrayLike, is_fact: ArrayLike | None) -> tuple[Array, Array, Flags | None]:
+def _read_samples(inputs: ArrayLike, labels: ArrayLike, is_fact: ArrayLike | None) -> tuple[Array, Array, Flags | None]:
     x, y = real("inputs", inputs), real("labels", labels)
-    if x.ndim != 2 or y.shape != (len(x),) or len(y) < FEWEST:
+    if x.ndim != 2 or y.shape != (len(x),) or len(y) < MIN_SAMPLES:
         raise InputError(
-            f"inputs and labels must be a matrix and as many labels as it has rows, {FEWEST} or more; "
+            f"inputs and labels must be a matrix and as many labels as it has rows, {MIN_SAMPLES} or more; "
             f"got shapes {x.shape} and {y.shape}."
         )
     if not np.isfinite(x).all():
@@ -369,6 +369,6 @@ def _read(inputs: ArrayLike, labels: ArrayLike, is_fact: ArrayLike | None) -> tu
         flags = np.asarray(is_fact)
     except ValueError:  # rows of different length
         flags = np.empty(0)
-    if flags.dtype != bool or flags.shape != y.shape or np.count_nonzero(~flags) < FEWEST:
-        raise InputError(f"is_fact must be true or false for each sample, and false for {FEWEST} or more.")
+    if flags.dtype != bool or flags.shape != y.shape or np.count_nonzero(~flags) < MIN_SAMPLES:
+        raise InputError(f"is_fact must be true or false for each sample, and false for {MIN_SAMPLES} or more.")
     return x, y, flags

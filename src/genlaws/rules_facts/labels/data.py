@@ -1,7 +1,4 @@
-"""Decide which samples of labeled data may follow the rule or become facts, and how many there are of each.
-
-Samples with classes, as images and tables come: what a rules-and-facts task is drawn from.
-"""
+"""Labeled data, and which of its samples can follow the rule or become facts."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from genlaws.core.arguments import Whole, whole_number
 from genlaws.core.errors import InputError
 
-MOST_LISTED = 20  # classes named in a sentence
-# Test samples, unless a number is given: what the training set leaves, up to this many.
-LARGEST_TEST = 1000
-# The share of the smaller class kept for testing where neither training nor test samples are counted out.
+MAX_LISTED_CLASSES = 20  # classes named in a sentence
+# Default number of test samples: those that the training set leaves, up to this many.
+MAX_TEST_SAMPLES = 1000
+# Share of the smaller class held out for testing if neither training nor test samples are given.
 TEST_SHARE = 0.2
 
 
@@ -29,9 +26,9 @@ class LabeledData:
     Attributes
     ----------
     inputs : array of shape (N, d)
-        Real numbers of any type, kept as they are to save memory; each sample of more dimensions is flattened.
+        Real numbers of any type, which is preserved to save memory; each sample of more dimensions is flattened.
     classes : array of shape (N,)
-        Whole numbers or words. Numbers such as 3.0, truth values and a column of shape (N, 1) are understood.
+        Whole numbers or text. Numbers such as 3.0, booleans and a column of shape (N, 1) are accepted.
     name : str
     class_names : tuple of str or None
         The name of class k at place k, if the classes are whole numbers.
@@ -64,16 +61,16 @@ class LabeledData:
         return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
     def class_of(self, value: object) -> int | str:
-        """Return the class a person means by its value, its name, or its value written as a word."""
+        """Return the class given by its value, its name, or its value as text."""
         known = self.class_counts
-        words = {str(one): one for one in known}
-        words |= {name: number for number, name in enumerate(self.class_names or ()) if number in known}
+        by_text = {str(one): one for one in known}
+        by_text |= {name: number for number, name in enumerate(self.class_names or ()) if number in known}
         wanted = value.item() if isinstance(value, np.generic) else value
         if isinstance(wanted, int | str) and not isinstance(wanted, bool):
             if wanted in known:
                 return wanted
-            if str(wanted) in words:
-                return words[str(wanted)]
+            if str(wanted) in by_text:
+                return by_text[str(wanted)]
         raise InputError(f"{self.name} has no class {value!r}; its classes are {self._list_of(known)}.")
 
     def title(self, one: int | str) -> str:
@@ -82,8 +79,8 @@ class LabeledData:
 
     def _list_of(self, known: dict[int | str, int]) -> str:
         titles = [self.title(one) for one in known]
-        more = f" and {len(titles) - MOST_LISTED} more" if len(titles) > MOST_LISTED else ""
-        return ", ".join(titles[:MOST_LISTED]) + more
+        more = f" and {len(titles) - MAX_LISTED_CLASSES} more" if len(titles) > MAX_LISTED_CLASSES else ""
+        return ", ".join(titles[:MAX_LISTED_CLASSES]) + more
 
 
 def _read_inputs(values: ArrayLike) -> NDArray[Any]:
@@ -105,7 +102,7 @@ def _read_inputs(values: ArrayLike) -> NDArray[Any]:
 
 
 def _read_classes(values: ArrayLike, count: int) -> NDArray[Any]:
-    """Return classes as whole numbers or words, one for each of `count` inputs."""
+    """Return classes as whole numbers or text, one for each of `count` inputs."""
     array = _rectangular("classes", values)
     if array.shape not in {(count,), (count, 1)}:
         raise InputError(f"classes must be one class for each of the {count} inputs; got shape {array.shape}.")
@@ -117,19 +114,19 @@ def _read_classes(values: ArrayLike, count: int) -> NDArray[Any]:
     whole = array.dtype.kind in "biu"
     if whole or (array.dtype.kind == "f" and np.isfinite(array).all() and np.equal(array, np.floor(array)).all()):
         return array.astype(np.int64)
-    raise InputError(f"classes must be whole numbers or words; got an array of type {array.dtype}.")
+    raise InputError(f"classes must be whole numbers or text; got an array of type {array.dtype}.")
 
 
 def _read_names(names: Any, classes: NDArray[Any]) -> tuple[str, ...]:
-    words = tuple(as_text(name) for name in names)
+    texts = tuple(as_text(name) for name in names)
     if classes.dtype.kind == "U":
-        raise InputError("class_names must be left out where the classes are words already.")
-    if classes.min() < 0 or classes.max() >= len(words):
+        raise InputError("class_names must be left out where the classes are text already.")
+    if classes.min() < 0 or classes.max() >= len(texts):
         raise InputError(
-            f"class_names must name every class; got {len(words)} names for classes from {classes.min()} to "
+            f"class_names must name every class; got {len(texts)} names for classes from {classes.min()} to "
             f"{classes.max()}."
         )
-    return words
+    return texts
 
 
 def _rectangular(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -140,7 +137,7 @@ def _rectangular(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def as_text(value: Any) -> str:
-    """Return a word that may have been stored as bytes."""
+    """Return text that may have been stored as bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
@@ -165,7 +162,7 @@ class Pools:
 def pools_of(
     data: LabeledData, rule_classes: object, fact_classes: int | str | Iterable[int | str] | None, epsilon: float
 ) -> Pools:
-    """Return the samples to draw from, or say which class is missing."""
+    """Return the samples to draw from; raise an error if a class is missing."""
     if not isinstance(data, LabeledData):
         raise InputError(f"data must be LabeledData, as load_labeled returns it; got {type(data).__name__}.")
     if not isinstance(rule_classes, tuple | list) or len(rule_classes) != 2:
@@ -178,7 +175,7 @@ def pools_of(
         raise InputError(f"rule_classes must be two different classes; got {rule_classes!r}.")
     others = known.keys() - {first, second}
     if fact_classes is not None:
-        others = {data.class_of(one) for one in _several(fact_classes)}
+        others = {data.class_of(one) for one in _as_list(fact_classes)}
     if others & {first, second}:
         raise InputError(f"fact_classes must leave out the classes of the rule; got {fact_classes!r}.")
     if epsilon > 0.0 and not others:
@@ -190,7 +187,7 @@ def pools_of(
     return Pools(rows, (f"class {data.title(first)}", f"class {data.title(second)}", "the facts"))
 
 
-def _several(classes: int | str | Iterable[int | str]) -> list[int | str]:
+def _as_list(classes: int | str | Iterable[int | str]) -> list[int | str]:
     if isinstance(classes, Iterable) and not isinstance(classes, str):
         return list(classes)
     return [classes]
@@ -203,31 +200,31 @@ def _rows_of(data: LabeledData, classes: Set[int | str]) -> Whole:
 def sizes_of(
     data: LabeledData, pools: Pools, epsilon: float, *, sample_count: int | None, test_count: int | None
 ) -> tuple[int, int]:
-    """Return the numbers of training and test samples, or say how many there are and how many there could be."""
-    kept = whole_number("test_count", 2 if test_count is None else test_count, at_least=2)
+    """Return the numbers of training and test samples; raise an error with the largest possible number."""
+    tested = whole_number("test_count", 2 if test_count is None else test_count, at_least=2)
     if sample_count is None and test_count is None:
-        kept = min(LARGEST_TEST, 2 * max(1, int(TEST_SHARE * min(pools.counts[:2]))))
-    largest = _largest_sample_count(pools, epsilon, kept)
+        tested = min(MAX_TEST_SAMPLES, 2 * max(1, int(TEST_SHARE * min(pools.counts[:2]))))
+    largest = _largest_sample_count(pools, epsilon, tested)
     if sample_count is None:
         count = max(1, min(data.dimension, largest))
     else:
         count = whole_number("sample_count", sample_count, at_least=1)
     if count > largest:
-        needed = [part + test for part, test in zip(parts_of(count, epsilon), parts_of(kept, 0.0), strict=True)]
+        needed = [part + test for part, test in zip(parts_of(count, epsilon), parts_of(tested, 0.0), strict=True)]
         raise InputError(
-            f"sample_count = {count} at fact_fraction = {epsilon:g} with {kept} test samples takes "
+            f"sample_count = {count} at fact_fraction = {epsilon:g} with {tested} test samples takes "
             f"{pools.listed(needed)}; {data.name} has {pools.listed(pools.counts)}. "
             f"The largest sample_count possible is {largest}."
-            + (" Fewer test samples leave more for training." if kept > 2 else "")
+            + (" Fewer test samples leave more for training." if tested > 2 else "")
         )
     if test_count is None:
         left = [held - part for held, part in zip(pools.counts, parts_of(count, epsilon), strict=True)]
-        kept = min(LARGEST_TEST, 2 * min(left[:2]))
-    return count, kept
+        tested = min(MAX_TEST_SAMPLES, 2 * min(left[:2]))
+    return count, tested
 
 
 def _largest_sample_count(pools: Pools, epsilon: float, test_count: int) -> int:
-    """Return how many training samples there can be beside the test samples, found by trying every number."""
+    """Return the largest number of training samples next to the test samples, found by trying every number."""
     counts = np.arange(1, sum(pools.counts) + 1)
     needed = zip(_split(counts, epsilon), parts_of(test_count, 0.0), pools.counts, strict=True)
     fits = np.logical_and.reduce([part + test <= held for part, test, held in needed])

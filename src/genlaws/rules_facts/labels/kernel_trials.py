@@ -1,13 +1,12 @@
-r"""How often do kernels break the rule, counted on samples they have not seen?
+r"""Kernels of one family tried on one training set: their measured numbers, generalization and memorization errors.
 
-Where it is known which samples are facts, they are left aside. Where it is not, they hide among the labels, and a fact
-agrees with any prediction half of the time:
+The generalization error is counted on left-out samples. Known facts are excluded. Unknown facts stay among the labels,
+and a fact agrees with any prediction half of the time:
 
 .. math:: e_{label} = (1-\varepsilon)\,e_{rule} + \varepsilon/2.
 
-Solved for the rule error, that is an estimate which needs ε; the intervals here span those of the count and of ε.
-
-Try kernels of one family on one training set: their measured numbers, what they generalize, what they remember.
+Solved for :math:`e_{rule}`, this estimates the generalization error for a given ε; the intervals include those of the
+count and of ε.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ from genlaws.rules_facts.finite_size.left_out import left_out_outputs
 from genlaws.rules_facts.finite_size.ridge import ridge_path
 
 # Parameters tried, for each family that has one to adjust.
-RANGES: dict[str, tuple[float, float]] = {
+PARAMETER_RANGES: dict[str, tuple[float, float]] = {
     "gaussian": (0.05, 50.0),
     "exponential": (0.05, 50.0),
     "geometric": (0.02, 0.98),
     "quadratic": (0.05, 1.55),
 }
-# The angle of a kernel is an average over pairs; this many inputs, evenly spaced, give enough of them.
-ANGLE_SAMPLES = 800
+# The angle of a kernel is an average over pairs; this many inputs, evenly spaced, give enough pairs.
+MAX_ANGLE_SAMPLES = 800
 # The square of an entry, summed over a matrix, must stay within double precision.
-LARGEST_ENTRY = 1e120
-# Duality gap of the hinge loss: signs of outputs no longer change.
-GAP = 1e-5
-# Parts into which samples are dealt, so that a choice is never judged on the samples it was made on.
-PARTS = 5
+MAX_GRAM_ENTRY = 1e120
+# Duality gap of the hinge loss, below which signs of outputs no longer change.
+TRIAL_GAP_TOLERANCE = 1e-5
+# Folds of the nested cross-validation: a choice is never evaluated on the samples it was made on.
+NESTED_FOLDS = 5
 NORMAL_QUANTILE = 1.959964  # of 97.5 %
 Flags = NDArray[np.bool_]
 Place = tuple[int, int]
@@ -50,7 +49,7 @@ Choose = Callable[[Array], Place]
 
 
 @dataclass(frozen=True)
-class Tried:
+class EvaluatedKernel:
     """One kernel at L regularizations.
 
     Attributes
@@ -93,8 +92,8 @@ class KernelTrial:
 
     @property
     def parameter_range(self) -> tuple[float, float]:
-        """The parameters worth trying on these inputs; the exponential kernel of long inputs would overflow."""
-        low, high = RANGES[self.family]
+        """The parameters to try on these inputs; the exponential kernel of long inputs would overflow."""
+        low, high = PARAMETER_RANGES[self.family]
         longest = float(self.products.left.max())
         return (low, max(high / longest, 2.0 * low)) if self.family == "exponential" and longest > 1.0 else (low, high)
 
@@ -107,7 +106,7 @@ class KernelTrial:
         """Return the Gram matrix at a parameter of the family."""
         name = f"{self.family}:{float(parameter)!r}"
         gram = self.products.gram(name)
-        if float(np.abs(gram).max()) > LARGEST_ENTRY:
+        if float(np.abs(gram).max()) > MAX_GRAM_ENTRY:
             raise InputError(
                 f"parameters must be smaller: the squares of {self.family}:{parameter:g} overflow at inputs this long. "
                 "Or scale every input to the same length with normalize."
@@ -117,13 +116,13 @@ class KernelTrial:
     def angles(self, parameters: Array) -> Array:
         """Return the measured kernel angle at each parameter, from some of the inputs."""
         count = len(self.labels)
-        some = np.linspace(0, count - 1, min(count, ANGLE_SAMPLES)).astype(np.int64)
+        some = np.linspace(0, count - 1, min(count, MAX_ANGLE_SAMPLES)).astype(np.int64)
         products = self.products
         part = Products(products.products[np.ix_(some, some)], products.left[some], products.right[some], True)
         names = (f"{self.family}:{float(parameter)!r}" for parameter in parameters)
         return np.array([float(gram_numbers(part.gram(name), part).kernel.kernel_angle) for name in names])
 
-    def evaluate(self, parameter: float, relative_regularization: Array) -> Tried:
+    def evaluate(self, parameter: float, relative_regularization: Array) -> EvaluatedKernel:
         """Train at one parameter and every regularization, with samples left out and with all of them.
 
         Regularizations are given in units of the mean diagonal of the Gram matrix, which for some families grows by
@@ -137,10 +136,10 @@ class KernelTrial:
             left_out, fitted = ridge.leave_one_out, ridge.fitted
         else:
             left_out = left_out_outputs(
-                gram, self.labels, self.loss, lam, folds=self.folds, tolerance=GAP, seed=self.seed
+                gram, self.labels, self.loss, lam, folds=self.folds, tolerance=TRIAL_GAP_TOLERANCE, seed=self.seed
             )
-            fitted = hinge_path(gram, self.labels, lam, tolerance=GAP).fitted
-        return Tried(gram_numbers(gram, self.products), lam, left_out, wrong_signs(fitted, self.labels))
+            fitted = hinge_path(gram, self.labels, lam, tolerance=TRIAL_GAP_TOLERANCE).fitted
+        return EvaluatedKernel(gram_numbers(gram, self.products), lam, left_out, wrong_signs(fitted, self.labels))
 
 
 def wrong_signs(outputs: Array, labels: Array) -> Array:
@@ -150,14 +149,14 @@ def wrong_signs(outputs: Array, labels: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class RuleErrors:
+class GeneralizationErrors:
     """Wrong predictions of G kernels at L regularizations.
 
     Attributes
     ----------
     wrong : array, (G, n, L)
-        One where a left-out output has another sign than the label, a half where it is zero. The facts are not among
-        the samples if they are known.
+        One where a left-out output has another sign than the label, a half where it is zero. Known facts are
+        excluded.
     share : Estimate
         Of facts among the samples; zero if they are known.
     """
@@ -172,12 +171,12 @@ class RuleErrors:
 
     @property
     def against_rule(self) -> Array:
-        """Rule error, (G, L); clipped where it comes out below zero."""
-        return _in_range(self._unclipped)
+        """Generalization error, (G, L); clipped where it comes out below zero."""
+        return _clip_error(self._unclipped)
 
     @property
     def clipped(self) -> Flags:
-        """Where fewer labels are contradicted than the facts alone would be, so that the rule error is set to zero."""
+        """Where the generalization error is set to zero: fewer labels are contradicted than the facts explain."""
         return np.asarray(self._unclipped < 0.0)
 
     @property
@@ -185,43 +184,43 @@ class RuleErrors:
         return _without_facts(self.against_labels, self.share.value)
 
     def interval(self) -> tuple[Array, Array]:
-        """Return the ends of the 95 % interval of each rule error."""
+        """Return the ends of the 95 % interval of each generalization error."""
         counts = np.rint(self.wrong.sum(axis=1)).astype(np.int64)
         seen, place = np.unique(counts, return_inverse=True)
         found = [wilson_interval(int(count), self.wrong.shape[1]) for count in seen]
         ends = [np.array([one.low for one in found]), np.array([one.high for one in found])]
         low, high = (end[place.reshape(counts.shape)] for end in ends)
         return (
-            _in_range(np.min([_without_facts(low, share) for share in self._shares], axis=0)),
-            _in_range(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
+            _clip_error(np.min([_without_facts(low, share) for share in self._shares], axis=0)),
+            _clip_error(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
         )
 
     def estimate(self, place: Place = (0, 0)) -> Estimate:
-        """Return the rule error of one kernel at one regularization."""
+        """Return the generalization error of one kernel at one regularization."""
         row, column = place
-        one = RuleErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
+        one = GeneralizationErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
         low, high = one.interval()
         return Estimate(float(one.against_rule[0, 0]), float(low[0, 0]), float(high[0, 0]), self.wrong.shape[1])
 
-    def nested(self, choose: Choose, seed: int) -> RuleErrors:
+    def nested(self, choose: Choose, seed: int) -> GeneralizationErrors:
         """Return the wrong predictions of what is chosen, as those of one kernel, by nested cross-validation.
 
         Parameters
         ----------
         choose : callable
-            Chooses by the errors of four fifths of the samples; what it chose is counted on the other fifth. So the
-            best of many is not counted where it was lucky.
+            Chooses by the errors of four fifths of the samples; the choice is evaluated on the other fifth. So the
+            least of many errors is not biased low.
         seed : int
-            Deals the samples into fifths.
+            Assigns the samples to fifths.
         """
         count = self.wrong.shape[1]
-        part: Whole = generator_of(seed).permutation(count) % PARTS
+        part: Whole = generator_of(seed).permutation(count) % NESTED_FOLDS
         chosen = np.empty(count)
-        for number in range(PARTS):
+        for number in range(NESTED_FOLDS):
             here = part == number
             row, column = choose(self.wrong[:, ~here].mean(axis=1))
             chosen[here] = self.wrong[row, here, column]
-        return RuleErrors(chosen[None, :, None], self.share)
+        return GeneralizationErrors(chosen[None, :, None], self.share)
 
     def excess(self, first: Choose, second: Choose, seed: int) -> Estimate:
         """Return how much more often one choice breaks the rule than another, sample by sample; see `nested`."""
@@ -246,15 +245,15 @@ def _without_facts(error: Array, share: float) -> Array:
     return np.asarray((error - 0.5 * share) / (1.0 - share))
 
 
-def _in_range(error: Array) -> Array:
+def _clip_error(error: Array) -> Array:
     return np.clip(error, 0.0, 1.0)
 
 
 def _paired_interval(difference: Array) -> tuple[float, float]:
     """Return Agresti and Min's interval of a difference of two shares of the same samples.
 
-    It is the usual one after two samples more, half of one for each pair of outcomes: also where the two choices never
-    differed it has a width.
+    It is the usual one after adding two samples, half a sample for each pair of outcomes. It has a width even where
+    the two choices never differ.
     """
     count = difference.size + 2
     total = float(difference.sum())

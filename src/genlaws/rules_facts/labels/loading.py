@@ -1,7 +1,7 @@
 """Read labeled data, images or any table, from which a rules-and-facts task can be drawn.
 
-Files from elsewhere are never trusted: arrays are read without pickles, and CIFAR-10's own files, which are pickles, by
-a reader that knows numbers, words, lists and arrays and nothing that could run code.
+Files are not trusted: arrays are read without pickles, and the files of CIFAR-10, which are pickles, by a reader that
+accepts numbers, text, lists and arrays and nothing that could run code.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from genlaws.rules_facts.labels.data import LabeledData, as_text
 
 __all__ = ["LabeledData", "load_labeled"]
 
-SOURCES = "'digits', a file ending in .npz or .csv, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
+SOURCE_HINT = "'digits', a file ending in .npz or .csv, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
 # Names under which an archive may hold inputs and classes.
-LAYOUTS = (
+ARRAY_NAMES = (
     ("x_train", "y_train"),
     ("inputs", "labels"),
     ("X", "y"),
     ("images", "labels"),
     ("data", "target"),
 )
-TEST_PART = ("x_test", "y_test")  # beside the first of these
+TEST_ARRAY_NAMES = ("x_test", "y_test")  # next to the first of these
 CIFAR_FOLDER = "cifar-10-batches-py"
 CIFAR_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 CLASS_COLUMN = "label"
-EXACT_UP_TO = 2.0**53  # whole numbers beyond it may be told apart as words only
-# What a damaged or foreign file makes numpy, zipfile and csv raise.
-UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
+MAX_EXACT_WHOLE = 2.0**53  # larger whole numbers are distinguished as text only
+# Errors that numpy, zipfile and csv raise on a damaged or foreign file.
+READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
 
 
 def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledData) -> LabeledData:
@@ -70,26 +70,26 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
             raise InputError(f"A source of arrays must be a pair (inputs, classes); got a tuple of {len(source)}.")
         return LabeledData(*source)  # type: ignore[arg-type]
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"source must be {SOURCES}; got {type(source).__name__}.")
+        raise InputError(f"source must be {SOURCE_HINT}; got {type(source).__name__}.")
     if source == "digits":
-        return _digits()
+        return _load_digits()
     path = Path(source).expanduser()
     if path.is_dir():
         return _read_cifar(path)
     if not path.is_file():
-        raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCES}.")
+        raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCE_HINT}.")
     readers: dict[str, Callable[[Path], LabeledData]] = {".npz": _read_archive, ".csv": _read_table}
     if path.suffix.lower() not in readers:
-        raise InputError(f"source must be {SOURCES}; got the file {path.name!r}.")
+        raise InputError(f"source must be {SOURCE_HINT}; got the file {path.name!r}.")
     try:
         return readers[path.suffix.lower()](path)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except UNREADABLE as error:
-        raise InputError(f"{path.name} could not be read: {_reason(error)}.") from None
+    except READ_ERRORS as error:
+        raise InputError(f"{path.name} could not be read: {_format_reason(error)}.") from None
 
 
-def _digits() -> LabeledData:
+def _load_digits() -> LabeledData:
     if find_spec("sklearn") is None:
         raise InputError("The digits come with scikit-learn; install it with pip install scikit-learn.")
     from sklearn.datasets import load_digits  # type: ignore[import-untyped] # noqa: PLC0415
@@ -109,20 +109,20 @@ def _read_archive(file: Path) -> LabeledData:
 def _read_arrays(arrays: Any, name: str) -> LabeledData:
     with arrays as archive:
         found = archive.files
-        layout = next((names for names in LAYOUTS if {*names} <= {*found}), None)
+        layout = next((names for names in ARRAY_NAMES if {*names} <= {*found}), None)
         if layout is None:
-            wanted = "; ".join(" and ".join(names) for names in LAYOUTS)
+            wanted = "; ".join(" and ".join(names) for names in ARRAY_NAMES)
             raise InputError(f"the arrays must be called {wanted}; found {', '.join(found) or 'none'}.")
         pairs = [layout]
-        if layout == LAYOUTS[0] and {*TEST_PART} & {*found}:
-            if not {*TEST_PART} <= {*found}:
-                raise InputError(f"{' and '.join(TEST_PART)} must be there together; found {', '.join(found)}.")
-            pairs.append(TEST_PART)
+        if layout == ARRAY_NAMES[0] and {*TEST_ARRAY_NAMES} & {*found}:
+            if not {*TEST_ARRAY_NAMES} <= {*found}:
+                raise InputError(f"{' and '.join(TEST_ARRAY_NAMES)} must be there together; found {', '.join(found)}.")
+            pairs.append(TEST_ARRAY_NAMES)
         names = tuple(np.ravel(archive["class_names"]).tolist()) if "class_names" in found else None
-        return _joined([LabeledData(archive[x], archive[y], name, names) for x, y in pairs])
+        return _concatenate_parts([LabeledData(archive[x], archive[y], name, names) for x, y in pairs])
 
 
-def _joined(parts: list[LabeledData]) -> LabeledData:
+def _concatenate_parts(parts: list[LabeledData]) -> LabeledData:
     if len({part.dimension for part in parts}) > 1 or len({part.classes.dtype.kind for part in parts}) > 1:
         shapes = ", ".join(f"{part.dimension} features with classes of type {part.classes.dtype}" for part in parts)
         raise InputError(f"the parts must have the same features and the same kind of classes; got {shapes}.")
@@ -137,11 +137,11 @@ def _read_table(file: Path) -> LabeledData:
         lines = reader.line_num
     if len(first) < 2:
         raise InputError("a line must hold at least one number and a class, separated by commas.")
-    words = [cell.lower() for cell in first]
+    cells = [cell.lower() for cell in first]
     # pandas writes 0, 1, 2, … above columns without names.
     unnamed = len(first) > 3 and counts_up(first[:-1])
-    header = CLASS_COLUMN in words or unnamed or not any(is_number(cell) for cell in first[:-1])
-    column = words.index(CLASS_COLUMN) if CLASS_COLUMN in words else len(first) - 1
+    header = CLASS_COLUMN in cells or unnamed or not any(is_number(cell) for cell in first[:-1])
+    column = cells.index(CLASS_COLUMN) if CLASS_COLUMN in cells else len(first) - 1
     codes: dict[str, int] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a header without samples is refused as empty
@@ -162,15 +162,15 @@ def _read_table(file: Path) -> LabeledData:
     if "" in codes:
         empty = int(np.flatnonzero(values[:, column] == codes[""])[0])
         raise InputError(f"every sample must have a class; that of sample {empty + 1} is empty.")
-    classes = _numbers_or_words(list(codes))[values[:, column].astype(np.int64)]
+    classes = _numbers_or_text(list(codes))[values[:, column].astype(np.int64)]
     return LabeledData(np.delete(values, column, axis=1), classes, file.stem)
 
 
-def _numbers_or_words(cells: list[str]) -> NDArray[Any]:
-    """Return classes written in a table as whole numbers if all of them are, else as the words they are."""
+def _numbers_or_text(cells: list[str]) -> NDArray[Any]:
+    """Return classes written in a table as whole numbers if all of them are, else as text."""
     try:
         numbers = [float(cell) for cell in cells]
-        if all(number.is_integer() and abs(number) < EXACT_UP_TO for number in numbers):
+        if all(number.is_integer() and abs(number) < MAX_EXACT_WHOLE for number in numbers):
             return np.array(numbers).astype(np.int64)
     except ValueError:
         pass
@@ -186,7 +186,7 @@ def _read_cifar(folder: Path) -> LabeledData:
         raise InputError(f"A folder must hold CIFAR-10's batches; {str(here)!r} lacks {', '.join(missing)}.")
     meta = here / "batches.meta"
     names = _read_pickle(meta).get("label_names") if meta.is_file() else None
-    words = tuple(as_text(name) for name in names) if isinstance(names, list) else None
+    class_names = tuple(as_text(name) for name in names) if isinstance(names, list) else None
     parts = []
     for name in CIFAR_BATCHES:
         batch = _read_pickle(here / name)
@@ -196,22 +196,22 @@ def _read_cifar(folder: Path) -> LabeledData:
                 f"{name} must hold the array 'data' and the list 'labels'; found {', '.join([*batch][:6])}."
             )
         try:
-            parts.append(LabeledData(data.values, np.array(labels), "cifar-10", words))
+            parts.append(LabeledData(data.values, np.array(labels), "cifar-10", class_names))
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
-    return _joined(parts)
+    return _concatenate_parts(parts)
 
 
 def _read_pickle(file: Path) -> dict[str, Any]:
     try:
-        content = _NumbersAndWords(io.BytesIO(file.read_bytes()), encoding="bytes").load()
+        content = _DataUnpickler(io.BytesIO(file.read_bytes()), encoding="bytes").load()
         if not isinstance(content, dict):
             raise InputError(f"must hold a dictionary; got {type(content).__name__}.")
         return {as_text(key): value for key, value in content.items()}
     except InputError as error:
         raise InputError(f"{file.name} {error}") from None
     except Exception as error:  # a damaged pickle can fail in any way
-        raise InputError(f"{file.name} could not be read: {_reason(error)}.") from None
+        raise InputError(f"{file.name} could not be read: {_format_reason(error)}.") from None
 
 
 class _StoredType:
@@ -229,7 +229,7 @@ class _StoredType:
 
 
 class _StoredArray:
-    """An array in a pickle, built from its bytes here rather than by numpy, which trusts what it is told."""
+    """An array in a pickle, built from its bytes here rather than by numpy, which would trust the file."""
 
     def __init__(self) -> None:
         self.values: NDArray[Any] = np.empty((0, 0))
@@ -244,21 +244,21 @@ class _StoredArray:
         self.values = np.frombuffer(content, dtype).reshape(shape, order="F" if by_column else "C")
 
 
-class _NumbersAndWords(pickle.Unpickler):
-    """Reads numbers, words, lists, dictionaries and arrays; whatever else a pickle asks for is refused, not called."""
+class _DataUnpickler(pickle.Unpickler):
+    """Reads numbers, text, lists, dictionaries and arrays; anything else in a pickle is refused, not called."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a stand-in, made anew each time so that no pickle can change it for the next."""
+        """Return a stand-in, new each time so that no pickle can change it for the next."""
         if (module, name) in {("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct")}:
             return lambda *_: _StoredArray()
         if (module, name) == ("numpy", "dtype"):
             return lambda code, *_: _StoredType(code)
         if (module, name) == ("numpy", "ndarray"):
-            return "ndarray"  # only ever handed back to _reconstruct, which does not look
+            return "ndarray"  # only an argument of _reconstruct, which ignores it
         if (module, name) == ("_codecs", "encode"):  # how Python 3 writes bytes in the old format
             return lambda text, *_: str(text).encode("latin-1")
-        raise InputError(f"is not a CIFAR-10 batch: it asks for {module}.{name}, which could run code; not opened.")
+        raise InputError(f"is not a CIFAR-10 batch: it refers to {module}.{name}, which could run code; not opened.")
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     return (" ".join(str(error).split()) or type(error).__name__).rstrip(".")

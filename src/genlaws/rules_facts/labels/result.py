@@ -1,4 +1,4 @@
-"""What :func:`genlaws.rules_facts.advise` returns."""
+"""The result of :func:`genlaws.rules_facts.advise`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The samples on which memory is measured, by name and in words, for one and for several.
+# The samples on which memory is measured: name, singular and plural.
 FACTS, CONTRADICTED, ALL = "facts", "contradicted", "all"
 MEMORY_SAMPLES = {
     FACTS: ("fact", "facts"),
@@ -26,23 +26,23 @@ MEMORY_SAMPLES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel and a regularization, what the theory predicts for them and what cross-validation found.
+    """A kernel and a regularization, with the errors predicted by the theory and measured by cross-validation.
 
     Attributes
     ----------
     parameter, regularization, kernel_angle : float
     generalization_error : Estimate
         Cross-validated, against the rule. Where the facts are not known it is corrected for their share, and its
-        interval includes that of the share. Of a choice that cross-validation made it is the least of many, and so too
+        interval includes that of the share. For a choice of cross-validation it is the least of many, and so too
         low.
     nested_generalization_error : Estimate
         The same, by nested cross-validation: the choice is made again without the samples it is counted on, so that it
-        is not too low. Of the theory's choices, which were not made by these errors, it is the same number.
+        is not too low. For the theory's choices, which do not use these errors, it is the same number.
     generalization_error_clipped, nested_generalization_error_clipped : bool
-        Whether the error came out below zero after the correction for the facts, and was set to zero: then fewer labels
-        are contradicted than the share of facts explains, and that share may be too high.
+        Whether the error was below zero after the correction for the facts, and was set to zero. Then fewer labels are
+        contradicted than the share of facts explains, and that share may be too high.
     memorization_error : float
-        Of the learner trained on all samples, on those that `memory_samples` of the advice names.
+        Of the learner trained on all samples, on the samples named by `memory_samples` of the advice.
     predicted_generalization_error, predicted_memorization_error : float
         For Gaussian inputs with as many samples per dimension as these data have per effective dimension: on the rule,
         of a left-out learner, and on facts, of one trained on all samples. Where :meth:`Advice.predictions_fit` is
@@ -61,12 +61,12 @@ class Choice:
     predicted_memorization_error: float
 
     @property
-    def rule_error_text(self) -> str:
+    def generalization_error_text(self) -> str:
         """The nested error with its interval, and whether it was clipped."""
         error = self.nested_generalization_error
         if not self.nested_generalization_error_clipped:
             return str(replace(error, count=0))
-        # Where the whole interval was below zero nothing is left of it, which must not pass for certainty.
+        # An interval that was below zero as a whole has no width after clipping, which must not look certain.
         return (
             f"{replace(error, count=0)} (clipped at 0)"
             if error.high > 0.0
@@ -76,7 +76,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Advice:
-    """What cross-validation chooses for these data, what the theory prefers, and whether the theory describes them.
+    """The choices of cross-validation and of the theory for these data, and whether the theory describes them.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Advice:
     rule_count, memory_count : int
         Samples on which the generalization and the memorization error were counted.
     memory_samples : {"facts", "contradicted", "all"}
-        Which samples the latter are: the known facts; where these are not known, the samples whose label the left-out
-        prediction contradicts, at the kernel with an angle of 45° and its best regularization; or all, where there are
-        none of these. Contradicted labels are harder to remember than facts, of which half agree with the rule by
+        Samples of the memorization error: the known facts; if these are not known, the samples whose label the left-out
+        prediction contradicts, at the kernel with an angle of 45° and its best regularization; or all samples, if there
+        are none of these. Contradicted labels are harder to remember than facts, of which half agree with the rule by
         chance, so the memorization error on them is not that of the theory.
     parameter, kernel_angle, mu_1, mu_star : array, (G,)
         The kernels tried, ascending in the parameter, and their measured numbers.
@@ -165,12 +165,12 @@ class Advice:
 
     @property
     def effective_sample_ratio(self) -> float:
-        """Samples per effective dimension, with which the theory is asked."""
+        """Samples per effective dimension, the sample ratio of the theory."""
         return self.sample_count / self.effective_dimension
 
     @property
     def memory_samples_text(self) -> str:
-        """The samples on which memory is measured, in words."""
+        """Number and kind of the samples on which memory is measured, as text."""
         one, several = MEMORY_SAMPLES[self.memory_samples]
         return f"{self.memory_count} {one if self.memory_count == 1 else several}"
 
@@ -181,7 +181,7 @@ class Advice:
 
     @property
     def theory_misfits(self) -> tuple[str, ...]:
-        """Where the theory contradicts these data, in words; empty where it does not.
+        """Sentences on where the theory contradicts these data; empty if it does not.
 
         It does where at one of its own two choices a predicted error lies outside the 95 % interval of the measured
         one (see `misfits_at`), and where that choice breaks the rule more often than the choice of cross-validation, by
@@ -205,15 +205,15 @@ class Advice:
         return (*levels, *worse)
 
     def misfits_at(self, choice: Choice) -> list[str]:
-        """Return which errors the theory predicts outside the measured 95 % interval at a choice, in words.
+        """Return sentences on the errors that the theory predicts outside the measured 95 % interval at a choice.
 
-        The rule error is compared with that of nested cross-validation; the memory error only where it is measured on
-        facts, since the theory is about these.
+        The generalization error is compared with that of nested cross-validation; the memorization error only if it is
+        measured on facts, since the theory is about these.
         """
-        compared = [("rule", choice.predicted_generalization_error, choice.nested_generalization_error)]
+        compared = [("generalization", choice.predicted_generalization_error, choice.nested_generalization_error)]
         if self.memory_samples == FACTS:
             forgotten = wilson_interval(round(choice.memorization_error * self.memory_count), self.memory_count)
-            compared.append(("memory", choice.predicted_memorization_error, forgotten))
+            compared.append(("memorization", choice.predicted_memorization_error, forgotten))
         return [
             f"it predicts a {what} error of {predicted:.3f}, measured {replace(measured, count=0)}"
             for what, predicted, measured in compared
@@ -221,7 +221,7 @@ class Advice:
         ]
 
     def predictions_fit(self, choice: Choice) -> bool:
-        """Return whether what the theory predicts for a choice may be shown as a level."""
+        """Return whether the errors that the theory predicts for a choice agree with these data."""
         return self.theory_fits and not self.misfits_at(choice)
 
     def to_frame(self) -> pd.DataFrame:

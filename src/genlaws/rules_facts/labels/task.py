@@ -1,9 +1,7 @@
 """Draw the data of the rules-and-facts task: Gaussian inputs with a teacher, or any labeled data.
 
 Part of the labels follow a rule and part, the facts, are coin flips. A learner sees neither the rule nor which labels
-are facts.
-
-Bring inputs of any unit to the scale of Gaussian ones.
+are facts. Labeled data are brought to the scale of Gaussian inputs.
 """
 
 from __future__ import annotations
@@ -15,20 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genlaws.core.arguments import Array, Mask, fraction, real, scalar, whole_number
+from genlaws.core.arguments import Array, Mask, real, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.labels.data import LabeledData, parts_of, pools_of, sizes_of
-from genlaws.rules_facts.theory.problem import SHARE_HINT, read_sample_ratio
+from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_ratio
 
-# Up to this many inputs the median distance is that of all pairs, beyond it that of PAIRS drawn ones, whose rank is
-# then within 0.5/√PAIRS, a tenth of a percent, of the middle.
-ALL_PAIRS_UP_TO = 2000
-PAIRS = 200_000
-PAIR_STREAM = 2026
-BLOCK = 2**22  # numbers held at once while distances are taken
-# Squared distances come out of products of inputs; below this share of the largest square they are rounding.
-ROUNDING = 1e-12
+# Up to this many inputs the median distance is that of all pairs, beyond it that of SAMPLED_PAIRS drawn pairs, whose
+# rank is within 0.5/√SAMPLED_PAIRS, a tenth of a percent, of the middle.
+MAX_ALL_PAIRS_INPUTS = 2000
+SAMPLED_PAIRS = 200_000
+PAIR_SEED = 2026
+BLOCK_ENTRIES = 2**22  # numbers held at once while distances are taken
+# Squared distances are differences of products; below this share of the largest square they are rounding.
+DISTANCE_ROUNDING = 1e-12
 
 
 def standardized(chosen: NDArray[Any], fresh: NDArray[Any]) -> tuple[Array, Array]:
@@ -57,29 +55,29 @@ def median_squared_distance(inputs: Array) -> float:
     """Return the median of (x − x')² over pairs of rows; the same rows give the same number."""
     n, d = inputs.shape
     squares: Array = np.einsum("ij,ij->i", inputs, inputs)
-    if n <= ALL_PAIRS_UP_TO:
+    if n <= MAX_ALL_PAIRS_INPUTS:
         products = inputs @ inputs.T
         one, other = np.triu_indices(n, 1)
         distances = squares[one] + squares[other] - 2.0 * products[one, other]
     else:
-        rng = np.random.default_rng(PAIR_STREAM)
-        one = rng.integers(n, size=PAIRS)
-        other = (one + 1 + rng.integers(n - 1, size=PAIRS)) % n
-        distances = np.empty(PAIRS)
-        step = max(1, BLOCK // d)
-        for start in range(0, PAIRS, step):
+        rng = np.random.default_rng(PAIR_SEED)
+        one = rng.integers(n, size=SAMPLED_PAIRS)
+        other = (one + 1 + rng.integers(n - 1, size=SAMPLED_PAIRS)) % n
+        distances = np.empty(SAMPLED_PAIRS)
+        step = max(1, BLOCK_ENTRIES // d)
+        for start in range(0, SAMPLED_PAIRS, step):
             block = slice(start, start + step)
             apart = inputs[one[block]] - inputs[other[block]]
             np.einsum("ij,ij->i", apart, apart, out=distances[block])
     median = float(np.median(distances))
-    if median <= ROUNDING * squares.max():
+    if median <= DISTANCE_ROUNDING * squares.max():
         raise InputError("More than half of the pairs of training inputs are equal; there is no distance to scale by.")
     return median
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One draw of the task: what a learner is trained on, which of it are facts, and fresh samples of the rule.
+    """One draw of the task: training samples, which of them are facts, and test samples of the rule.
 
     Attributes
     ----------
@@ -105,7 +103,7 @@ class Draw:
     name: str = "draw"
 
     def __post_init__(self) -> None:
-        inputs, test_inputs = _table("inputs", self.inputs), _table("test_inputs", self.test_inputs)
+        inputs, test_inputs = _read_table("inputs", self.inputs), _read_table("test_inputs", self.test_inputs)
         if inputs.shape[1] != test_inputs.shape[1]:
             raise InputError(
                 f"inputs and test_inputs must have the same features; got {inputs.shape[1]} and {test_inputs.shape[1]}."
@@ -118,13 +116,13 @@ class Draw:
             )
         checked: dict[str, NDArray[Any]] = {
             "inputs": inputs,
-            "labels": _signs("labels", self.labels, len(inputs)),
+            "labels": _read_labels("labels", self.labels, len(inputs)),
             "is_fact": is_fact,
             "test_inputs": test_inputs,
-            "test_labels": _signs("test_labels", self.test_labels, len(test_inputs)),
+            "test_labels": _read_labels("test_labels", self.test_labels, len(test_inputs)),
         }
         if self.teacher is not None:
-            checked["teacher"] = _finite("teacher", self.teacher, (inputs.shape[1],))
+            checked["teacher"] = _read_finite("teacher", self.teacher, (inputs.shape[1],))
         for name, array in checked.items():
             view = array.view()
             view.flags.writeable = False
@@ -187,14 +185,18 @@ def draw_gaussian(
     :cite:p:`farne2026`, the data model.
     """
     d = whole_number("dimension", dimension, at_least=1)
-    epsilon = _share(fact_fraction)
-    n = _count_of_ratio(sample_ratio, d)
+    epsilon = read_fact_fraction(fact_fraction)
+    n = _sample_count(sample_ratio, d)
     m = whole_number("test_count", test_count, at_least=1)
-    for_teacher, for_inputs, for_facts, for_coins, for_test = _streams(seed, 5)
-    teacher, inputs, test_inputs = for_teacher.standard_normal(d), _normal(for_inputs, n, d), _normal(for_test, m, d)
+    for_teacher, for_inputs, for_facts, for_coins, for_test = _spawn_generators(seed, 5)
+    teacher, inputs, test_inputs = (
+        for_teacher.standard_normal(d),
+        _draw_normal(for_inputs, n, d),
+        _draw_normal(for_test, m, d),
+    )
     is_fact = for_facts.random(n) < epsilon
-    labels = np.where(is_fact, _coins(for_coins, n), _rule(inputs, teacher))
-    return Draw(inputs, labels, is_fact, test_inputs, _rule(test_inputs, teacher), teacher, "gaussian")
+    labels = np.where(is_fact, _random_labels(for_coins, n), _rule_labels(inputs, teacher))
+    return Draw(inputs, labels, is_fact, test_inputs, _rule_labels(test_inputs, teacher), teacher, "gaussian")
 
 
 def draw_labeled(
@@ -221,7 +223,7 @@ def draw_labeled(
         Exactly :math:`\mathrm{round}(\varepsilon n)` of the n training samples are facts (a half is rounded to even).
     sample_count, sample_ratio : int, float or None
         Training samples n, or n/d; at most one of the two. If both are left out, as many as the data allow, up to
-        n = d, with a fifth of the smaller class (at most 500 samples) and as many of the other kept for testing.
+        n = d, with a fifth of the smaller class (at most 500 samples) and as many of the other held out for testing.
     fact_classes : classes or None
         Those whose samples become facts; every class but the two of the rule if left out.
     test_count : int, at least 2, or None
@@ -243,18 +245,18 @@ def draw_labeled(
     ----------
     :cite:p:`farne2026`, the task made of images.
     """
-    epsilon = _share(fact_fraction)
+    epsilon = read_fact_fraction(fact_fraction)
     if sample_count is not None and sample_ratio is not None:
         raise InputError("Give the size of the training set once: either sample_count or sample_ratio.")
     pools = pools_of(data, rule_classes, fact_classes, epsilon)
-    asked = sample_count if sample_ratio is None else _count_of_ratio(sample_ratio, data.dimension)
-    n, m = sizes_of(data, pools, epsilon, sample_count=asked, test_count=test_count)
-    *for_pools, for_coins, for_order = _streams(seed, 5)
+    requested = sample_count if sample_ratio is None else _sample_count(sample_ratio, data.dimension)
+    n, m = sizes_of(data, pools, epsilon, sample_count=requested, test_count=test_count)
+    *for_pools, for_coins, for_order = _spawn_generators(seed, 5)
     first, second, others = (rng.permutation(rows) for rng, rows in zip(for_pools, pools.rows, strict=True))
     n_first, n_second, n_facts = parts_of(n, epsilon)
     order = for_order.permutation(n)
     rows = np.concatenate([first[:n_first], second[:n_second], others[:n_facts]])[order]
-    labels = np.concatenate([np.ones(n_first), -np.ones(n_second), _coins(for_coins, n_facts)])[order]
+    labels = np.concatenate([np.ones(n_first), -np.ones(n_second), _random_labels(for_coins, n_facts)])[order]
     # Test samples come from the other end, so that they stay the same ones when the training set grows.
     m_first, m_second, _ = parts_of(m, 0.0)
     test_rows = np.concatenate([first[len(first) - m_first :], second[len(second) - m_second :]])
@@ -268,32 +270,28 @@ def draw_labeled(
     return Draw(inputs, labels, order >= n - n_facts, test_inputs, test_labels, None, name)
 
 
-def _streams(seed: int | np.random.Generator, count: int) -> list[np.random.Generator]:
-    """Return independent generators; a generator that is given moves on, so that the next draw differs."""
+def _spawn_generators(seed: int | np.random.Generator, count: int) -> list[np.random.Generator]:
+    """Return independent generators; a given generator advances, so that the next draw differs."""
     entropy = generator_of(seed).integers(2**32, size=4, dtype=np.uint32).tolist()
     return [np.random.default_rng(child) for child in np.random.SeedSequence(entropy).spawn(count)]
 
 
-def _normal(rng: np.random.Generator, count: int, dimension: int) -> Array:
+def _draw_normal(rng: np.random.Generator, count: int, dimension: int) -> Array:
     try:
         return rng.standard_normal((count, dimension))
     except (MemoryError, ValueError):
-        raise InputError(f"{count} samples of {dimension} features do not fit into memory; ask for fewer.") from None
+        raise InputError(f"{count} samples of {dimension} features do not fit into memory; request fewer.") from None
 
 
-def _coins(rng: np.random.Generator, count: int) -> Array:
+def _random_labels(rng: np.random.Generator, count: int) -> Array:
     return np.where(rng.integers(2, size=count) == 1, 1.0, -1.0)
 
 
-def _rule(inputs: Array, teacher: Array) -> Array:
+def _rule_labels(inputs: Array, teacher: Array) -> Array:
     return np.where(inputs @ teacher >= 0.0, 1.0, -1.0)
 
 
-def _share(fact_fraction: float) -> float:
-    return float(scalar("fact_fraction", fraction("fact_fraction", fact_fraction, SHARE_HINT)))
-
-
-def _count_of_ratio(sample_ratio: float, dimension: int) -> int:
+def _sample_count(sample_ratio: float, dimension: int) -> int:
     alpha = float(scalar("sample_ratio", read_sample_ratio(sample_ratio)))
     count = round(alpha * dimension)
     if count < 1:
@@ -304,22 +302,22 @@ def _count_of_ratio(sample_ratio: float, dimension: int) -> int:
     return count
 
 
-def _table(name: str, values: ArrayLike) -> Array:
+def _read_table(name: str, values: ArrayLike) -> Array:
     given = np.asarray(values)
     if given.ndim != 2 or given.size == 0:
         raise InputError(f"{name} must be a table of at least one row and one column; got shape {given.shape}.")
-    return _finite(name, given, given.shape)
+    return _read_finite(name, given, given.shape)
 
 
-def _signs(name: str, values: ArrayLike, count: int) -> Array:
-    labels = _finite(name, values, (count,))
+def _read_labels(name: str, values: ArrayLike, count: int) -> Array:
+    labels = _read_finite(name, values, (count,))
     wrong = labels[np.abs(labels) != 1.0]
     if wrong.size:
         raise InputError(f"{name} must be +1 or -1; got {wrong[0]:g}.")
     return labels
 
 
-def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _read_finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return real and finite numbers of a given shape, without a copy where they are that already."""
     given = np.asarray(values)
     array = given if given.dtype == np.float64 else real(name, given)

@@ -1,4 +1,4 @@
-"""What comes out of training two-layer networks on rules and facts."""
+"""The result of training two-layer networks on rules and facts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from genlaws.core.arguments import Array, Mask, Whole
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURED = (
-    "rule_error",
-    "rule_error_standard_error",
+MEASURED_COLUMNS = (
+    "generalization_error",
+    "generalization_error_standard_error",
     "choice_error",
-    "fact_error",
+    "memorization_error",
     "rule_sample_error",
     "training_loss",
     "alignment",
@@ -26,26 +26,26 @@ MEASURED = (
 
 @dataclass(frozen=True, eq=False)
 class TwoLayerRuns:
-    r"""Networks along their training; arrays are (networks, logs) unless told.
+    r"""Networks along their training; arrays are (networks, logs) unless stated otherwise.
 
     Attributes
     ----------
     steps : int array, (logs,)
         Updates made when the numbers were taken.
-    rule_error, rule_error_standard_error : arrays
+    generalization_error, generalization_error_standard_error : arrays
         Share of fresh inputs on which the sign of the output breaks the rule, and its standard error.
     choice_error : array
         The same on other fresh inputs, by which a time to stop is chosen.
-    fact_error : array
-        Share of the facts whose label is not reproduced (memorization error); NaN where a draw has no fact.
+    memorization_error : array
+        Share of the facts whose label is not reproduced; NaN where a draw has no fact.
     rule_sample_error : array
         The same for the training samples that follow the rule; NaN where there are none.
     training_loss : array
         Mean loss over the training set, without weight decay.
     alignment : array
-        :math:`|W w^*|^2/(|W|^2 |w^*|^2)`: 1/d on average for random units, 1 if all look along the rule.
+        :math:`|W w^*|^2/(|W|^2 |w^*|^2)`: 1/d on average for random units, 1 if all are parallel to the rule.
     direction_error : array
-        Rule error of the linear map :math:`\sum_j a_j w_j \cdot x`, exactly: the angle to the rule over π.
+        Generalization error of the linear map :math:`\sum_j a_j w_j \cdot x`, exactly: the angle to the rule over π.
     seeds : int array, (networks,)
     learning_rate, weight_decay : arrays, (networks,)
     failed : array of bool, (networks,)
@@ -55,10 +55,10 @@ class TwoLayerRuns:
     """
 
     steps: Whole
-    rule_error: Array
-    rule_error_standard_error: Array
+    generalization_error: Array
+    generalization_error_standard_error: Array
     choice_error: Array
-    fact_error: Array
+    memorization_error: Array
     rule_sample_error: Array
     training_loss: Array
     alignment: Array
@@ -76,16 +76,16 @@ class TwoLayerRuns:
 
     @property
     def best_log(self) -> Whole:
-        """The log at which each network had best stopped for the rule, by `choice_error`; (networks,), -1 if none."""
+        """The log of least `choice_error`, the best time to stop for the rule; (networks,), -1 if none."""
         known = np.isfinite(self.choice_error)
         place = np.where(known, self.choice_error, np.inf).argmin(axis=1)
         return np.where(known.any(axis=1), place, -1)
 
     @property
     def memorized_log(self) -> Whole:
-        """The first log from which on every fact is reproduced, (networks,); -1 if the last is not such."""
-        kept = np.logical_and.accumulate((self.fact_error == 0.0)[:, ::-1], axis=1)[:, ::-1]
-        return np.where(kept.any(axis=1), kept.argmax(axis=1), -1)
+        """The first log from which on every fact is reproduced, (networks,); -1 if the last log misses one."""
+        memorized = np.logical_and.accumulate((self.memorization_error == 0.0)[:, ::-1], axis=1)[:, ::-1]
+        return np.where(memorized.any(axis=1), memorized.argmax(axis=1), -1)
 
     def at(self, name: str, log: Whole) -> Array:
         """Return one measured number of each network at a log of its own, (networks,); NaN where the log is -1."""
@@ -96,9 +96,9 @@ class TwoLayerRuns:
         """Return one row for each network and log."""
         import pandas as pd  # noqa: PLC0415
 
-        networks, logs = self.rule_error.shape
+        networks, logs = self.generalization_error.shape
         about = {name: np.repeat(getattr(self, name), logs) for name in ("seeds", "learning_rate", "weight_decay")}
-        measured = {name: getattr(self, name).ravel() for name in MEASURED}
+        measured = {name: getattr(self, name).ravel() for name in MEASURED_COLUMNS}
         return pd.DataFrame({"network": np.repeat(np.arange(networks), logs), **about}).assign(
             step=np.tile(self.steps, networks), **measured
         )

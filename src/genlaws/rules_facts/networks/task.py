@@ -1,4 +1,4 @@
-"""The draws that two-layer networks are trained on, and what is measured of a stack of them."""
+"""The draws that two-layer networks are trained on, and the measurements of a stack of networks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ Tensors = dict[str, Tensor]
 
 # Random streams: those of the initial values have the spawn keys 0 and 1.
 DRAW_STREAM, TEST_ENTROPY = 100, 20_260_325
-# Activations held at once while measuring.
-MOST_NUMBERS = 2**26
+MAX_ACTIVATIONS = 2**26  # held at once in a measurement
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where and with what numbers to compute."""
+class Placement:
+    """Device and type of the tensors."""
 
     device: torch.device
     dtype: torch.dtype
@@ -39,11 +38,11 @@ class StackedTask:
     ----------
     seeds : list of int
     inputs, labels, target, is_fact, teacher : tensors, (networks, ...)
-        `target` is what the loss compares with; teachers have length 1.
+        `target` is the argument of the loss; teachers have length 1.
     test_inputs : tensor, (1, rows, d)
         Shared by all networks; the first half serves to choose a time to stop, the second to measure.
     loss : str
-        As ensembles name it.
+        As named in ensembles.
     """
 
     seeds: list[int]
@@ -57,11 +56,11 @@ class StackedTask:
 
     @classmethod
     def draw(
-        cls, seeds: list[int], task: tuple[int, float, float], test_count: int, loss: str, where: Place
+        cls, seeds: list[int], task: tuple[int, float, float], test_count: int, loss: str, where: Placement
     ) -> StackedTask:
         """Draw the task of each seed once, and fresh inputs for all, twice as many as one test takes."""
         different = list(dict.fromkeys(seeds))
-        draws = [_draw(*task, seed) for seed in different]
+        draws = [_draw_task(*task, seed) for seed in different]
         own = torch.tensor([different.index(seed) for seed in seeds], device=where.device)
 
         def stacked(name: str) -> Tensor:
@@ -86,11 +85,11 @@ class StackedTask:
 
     @property
     def test_count(self) -> int:
-        """Fresh inputs that a rule error rests on."""
+        """Number of fresh inputs on which the generalization error is counted."""
         return self.test_inputs.shape[1] // 2
 
     def batches(self, batch_size: int | None) -> WholeSet | Minibatches:
-        """Return what a stack is trained on at each step."""
+        """Return the training batches of a stack."""
         examples = {"input": self.inputs, "target": self.target[:, :, None]}
         if batch_size is None:
             return WholeSet(examples)
@@ -108,9 +107,9 @@ class StackedTask:
             wrong = (_signs(f) != self.labels).double()
             loss, _ = loss_and_derivative(self.loss, f[:, :, None], self.target[:, :, None], None)
             return {
-                "rule_error": test.mean(1),
+                "generalization_error": test.mean(1),
                 "choice_error": choice.mean(1),
-                "fact_error": _mean_where(self.is_fact, wrong),
+                "memorization_error": _mean_where(self.is_fact, wrong),
                 "rule_sample_error": _mean_where(~self.is_fact, wrong),
                 "training_loss": loss,
                 **_alignment(live.values, self.teacher),
@@ -119,14 +118,14 @@ class StackedTask:
         return measure
 
 
-def _draw(dimension: int, sample_ratio: float, fact_fraction: float, seed: int) -> Draw:
+def _draw_task(dimension: int, sample_ratio: float, fact_fraction: float, seed: int) -> Draw:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(DRAW_STREAM,)))
     return draw_gaussian(dimension, sample_ratio, fact_fraction, test_count=1, seed=rng)
 
 
 def _outputs(network: Perceptron, values: Tensors, inputs: Tensor) -> Tensor:
     """Return the outputs of all networks, (networks, rows), some rows at a time."""
-    rows = max(1, MOST_NUMBERS // (len(values["weight_1"]) * network.sizes[1]))
+    rows = max(1, MAX_ACTIVATIONS // (len(values["weight_1"]) * network.sizes[1]))
     return torch.cat([network.outputs(values, part)[:, :, 0] for part in torch.split(inputs, rows, 1)], dim=1)
 
 

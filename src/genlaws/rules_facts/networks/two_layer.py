@@ -1,12 +1,12 @@
-r"""Can a network that learns its features find the rule as fast as the best learner, and still remember the facts?
+r"""Training of two-layer networks, which learn their features, on rules and facts.
 
 A two-layer network
 
 .. math:: f(x) = \frac{1}{\sqrt p}\sum_{j=1}^{p} a_j\,\sigma\!\left(\frac{w_j\cdot x}{\sqrt d}\right)
 
-is trained on rules and facts, both layers of it. Kernel methods pay for remembering: their rule error falls as
+is trained in both layers. Kernel methods pay for remembering: their generalization error falls as
 :math:`\alpha^{-1/2}`, that of the Bayes-optimal learner as :math:`\alpha^{-1}`. Many networks are trained at once, on
-processors or a graphics card.
+CPU or GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,18 +24,15 @@ from genlaws.core.errors import InputError
 from genlaws.ensembles import Adam, AdamW, Checkpoint, Perceptron, Sgd, Training, train
 from genlaws.ensembles.optimizers import Optimizer
 from genlaws.ensembles.perceptron import ACTIVATIONS
-from genlaws.rules_facts.networks.runs import MEASURED, TwoLayerRuns
-from genlaws.rules_facts.networks.task import Place, StackedTask
+from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
+from genlaws.rules_facts.networks.task import Placement, StackedTask
 
-if TYPE_CHECKING:
-    pass
-
-LOSSES = {"square": "squared", "hinge": "hinge", "logistic": "logistic"}
+NETWORK_LOSSES = {"square": "squared", "hinge": "hinge", "logistic": "logistic"}
 OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
-PATHS = ("auto", "eager", "graph")
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
-FIRST, READOUT = "first", "readout"
-LOGS = 24
+TWO_LAYER_PATHS = ("auto", "eager", "graph")
+DTYPES_BY_NAME = {"float32": torch.float32, "float64": torch.float64}
+FIRST_LAYER, READOUT_LAYER = "first", "readout"
+LOG_COUNT = 24
 
 
 def train_two_layer(
@@ -96,14 +92,14 @@ def train_two_layer(
     log_at : sequence of int, optional
         After which steps to measure; 0 and about two dozen in equal ratios if left out.
     test_count : int, at least 1
-        Fresh inputs for the rule error; as many others serve to choose a time to stop.
+        Fresh inputs for the generalization error; as many others serve to choose a time to stop.
     device : str
         As torch names it, ``cpu`` or ``cuda``.
     dtype : {"float32", "float64"}
     path : {"auto", "eager", "graph"}
         How to compute; as in ``genlaws.ensembles.train``.
     checkpoint : Checkpoint, optional
-        Where an interrupted training is kept.
+        Where an interrupted training is saved.
 
     Returns
     -------
@@ -112,15 +108,15 @@ def train_two_layer(
     Notes
     -----
     A network is stored as W, on inputs divided by √d, and :math:`a/\sqrt p`; rates and decays of the latter are scaled
-    so that η and λ mean what is said above (but for the 1e-8 in Adam's denominator). Fresh inputs are the same ones for
-    all networks, each judged by the rule of its own draw. What is measured of a network depends on its seed and
-    settings alone, beyond rounding.
+    so that η and λ have the meaning above (but for the 1e-8 in Adam's denominator). Fresh inputs are the same ones for
+    all networks, each evaluated by the rule of its own draw. The measurements of a network depend on its seed and
+    settings alone, up to rounding.
 
     References
     ----------
-    :cite:p:`farne2026`, Section 3.5 asks the question.
+    :cite:p:`farne2026`, Section 3.5, as an open question.
     """
-    given, p = _seeds(seeds), whole_number("width", width, at_least=1)
+    given, p = _read_seeds(seeds), whole_number("width", width, at_least=1)
     rates = _Rates.read(
         len(given),
         learning_rate,
@@ -132,9 +128,9 @@ def train_two_layer(
     way = one_of("optimizer", optimizer, OPTIMIZERS)
     made = whole_number("steps", steps, at_least=1)
     sizes = (whole_number("dimension", dimension, at_least=1), p, 1)
-    name, sigma = LOSSES[one_of("loss", loss, LOSSES)], one_of("activation", activation, ACTIVATIONS)
-    network = Perceptron(sizes, sigma, name, bias=bool(bias), parts=(FIRST, READOUT))
-    where = Place(_device(device), DTYPES[one_of("dtype", dtype, DTYPES)])
+    name, sigma = NETWORK_LOSSES[one_of("loss", loss, NETWORK_LOSSES)], one_of("activation", activation, ACTIVATIONS)
+    network = Perceptron(sizes, sigma, name, bias=bool(bias), parts=(FIRST_LAYER, READOUT_LAYER))
+    where = Placement(_read_device(device), DTYPES_BY_NAME[one_of("dtype", dtype, DTYPES_BY_NAME)])
     task = StackedTask.draw(
         given, (dimension, sample_ratio, fact_fraction), whole_number("test_count", test_count, at_least=1), name, where
     )
@@ -147,9 +143,9 @@ def train_two_layer(
         learning_rate=rates.learning_rates(way, p),
         weight_decay=rates.weight_decays(way, p),
         initial_scale=rates.initial_scales(dimension),
-        log_at=_logs(log_at, made),
+        log_at=_read_log_steps(log_at, made),
         measure=task.measurement(network),
-        path=one_of("path", path, PATHS),
+        path=one_of("path", path, TWO_LAYER_PATHS),
         checkpoint=checkpoint,
         device=where.device,
         dtype=where.dtype,
@@ -158,11 +154,13 @@ def train_two_layer(
 
 
 def _as_runs(training: Training, task: StackedTask, rates: _Rates) -> TwoLayerRuns:
-    measured = {name: training.measured[name].astype(np.float64) for name in MEASURED if name in training.measured}
-    error = measured["rule_error"]
+    measured = {
+        name: training.measured[name].astype(np.float64) for name in MEASURED_COLUMNS if name in training.measured
+    }
+    error = measured["generalization_error"]
     return TwoLayerRuns(
         steps=training.steps,
-        rule_error_standard_error=np.sqrt(error * (1.0 - error) / task.test_count),
+        generalization_error_standard_error=np.sqrt(error * (1.0 - error) / task.test_count),
         **measured,
         seeds=np.array(task.seeds, dtype=np.int64),
         learning_rate=rates.learning_rate,
@@ -186,50 +184,53 @@ class _Rates:
 
     @classmethod
     def read(cls, count: int, learning_rate: ArrayLike, **others: ArrayLike) -> _Rates:
-        """Return what was given, checked, one number for each network."""
-        rate = _one_each("learning_rate", positive("learning_rate", learning_rate), count)
-        return cls(rate, **{name: _one_each(name, non_negative(name, one), count) for name, one in others.items()})
+        """Return the checked arguments, one number for each network."""
+        rate = _per_network("learning_rate", positive("learning_rate", learning_rate), count)
+        return cls(rate, **{name: _per_network(name, non_negative(name, one), count) for name, one in others.items()})
 
     def initial_scales(self, dimension: int) -> dict[str, Array]:
         """Return the factors on the initial values of the parts."""
         # Layers start uniform within one over the root of their inputs, whose variance is a third of one over these.
-        return {FIRST: math.sqrt(3 * dimension) * self.feature_scale, READOUT: math.sqrt(3) * self.readout_scale}
+        return {
+            FIRST_LAYER: math.sqrt(3 * dimension) * self.feature_scale,
+            READOUT_LAYER: math.sqrt(3) * self.readout_scale,
+        }
 
     def learning_rates(self, optimizer: str, width: int) -> dict[str, Array]:
         """Return the rates of the stored parts, which carry the factor one over the root of the width."""
         # A step of Adam has the size of the rate whatever the units; one of plain descent shrinks twice.
         units = width if optimizer == "sgd" else math.sqrt(width)
-        return {FIRST: self.learning_rate * self.feature_rate, READOUT: self.learning_rate / units}
+        return {FIRST_LAYER: self.learning_rate * self.feature_rate, READOUT_LAYER: self.learning_rate / units}
 
     def weight_decays(self, optimizer: str, width: int) -> dict[str, Array]:
         """Return the decays of the stored parts."""
         units = math.sqrt(width) if optimizer == "adamw" else width
-        return {FIRST: self.weight_decay, READOUT: self.weight_decay * units}
+        return {FIRST_LAYER: self.weight_decay, READOUT_LAYER: self.weight_decay * units}
 
 
-def _one_each(name: str, values: Array, count: int) -> Array:
+def _per_network(name: str, values: Array, count: int) -> Array:
     if values.shape not in {(), (count,)}:
         raise InputError(f"{name} must be one number or {count}, one for each network; got shape {values.shape}.")
     return np.broadcast_to(values, (count,)).copy()
 
 
-def _seeds(seeds: Sequence[int]) -> list[int]:
+def _read_seeds(seeds: Sequence[int]) -> list[int]:
     given = np.asarray(seeds)
     if given.ndim != 1 or not given.size:
         raise InputError(f"seeds must be a sequence of at least one whole number; got shape {given.shape}.")
     return [whole_number("seeds", one) for one in given.tolist()]
 
 
-def _logs(log_at: Sequence[int] | None, steps: int) -> list[int]:
+def _read_log_steps(log_at: Sequence[int] | None, steps: int) -> list[int]:
     if log_at is None:
-        return sorted({0, *(int(one) for one in np.geomspace(1, steps, LOGS).round())})
+        return sorted({0, *(int(one) for one in np.geomspace(1, steps, LOG_COUNT).round())})
     given = real("log_at", np.asarray(log_at))
     if given.ndim != 1 or not given.size:
         raise InputError(f"log_at must name at least one step; got shape {given.shape}.")
     return sorted({whole_number("log_at", one, at_most=steps) for one in np.asarray(log_at).tolist()})
 
 
-def _device(name: str) -> torch.device:
+def _read_device(name: str) -> torch.device:
     try:
         place = torch.device(name)
         torch.empty(0, device=place)

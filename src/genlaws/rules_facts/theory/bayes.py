@@ -1,4 +1,4 @@
-r"""How well could the rule be learned at all?
+"""The least generalization error that any learner can reach.
 
 The Bayes-optimal learner knows how the data were made (a Gaussian teacher, the fact fraction) but neither the teacher
 nor which labels are facts. No learner has a smaller generalization error.
@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from genlaws.core.arguments import Array, broadcast, fraction
+from genlaws.core.arguments import Array
 from genlaws.core.numerics.elementwise import find_roots
 from genlaws.core.numerics.gaussian import gauss_legendre, normal_density
-from genlaws.rules_facts.theory.problem import SHARE_HINT, read_sample_ratio
+from genlaws.rules_facts.theory.problem import read_task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The integrand is analytic with features no narrower than 1; 12 panels of 16 nodes on ±10 are exact to rounding.
 PANELS, PANEL_NODES, HALF_RANGE = 12, 16, 10.0
-WIDEST_LOGIT = 120.0
-ACCEPTABLE = 1e-10
-BLOCK = 4096
+MAX_OVERLAP_LOGIT = 120.0
+RESIDUAL_TOLERANCE = 1e-10
+POINTS_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,12 @@ def bayes_optimal(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> Bayes
     :cite:t:`farne2026`, Eqs. 16-18; the integral is over :math:`s = t/\sqrt{1-q_b}`, which takes the singular scale
     out of it.
     """
-    alpha = read_sample_ratio(sample_ratio)
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
-    alpha, epsilon = broadcast(sample_ratio=alpha, fact_fraction=epsilon)
+    alpha, epsilon = read_task(sample_ratio, fact_fraction)
     shape = alpha.shape
-    logit, residual = _solve(np.ravel(alpha), np.ravel(epsilon))
+    logit, residual = _solve_overlap(np.ravel(alpha), np.ravel(epsilon))
     overlap, missing = 1.0 / (1.0 + np.exp(-logit)), 1.0 / (1.0 + np.exp(logit))
     error = np.arctan2(np.sqrt(missing), np.sqrt(overlap)) / np.pi
-    converged = residual <= ACCEPTABLE
+    converged = residual <= RESIDUAL_TOLERANCE
     columns = (np.where(converged, error, np.nan), np.where(converged, overlap, np.nan), converged, residual)
     shaped = [column.reshape(shape) for column in columns]
     return BayesSolution(*((column.item() for column in shaped) if shape == () else shaped))
@@ -95,18 +93,18 @@ def channel_integral(logit: Array, fact_fraction: Array) -> Array:
     :math:`x = \sqrt q s`; for ε = 0 and large negative x the ratio tends to :math:`|x|/2` and is taken from Mills'
     ratio rather than from 0/0.
     """
-    nodes, weights = _rule()
+    nodes, weights = _quadrature_rule()
     parts = []
-    for i in range(0, logit.size, BLOCK):
-        root_q = np.sqrt(1.0 / (1.0 + np.exp(-logit[i : i + BLOCK])))[:, None]
+    for i in range(0, logit.size, POINTS_PER_BLOCK):
+        root_q = np.sqrt(1.0 / (1.0 + np.exp(-logit[i : i + POINTS_PER_BLOCK])))[:, None]
         x = root_q * nodes
-        epsilon = fact_fraction[i : i + BLOCK, None]
+        epsilon = fact_fraction[i : i + POINTS_PER_BLOCK, None]
         ratio = normal_density(x) / (epsilon + 2.0 * (1.0 - epsilon) * ndtr(x))
         parts.append(2.0 * np.pi * np.sum(weights * normal_density(nodes) * ratio, axis=1))
     return np.concatenate(parts)
 
 
-def _rule() -> tuple[Array, Array]:
+def _quadrature_rule() -> tuple[Array, Array]:
     nodes, weights = gauss_legendre(PANEL_NODES)
     width = 2.0 * HALF_RANGE / PANELS
     left = -HALF_RANGE + width * np.arange(PANELS)
@@ -120,11 +118,11 @@ def _log_excess(logit: Array, alpha: Array, epsilon: Array) -> Array:
     return np.asarray(left - np.log(prefactor * channel_integral(logit, epsilon)))
 
 
-def _solve(alpha: Array, epsilon: Array) -> tuple[Array, Array]:
+def _solve_overlap(alpha: Array, epsilon: Array) -> tuple[Array, Array]:
     logit, residual = np.full(alpha.shape, -np.inf), np.zeros(alpha.shape)
     rule = epsilon < 1.0
     if rule.any():
-        bound = np.full(int(rule.sum()), WIDEST_LOGIT)
+        bound = np.full(int(rule.sum()), MAX_OVERLAP_LOGIT)
         logit[rule] = find_roots(_log_excess, -bound, bound, alpha[rule], epsilon[rule])
         residual[rule] = np.abs(_log_excess(logit[rule], alpha[rule], epsilon[rule]))
     return logit, residual

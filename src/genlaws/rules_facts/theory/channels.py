@@ -1,10 +1,26 @@
-r"""Channel averages of the hinge loss, in closed form.
+r"""Channel averages of the state equations, and their closed forms for the hinge loss.
+
+On a training point, before that point is used, the learner's output is a Gaussian field :math:`\omega` of variance
+:math:`q = m^2 + \tau^2`, of which :math:`m` follows the rule. Multiplied by the label it is the margin
+:math:`u = y\omega`, with density
+
+.. math:: p(u) = \mathcal N(u; 0, q)\,\bigl[1 + \delta\, \mathrm{erf}(a u/\sqrt{2q})\bigr],
+          \qquad a = m/\tau, \quad \delta = 1 - \varepsilon .
+
+A loss enters through its pull :math:`f(u, V) = (\mathrm{prox}(u, V) - u)/V`. The state equations need three averages
+of the pull, here divided by the sample ratio :math:`\alpha`:
+
+.. math:: \hat m/\alpha = \delta \sqrt{2/\pi}\; E_{\omega \sim N(0,\tau^2)} f(\omega, V), \qquad
+          \hat q/\alpha = E_u f^2, \qquad \hat V/\alpha = -E_u \partial_u f .
+
+The first depends on :math:`(\tau, V)` alone, the other two on :math:`(m, \tau, V)`. This makes the system
+two-dimensional (see :mod:`genlaws.rules_facts.theory.state_equations`).
 
 The pull of the hinge loss :math:`\max(0, 1-u)` is constant, linear and zero in turn:
 
-.. math:: f(u, V) = 1 \;(u < 1-V), \quad (1-u)/V \;(1-V < u < 1), \quad 0 \;(u > 1),
+.. math:: f(u, V) = 1 \;(u < 1-V), \quad (1-u)/V \;(1-V < u < 1), \quad 0 \;(u > 1).
 
-so every average is a difference of partial moments between the edges :math:`u_1 = 1-V` and :math:`u_2 = 1` of the
+Every average is a difference of partial moments between the edges :math:`u_1 = 1-V` and :math:`u_2 = 1` of the
 linear branch. With :math:`b = u/\sqrt q`, :math:`c = u/\tau` and :math:`a = m/\tau` the margin's density is a mixture
 of facts and rules, :math:`g = \varepsilon\,\varphi(b) + \delta\,2\varphi(b)\Phi(ab)`. Its partial moments up to b are
 
@@ -19,24 +35,6 @@ error only the linear branch survives, :math:`f = (1-u)_+/V`: the margin constra
 References
 ----------
 :cite:t:`farne2026`, Appendix B.4; the closed forms replace the paper's quadrature.
-
-What the training labels tell the learner: the channel averages of the state equations.
-
-On a training point the learner's output before that point is used is a Gaussian field :math:`\omega`
-of variance :math:`q = m^2 + \tau^2`, of which :math:`m` follows the rule. Multiplied by the label it
-is the margin :math:`u = y\omega`, with density
-
-.. math:: p(u) = \mathcal N(u; 0, q)\,\bigl[1 + \delta\, \mathrm{erf}(a u/\sqrt{2q})\bigr],
-          \qquad a = m/\tau, \quad \delta = 1 - \varepsilon .
-
-A loss enters through its pull :math:`f(u, V) = (\mathrm{prox}(u, V) - u)/V`, and the state equations
-need three averages of it, here divided by the sample ratio :math:`\alpha`:
-
-.. math:: \hat m/\alpha = \delta \sqrt{2/\pi}\; E_{\omega \sim N(0,\tau^2)} f(\omega, V), \qquad
-          \hat q/\alpha = E_u f^2, \qquad \hat V/\alpha = -E_u \partial_u f .
-
-The first depends on :math:`(\tau, V)` alone, the other two on :math:`(m, \tau, V)`. That is what makes
-the whole system two-dimensional (see :mod:`genlaws.rules_facts.theory.state_equations`).
 """
 
 from __future__ import annotations
@@ -60,11 +58,11 @@ from genlaws.core.numerics.gaussian import (
 
 # On an interval shorter than this (in standard deviations) the closed forms lose digits like 1e-16/width³, and a
 # Gauss rule is used instead: with 16 nodes per panel it is exact to rounding up to width 1.
-NARROW = 0.7
+MIN_CLOSED_FORM_WIDTH = 0.7
 PANEL_NODES = 16
-# Panels are cut at these multiples of 1/a, the width over which Φ(az) turns over; it is zero below the first and one
+# Panels are cut at these multiples of 1/a, the width over which Φ(az) rises; it is zero below the first and one
 # above the last, to rounding.
-TURNS = (-9.0, -4.0, 0.0, 4.0, 9.0)
+SKEW_EDGES = (-9.0, -4.0, 0.0, 4.0, 9.0)
 
 
 class Pull(NamedTuple):
@@ -89,7 +87,7 @@ class Moments(NamedTuple):
 
 
 class Averages(NamedTuple):
-    r"""Everything one evaluation of the state equations needs of the channel, at m = gain · pull."""
+    r"""The channel averages that one evaluation of the state equations needs, at m = gain · pull."""
 
     pull: Pull
     m: Array
@@ -108,12 +106,12 @@ class Channel(Protocol):
     def force(self, u: Array, response: Array) -> Array:
         r"""Return the pull f(u, V) itself, elementwise on arrays that broadcast together."""
 
-    def bends(self, response: Array) -> list[Array]:
-        """Return the margins at which the pull bends, so that quadrature can be cut there."""
+    def kinks(self, response: Array) -> list[Array]:
+        """Return the margins at which the pull has a kink; quadrature is cut there."""
 
 
 class _FieldEdge(NamedTuple):
-    """One edge of the linear branch as the rule's field sees it: c = u/τ, φ(c) and Φ(c)."""
+    """One edge of the linear branch in the field of the rule: c = u/τ, φ(c) and Φ(c)."""
 
     c: Array
     density: Array
@@ -121,7 +119,7 @@ class _FieldEdge(NamedTuple):
 
 
 class _MarginEdge(NamedTuple):
-    """One edge as the margins see it: b = u/√q, φ(b), Φ(b), the density g, its slope, and the partial moments."""
+    """One edge in the distribution of the margins: b = u/√q, φ(b), Φ(b), density g, its slope, partial moments."""
 
     b: Array
     normal: Array
@@ -138,7 +136,7 @@ class HingeChannel:
     hard: bool = False
 
     def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
-        r"""Return the pull, m = gain · pull, and the moments at that m, sharing what they have in common."""
+        r"""Return the pull, m = gain · pull, and the moments at that m; shared terms are computed once."""
         lower, upper = self._field_edges(tau, response)
         linear = self._linear_pull(tau, response, lower, upper)
         pull = _pull(response, delta, linear, lower, upper)
@@ -164,7 +162,7 @@ class HingeChannel:
         """Return the pull f(u, V)."""
         return np.clip((1.0 - u) / response, 0.0, np.inf if self.hard else 1.0)
 
-    def bends(self, response: Array) -> list[Array]:
+    def kinks(self, response: Array) -> list[Array]:
         """Return the edges of the linear branch."""
         upper = np.ones_like(response)
         return [upper] if self.hard else [1.0 - response, upper]
@@ -182,7 +180,7 @@ class HingeChannel:
         """Return the linear branch's part of E f over the field of the rule."""
         mass, tilt = upper.distribution - lower.distribution, upper.density - lower.density
         linear = np.asarray((mass + tau * tilt) / response)
-        narrow = np.flatnonzero(response < NARROW * tau)
+        narrow = np.flatnonzero(response < MIN_CLOSED_FORM_WIDTH * tau)
         if narrow.size and not self.hard:
             nodes, weights = gauss_legendre(PANEL_NODES)
             width = (response[narrow] / tau[narrow])[:, None]
@@ -193,7 +191,7 @@ class HingeChannel:
     def _moments(
         self, m: Array, tau: Array, response: Array, delta: Array, field: tuple[Array, _FieldEdge, _FieldEdge]
     ) -> Moments:
-        r"""Return the moments; `field` is what the pull has computed.
+        r"""Return the moments; `field` holds the linear pull and its two edges.
 
         The derivatives by m and τ follow from Gaussian integration by parts: for a function h of the
         margin, :math:`\partial_\tau E_u h = \tau E_u h''` and
@@ -228,9 +226,9 @@ class HingeChannel:
         zeroth, first, second = (high - low for high, low in zip(upper.moments, lower.moments, strict=True))
         square = second - 2.0 * upper.b * first + upper.b**2 * zeroth
         with np.errstate(divide="ignore"):
-            carried = np.where(a > 0.0, TURNS[0] / a, -np.inf)
+            carried = np.where(a > 0.0, SKEW_EDGES[0] / a, -np.inf)
         start = carried if self.hard else np.maximum(lower.b, carried)
-        short = np.flatnonzero(upper.b - start < NARROW)
+        short = np.flatnonzero(upper.b - start < MIN_CLOSED_FORM_WIDTH)
         if short.size:
             rule = _short_interval(start[short], upper.b[short], a[short])
             fact = self._facts(_take(lower, short), _take(upper, short))
@@ -245,7 +243,7 @@ class HingeChannel:
         second = zeroth - upper.b * upper.normal + lower.b * lower.normal
         square = second - 2.0 * upper.b * first + upper.b**2 * zeroth
         if not self.hard:
-            short: Mask = upper.b - lower.b < NARROW
+            short: Mask = upper.b - lower.b < MIN_CLOSED_FORM_WIDTH
             plain = np.zeros(int(short.sum()))
             zeroth[short], square[short] = _short_interval(lower.b[short], upper.b[short], plain)
         return zeroth, square
@@ -286,10 +284,10 @@ def _take(edge: _MarginEdge, index: NDArray[np.intp]) -> _MarginEdge:
 
 
 def _short_interval(lower: Array, upper: Array, a: Array) -> tuple[Array, Array]:
-    """Return the two integrals for the skew-normal density, by Gauss-Legendre panels cut where Φ(az) turns over."""
+    """Return the two integrals for the skew-normal density, by Gauss-Legendre panels cut where Φ(az) rises."""
     nodes, weights = gauss_legendre(PANEL_NODES)
     mass, square = np.zeros_like(upper), np.zeros_like(upper)
-    edges = [lower, *(np.clip(turn / np.maximum(a, 1e-300), lower, upper) for turn in TURNS[1:]), upper]
+    edges = [lower, *(np.clip(edge / np.maximum(a, 1e-300), lower, upper) for edge in SKEW_EDGES[1:]), upper]
     for start, stop in pairwise(edges):
         panel = np.flatnonzero(stop > start)
         if not panel.size:

@@ -1,7 +1,4 @@
-r"""What remains of the errors at very many samples and at very strong regularization.
-
-How fast does the rule error fall with the number of samples?
-"""
+r"""Limits of the errors: many samples, strong regularization, and the power law of the decay with samples."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from genlaws.core.arguments import Array, broadcast, fraction, positive, real, whole_number
+from genlaws.core.arguments import Array, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import CONFIDENCE, Estimate, from_replicates
 from genlaws.core.seeds import generator_of
@@ -20,10 +17,10 @@ from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.losses import get_loss
 from genlaws.rules_facts.theory.point_solver import solve_points
-from genlaws.rules_facts.theory.problem import SHARE_HINT, in_shape, read_problem, read_sample_ratio
+from genlaws.rules_facts.theory.problem import in_shape, read_problem, read_sample_ratio, read_task
 from genlaws.rules_facts.theory.square_loss import rule_signal
 
-FINEST = 1e-3  # relative error below which no point is trusted: a power law is not that exact
+MIN_RELATIVE_ERROR = 1e-3  # smaller standard errors count as this: a power law is not more exact
 
 
 class Errors(NamedTuple):
@@ -46,7 +43,7 @@ def large_sample_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> 
     ----------
     :cite:t:`farne2026`, Eq. 42.
     """
-    alpha, epsilon = _task(sample_ratio, fact_fraction)
+    alpha, epsilon = read_task(sample_ratio, fact_fraction)
     rho = rule_signal(epsilon)
     with np.errstate(divide="ignore"):
         error = np.sqrt(1.0 - rho**2) / (np.pi * rho * np.sqrt(alpha))
@@ -64,7 +61,7 @@ def large_sample_bayes_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLik
     ----------
     :cite:t:`farne2026`, Eq. 201.
     """
-    alpha, epsilon = _task(sample_ratio, fact_fraction)
+    alpha, epsilon = read_task(sample_ratio, fact_fraction)
     integral = channel_integral(np.full(epsilon.size, np.inf), np.ravel(epsilon)).reshape(epsilon.shape)
     with np.errstate(divide="ignore"):
         error = (2.0 * np.pi) ** 1.5 / (4.0 * np.pi * (1.0 - epsilon) ** 2 * integral * alpha)
@@ -98,13 +95,6 @@ def infinite_regularization(
     )
 
 
-def _task(sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> tuple[Array, Array]:
-    alpha = read_sample_ratio(sample_ratio)
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
-    alpha, epsilon = broadcast(sample_ratio=alpha, fact_fraction=epsilon)
-    return alpha, epsilon
-
-
 @dataclass(frozen=True)
 class DecayFit:
     r"""The power law :math:`\varepsilon_{gen} = C\alpha^{-\gamma}` that fits best.
@@ -112,20 +102,20 @@ class DecayFit:
     Attributes
     ----------
     exponent, prefactor : Estimate
-        γ and C with 95 % intervals; there are none where the errors came without theirs.
-    sample_ratio, rule_error, relative_error : array, shape (ratios,)
-        What was fitted, by increasing sample ratio: means over runs, and their standard errors relative to them.
+        γ and C with 95 % intervals, which are missing where the errors had no standard errors.
+    sample_ratio, generalization_error, relative_error : array, shape (ratios,)
+        The fitted points by increasing sample ratio: means over runs, and their relative standard errors.
     local_exponent : array, shape (ratios - 1,)
         From each ratio to the next.
     misfit : float
-        χ² per degree of freedom: well above 1, the errors do not lie on a power law within their scatter. NaN without
+        χ² per degree of freedom. Well above 1, the errors do not follow a power law within their scatter. NaN without
         standard errors or with two ratios.
     """
 
     exponent: Estimate
     prefactor: Estimate
     sample_ratio: Array
-    rule_error: Array
+    generalization_error: Array
     relative_error: Array
     local_exponent: Array
     misfit: float
@@ -137,7 +127,7 @@ class DecayFit:
 
 def fit_decay(
     sample_ratio: ArrayLike,
-    rule_error: ArrayLike,
+    generalization_error: ArrayLike,
     *,
     standard_error: ArrayLike | None = None,
     replicates: int = 2000,
@@ -152,38 +142,39 @@ def fit_decay(
     ----------
     sample_ratio : array_like, positive, shape (ratios,)
         At least two, all different.
-    rule_error : array_like, shape (ratios,) or (ratios, runs)
-        One number, or those of independent runs; NaN marks a run that is missing. The mean must be positive.
+    generalization_error : array_like, shape (ratios,) or (ratios, runs)
+        One number, or one for each independent run; NaN marks a missing run. The mean must be positive.
     standard_error : array_like, positive, shape (ratios,), optional
-        Of each error, where there is one number. Left out, all ratios count the same and there is no interval.
+        Of each error, if there is one number per ratio. If left out, all ratios have equal weight and there is no
+        interval.
     replicates : int, at least 20
-        Of the bootstrap over runs, ratio by ratio; the interval is that of its percentiles.
+        Of the bootstrap over runs, ratio by ratio; its percentiles give the interval.
     seed : int or Generator
         Of the bootstrap.
 
     Notes
     -----
-    A slope over a finite range is not the exponent of the limit: over the same ratios, fit the curves of
-    :func:`~genlaws.rules_facts.solve` and :func:`~genlaws.rules_facts.bayes_optimal` too, and compare with those.
+    A slope over a finite range is not the exponent of the limit. Compare it with fits to the curves of
+    :func:`~genlaws.rules_facts.solve` and :func:`~genlaws.rules_facts.bayes_optimal` over the same ratios.
     """
-    alpha, errors = _read(sample_ratio, rule_error)
+    alpha, errors = _read_errors(sample_ratio, generalization_error)
     rounds = whole_number("replicates", replicates, at_least=20)
     rng = generator_of(seed)
     runs = np.isfinite(errors).sum(axis=1)
     mean = np.nanmean(errors, axis=1)
     if errors.shape[1] > 1:
         if standard_error is not None:
-            raise InputError("standard_error must be left out where rule_error holds several runs; got both.")
+            raise InputError("standard_error must be left out where generalization_error holds several runs; got both.")
         scatter = np.nanstd(errors, axis=1, ddof=1) / np.sqrt(runs)
     else:
-        scatter = np.zeros_like(mean) if standard_error is None else _errors_of(standard_error, alpha.size)
+        scatter = np.zeros_like(mean) if standard_error is None else _read_standard_error(standard_error, alpha.size)
     order = np.argsort(alpha)
     alpha, errors, mean, scatter = alpha[order], errors[order], mean[order], scatter[order]
     relative = scatter / mean
-    weights = 1.0 / np.maximum(relative, FINEST) ** 2
-    gamma, log_c = (float(one) for one in _line(alpha, np.log(mean), weights))
+    weights = 1.0 / np.maximum(relative, MIN_RELATIVE_ERROR) ** 2
+    gamma, log_c = (float(one) for one in _fit_lines(alpha, np.log(mean), weights))
     if errors.shape[1] > 1:
-        slopes, heights = _line(alpha, _resampled(errors, rounds, rng), weights)
+        slopes, heights = _fit_lines(alpha, _resample_log_means(errors, rounds, rng), weights)
         count = int(runs.min())
         exponent = from_replicates(gamma, slopes, count)
         prefactor = from_replicates(float(np.exp(log_c)), np.exp(heights), count)
@@ -195,53 +186,53 @@ def fit_decay(
         exponent=exponent,
         prefactor=prefactor,
         sample_ratio=alpha,
-        rule_error=mean,
+        generalization_error=mean,
         relative_error=relative,
         local_exponent=-np.diff(np.log(mean)) / np.diff(np.log(alpha)),
         misfit=float((weights * left**2).sum() / freedom) if freedom else np.nan,
     )
 
 
-def _read(sample_ratio: ArrayLike, rule_error: ArrayLike) -> tuple[Array, Array]:
+def _read_errors(sample_ratio: ArrayLike, generalization_error: ArrayLike) -> tuple[Array, Array]:
     """Return the ratios and a table of errors, one row for each, NaN where a run is missing."""
     alpha = read_sample_ratio(sample_ratio)
     if alpha.ndim != 1 or alpha.size < 2 or np.unique(alpha).size < alpha.size:
         raise InputError(f"sample_ratio must hold at least two numbers, all different; got {alpha.tolist()}.")
-    errors = _numbers(rule_error)
+    errors = _read_numbers(generalization_error)
     if errors.ndim not in {1, 2} or len(errors) != alpha.size:
         raise InputError(
-            f"rule_error must have {alpha.size} rows, one for each sample_ratio; got shape {errors.shape}."
+            f"generalization_error must have {alpha.size} rows, one for each sample_ratio; got shape {errors.shape}."
         )
     table = errors.reshape(alpha.size, -1)
     counts = np.isfinite(table).sum(axis=1)
     least = 1 if table.shape[1] == 1 else 2
     if np.isinf(table).any() or counts.min(initial=least) < least:
         raise InputError(
-            f"rule_error must be finite, with {least} or more runs at each sample_ratio; got {errors.shape}."
+            f"generalization_error must be finite, with {least} or more runs at each sample_ratio; got {errors.shape}."
         )
-    positive("rule_error", np.nanmean(table, axis=1), "A power law has no zero; test on more inputs.")
+    positive("generalization_error", np.nanmean(table, axis=1), "A power law has no zero; test on more inputs.")
     return alpha, table
 
 
-def _numbers(rule_error: ArrayLike) -> Array:
+def _read_numbers(generalization_error: ArrayLike) -> Array:
     """Return real numbers as an array, NaN among them."""
     try:
-        given = np.asarray(rule_error)
+        given = np.asarray(generalization_error)
     except ValueError:
-        return real("rule_error", rule_error)  # says what is wrong with it
+        return real("generalization_error", generalization_error)  # raises the error message
     if given.dtype.kind != "f":
-        return real("rule_error", given)
+        return real("generalization_error", given)
     return given.astype(np.float64)
 
 
-def _errors_of(standard_error: ArrayLike, count: int) -> Array:
+def _read_standard_error(standard_error: ArrayLike, count: int) -> Array:
     scatter = positive("standard_error", standard_error)
     if scatter.shape != (count,):
         raise InputError(f"standard_error must hold {count} numbers, one for each sample_ratio; got {scatter.shape}.")
     return scatter
 
 
-def _line(alpha: Array, log_error: Array, weights: Array) -> tuple[Array, Array]:
+def _fit_lines(alpha: Array, log_error: Array, weights: Array) -> tuple[Array, Array]:
     """Return minus the slope and the height at α = 1 of the lines through rows of logarithms of errors."""
     x, share = np.log(alpha), weights / weights.sum()
     middle = (share * x).sum()
@@ -249,8 +240,8 @@ def _line(alpha: Array, log_error: Array, weights: Array) -> tuple[Array, Array]
     return -slope, (log_error * share).sum(axis=-1) - slope * middle
 
 
-def _resampled(errors: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Return logarithms of means over runs drawn again with replacement, (replicates, ratios)."""
+def _resample_log_means(errors: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Return logarithms of means over runs resampled with replacement, (replicates, ratios)."""
     means = []
     for row in errors:
         runs = row[np.isfinite(row)]
@@ -262,7 +253,7 @@ def _resampled(errors: Array, replicates: int, rng: np.random.Generator) -> Arra
 def _normal_intervals(
     alpha: Array, gamma: float, log_c: float, weights: Array, *, known: bool
 ) -> tuple[Estimate, Estimate]:
-    """Return the estimates with the intervals that follow from standard errors, or without if there were none."""
+    """Return the estimates with intervals from the standard errors, or without if there are none."""
     if not known:
         return Estimate(gamma), Estimate(float(np.exp(log_c)))
     x = np.log(alpha)

@@ -6,11 +6,10 @@ A loss is a convex function of the margin :math:`u = y f(x)`. The theory needs t
 
 and what remains of it when the regularization vanishes (``Loss.limit``).
 
-Where does a proximal map bend? Quadrature must be cut there, and a user should not have to know.
-
-A corner or a jump of curvature of the loss at z, where it pulls with force p, shows in the proximal map at
-:math:`u = z - Vp`, for every response V. So it is enough to find the bends at V = 1: there the slope of the map jumps,
-and goes on jumping by the same amount however closely one looks, while the slope of a smooth piece does not.
+Quadrature must be cut at the kinks of the proximal map; :func:`find_kinks` finds them. A corner or a jump of curvature
+of the loss at z, where it pulls with force p, is a kink of the proximal map at :math:`u = z - Vp`, for every response
+V. So it is enough to find the kinks at V = 1. There the slope of the map jumps by the same amount on every scale,
+while the change of slope of a smooth piece vanishes.
 """
 
 from __future__ import annotations
@@ -27,55 +26,55 @@ from genlaws.core.arguments import Array, one_of, positive, scalar
 from genlaws.core.errors import InputError
 
 # Margins searched at V = 1, and the spacing at which the search starts.
-REACH, SPACING = 40.0, 0.02
-# A jump of the slope below this is left to the check of the solution with a finer rule.
-SMALLEST_JUMP = 1e-4
-ZOOM, ZOOMS = 16, 4
-# Tangents are taken this many final spacings aside of a bend.
-ASIDE = 32.0
-# The jump must keep at least this share of its size from one zoom to the next.
-KEPT = 0.6
+SEARCH_REACH, SEARCH_SPACING = 40.0, 0.02
+# Smaller jumps of the slope are left to the check of the solution with a finer quadrature rule.
+MIN_SLOPE_JUMP = 1e-4
+ZOOM_FACTOR, ZOOM_COUNT = 16, 4
+# Tangents are taken at this distance from a kink, in units of the final spacing.
+TANGENT_DISTANCE = 32.0
+# Least ratio of a jump to the jump one zoom earlier.
+MIN_RETAINED_JUMP = 0.6
 Proximal = Callable[[Array, Array], Array]
 Breakpoints = Callable[[Array], list[Array]]
 Limit = Literal["label", "margin", "direction", "unknown"]
 ClosedForm = Literal["", "square", "hinge"]
 
 # Margins between which the zero of a user's proximal map is looked for, at response 1.
-WIDEST_SLOPE = 1e6
+MAX_SLOPE = 1e6
 PROXIMAL_HINT = "Give argmin over z of (z - margin)²/(2 response) + loss(z)."
 SLOPE_HINT = "It is minus the slope of the loss at margin zero, which must fall there."
-CHECK_TOLERANCE = 1e-6
-NEWTON_ROUNDS = 100
-NEWTON_STOP = 1e-8
+PROXIMAL_TOLERANCE = 1e-6
+MAX_NEWTON_STEPS = 100
+NEWTON_TOLERANCE = 1e-8
 
 
-def find_bends(proximal: Callable[[Array, Array], Array]) -> Array:
-    """Return the bends as rows (z, p): where the map lands, and the pull there."""
-    count = round(2.0 * REACH / SPACING) + 1
-    grid = np.linspace(-REACH, REACH, count)
+def find_kinks(proximal: Callable[[Array, Array], Array]) -> Array:
+    """Return the kinks as rows (z, p): the value of the map, and the pull there."""
+    count = round(2.0 * SEARCH_REACH / SEARCH_SPACING) + 1
+    grid = np.linspace(-SEARCH_REACH, SEARCH_REACH, count)
     places, jumps = grid[1:-1], _jumps(proximal, grid[None, :])[0]
-    seen = jumps > SMALLEST_JUMP
+    seen = jumps > MIN_SLOPE_JUMP
     places, jumps = places[seen], jumps[seen]
-    spacing = SPACING
-    for _ in range(ZOOMS):
+    spacing = SEARCH_SPACING
+    for _ in range(ZOOM_COUNT):
         if not places.size:
             break
-        around = places[:, None] + spacing * np.linspace(-1.5, 1.5, 3 * ZOOM + 1)
+        around = places[:, None] + spacing * np.linspace(-1.5, 1.5, 3 * ZOOM_FACTOR + 1)
         closer = _jumps(proximal, around)
         at = np.argmax(closer, axis=1)
         sharpest = closer[np.arange(places.size), at]
-        kept = sharpest > KEPT * jumps
-        places, jumps = around[np.arange(places.size), at + 1][kept], sharpest[kept]
-        spacing /= ZOOM
+        sharp = sharpest > MIN_RETAINED_JUMP * jumps
+        places, jumps = around[np.arange(places.size), at + 1][sharp], sharpest[sharp]
+        spacing /= ZOOM_FACTOR
     places = places[np.diff(places, prepend=-np.inf) > 4.0 * spacing]
     if places.size:
-        places = _where_tangents_meet(proximal, places, ASIDE * spacing)
+        places = _where_tangents_meet(proximal, places, TANGENT_DISTANCE * spacing)
     landing = proximal(places, np.ones_like(places))
     return np.stack([landing, landing - places], axis=1)
 
 
 def _where_tangents_meet(proximal: Callable[[Array, Array], Array], places: Array, aside: float) -> Array:
-    """Return where the lines through two points on either side of each bend meet; exact for straight pieces."""
+    """Return where the lines through two points on either side of each kink meet; exact for straight pieces."""
     ones = np.ones_like(places)
     far_left, left, right, far_right = (proximal(places + step * aside, ones) for step in (-2.0, -1.0, 1.0, 2.0))
     slope_left, slope_right = (left - far_left) / aside, (far_right - right) / aside
@@ -88,7 +87,7 @@ def _jumps(proximal: Callable[[Array, Array], Array], margins: Array) -> Array:
     values = np.asarray(proximal(margins.ravel(), np.ones(margins.size)), dtype=np.float64).reshape(margins.shape)
     slope = np.diff(values, axis=1) / np.diff(margins, axis=1)
     change = np.abs(np.diff(slope, axis=1))
-    # A bend between two grid points splits its jump over both; together they have all of it.
+    # A kink between two grid points splits its jump over both; their sum is the whole jump.
     neighbor = np.zeros_like(change)
     neighbor[:, :-1] = change[:, 1:]
     return change + neighbor
@@ -109,14 +108,14 @@ class Loss:
         :math:`\mathrm{prox}(u_0, V) = 0` exactly at :math:`u_0 = -sV`.
     limit : {"label", "margin", "direction", "unknown"}
         What the learner does as λ → 0 when it can fit every label: fits the labels exactly (margin = 1, as the
-        square loss does), keeps every margin at 1 or more (as the hinge does), or grows without bound along the
+        square loss does), brings every margin to 1 or more (as the hinge does), or grows without bound along the
         largest-margin direction (as the logistic loss does). With "unknown", λ = 0 is refused.
     value : callable, optional
         The loss itself; the theory does not need it.
     closed_form : {"", "square", "hinge"}
         Which exact solution replaces quadrature; the library sets it for its own square and hinge loss.
     breakpoints : callable, optional
-        ``breakpoints(V)`` lists the margins at which ``proximal(·, V)`` bends, so that quadrature can be cut there.
+        ``breakpoints(V)`` lists the margins at which ``proximal(·, V)`` has a kink; quadrature is cut there.
         Found from the proximal map when not given.
     """
 
@@ -130,7 +129,7 @@ class Loss:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name must be a word for messages and pictures; got {self.name!r}.")
+            raise InputError(f"name must be a non-empty text for messages and pictures; got {self.name!r}.")
         if not callable(self.proximal):
             raise InputError(f"proximal must be a function; got {self.proximal!r}.")
         for part in ("breakpoints", "value"):
@@ -143,8 +142,8 @@ class Loss:
             object.__setattr__(self, "slope", _slope_at_zero(self.name, self.proximal))
         object.__setattr__(self, "slope", float(scalar("slope", positive("slope", self.slope, SLOPE_HINT))))
         if self.breakpoints is None:
-            bends = find_bends(self.proximal)
-            object.__setattr__(self, "breakpoints", lambda V: [z - V * pull for z, pull in bends])
+            kinks = find_kinks(self.proximal)
+            object.__setattr__(self, "breakpoints", lambda V: [z - V * pull for z, pull in kinks])
 
 
 def _check_proximal(name: str, proximal: Proximal) -> None:
@@ -160,9 +159,9 @@ def _check_proximal(name: str, proximal: Proximal) -> None:
         raise InputError(f"proximal of '{name}' must return one finite number per margin. {PROXIMAL_HINT}")
     pull = (z - u) / V
     # The pull -ℓ'(z) falls with z and is the same at every response; at a corner of the loss it takes several values.
-    falls = np.all(np.diff(pull[np.lexsort((-pull, np.round(z, 9)))]) <= CHECK_TOLERANCE)
+    falls = np.all(np.diff(pull[np.lexsort((-pull, np.round(z, 9)))]) <= PROXIMAL_TOLERANCE)
     rise = np.diff(z.reshape(3, -1)) / np.diff(u.reshape(3, -1))
-    if not (falls and np.all(rise >= -CHECK_TOLERANCE) and np.all(rise <= 1.0 + CHECK_TOLERANCE)):
+    if not (falls and np.all(rise >= -PROXIMAL_TOLERANCE) and np.all(rise <= 1.0 + PROXIMAL_TOLERANCE)):
         raise InputError(
             f"proximal of '{name}' is not the proximal map of a convex loss of the margin. {PROXIMAL_HINT}"
         )
@@ -174,9 +173,9 @@ def _slope_at_zero(name: str, proximal: Proximal) -> float:
     def at(u: float) -> float:
         return float(np.asarray(proximal(np.array([u]), np.array([1.0])))[0])
 
-    if not at(-WIDEST_SLOPE) < 0.0 < at(WIDEST_SLOPE):
+    if not at(-MAX_SLOPE) < 0.0 < at(MAX_SLOPE):
         raise InputError(f"proximal of '{name}' must rise through zero. {PROXIMAL_HINT}")
-    slope = -float(brentq(at, -WIDEST_SLOPE, WIDEST_SLOPE, xtol=1e-15, rtol=1e-15))
+    slope = -float(brentq(at, -MAX_SLOPE, MAX_SLOPE, xtol=1e-15, rtol=1e-15))
     if slope <= 0.0:
         raise InputError(f"proximal of '{name}' must push a margin of zero upwards: the loss must fall there.")
     return slope
@@ -237,24 +236,24 @@ def huber_loss(width: float = 0.5) -> Loss:
 
 def logistic_loss() -> Loss:
     r"""Return :math:`\ell(u) = \log(1 + e^{-u})`."""
-    # The pull falls by e² from one turn to the next; at a large response the corner of the map lies among the last.
-    turns = (-30.0, -10.0, -5.0, -2.0, *np.arange(0.0, 42.0, 2.0))
+    # The pull falls by e² from one cut to the next; at a large response the corner of the map lies among the last.
+    cuts = (-30.0, -10.0, -5.0, -2.0, *np.arange(0.0, 42.0, 2.0))
     return Loss(
         "logistic",
         proximal=_logistic_proximal,
         slope=0.5,
         limit="direction",
         value=lambda u: -log_expit(u),
-        breakpoints=lambda V: [turn - V * expit(-turn) for turn in turns],
+        breakpoints=lambda V: [cut - V * expit(-cut) for cut in cuts],
     )
 
 
 def _logistic_proximal(u: Array, V: Array) -> Array:
-    """Solve z = u + V/(1 + eᶻ) by Newton's method kept inside its bracket [u, u + V]."""
+    """Solve z = u + V/(1 + eᶻ) by Newton's method inside the bracket [u, u + V]."""
     u, V = np.broadcast_arrays(u, V)
     low, high = u.copy(), u + V
     z = np.clip(_logistic_guess(u, V), low, high)
-    for _ in range(NEWTON_ROUNDS):
+    for _ in range(MAX_NEWTON_STEPS):
         pull = expit(-z)
         gap = z - u - V * pull
         low, high = np.where(gap <= 0.0, z, low), np.where(gap >= 0.0, z, high)
@@ -264,13 +263,13 @@ def _logistic_proximal(u: Array, V: Array) -> Array:
         moved = np.abs(new - z)
         z = new
         # Quadratic convergence: after a step this small the next would be below rounding.
-        if (moved <= NEWTON_STOP * np.maximum(1.0, np.abs(z))).all():
+        if (moved <= NEWTON_TOLERANCE * np.maximum(1.0, np.abs(z))).all():
             break
     return z
 
 
 def _logistic_guess(u: Array, V: Array) -> Array:
-    """Start from the branch that rules: the loss linear (z < -2), quadratic, or exponential (z > 2)."""
+    """Return the solution of the dominant branch: the loss linear (z < -2), quadratic, or exponential (z > 2)."""
     middle = (u + 0.5 * V) / (1.0 + 0.25 * V)
     exponent = np.log(V) - u
     bounded = np.minimum(exponent, 1.0)

@@ -1,4 +1,4 @@
-r"""Which learner reaches the least possible rule error?
+r"""Message passing, the learner that reaches the least possible generalization error.
 
 Generalized approximate message passing finds the mean of the posterior over rules and, for each training label, the
 probability that it is a fact. On Gaussian inputs of large dimension its error is that of
@@ -13,28 +13,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfcx, expit, log_ndtr, ndtr
 
-from genlaws.core.arguments import Array, fraction, positive, real, scalar, whole_number, within
+from genlaws.core.arguments import Array, positive, real, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
 from genlaws.rules_facts.theory.bayes import channel_integral
-from genlaws.rules_facts.theory.problem import SHARE_HINT, read_sample_ratio
+from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_ratio
 
-FIRST_GUESS, HALVINGS = 0.5, 40  # of a fact fraction that is to be learned, and of the interval it lies in
-LARGEST_OVERLAP = 100.0  # fixed points have 1 at most; an iteration this far out has diverged
-SWINGING = 0.1  # relative change of the weights above which waiting will not help
-SQUARES = 1e-290, 1e290  # squared lengths of inputs; outside, digits are lost
-SETTLED = "The weights have settled."
-UNSETTLED = "The weights still change by {1:.1g} of their length after {0} iterations; allow more."
-DIVERGED = (
+INITIAL_FACT_FRACTION, BISECTION_STEPS = (
+    0.5,
+    40,
+)  # of a fact fraction that is to be learned, and of the interval it lies in
+MAX_OVERLAP = 100.0  # fixed points have 1 at most; an iteration this far out has diverged
+MAX_SETTLING_CHANGE = 0.1  # relative change of the weights above which waiting will not help
+SQUARED_LENGTH_RANGE = 1e-290, 1e290  # squared lengths of inputs; outside, digits are lost
+SETTLED_MESSAGE = "The weights have settled."
+UNSETTLED_MESSAGE = "The weights still change by {1:.1g} of their length after {0} iterations; allow more."
+DIVERGED_MESSAGE = (
     "After {0} iterations the weights swing or grow instead of settling. Message passing needs inputs with nearly"
     " independent entries of mean zero: center and whiten them, or try damping=0.9."
 )
-LEARNED = " The fact fraction was learned: {2:.3g}, standard error {3:.1g}."
+LEARNED_MESSAGE = " The fact fraction was learned: {2:.3g}, standard error {3:.1g}."
 
 
 @dataclass(frozen=True)
 class MessagePassing:
-    r"""The rule as far as the training set tells it; histories have one entry per iteration after that of the start.
+    r"""The learned rule. Histories have an entry for the start and one per iteration.
 
     Attributes
     ----------
@@ -69,14 +72,14 @@ class MessagePassing:
 
     @property
     def generalization_error(self) -> float:
-        r"""Expected rule error :math:`\arccos(\sqrt q)/\pi`, the angle to a rule drawn from the posterior, over π.
+        r"""Expected generalization error :math:`\arccos(\sqrt q)/\pi`, the angle to a rule of the posterior over π.
 
         From :math:`\tan^2 = v/q`: at a fixed point :math:`q = 1 - v`, as no sign depends on the length of w.
         """
         return float(np.arctan2(np.sqrt(self.weight_variance), np.sqrt(self.overlap_history[-1])) / np.pi)
 
-    def rule_error(self, teacher: ArrayLike) -> float:
-        """Return the share of fresh inputs, of any isotropic distribution, on which the prediction breaks a rule.
+    def true_generalization_error(self, teacher: ArrayLike) -> float:
+        """Return the share of fresh inputs, of any isotropic distribution, on which the prediction breaks a known rule.
 
         It is the angle between the weights and `teacher`, over π, and 1/2 where the weights are zero.
         """
@@ -95,7 +98,7 @@ class MessagePassing:
 
 @dataclass(frozen=True)
 class StateEvolution:
-    """Message passing in large dimension: overlap q_t, with itself as with the teacher, and rule error.
+    """Message passing in large dimension: overlap q_t, with itself and with the teacher, and generalization error.
 
     Both are arrays of shape (iterations + 1,); entry 0 is the start without information.
     """
@@ -132,8 +135,8 @@ def message_passing(
         Entries nearly independent, of mean zero and equal size. The length of a row is free: no sign depends on it.
     labels : array_like of ±1, shape (n,)
     fact_fraction : float in [0, 1] or None
-        ε. None has it learned: after each iteration it becomes the ε of largest likelihood at the fields ω, where
-        repeated steps of expectation-maximization end.
+        ε. With None it is learned: after each iteration it becomes the ε of largest likelihood at the fields ω, the
+        fixed point of expectation-maximization.
     iterations : int >= 1
     tolerance : float > 0
         Relative change of the weights at which the iteration stops.
@@ -145,12 +148,12 @@ def message_passing(
     Notes
     -----
     Rows have unit length, so one variance serves all weights and fields; one for each entry needs the squares of all
-    inputs and moved the rule error by about 1e-4 at d = 100. The rule error of a run scatters around the Bayes
-    curve by about :math:`0.2\,d^{-1/2}`; its mean is off by O(1/d). Correlated entries, or a common mean, make the
-    iteration diverge or settle on a wrong answer. Signs say nothing about the length of w, so where the rule is nearly
-    known ŵ finds its length slowly, in 1/v iterations, long after its direction. A learned ε needs a rule that can be
-    found: its standard error, from the curvature of the likelihood at given fields, is 0.05 at ε = 0.2, d = 300,
-    n = 2d, but 0.2 at n = d/2.
+    inputs and moved the generalization error by about 1e-4 at d = 100. The generalization error of a run scatters
+    around the Bayes curve by about :math:`0.2\,d^{-1/2}`; its mean is off by O(1/d). Correlated entries, or a
+    common mean, make the iteration diverge or settle on a wrong answer. Signs do not depend on the length of w. Where
+    the rule is nearly known, ŵ finds its length slowly, in 1/v iterations, long after its direction. A learned ε
+    needs a rule that can be found: its standard error, from the curvature of the likelihood at given fields, is 0.05
+    at ε = 0.2, d = 300, n = 2d, but 0.2 at n = d/2.
 
     References
     ----------
@@ -158,25 +161,31 @@ def message_passing(
     """
     rows, factors = _read_samples(inputs, labels)
     rule = np.full(rows.shape[1], np.nan) if teacher is None else _read_teacher(teacher, rows.shape[1])
-    given = None if fact_fraction is None else _read_share(fact_fraction).item()
+    given = None if fact_fraction is None else read_fact_fraction(fact_fraction)
     if given is None and len(rows) < 2:
         raise InputError("fact_fraction can be learned from two samples or more; got one. Give its value.")
     most = whole_number("iterations", iterations, at_least=1)
     smallest = scalar("tolerance", positive("tolerance", tolerance)).item()
-    kept = scalar("damping", within("damping", damping, 0.0, 1.0, open_high=True)).item()
+    old_share = scalar("damping", within("damping", damping, 0.0, 1.0, open_high=True)).item()
     state = _State(np.zeros(rows.shape[1]), 1.0, np.zeros(len(rows)), np.zeros(len(rows)))
-    epsilon, error = (FIRST_GUESS, np.inf) if given is None else (given, 0.0)
+    epsilon, error = (INITIAL_FACT_FRACTION, np.inf) if given is None else (given, 0.0)
     history, residual, sound = [(0.0, state.overlap(rule), epsilon)], np.inf, True
     while sound and residual > smallest and len(history) <= most:
-        new, change = state.advance(rows, factors, epsilon, kept)
+        new, change = state.advance(rows, factors, epsilon, old_share)
         sound = new.is_sound()
         if sound:
             state, residual = new, change
             epsilon, error = state.likeliest_share() if given is None else (given, 0.0)
             history.append((state.overlap(state.weights), state.overlap(rule), epsilon))
     count, converged = len(history) - 1, sound and residual <= smallest
-    message = SETTLED if converged else UNSETTLED if sound and residual < SWINGING else DIVERGED
-    message = (message + (LEARNED if given is None else "")).format(count, residual, epsilon, error)
+    message = (
+        SETTLED_MESSAGE
+        if converged
+        else UNSETTLED_MESSAGE
+        if sound and residual < MAX_SETTLING_CHANGE
+        else DIVERGED_MESSAGE
+    )
+    message = (message + (LEARNED_MESSAGE if given is None else "")).format(count, residual, epsilon, error)
     q, m, shares = np.array(history).T
     _, _, facts = channel(state.margin, state.variance, epsilon)
     return MessagePassing(
@@ -202,7 +211,8 @@ def state_evolution(sample_ratio: float, fact_fraction: float, iterations: int) 
     ----------
     :cite:t:`farne2026`, Eqs. 16-18, iterated.
     """
-    alpha, epsilon = scalar("sample_ratio", read_sample_ratio(sample_ratio)), _read_share(fact_fraction).reshape(1)
+    alpha = scalar("sample_ratio", read_sample_ratio(sample_ratio))
+    epsilon = np.array([read_fact_fraction(fact_fraction)])
     logits = np.full(whole_number("iterations", iterations) + 1, -np.inf)
     prefactor = 4.0 * (1.0 - epsilon) ** 2 * alpha / (2.0 * np.pi) ** 1.5
     for t in range(logits.size - 1 if epsilon < 1.0 else 0):
@@ -256,7 +266,7 @@ class _State:
 
     def is_sound(self) -> bool:
         finite = bool(np.isfinite(self.weights).all() and np.isfinite(self.margin).all())
-        return finite and 0.0 < self.variance < np.inf and self.overlap(self.weights) <= LARGEST_OVERLAP
+        return finite and 0.0 < self.variance < np.inf and self.overlap(self.weights) <= MAX_OVERLAP
 
     def likeliest_share(self) -> tuple[float, float]:
         """Return the ε of largest Σ log Z, one sample short of 1 at most, and its standard error."""
@@ -266,15 +276,11 @@ class _State:
             return np.asarray((0.5 - followed) / ((1.0 - epsilon) * followed + 0.5 * epsilon))
 
         low, high = 0.0, 1.0 - 1.0 / followed.size
-        for _ in range(HALVINGS):  # Σ log Z is concave in ε
+        for _ in range(BISECTION_STEPS):  # Σ log Z is concave in ε
             middle = 0.5 * (low + high)
             low, high = (middle, high) if score(middle).sum() > 0.0 else (low, middle)
         with np.errstate(divide="ignore"):
             return low, float(1.0 / np.sqrt(np.sum(score(low) ** 2)))
-
-
-def _read_share(fact_fraction: ArrayLike) -> Array:
-    return scalar("fact_fraction", fraction("fact_fraction", fact_fraction, SHARE_HINT))
 
 
 def _read_teacher(teacher: ArrayLike, dimension: int) -> Array:
@@ -295,7 +301,7 @@ def _read_samples(inputs: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:
         raise InputError(f"labels must be +1 or -1; got {y[wrong][0]:g}. Turn labels 0 and 1 into -1 and +1.")
     with np.errstate(over="ignore"):
         squares = np.einsum("ij,ij->i", rows, rows)
-    if (outside := (squares < SQUARES[0]) | ~(squares <= SQUARES[1])).any():
+    if (outside := (squares < SQUARED_LENGTH_RANGE[0]) | ~(squares <= SQUARED_LENGTH_RANGE[1])).any():
         got = f"row {np.argmax(outside)} of squared length {squares[outside][0]:g}"
         raise InputError(f"inputs must have rows of finite length above zero; got {got}. Leave out rows of zeros.")
     return rows, y / np.sqrt(squares)

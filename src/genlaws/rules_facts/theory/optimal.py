@@ -1,15 +1,13 @@
-r"""Which regularization, and which kernel angle, generalizes best?
+r"""The regularization and the kernel angle of least generalization error.
 
-For ridge regression with a kernel both answers are closed forms. For any other learner the generalization error is
-minimized over :math:`\log\lambda` (:mod:`genlaws.rules_facts.theory.optimal`) and over θ.
-
-Find the ridge of least generalization error, also where there are two minima or a narrow one.
+For ridge regression with a kernel both have closed forms. For any other learner the generalization error is minimized
+over :math:`\log\ell`, the logarithm of the ridge :math:`\ell = \lambda/\mu_1^2`, and over θ.
 
 The error is not always unimodal in :math:`\log\ell`. The hinge loss has a dip where the response passes one: there the
 pull of a sample stops being saturated, over a range of V as narrow as the spread :math:`\sqrt q` of the margins. So the
-error is tabulated on a coarse grid over the whole range, followed from strong to weak regularization so that each
-solution is the guess for the next; then on a fine grid around V = 1, spaced by :math:`\sqrt q`; and every local minimum
-of the two grids together is refined. The ends λ = 0 and λ = ∞ are compared last.
+error is tabulated on a coarse grid from strong to weak regularization, where each solution is the guess for the next,
+and on a fine grid around V = 1, spaced by :math:`\sqrt q`. Every local minimum of the two grids together is refined.
+The ends λ = 0 and λ = ∞ are compared last.
 """
 
 from __future__ import annotations
@@ -31,20 +29,20 @@ from genlaws.rules_facts.theory.random_features import Learner
 from genlaws.rules_facts.theory.square_loss import rule_signal
 from genlaws.rules_facts.theory.state_equations import Task
 
-# The coarse grid runs from STRONGEST·(1 + R)(1 + α) down to WEAKEST·min(1, R). Without facts the best ridge of a margin
-# loss falls like 1/α²: beyond MANY_SAMPLES the grid goes down with it.
-STRONGEST, WEAKEST, COARSE_POINTS = 1e3, 1e-6, 30
-MANY_SAMPLES = 1e3
+# The coarse grid runs from MAX_RIDGE_FACTOR·(1 + R)(1 + α) down to MIN_RIDGE_FACTOR·min(1, R). Without facts the best
+# ridge of a margin loss falls like 1/α², and beyond LARGE_SAMPLE_RATIO the lower end of the grid does the same.
+MAX_RIDGE_FACTOR, MIN_RIDGE_FACTOR, COARSE_POINTS = 1e3, 1e-6, 30
+LARGE_SAMPLE_RATIO = 1e3
 # The fine grid, in units of the spread of the margins around V = 1.
 FINE_STEPS = np.linspace(-5.0, 5.0, 20)
-WIDEST_FINE_STEP = 1.0
-# How many local minima are refined where there are more than one.
-MOST_MINIMA = 3
-# Errors closer than this are the same.
-ROUNDING = 1e-13
+MAX_FINE_STEP = 1.0
+# Local minima that are refined at most.
+MAX_MINIMA = 3
+# Errors closer than this are equal.
+ERROR_TIE_TOLERANCE = 1e-13
 # Angles from which the search for the best angle starts.
-ANGLE_GRID = 24
-SMALLEST_ANGLE = 0.01
+ANGLE_GRID_POINTS = 24
+MIN_ANGLE = 0.01
 
 
 class Table(NamedTuple):
@@ -70,18 +68,18 @@ def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
     if not search.any():
         return ridge
     with np.errstate(all="ignore"):
-        ridge[search] = _search(loss, task.take(search), learner.take(search))
+        ridge[search] = _search_finite(loss, task.take(search), learner.take(search))
     return ridge
 
 
-def _search(loss: Loss, task: Task, learner: Learner) -> Array:
+def _search_finite(loss: Loss, task: Task, learner: Learner) -> Array:
     coarse = _tabulate_coarse(loss, task, learner)
     fine = _tabulate_fine(loss, task, learner, coarse)
     table = Table(*(np.concatenate(parts) for parts in zip(coarse, fine, strict=True))).sorted()
     best, best_error = _refine(loss, task, learner, table)
     for end in (np.inf,) if loss.limit == "unknown" else (np.inf, 0.0):
         at_end = learner._replace(ridge=np.full_like(best, end))
-        error = _error(task, solve_points(loss, task, at_end))
+        error = _scaled_error(task, solve_points(loss, task, at_end))
         # Fitting every label costs nothing, so at equal error λ = 0 is preferred.
         better = (error <= best_error) if end == 0.0 else (error < best_error)
         best, best_error = np.where(better, end, best), np.where(better, error, best_error)
@@ -91,12 +89,12 @@ def _search(loss: Loss, task: Task, learner: Learner) -> Array:
 def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:
     """Follow the solution from strong to weak regularization."""
     share = learner.nonlinear_share
-    high = np.log(STRONGEST * (1.0 + share) * (1.0 + task.sample_ratio))
-    low = np.log(WEAKEST * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
-    low -= 2.0 * np.log(np.maximum(task.sample_ratio / MANY_SAMPLES, 1.0))
+    high = np.log(MAX_RIDGE_FACTOR * (1.0 + share) * (1.0 + task.sample_ratio))
+    low = np.log(MIN_RIDGE_FACTOR * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
+    low -= 2.0 * np.log(np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0))
     rows: list[Table] = []
     for log_ridge in np.linspace(high, low, COARSE_POINTS):
-        rows.append(_row(loss, task, learner, log_ridge, _extrapolated(rows)))
+        rows.append(_tabulate_row(loss, task, learner, log_ridge, _extrapolate_rows(rows)))
     return Table(*(np.stack(parts) for parts in zip(*rows, strict=True)))
 
 
@@ -114,26 +112,28 @@ def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> T
     center = left + way * (right - left)
     # Around there V falls like 1/ℓ, so a step of √q in V is one of √q in log ℓ.
     spread = np.sqrt(coarse.self_overlap[weak, column])
-    step = np.where(np.isfinite(spread), np.minimum(spread, WIDEST_FINE_STEP), WIDEST_FINE_STEP)
+    step = np.where(np.isfinite(spread), np.minimum(spread, MAX_FINE_STEP), MAX_FINE_STEP)
     grid = center + FINE_STEPS[:, None] * step
     every = np.tile(column, FINE_STEPS.size)
     guess = coarse.tau[weak, column][every], coarse.rigidity[weak, column][every]
-    row = _row(loss, task.take(every), learner.take(every), grid.ravel(), guess)
+    row = _tabulate_row(loss, task.take(every), learner.take(every), grid.ravel(), guess)
     return Table(*(part.reshape(grid.shape) for part in row))
 
 
-def _row(loss: Loss, task: Task, learner: Learner, log_ridge: Array, guess: tuple[Array, Array] | None) -> Table:
+def _tabulate_row(
+    loss: Loss, task: Task, learner: Learner, log_ridge: Array, guess: tuple[Array, Array] | None
+) -> Table:
     points = solve_points(loss, task, learner._replace(ridge=np.exp(log_ridge)), guess)
     self_overlap = points.m**2 + points.tau**2
-    return Table(log_ridge, _error(task, points), points.tau, points.rigidity, points.response, self_overlap)
+    return Table(log_ridge, _scaled_error(task, points), points.tau, points.rigidity, points.response, self_overlap)
 
 
-def _error(task: Task, points: Points) -> Array:
-    """Return the generalization error, in units that keep it above rounding when many samples make it tiny."""
-    return points.generalization_error * np.maximum(task.sample_ratio / MANY_SAMPLES, 1.0)
+def _scaled_error(task: Task, points: Points) -> Array:
+    """Return the generalization error, scaled so that it stays above rounding at many samples."""
+    return points.generalization_error * np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0)
 
 
-def _extrapolated(rows: list[Table]) -> tuple[Array, Array] | None:
+def _extrapolate_rows(rows: list[Table]) -> tuple[Array, Array] | None:
     """Continue the last two rows by one more step of their logarithms."""
     if not rows:
         return None
@@ -150,11 +150,11 @@ def _refine(loss: Loss, task: Task, learner: Learner, table: Table) -> tuple[Arr
     column: Whole = np.arange(error.shape[1], dtype=np.int64)
     # On the plateaus toward λ = 0 and ∞ rounding makes minima of its own: a minimum must be below its weaker
     # neighbor by more than that, so that of a plateau only the end nearest to the middle of the table counts.
-    minimum = (error[1:-1] < error[:-2] - ROUNDING) & (error[1:-1] <= error[2:] + ROUNDING)
+    minimum = (error[1:-1] < error[:-2] - ERROR_TIE_TOLERANCE) & (error[1:-1] <= error[2:] + ERROR_TIE_TOLERANCE)
     candidates = np.where(minimum, error[1:-1], np.inf)
     lowest = np.argmin(error, axis=0)
     best, best_error = np.exp(table.log_ridge[lowest, column]), error[lowest, column]
-    for _ in range(MOST_MINIMA):
+    for _ in range(MAX_MINIMA):
         place = np.argmin(candidates, axis=0) + 1
         here = column[np.isfinite(candidates[place - 1, column])]
         if here.size == 0:
@@ -178,7 +178,7 @@ def _refine_at(
     def error(log_ridge: Array, index: Whole) -> Array:
         here = learner.take(index)._replace(ridge=np.exp(log_ridge))
         some = task.take(index)
-        return _error(some, solve_points(loss, some, here, (start[0][index], start[1][index])))
+        return _scaled_error(some, solve_points(loss, some, here, (start[0][index], start[1][index])))
 
     return find_minima(error, (bracket[0], bracket[1], bracket[2]))
 
@@ -195,8 +195,8 @@ def optimal_regularization(
 
     For kernel ridge regression :math:`\lambda_{opt} = \max\bigl(0, \mu_1^2(1-\rho^2)/\rho^2 - \mu_*^2\bigr)` with
     :math:`\rho = (1-\varepsilon)\sqrt{2/\pi}`, whatever the sample ratio. For other losses and for finite width it is
-    found numerically, to about 1e-7 relative. Where the error hardly depends on it the place is less certain, to some
-    1e-3 in the flattest minima, and the error there is the least to 1e-12 all the same.
+    found numerically, to about 1e-7 relative. In the flattest minima it is known to about 1e-3 only, while the error
+    there is the least to 1e-12.
 
     Returns
     -------
@@ -230,8 +230,8 @@ def optimal_angle(
     the sample ratio and is found numerically, at λ → 0 among the kernels that fit every label (θ < π/2).
 
     With many samples the hinge loss at its optimal λ does better and better as θ → π/2 with λ in proportion to
-    :math:`\cot^2\theta`, but not at π/2 itself: the vanishing non-linear part rounds the corner of the hinge. An angle
-    within 1e-3 of π/2 is then returned.
+    :math:`\cot^2\theta`, but not at π/2 itself: the vanishing non-linear part rounds the corner of the hinge. The
+    returned angle is then within 1e-3 of π/2.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def optimal_angle(
     if sample_ratio is None:
         raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss is free of it.")
     if loss.limit == "unknown" and at_zero:
-        raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give Loss(limit=…) to say what it fits.")
+        raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
     alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
     task = Task(np.ravel(alpha), 1.0 - np.ravel(epsilon))
     best = _best_angle(loss, task, at_optimal=at_optimal)
@@ -287,7 +287,7 @@ def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Poin
 
 def _best_angle(loss: Loss, task: Task, *, at_optimal: bool) -> Array:
     def error(angle: Array, index: Whole) -> Array:
-        """Return the rule error at each angle, at the best regularization or without any."""
+        """Return the generalization error at each angle, at the best regularization or without any."""
         here, nothing = task.take(index), np.zeros(index.shape)
         share = np.where(angle < np.pi / 2, 1.0 / np.tan(angle) ** 2, 0.0)
         learner = Learner(nothing, share, nothing)
@@ -297,10 +297,10 @@ def _best_angle(loss: Loss, task: Task, *, at_optimal: bool) -> Array:
     count = task.sample_ratio.size
     column: Whole = np.arange(count, dtype=np.int64)
     # At λ → 0 the linear model itself is left out: beyond its threshold it no longer fits the labels.
-    largest = np.pi / 2 if at_optimal else np.pi / 2 - SMALLEST_ANGLE
-    grid = np.broadcast_to(np.linspace(SMALLEST_ANGLE, largest, ANGLE_GRID)[:, None], (ANGLE_GRID, count))
-    errors = error(grid.ravel(), np.tile(column, ANGLE_GRID)).reshape(grid.shape)
-    inner = np.clip(np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0), 1, ANGLE_GRID - 2)
+    largest = np.pi / 2 if at_optimal else np.pi / 2 - MIN_ANGLE
+    grid = np.broadcast_to(np.linspace(MIN_ANGLE, largest, ANGLE_GRID_POINTS)[:, None], (ANGLE_GRID_POINTS, count))
+    errors = error(grid.ravel(), np.tile(column, ANGLE_GRID_POINTS)).reshape(grid.shape)
+    inner = np.clip(np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0), 1, ANGLE_GRID_POINTS - 2)
     bracket = (grid[inner - 1, column], grid[inner, column], grid[inner + 1, column])
     best, best_error = find_minima(error, bracket)
     return np.where(errors[-1] <= best_error, grid[-1], best)

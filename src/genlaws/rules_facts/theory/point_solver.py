@@ -10,15 +10,13 @@ no linear part (μ1 = 0)   nothing of the rule can be learned
 0 < λ < ∞                 the ordinary equations
 ========================  ==================================================================================
 
-The square loss is solved in closed form. Any other starts from the square-loss solution; where Newton's method
-fails from there, the solution is followed from strong regularization (:mod:`genlaws.rules_facts.theory.point_solver`).
-
-Follow the solution from strong regularization, where it is known, down to the wanted one.
+The square loss is solved in closed form. Any other loss starts from the square-loss solution. Where Newton's method
+fails from there, the solution is followed from strong regularization, which is slower.
 
 At :math:`\lambda\to\infty` every loss pulls with the constant force s, minus the loss's slope at margin zero, and
 the state equations are explicit: :math:`K = \ell`, :math:`\hat m = \alpha s\delta\sqrt{2/\pi}`,
 :math:`\hat q = \alpha s^2`. From there the ridge is lowered step by step; each solution, extrapolated, is the guess
-for the next. Slower than one Newton solve, and used where a direct one has failed.
+for the next.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from scipy.special import erfc
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
-from genlaws.core.numerics.newton import ACCEPTABLE
+from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL
 from genlaws.rules_facts.theory.channels import Channel, HingeChannel
 from genlaws.rules_facts.theory.losses import Loss
 from genlaws.rules_facts.theory.proximal import ProximalChannel
@@ -44,15 +42,15 @@ from genlaws.rules_facts.theory.square_loss import (
 from genlaws.rules_facts.theory.state_equations import StateSolution, Task, check_with_finer_rule, solve_state_equations
 from genlaws.rules_facts.theory.threshold import Threshold, threshold
 
-# The strong end, relative to the pull of all samples; there the expansion is good to about 1 %.
-STRONG_RIDGE = 100.0
-# Where the target is λ = 0 the path ends at this ridge and the last solution is the guess for the limit.
-WEAKEST_RIDGE = 1e-10
-# How finely to follow the ridge, tried in turn on the points still unsolved.
+# The ridge at which a path starts, relative to the pull of all samples; the expansion is good to about 1 % there.
+START_RIDGE = 100.0
+# For λ = 0 the path ends at this ridge and the last solution is the guess for the limit.
+MIN_RIDGE = 1e-10
+# Numbers of steps along the ridge, tried in turn on the unsolved points.
 FOLLOWING_STEPS = (12, 40, 160)
-# A sample ratio this close to the threshold, relatively, is taken to be at it.
-AT_THRESHOLD = 1e-12
-NEXT_TO_THRESHOLD = 1e-10
+# A sample ratio this close to the threshold, relatively, counts as at the threshold.
+THRESHOLD_TOLERANCE = 1e-12
+THRESHOLD_OFFSET = 1e-10
 # The limit λ → 0 is taken in units where the ridge is one.
 UNIT_RIDGE = 1.0
 
@@ -79,8 +77,8 @@ def strong_ridge_guess(task: Task, learner: Learner, slope: float) -> tuple[Arra
 
 def follow_ridge(channel: Channel, task: Task, learner: Learner, slope: float, steps: int) -> StateSolution:
     """Return the solution at the learner's ridge, reached in the given number of equal steps of log ℓ."""
-    strong = STRONG_RIDGE * (1.0 + task.sample_ratio) * (1.0 + learner.nonlinear_share)
-    goal = np.log(np.maximum(learner.ridge, WEAKEST_RIDGE))
+    strong = START_RIDGE * (1.0 + task.sample_ratio) * (1.0 + learner.nonlinear_share)
+    goal = np.log(np.maximum(learner.ridge, MIN_RIDGE))
     path = np.linspace(np.maximum(np.log(strong), goal), goal, steps + 1)
     here = learner._replace(ridge=np.exp(path[0]))
     solution = solve_state_equations(channel, task, here, *strong_ridge_guess(task, here, slope))
@@ -90,8 +88,8 @@ def follow_ridge(channel: Channel, task: Task, learner: Learner, slope: float, s
         tau, rigidity = _extrapolate(before.tau, solution.tau), _extrapolate(before.rigidity, solution.rigidity)
         before = solution
         solution = solve_state_equations(channel, task, here, tau, np.maximum(rigidity, here.ridge))
-        if not (solution.residual <= ACCEPTABLE).any():
-            break  # every path is lost; the residual says so
+        if not (solution.residual <= ACCEPTABLE_RESIDUAL).any():
+            break  # every path is lost, as the residual shows
     return solution
 
 
@@ -118,7 +116,7 @@ class Points:
 
     @classmethod
     def unsolved(cls, count: int) -> Points:
-        """Return `count` points about which nothing is known."""
+        """Return `count` unsolved points."""
         gen, mem, m, tau, response, rigidity, residual = (np.full(count, np.nan) for _ in range(7))
         iterations, status = np.zeros(count, dtype=np.int64), np.full(count, FAILED, dtype=np.int64)
         return cls(gen, mem, m, tau, response, rigidity, residual, iterations, status)
@@ -144,12 +142,12 @@ def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, A
         _solve_into(points, loss, task, learner, guess)
     lost = np.isnan(points.generalization_error) | np.isnan(points.memorization_error)
     points.put(lost, generalization_error=np.nan, memorization_error=np.nan, status=FAILED)
-    points.put(lost & (points.residual <= ACCEPTABLE), residual=np.nan)
+    points.put(lost & (points.residual <= ACCEPTABLE_RESIDUAL), residual=np.nan)
     return points
 
 
 def _solve_into(points: Points, loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None) -> None:
-    """Sort the points into their cases and write their solutions; arithmetic trouble shows as NaN."""
+    """Sort the points into their cases and write their solutions; overflow gives NaN."""
     alpha, ridge, R = task.sample_ratio, learner.ridge, learner.nonlinear_share
     no_rule = np.isinf(R)
     infinite = np.isinf(ridge) & ~no_rule
@@ -159,29 +157,29 @@ def _solve_into(points: Points, loss: Loss, task: Task, learner: Learner, guess:
         points.put(no_rule, generalization_error=0.5, memorization_error=0.0, m=0.0, tau=0.0, response=np.nan)
         points.put(no_rule, residual=0.0, status=NO_RULE)
     if infinite.any():
-        _infinite_ridge(loss, task, learner, infinite, points)
+        _put_infinite_ridge(loss, task, learner, infinite, points)
     if zero.any():
         limit = threshold(loss, 1.0 - task.rule_share, R, learner.inverse_width)
-        at = zero & (np.abs(alpha / limit.sample_ratio - 1.0) <= AT_THRESHOLD)
+        at = zero & (np.abs(alpha / limit.sample_ratio - 1.0) <= THRESHOLD_TOLERANCE)
         fitted = zero & ~at & (alpha < limit.sample_ratio)
-        _at_threshold(limit, at, points)
+        _put_threshold(limit, at, points)
         if loss.limit == "label" and at.any():
-            # Ridge regression keeps a finite overlap there; it is continuous, so it is taken just below.
-            below = Task(task.sample_ratio[at] * (1.0 - NEXT_TO_THRESHOLD), task.rule_share[at])
+            # The overlap of ridge regression is finite and continuous there, so it is taken just below.
+            below = Task(task.sample_ratio[at] * (1.0 - THRESHOLD_OFFSET), task.rule_share[at])
             unit = learner.take(at)._replace(ridge=np.full(int(at.sum()), UNIT_RIDGE))
-            points.put(at, m=_square(below, unit, fits_labels=True).m)
-        _fitted(loss, task, learner, fitted, points)
+            points.put(at, m=_solve_square_loss(below, unit, fits_labels=True).m)
+        _put_fitted(loss, task, learner, fitted, points)
         ordinary |= zero & ~at & ~fitted
     if ordinary.any():
         start = None if guess is None else (guess[0][ordinary], guess[1][ordinary])
-        found, status = _ordinary(loss, task.take(ordinary), learner.take(ordinary), start)
+        found, status = _solve_ordinary(loss, task.take(ordinary), learner.take(ordinary), start)
         _put_errors(points, ordinary, found, loss.slope)
         points.put(ordinary, m=found.m, tau=found.tau, response=found.response, rigidity=found.rigidity)
         points.put(ordinary, residual=found.residual, iterations=found.iterations, status=status)
         points.put(ordinary & (points.status == FAILED), generalization_error=np.nan, memorization_error=np.nan)
 
 
-def _infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
+def _put_infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
     """Every sample pulls with the same force: the ratios of m, τ and V no longer depend on the ridge."""
     here, unit = task.take(where), learner.take(where)._replace(ridge=np.ones(int(where.sum())))
     tau, _ = strong_ridge_guess(here, unit, loss.slope)
@@ -192,27 +190,27 @@ def _infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, point
     points.put(where, m=0.0, tau=0.0, response=0.0, rigidity=np.inf, residual=0.0, status=INFINITE_RIDGE)
 
 
-def _at_threshold(limit: Threshold, where: Mask, points: Points) -> None:
-    """Write the limits at the threshold, where the spread diverges and, for margin losses, the overlap with it."""
+def _put_threshold(limit: Threshold, where: Mask, points: Points) -> None:
+    """Write the limits at the threshold, where the spread diverges and, for margin losses, the overlap as well."""
     if where.any():
         gen = np.arctan2(1.0, limit.overlap_ratio[where]) / np.pi
         points.put(where, generalization_error=gen, memorization_error=0.0, m=np.inf, tau=np.inf, response=np.inf)
         points.put(where, residual=0.0, status=THRESHOLD)
 
 
-def _fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
+def _put_fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
     """Solve λ → 0 where every label is fitted; V diverges as 1/λ and the facts are all remembered."""
     if not where.any():
         return
     here, unit = task.take(where), learner.take(where)
     unit = unit._replace(ridge=np.full(unit.ridge.shape, UNIT_RIDGE))
     if loss.limit == "label":
-        square = _square(here, unit, fits_labels=True)
+        square = _solve_square_loss(here, unit, fits_labels=True)
         found = StateSolution(*square, np.zeros(square.m.shape, dtype=np.int64))
     else:
-        found = _margin_limit(here, unit)
+        found = _solve_margin_limit(here, unit)
     m, tau = found.m, found.tau
-    solved = found.residual <= ACCEPTABLE
+    solved = found.residual <= ACCEPTABLE_RESIDUAL
     gen = np.where(solved, np.arctan2(tau, m) / np.pi, np.nan)
     if loss.limit == "direction":
         m, tau = np.full_like(m, np.inf), np.full_like(tau, np.inf)
@@ -221,61 +219,59 @@ def _fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: Point
     points.put(where, status=np.where(solved, FITTED, FAILED))
 
 
-def _margin_limit(task: Task, learner: Learner) -> StateSolution:
+def _solve_margin_limit(task: Task, learner: Learner) -> StateSolution:
     """Solve for the largest margin, first from ridge regression, then from weaker and weaker hinge solutions."""
     hard = HingeChannel(hard=True)
-    seed = _square(task, learner, fits_labels=False)
+    seed = _solve_square_loss(task, learner, fits_labels=False)
     found = solve_state_equations(hard, task, learner, seed.tau, seed.rigidity)
     for steps in FOLLOWING_STEPS:
-        rest = ~(found.residual <= ACCEPTABLE)
+        rest = ~(found.residual <= ACCEPTABLE_RESIDUAL)
         if not rest.any():
             break
-        weak = learner.take(rest)._replace(ridge=np.full(int(rest.sum()), WEAKEST_RIDGE))
+        weak = learner.take(rest)._replace(ridge=np.full(int(rest.sum()), MIN_RIDGE))
         soft = follow_ridge(HingeChannel(), task.take(rest), weak, 1.0, steps)
-        again = solve_state_equations(
-            hard, task.take(rest), learner.take(rest), soft.tau, soft.rigidity / WEAKEST_RIDGE
-        )
+        again = solve_state_equations(hard, task.take(rest), learner.take(rest), soft.tau, soft.rigidity / MIN_RIDGE)
         found = _merge(found, rest, again)
     return found
 
 
-def _ordinary(
+def _solve_ordinary(
     loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None
 ) -> tuple[StateSolution, Whole]:
     """Solve the state equations as they stand, with 0 ≤ λ < ∞; return the solutions and their status."""
     if loss.closed_form == "square":
-        square = _square(task, learner, fits_labels=False)
+        square = _solve_square_loss(task, learner, fits_labels=False)
         nothing: Whole = np.zeros(square.m.shape, dtype=np.int64)
-        return StateSolution(*square, nothing), np.where(square.residual <= ACCEPTABLE, CLOSED_FORM, FAILED)
+        return StateSolution(*square, nothing), np.where(square.residual <= ACCEPTABLE_RESIDUAL, CLOSED_FORM, FAILED)
     channel: Channel = HingeChannel() if loss.closed_form == "hinge" else ProximalChannel(loss)
     if guess is None:
-        seed = _square(task, learner, fits_labels=False)
+        seed = _solve_square_loss(task, learner, fits_labels=False)
         guess = seed.tau, seed.rigidity
     found = solve_state_equations(channel, task, learner, *guess)
-    status: Whole = np.where(found.residual <= ACCEPTABLE, NEWTON, FAILED)
+    status: Whole = np.where(found.residual <= ACCEPTABLE_RESIDUAL, NEWTON, FAILED)
     for steps in FOLLOWING_STEPS:
         rest = status == FAILED
         if not rest.any():
             break
-        again = _follow(channel, loss, task.take(rest), learner.take(rest), steps)
+        again = _follow_to_ridge(channel, loss, task.take(rest), learner.take(rest), steps)
         found = _merge(found, rest, again)
-        status[rest] = np.where(again.residual <= ACCEPTABLE, FOLLOWED, FAILED)
+        status[rest] = np.where(again.residual <= ACCEPTABLE_RESIDUAL, FOLLOWED, FAILED)
     if isinstance(channel, ProximalChannel):
         # Quadrature can be consistent with itself and wrong: a finer rule must find the same solution.
         check = check_with_finer_rule(channel, task, learner, found)
         found = found._replace(residual=np.maximum(found.residual, check))
-        status[~(found.residual <= ACCEPTABLE)] = FAILED
+        status[~(found.residual <= ACCEPTABLE_RESIDUAL)] = FAILED
     return found, status
 
 
-def _follow(channel: Channel, loss: Loss, task: Task, learner: Learner, steps: int) -> StateSolution:
+def _follow_to_ridge(channel: Channel, loss: Loss, task: Task, learner: Learner, steps: int) -> StateSolution:
     found = follow_ridge(channel, task, learner, loss.slope, steps)
-    if (learner.ridge < WEAKEST_RIDGE).any():
+    if (learner.ridge < MIN_RIDGE).any():
         found = solve_state_equations(channel, task, learner, found.tau, found.rigidity)
     return found
 
 
-def _square(task: Task, learner: Learner, *, fits_labels: bool) -> SquareSolution:
+def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> SquareSolution:
     alpha, epsilon = task.sample_ratio, 1.0 - task.rule_share
     if learner.inverse_width.any():
         return solve_square_features(alpha, epsilon, learner, fits_labels=fits_labels)

@@ -1,7 +1,4 @@
-"""Check the arguments that describe a learner and its task, and lay them out as flat arrays.
-
-What :func:`genlaws.rules_facts.solve` returns.
-"""
+"""The arguments of :func:`genlaws.rules_facts.solve` as checked flat arrays, and the result it returns."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, broadcast, fraction, non_negative, positive, within
+from genlaws.core.arguments import Array, broadcast, fraction, non_negative, positive, scalar, within
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.random_features import Learner
@@ -26,8 +23,8 @@ WIDTH_HINT = "It is the number of random features divided by the input dimension
 RIDGE_HINT = "Use 0 for the limit of perfect fitting and 'optimal' for the best generalization."
 
 # Squares and cubes of the ratios must stay within double precision.
-LARGEST_RATIO = 1e12
-# Relative size at which a linear part no longer changes the memorization error (by its square).
+MAX_RATIO = 1e12
+# Relative size of a linear part that no longer changes the memorization error, which depends on its square.
 SMALL_LINEAR_PART = 1e-6
 
 
@@ -45,7 +42,7 @@ class Problem:
     def learner(self, regularization: Array | None = None) -> Learner:
         """Return the learner in units where μ1 = 1, at the given regularization."""
         lam = self.regularization if regularization is None else regularization
-        # Random features without a linear part are still of finite rank and forget: they are the limit of a small one.
+        # Random features without a linear part have finite rank and forget: take the limit of a small linear part.
         mu_1 = np.where((self.mu_1 == 0.0) & (self.inverse_width > 0.0), SMALL_LINEAR_PART * self.mu_star, self.mu_1)
         with np.errstate(all="ignore"):
             ridge = np.where(mu_1 > 0.0, lam / mu_1**2, np.inf)
@@ -60,7 +57,7 @@ def read_problem(
     width_ratio: ArrayLike | None,
     regularization: ArrayLike = 0.0,
 ) -> Problem:
-    """Return the checked problem; wrong input raises InputError with one sentence."""
+    """Return the checked problem; wrong input raises InputError."""
     alpha = read_sample_ratio(sample_ratio)
     epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
     kernel = read_kernel(kernel)
@@ -75,9 +72,21 @@ def read_problem(
 
 
 def read_sample_ratio(sample_ratio: ArrayLike) -> Array:
-    """Return the sample ratio, positive and of a size the arithmetic can carry."""
+    """Return the sample ratio, positive and within the range of the arithmetic."""
     positive("sample_ratio", sample_ratio, RATIO_HINT)
-    return within("sample_ratio", sample_ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO, hint=RATIO_HINT)
+    return within("sample_ratio", sample_ratio, 1.0 / MAX_RATIO, MAX_RATIO, hint=RATIO_HINT)
+
+
+def read_fact_fraction(fact_fraction: ArrayLike) -> float:
+    """Return a single fact fraction, in [0, 1]."""
+    return float(scalar("fact_fraction", fraction("fact_fraction", fact_fraction, SHARE_HINT)))
+
+
+def read_task(sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> tuple[Array, Array]:
+    """Return sample ratio and fact fraction as arrays of one shape."""
+    alpha, epsilon = read_sample_ratio(sample_ratio), fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    alpha, epsilon = broadcast(sample_ratio=alpha, fact_fraction=epsilon)
+    return alpha, epsilon
 
 
 def read_inverse_width(width_ratio: ArrayLike | None) -> Array:
@@ -85,7 +94,7 @@ def read_inverse_width(width_ratio: ArrayLike | None) -> Array:
     if width_ratio is None:
         return np.zeros(())
     positive("width_ratio", width_ratio, WIDTH_HINT)
-    return 1.0 / within("width_ratio", width_ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO, hint=WIDTH_HINT)
+    return 1.0 / within("width_ratio", width_ratio, 1.0 / MAX_RATIO, MAX_RATIO, hint=WIDTH_HINT)
 
 
 def read_kernel(kernel: Kernel | str | None) -> Kernel:
@@ -109,7 +118,7 @@ def in_shape(flat: Array, shape: tuple[int, ...]) -> Array | float:
 
 @dataclass(frozen=True)
 class Solution:
-    r"""What a learner generalizes and what it remembers, element by element.
+    r"""Generalization and memorization of a learner, element by element.
 
     Every attribute is a scalar when all arguments were scalars, and an array of their common shape otherwise.
 
@@ -127,7 +136,7 @@ class Solution:
         V, how much a training label moves the output at its own point; infinite where all labels are fitted at
         regularization 0.
     regularization : float or array
-        The λ used (the optimal one, where that was asked for).
+        The λ used; the optimal one for ``"optimal"``.
     converged : bool or array
         Whether the residual is small enough to trust the numbers.
     residual : float or array
@@ -135,7 +144,7 @@ class Solution:
     iterations : int or array
         Evaluations of the state equations; 0 for a closed form.
     message : str or array
-        What happened, in a sentence.
+        How the point was solved.
     """
 
     generalization_error: Any

@@ -6,7 +6,7 @@ With the pull :math:`f = (\mathrm{prox} - u)/V` and the margin's density p, the 
           -\int p f' = \int p'(u)\,[f(u) - f(0)]\,du .
 
 The last is an integration by parts: no derivative of the proximal map is needed. The integrals run over panels of
-Gauss-Legendre nodes, cut where the density changes shape and where the loss says its proximal map bends.
+Gauss-Legendre nodes, cut where the density changes shape and at the kinks of the proximal map.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from genlaws.rules_facts.theory.losses import Loss
 
 PANEL_NODES = 16
 # Panel edges in standard deviations; beyond ±9.5 the density is below 1e-20 of its peak.
-EDGES = (-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5)
-# Panel edges in units of 1/a, the width over which the rule's density turns over.
-TURNS = (-8.0, -3.0, -1.0, 1.0, 3.0, 8.0)
-# Relative step of the forward differences for the Jacobian; it slows Newton's last steps by that factor only.
-STEP = 1e-7
+PANEL_EDGES = (-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5)
+# Panel edges in units of 1/a, the width over which the density of the rule changes.
+SKEW_EDGES = (-8.0, -3.0, -1.0, 1.0, 3.0, 8.0)
+# Relative step of the forward differences for the Jacobian; only the last steps of Newton's method feel it.
+DIFFERENCE_STEP = 1e-7
 # Points per block: some 25 panels of 16 nodes each make blocks of some megabytes.
-BLOCK = 2048
+POINTS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True)
@@ -58,26 +58,28 @@ class ProximalChannel:
     def pull(self, tau: Array, response: Array, delta: Array) -> Pull:
         r"""Return :math:`\hat m/\alpha` with derivatives by forward differences."""
         value = self._pull(tau, response, delta)
-        by_tau = (self._pull(tau * (1.0 + STEP), response, delta) - value) / (STEP * tau)
-        by_response = (self._pull(tau, response * (1.0 + STEP), delta) - value) / (STEP * response)
+        by_tau = (self._pull(tau * (1.0 + DIFFERENCE_STEP), response, delta) - value) / (DIFFERENCE_STEP * tau)
+        by_response = (self._pull(tau, response * (1.0 + DIFFERENCE_STEP), delta) - value) / (
+            DIFFERENCE_STEP * response
+        )
         return Pull(value, by_tau, by_response)
 
     def moments(self, m: Array, tau: Array, response: Array, delta: Array) -> Moments:
         r"""Return :math:`\hat q/\alpha`, :math:`\hat V/\alpha` with derivatives by forward differences."""
         square, slope = self._moments(m, tau, response, delta)
-        scale = STEP * np.hypot(m, tau)
+        scale = DIFFERENCE_STEP * np.hypot(m, tau)
         square_m, slope_m = self._moments(m + scale, tau, response, delta)
-        square_tau, slope_tau = self._moments(m, tau * (1.0 + STEP), response, delta)
-        square_v, slope_v = self._moments(m, tau, response * (1.0 + STEP), delta)
+        square_tau, slope_tau = self._moments(m, tau * (1.0 + DIFFERENCE_STEP), response, delta)
+        square_v, slope_v = self._moments(m, tau, response * (1.0 + DIFFERENCE_STEP), delta)
         return Moments(
             square,
             (square_m - square) / scale,
-            (square_tau - square) / (STEP * tau),
-            (square_v - square) / (STEP * response),
+            (square_tau - square) / (DIFFERENCE_STEP * tau),
+            (square_v - square) / (DIFFERENCE_STEP * response),
             slope,
             (slope_m - slope) / scale,
-            (slope_tau - slope) / (STEP * tau),
-            (slope_v - slope) / (STEP * response),
+            (slope_tau - slope) / (DIFFERENCE_STEP * tau),
+            (slope_v - slope) / (DIFFERENCE_STEP * response),
         )
 
     def values(self, m: Array, tau: Array, response: Array, delta: Array) -> tuple[Array, Array, Array]:
@@ -109,8 +111,8 @@ class ProximalChannel:
         r"""Return the pull :math:`f = (\mathrm{prox} - u)/V` at the margin u."""
         return (self.loss.proximal(u, response) - u) / response
 
-    def bends(self, response: Array) -> list[Array]:
-        """Return the margins at which the pull bends."""
+    def kinks(self, response: Array) -> list[Array]:
+        """Return the margins at which the pull has a kink."""
         return self.loss.breakpoints(response) if self.loss.breakpoints else []
 
 
@@ -118,7 +120,7 @@ def mean_force(channel: Channel, tau: Array, response: Array, panel_nodes: int =
     r"""Return :math:`E_{\omega\sim N(0,\tau^2)} f` by quadrature, for any channel."""
 
     def block(tau: Array, response: Array) -> tuple[Array]:
-        row, z, weight = _panels([bend / tau for bend in channel.bends(response)], tau.size, panel_nodes)
+        row, z, weight = _cut_panels([kink / tau for kink in channel.kinks(response)], tau.size, panel_nodes)
         pull = channel.force(tau[row, None] * z, response[row, None])
         return (sum_by_row(row, weight * normal_density(z) * pull, tau.size),)
 
@@ -131,11 +133,11 @@ def margin_panels(
     """Return row, nodes (in standard deviations) and weights of each panel, for averages over the margins."""
     root_q = np.hypot(m, tau)
     with np.errstate(divide="ignore"):
-        turns = [turn * tau / m for turn in TURNS]
-    return _panels([*turns, *(bend / root_q for bend in channel.bends(response))], tau.size, panel_nodes)
+        skew = [edge * tau / m for edge in SKEW_EDGES]
+    return _cut_panels([*skew, *(kink / root_q for kink in channel.kinks(response))], tau.size, panel_nodes)
 
 
-def _panels(edges: list[Array], count: int, panel_nodes: int) -> tuple[Whole, Array, Array]:
+def _cut_panels(edges: list[Array], count: int, panel_nodes: int) -> tuple[Whole, Array, Array]:
     """Cut each row at the fixed edges and at its own, all in standard deviations.
 
     Returns
@@ -143,8 +145,8 @@ def _panels(edges: list[Array], count: int, panel_nodes: int) -> tuple[Whole, Ar
     row, nodes, weights
         The row each panel belongs to, its nodes in standard deviations, and their weights; no panel is empty.
     """
-    fixed = np.broadcast_to(np.array(EDGES), (count, len(EDGES)))
-    extra = [np.clip(np.nan_to_num(edge), EDGES[0], EDGES[-1])[:, None] for edge in edges]
+    fixed = np.broadcast_to(np.array(PANEL_EDGES), (count, len(PANEL_EDGES)))
+    extra = [np.clip(np.nan_to_num(edge), PANEL_EDGES[0], PANEL_EDGES[-1])[:, None] for edge in edges]
     cuts = np.sort(np.concatenate([fixed, *extra], axis=1), axis=1)
     row, panel = np.nonzero(np.diff(cuts, axis=1) > 0.0)
     start, stop = cuts[row, panel], cuts[row, panel + 1]
@@ -161,5 +163,5 @@ def sum_by_row(row: Whole, values: Array, count: int) -> Array:
 def in_blocks(function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
     """Apply `function` to blocks of rows and join the results, to bound the memory of the nodes."""
     size = arrays[0].size
-    parts = [function(*(array[i : i + BLOCK] for array in arrays)) for i in range(0, size, BLOCK)]
+    parts = [function(*(array[i : i + POINTS_PER_BLOCK] for array in arrays)) for i in range(0, size, POINTS_PER_BLOCK)]
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))

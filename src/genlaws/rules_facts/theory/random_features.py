@@ -1,4 +1,4 @@
-r"""How a learner of given width and kernel answers to the channel: the learner side of the state equations.
+r"""The learner side of the state equations: the response of a learner of given width and kernel to the channel.
 
 In units where :math:`\mu_1 = 1` a learner is three numbers: the ridge :math:`\ell = \lambda/\mu_1^2`, the
 non-linear share :math:`R = \mu_*^2/\mu_1^2` and the inverse width :math:`\gamma = 1/\kappa` (zero for a kernel).
@@ -35,7 +35,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 
-# The complex step has no difference in it, so it may be as small as the arithmetic allows.
+# A complex step takes no difference, so it may be as small as the arithmetic allows.
 COMPLEX_STEP = 1e-30
 
 
@@ -119,7 +119,7 @@ def _spectrum(learner: Learner, V_hat: Array) -> tuple[Array, Array, Array, Arra
     """
     ell, R, gamma = learner
     Z = ell + gamma * R * V_hat
-    # A linear model without ridge does not feel a width beyond its rank.
+    # A width beyond its rank does not change a linear model without ridge.
     gamma = np.where((Z == 0.0) & (gamma <= 1.0), 0.0, gamma)
     S = np.sqrt((V_hat * (1.0 - np.sqrt(gamma)) ** 2 + Z) * (V_hat * (1.0 + np.sqrt(gamma)) ** 2 + Z))
     offset = V_hat * (gamma - 1.0) + Z

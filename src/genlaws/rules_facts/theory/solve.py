@@ -1,4 +1,4 @@
-"""What will a learner generalize, and what will it remember? One call for every loss, width and regularization."""
+"""Generalization and memorization of a learner, in one call for every loss, width and regularization."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _refuse_unknown_limit(loss: Loss, regularization: Array) -> None:
     if loss.limit == "unknown" and (regularization == 0.0).any():
         raise InputError(
             f"regularization must be positive for the loss '{loss.name}'; got 0. "
-            "Give Loss(limit='label' | 'margin' | 'direction') to say what it fits as the regularization vanishes."
+            "Loss(limit='label' | 'margin' | 'direction') states what it fits as the regularization vanishes."
         )
 
 

@@ -21,7 +21,7 @@ from genlaws.core.numerics.gaussian import SQRT_2_OVER_PI
 from genlaws.rules_facts.theory.random_features import Learner, learner_side
 
 # The share of the rank in use is a logistic function of the unknown; beyond this it is 0 or 1 to rounding.
-WIDEST_LOGIT = 100.0
+MAX_RANK_LOGIT = 100.0
 
 
 class SquareSolution(NamedTuple):
@@ -151,7 +151,7 @@ def _solve_stiffness(alpha: Array, learner: Learner) -> Array:
     ridge = ell > 0.0
     if ridge.any():
         arguments = (alpha[ridge], np.minimum(alpha, rank)[ridge], *learner.take(ridge))
-        bound = np.full(arguments[0].shape, WIDEST_LOGIT)
+        bound = np.full(arguments[0].shape, MAX_RANK_LOGIT)
         logit = find_roots(_stiffness_excess, -bound, bound, *arguments)
         stiffness[ridge] = _stiffness_at(logit, arguments[1], Learner(*arguments[2:]))[0]
     return stiffness

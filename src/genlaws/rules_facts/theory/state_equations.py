@@ -1,24 +1,21 @@
-r"""The state equations as two equations in two unknowns, and the Newton method that solves them.
+r"""The state equations as two equations in two unknowns, solved by Newton's method.
 
 The unknowns are the spread :math:`\tau` and the rigidity :math:`K = \ell + c\hat V`, where c is 1 for a kernel and
 :math:`1 + \gamma(1+R)` at finite width. From K the learner side gives
 V, D, A, B; from (τ, V) the channel gives :math:`\hat m`, hence :math:`m = D\hat m`; from (m, τ, V) it gives
-:math:`\hat q` and :math:`\hat V`. What comes back must be what went in:
+:math:`\hat q` and :math:`\hat V`. At the solution these reproduce the unknowns:
 
 .. math:: F_1 = \tfrac12\log(A\hat m^2 + B\hat q) - \log\tau = 0, \qquad
           F_2 = \log(\ell + c\hat V) - \log K = 0 .
 
 Both are logarithms, so :math:`\max(|F_1|, |F_2|)` is the undamped relative residual: how much the unknowns
 would change if the equations were applied once more. Where the terms of :math:`F_2` nearly cancel, a small residual
-proves nothing; such points are solved again in the form of :mod:`genlaws.rules_facts.theory.state_equations`, and its
-residual is reported.
-
-The state equations in a form that keeps its digits when the overlap is far larger than the spread.
+proves nothing; such points are solved again in the balanced form below, and the residual of that form is reported.
 
 With few facts and very many samples :math:`a = m/\tau` is large, and both sides of the second state equation,
 :math:`\hat V` from the channel and :math:`\hat V` from the rigidity K, agree to about :math:`1/a^2` whatever the
-solution is. What decides is the small rest, and in double precision it drowns: from :math:`a \approx 10^5` on the usual
-equations "converge" to wrong answers. The rest can be written down. Gaussian integration by parts over the margin's
+solution is. The small remainder decides, and double precision loses it: from :math:`a \approx 10^5` on the usual
+equations "converge" to wrong solutions. The remainder has a formula. Gaussian integration by parts over the margin's
 density gives
 
 .. math:: \alpha\,E_u[u f] = m\hat m - q\hat V ,
@@ -28,7 +25,7 @@ terms cancel by hand:
 
 .. math:: \frac{m^2}{G} = \alpha\,E_u[u f] + \tau^2\hat V .
 
-For the linear model it says that the penalty balances the pulls, :math:`\lambda\|w\|^2 = \sum_i f_i z_i` with
+For the linear model it states that the penalty balances the pulls, :math:`\lambda\|w\|^2 = \sum_i f_i z_i` with
 :math:`z_i` the margin of sample i after training. The balanced second equation compares the terms of one sign with
 those of the other, where :math:`E_u[uf] = W_+ - W_-` is split at u = 0:
 
@@ -45,9 +42,16 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.numerics.gaussian import SQRT_2_OVER_PI, normal_density, skew_density
-from genlaws.core.numerics.newton import ACCEPTABLE, Root, TwoEquations, solve_two_equations
+from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL, Root, TwoEquations, solve_two_equations
 from genlaws.rules_facts.theory.channels import Channel
-from genlaws.rules_facts.theory.proximal import STEP, ProximalChannel, in_blocks, margin_panels, mean_force, sum_by_row
+from genlaws.rules_facts.theory.proximal import (
+    DIFFERENCE_STEP,
+    ProximalChannel,
+    in_blocks,
+    margin_panels,
+    mean_force,
+    sum_by_row,
+)
 from genlaws.rules_facts.theory.random_features import (
     Learner,
     inverse_nonlinear_gain,
@@ -56,10 +60,10 @@ from genlaws.rules_facts.theory.random_features import (
     stiffness,
 )
 
-# The usual equations are trusted if their residual, counted as at least ROUNDING, is this small compared with
+# The usual equations are trusted if their residual, counted as at least MIN_RESIDUAL, is this small compared with
 # the terms that do not cancel.
-TRUSTED = 1e-8
-ROUNDING = 1e-15
+MAX_TRUSTED_RESIDUAL = 1e-8
+MIN_RESIDUAL = 1e-15
 
 
 class Task(NamedTuple):
@@ -74,7 +78,7 @@ class Task(NamedTuple):
 
 
 class StateSolution(NamedTuple):
-    """Order parameters at the solution, with the solver's own report per element."""
+    """Order parameters at the solution, with residual and iterations per element."""
 
     m: Array
     tau: Array
@@ -92,38 +96,38 @@ def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: A
     channel : Channel
         The averages of the loss.
     task, learner : Task, Learner
-        What is learned and by whom, arrays of one length.
+        Arrays of one length.
     tau, rigidity : arrays
-        Where to start; the ridge solution is a good place.
+        Initial guess, for example the ridge solution.
     """
 
     def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
         return state_residual(channel, task.take(index), learner.take(index), x, y)
 
-    found = _state(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
+    found = _state_at_root(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
     with np.errstate(all="ignore"):
         remaining = remaining_share(learner, found.m, found.tau, found.rigidity)
-        doubtful = ~(np.maximum(found.residual, ROUNDING) <= TRUSTED * remaining)
+        doubtful = ~(np.maximum(found.residual, MIN_RESIDUAL) <= MAX_TRUSTED_RESIDUAL * remaining)
     for start in (found.tau.copy(), found.rigidity.copy()), (tau, rigidity):
         if not doubtful.any():
             break
         again = _solve_balanced(channel, task.take(doubtful), learner.take(doubtful), *(x[doubtful] for x in start))
         for old, new in zip(found, again, strict=True):
             old[doubtful] = new
-        doubtful &= ~(found.residual <= ACCEPTABLE)
+        doubtful &= ~(found.residual <= ACCEPTABLE_RESIDUAL)
     return found
 
 
 def _solve_balanced(channel: Channel, task: Task, learner: Learner, tau: Array, rigidity: Array) -> StateSolution:
-    """Solve the balanced equations, which keep their digits where the usual ones nearly coincide."""
+    """Solve the balanced equations, which stay precise where the terms of the usual ones nearly cancel."""
 
     def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
         return balanced_residual(channel, task.take(index), learner.take(index), x, y)
 
-    return _state(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
+    return _state_at_root(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
 
 
-def _state(channel: Channel, task: Task, learner: Learner, root: Root) -> StateSolution:
+def _state_at_root(channel: Channel, task: Task, learner: Learner, root: Root) -> StateSolution:
     tau, rigidity = np.exp(root.x), np.exp(root.y)
     side = learner_side(learner, rigidity)
     m = side.rule_gain * task.sample_ratio * channel.pull(tau, side.response, task.rule_share).value
@@ -191,15 +195,24 @@ def balanced_residual(
     r"""Return :math:`F_1` and the balanced :math:`F_2`, with derivatives by forward differences."""
 
     def values(x: Array, y: Array) -> tuple[Array, Array]:
-        return _values(channel, task, learner, x, y)
+        return _balanced_values(channel, task, learner, x, y)
 
     f, g = values(log_tau, log_rigidity)
-    f_x, g_x = values(log_tau + STEP, log_rigidity)
-    f_y, g_y = values(log_tau, log_rigidity + STEP)
-    return TwoEquations(f, g, (f_x - f) / STEP, (f_y - f) / STEP, (g_x - g) / STEP, (g_y - g) / STEP)
+    f_x, g_x = values(log_tau + DIFFERENCE_STEP, log_rigidity)
+    f_y, g_y = values(log_tau, log_rigidity + DIFFERENCE_STEP)
+    return TwoEquations(
+        f,
+        g,
+        (f_x - f) / DIFFERENCE_STEP,
+        (f_y - f) / DIFFERENCE_STEP,
+        (g_x - g) / DIFFERENCE_STEP,
+        (g_y - g) / DIFFERENCE_STEP,
+    )
 
 
-def _values(channel: Channel, task: Task, learner: Learner, log_tau: Array, log_rigidity: Array) -> tuple[Array, Array]:
+def _balanced_values(
+    channel: Channel, task: Task, learner: Learner, log_tau: Array, log_rigidity: Array
+) -> tuple[Array, Array]:
     alpha, delta = task
     tau, K = np.exp(log_tau), np.exp(log_rigidity)
     V, D, A, B = learner_side(learner, K)

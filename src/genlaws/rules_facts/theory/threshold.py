@@ -1,4 +1,4 @@
-r"""Up to how many samples can every label be fitted?
+r"""The interpolation threshold: the number of samples up to which every label can be fitted.
 
 The interpolation threshold :math:`\alpha_c` is the largest sample ratio at which the training error vanishes as
 :math:`\lambda\to0`. A kernel with :math:`\mu_* > 0` has none: it fits any number of labels.
@@ -17,9 +17,9 @@ from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
 from genlaws.rules_facts.theory.problem import SHARE_HINT, in_shape, read_inverse_width, read_kernel
 
-NEWTON_ROUNDS = 200
+MAX_NEWTON_STEPS = 200
 # From here on 1 - a·arctan(1/a) is summed as a series in 1/a², which loses no digits.
-LARGE_OVERLAP = 30.0
+MIN_SERIES_OVERLAP = 30.0
 
 
 class Threshold(NamedTuple):
@@ -73,7 +73,7 @@ def interpolation_threshold(
     epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
     gamma = read_inverse_width(width_ratio)
     if loss.limit == "unknown":
-        raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give Loss(limit=…) to say what it fits.")
+        raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
     share = _nonlinear_share(read_kernel(kernel))
     epsilon, share, gamma = broadcast(fact_fraction=epsilon, kernel=share, width_ratio=gamma)
     return in_shape(threshold(loss, epsilon.ravel(), share.ravel(), gamma.ravel()).sample_ratio, epsilon.shape)
@@ -88,8 +88,8 @@ def _nonlinear_share(kernel: Kernel) -> Array:
 def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_width: Array) -> Threshold:
     r"""Return the threshold of one-dimensional arrays of learners; `nonlinear_share` is R = μ*²/μ1².
 
-    A learner has as many directions to spend as its rank r, the smaller of 1 and κ for the linear model and κ
-    otherwise. Label losses run out of them at :math:`\alpha_c = r`. Margin losses need them only for the samples
+    A learner can use as many directions as its rank r, the smaller of 1 and κ for the linear model and κ
+    otherwise. Label losses use all of them at :math:`\alpha_c = r`. Margin losses need them only for the samples
     that fall below the margin, :math:`\alpha_c M_0(a) = r`, with :math:`a M_0(a) = \delta h/\pi` and h the gain of
     the rule at vanishing ridge, :math:`\gamma h^2 - (1 + \gamma + \gamma R)h + 1 = 0`.
     """
@@ -102,7 +102,7 @@ def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_
     a = np.full(epsilon.shape, np.inf)
     rest = 1.0 + gamma + gamma * np.where(np.isfinite(R), R, 0.0)
     h = np.where(np.isfinite(R), 2.0 / (rest + np.sqrt(np.maximum(rest * rest - 4.0 * gamma, 0.0))), 0.0)
-    some = epsilon > np.finfo(float).tiny  # a share that is no normal number is none
+    some = epsilon > np.finfo(float).tiny  # a subnormal share counts as zero
     finite = np.isfinite(rank) & (some | (h < 1.0))
     a[finite] = _overlap_ratio(h[finite], epsilon[finite])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -121,7 +121,7 @@ def _overlap_ratio(h: Array, epsilon: Array) -> Array:
     r"""Solve :math:`a M_0(a) = \delta h/\pi` by Newton's method; the left side is concave, so it climbs to the root."""
     delta = 1.0 - epsilon
     a = _below_the_root(h, epsilon)
-    for _ in range(NEWTON_ROUNDS):
+    for _ in range(MAX_NEWTON_STEPS):
         gap = delta / np.pi * ((h - 1.0) + _angle_deficit(a)) - 0.5 * epsilon * a
         slope = 0.5 * epsilon + delta / np.pi * _angle_slope(a)
         step = gap / slope
@@ -143,20 +143,20 @@ def _below_the_root(h: Array, epsilon: Array) -> Array:
             np.cbrt(delta / (1.5 * np.pi)) / np.cbrt(epsilon),
         )
     large = 0.5 * np.minimum(without_facts, without_loss)
-    return np.where(large > LARGE_OVERLAP, large, 2.0 * delta * h / np.pi)
+    return np.where(large > MIN_SERIES_OVERLAP, large, 2.0 * delta * h / np.pi)
 
 
 def _angle_deficit(a: Array) -> Array:
     r"""Return :math:`1 - a \arctan(1/a) = \tfrac13 a^{-2} - \tfrac15 a^{-4} + \dots`."""
-    inverse = np.maximum(a, LARGE_OVERLAP) ** -1.0
+    inverse = np.maximum(a, MIN_SERIES_OVERLAP) ** -1.0
     square = inverse * inverse
     series = square * (1.0 / 3.0 - square * (1.0 / 5.0 - square * (1.0 / 7.0 - square * (1.0 / 9.0 - square / 11.0))))
-    return np.where(a > LARGE_OVERLAP, series, 1.0 - a * np.arctan2(1.0, a))
+    return np.where(a > MIN_SERIES_OVERLAP, series, 1.0 - a * np.arctan2(1.0, a))
 
 
 def _angle_slope(a: Array) -> Array:
     r"""Return :math:`\arctan(1/a) - a/(1 + a^2) = \tfrac23 a^{-3} - \tfrac45 a^{-5} + \dots`."""
-    inverse, small = np.maximum(a, LARGE_OVERLAP) ** -1.0, np.minimum(a, LARGE_OVERLAP)
+    inverse, small = np.maximum(a, MIN_SERIES_OVERLAP) ** -1.0, np.minimum(a, MIN_SERIES_OVERLAP)
     square = inverse * inverse
     series = (2 / 3 - square * (4 / 5 - square * (6 / 7 - square * (8 / 9 - square * 10 / 11)))) * square * inverse
-    return np.where(a > LARGE_OVERLAP, series, np.arctan2(1.0, small) - small / (1.0 + small * small))
+    return np.where(a > MIN_SERIES_OVERLAP, series, np.arctan2(1.0, small) - small / (1.0 + small * small))

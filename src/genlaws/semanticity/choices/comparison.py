@@ -1,4 +1,4 @@
-"""Which similarity shape do recorded choices speak for, and how many trials would it take to tell two apart?"""
+"""Compare similarity shapes on recorded choices, and count the trials needed to distinguish two shapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from genlaws.semanticity.theory.similarity import SHAPES
 if TYPE_CHECKING:
     import pandas as pd
 
-SAME_CHOICES = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
+CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def compare_shapes(
 
 
 def options_for(shape: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a fit with the temperature at 1 where this shape could not tell it from the others."""
+    """Return the options of a fit, with the temperature at 1 where this shape cannot distinguish it from the others."""
     given = {"resolution": FIT, "background": FIT, "exponent": 2.0, **options}
     redundant = options.get("temperature") == FIT and same_as_temperature(shape, given)
     return {**options, "temperature": 1.0} if redundant else dict(options)
@@ -134,7 +134,7 @@ def options_for(shape: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PowerAnalysis:
-    """How many trials it takes to tell one shape from another.
+    """How many trials it takes to distinguish one shape from another.
 
     Attributes
     ----------
@@ -161,9 +161,9 @@ class PowerAnalysis:
     def __str__(self) -> str:
         pair = f"{self.truth.shape} from {self.alternative.shape}"
         if np.isinf(self.trial_count):
-            return f"no number of trials tells {pair} in this design: both predict the same choices"
-        sure = f"probability {100 * self.power:.3g} % (level {100 * self.level:.3g} %)"
-        return f"{self.trial_count:.0f} trials tell {pair} with {sure}"
+            return f"no number of trials distinguishes {pair} in this design: both predict the same choices"
+        chance = f"probability {100 * self.power:.3g} % (level {100 * self.level:.3g} %)"
+        return f"{self.trial_count:.0f} trials distinguish {pair} with {chance}"
 
 
 def trials_to_distinguish(
@@ -175,7 +175,7 @@ def trials_to_distinguish(
     level: float = 0.05,
     **options: Any,
 ) -> PowerAnalysis:
-    r"""Return how many trials like these would tell a chooser of one shape from the best imitation by another.
+    r"""Return how many trials like these distinguish a chooser of one shape from the best imitation by another.
 
     The other shape is fitted to the exact choice probabilities of the truth, which finds the imitation with the least
     Kullback-Leibler divergence. Let :math:`\delta` and :math:`\sigma` be mean and standard deviation of the
@@ -217,5 +217,5 @@ def trials_to_distinguish(
     mean = float((p * ratio).sum(axis=1).mean())
     deviation = float(np.sqrt(max((p * ratio**2).sum(axis=1).mean() - mean**2, 0.0)))
     reach = float(stats.norm.ppf(1.0 - risk) + stats.norm.ppf(aim))
-    count = float(np.ceil((reach * deviation / mean) ** 2)) if mean > SAME_CHOICES else np.inf
+    count = float(np.ceil((reach * deviation / mean) ** 2)) if mean > CHOICE_TOLERANCE else np.inf
     return PowerAnalysis(truth, imitation, count, aim, risk, mean, deviation)

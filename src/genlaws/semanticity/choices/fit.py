@@ -1,9 +1,7 @@
-"""Fit Luce choice to recorded choices: resolution, background and lapse rate, with the biases taken out.
+"""Fit Luce choice to recorded choices: resolution, background and lapse rate, with biases as nuisance parameters.
 
-A chooser who likes one answer looks blurred to a fit that knows only distances. So each answer gets an offset, each
+A chooser who prefers one answer looks blurred to a fit that knows only distances. So each answer gets an offset, each
 place in the list may get an effect, and a share of the answers may be lapses.
-
-What :func:`genlaws.semanticity.choices.fit.fit_choices` returns.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from genlaws.semanticity.choices.model import (
     to_point,
 )
 from genlaws.semanticity.choices.search import (
-    BETTER,
+    MIN_IMPROVEMENT,
     THRESHOLD_BACKGROUND,
     BetterPointError,
     Optimum,
@@ -47,8 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["ChoiceFit", "fit_choices"]
 
 FIT = "fit"
-FLAT = 1e-3  # standard errors; a maximum this close is as good as reached
-MOST_RESTARTS = 5
+MAX_RESIDUAL = 1e-3  # standard errors; a maximum this close is as good as reached
+MAX_RESTARTS = 5
 INTERVALS = ("scalars", "all", "none")
 
 
@@ -64,9 +62,9 @@ class ChoiceFit:
     exponent : float or None
         Of the power law; None for the other shapes.
     offsets : dict of str to float
-        Liking for each answer option against the first in alphabetical order; empty if none were fitted or given.
+        Preference for each answer option against the first in alphabetical order; empty if none were fitted or given.
     position_effects : tuple of float
-        Liking for each place in the list against the first; empty if none were fitted or given.
+        Preference for each place in the list against the first; empty if none were fitted or given.
     intervals : dict of str to (low, high)
         95 % profile-likelihood intervals. An end that the data leave open is 0 or infinite.
     at_limit : tuple of str
@@ -200,7 +198,7 @@ def fit_choices(
     resolution, background, lapse : float or "fit"
         :math:`\varepsilon`, :math:`\Delta`, :math:`\lambda`; 0 switches background or lapses off.
     exponent : float or "fit"
-        Of the power law; the other shapes do not look at it.
+        Of the power law; the other shapes do not use it.
     temperature : float or "fit"
         :math:`T`. It is refused where other parameters do the same: for the constant shape only
         :math:`\Delta^{1/T}` matters; without background only :math:`\varepsilon T` (exponential),
@@ -219,14 +217,14 @@ def fit_choices(
     Raises
     ------
     genlaws.core.errors.InputError
-        If the trials cannot tell the parameters asked for apart, or are fewer than the parameters.
+        If the trials cannot distinguish the requested parameters, or are fewer than the parameters.
 
     Notes
     -----
     The likelihood of the constant shape jumps where the resolution passes a recorded distance, so any resolution
     between two distances is as good as another: the middle is returned, and the interval is the region of likelihood
     ratios above 2.5 % (not the 15 % of the regular case), which holds 95 % for a jump. Without background and lapses a
-    choice at zero similarity is impossible; the fit then keeps every choice within the resolution.
+    choice at zero similarity is impossible; the fitted resolution then includes every choice.
     """
     one_of("shape", shape, SHAPES)
     given: dict[str, float | str] = {
@@ -239,7 +237,7 @@ def fit_choices(
     likelihood = ChoiceLikelihood(trials, shape)
     free = _free_numbers(likelihood, given, offsets, position_effects)
     _refuse_too_few(trials, len(free))
-    _refuse_what_cannot_be_told(likelihood, given, _is_fitted(offsets) and _is_fitted(position_effects))
+    _refuse_unidentifiable(likelihood, given, _is_fitted(offsets) and _is_fitted(position_effects))
     search = Search(likelihood, free, _template(likelihood, given, offsets, position_effects))
     best, ends = _search_and_profile(search, _wanted(likelihood, free, intervals))
     return _result(trials, search, best, ends, (offsets is not None, position_effects is not None))
@@ -294,7 +292,7 @@ def _refuse_too_few(trials: Trials, parameter_count: int) -> None:
         )
 
 
-def _refuse_what_cannot_be_told(likelihood: ChoiceLikelihood, given: Mapping[str, float | str], both: bool) -> None:
+def _refuse_unidentifiable(likelihood: ChoiceLikelihood, given: Mapping[str, float | str], both: bool) -> None:
     """Refuse parameters that do the same as others, whatever was recorded."""
     if _is_fitted(given["temperature"]):
         same = same_as_temperature(likelihood.shape, given)
@@ -306,12 +304,12 @@ def _refuse_what_cannot_be_told(likelihood: ChoiceLikelihood, given: Mapping[str
         if len({answer for answer, _ in pairs}) == len(pairs) == len({place for _, place in pairs}):
             raise InputError(
                 "offsets and position_effects cannot both be fitted: every answer option is always at the same place "
-                "in the list, so a liking for the answer looks like a liking for the place. Fit one of them."
+                "in the list, so a preference for the answer looks like a preference for the place. Fit one of them."
             )
 
 
 def same_as_temperature(shape: str, given: Mapping[str, float | str]) -> str:
-    """Say which parameters of a fit do what the temperature does; empty if none does."""
+    """Return a phrase on the parameters that have the effect of the temperature; empty if none has."""
     background = given["background"]
     if shape == "constant" and (background == FIT or background in (0.0, 1.0)):
         return "for the constant shape only background^(1/temperature) matters"
@@ -327,7 +325,7 @@ def same_as_temperature(shape: str, given: Mapping[str, float | str]) -> str:
 
 
 def _wanted(likelihood: ChoiceLikelihood, free: Whole, intervals: Sequence[str] | str) -> dict[str, int]:
-    """Return the names and numbers of the parameters whose intervals are asked for."""
+    """Return the names and numbers of the parameters whose intervals are requested."""
     names = parameter_names(likelihood)
     fitted = {names[number]: int(number) for number in free}
     if isinstance(intervals, str):
@@ -340,7 +338,7 @@ def _wanted(likelihood: ChoiceLikelihood, free: Whole, intervals: Sequence[str] 
 def _search_and_profile(search: Search, wanted: dict[str, int]) -> tuple[Optimum, dict[str, tuple[float, float]]]:
     """Return the maximum and the intervals; a likelier point met on a profile becomes the maximum."""
     best = search.maximize()
-    for _ in range(MOST_RESTARTS):
+    for _ in range(MAX_RESTARTS):
         if not np.isfinite(best.value):
             break
         try:
@@ -374,7 +372,7 @@ def _result(
     parsed = trials.trial_count - trials.unparsed_count
     unparsed = wilson_interval(trials.unparsed_count, trials.trial_count)
     most = float(likelihood.weights @ np.log(likelihood.weights))  # of any model: 0 for choices, by Gibbs for scores
-    converged = bool(np.isfinite(best.value) and (best.residual < FLAT or most - best.value < BETTER))
+    converged = bool(np.isfinite(best.value) and (best.residual < MAX_RESIDUAL or most - best.value < MIN_IMPROVEMENT))
     return ChoiceFit(
         shape=model.shape,
         resolution=model.resolution,
@@ -403,7 +401,7 @@ def _result(
 
 
 def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tuple[float, float]]) -> str:
-    """Say what happened, and what the numbers cannot be trusted for."""
+    """Return what happened, and what the numbers cannot be trusted for."""
     if not np.isfinite(best.value):
         return (
             "A recorded choice has probability zero under every setting tried, since its similarity is zero; fit a "
@@ -430,22 +428,22 @@ def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tup
     if any(i >= len(SCALARS) for i in extreme):
         parts.append("An answer or place that is never, or always, chosen has no finite effect.")
     if any(np.isnan(low) for low, _ in ends.values()):
-        parts.append("No intervals are given, since likelier points kept turning up.")
+        parts.append("No intervals are given, because each search for them found a likelier point.")
     if search.edges.size and point[BACKGROUND] == 0 and point[LAPSE] == 0:
         parts.append("Without background and lapses the resolution must hold every choice, so single ones decide it.")
-    parts += _untold(search, best)
+    parts += _format_undetermined(search, best)
     if search.likelihood.trials.scores.any():
         parts.append("Trials with scores count as one choice each.")
     return " ".join(parts)
 
 
-def _untold(search: Search, best: Optimum) -> list[str]:
-    """Say which parameters the trials tell nothing about, or cannot tell apart, at the maximum."""
+def _format_undetermined(search: Search, best: Optimum) -> list[str]:
+    """Return sentences on the parameters that the trials do not determine, or cannot distinguish, at the maximum."""
     names = parameter_names(search.likelihood)
-    silent, alike = search.untold(best)
+    silent, alike = search.undetermined(best)
     parts = []
     if silent:
         parts.append(f"These trials say nothing about {', '.join(names[number] for number in silent)}.")
     if alike:
-        parts.append(f"These trials cannot tell apart {', '.join(names[number] for number in alike)}.")
+        parts.append(f"These trials cannot distinguish {', '.join(names[number] for number in alike)}.")
     return parts

@@ -1,7 +1,7 @@
-r"""How likely recorded choices are, and which way each parameter would make them likelier.
+r"""The likelihood of recorded choices under Luce's rule, with its gradient and expected information.
 
 A trial shows :math:`n` options at distances :math:`d_k` from a probe. The model is Luce's choice with three
-nuisances: a liking for some answers, a liking for some places in the list, and lapses.
+nuisances: a preference for some answers, a preference for some places in the list, and lapses.
 
 .. math:: P(k) = (1-\lambda)\,\frac{e^{u_k}}{\sum_l e^{u_l}} + \frac{\lambda}{n}, \qquad
     u_k = \frac{\log g(d_k)}{T} + \text{offset}_{\text{answer }k} + \text{effect}_{\text{place }k}
@@ -29,9 +29,9 @@ from genlaws.semanticity.theory.similarity import SHAPES, Similarity, similarity
 SCALARS = ("resolution", "background", "exponent", "temperature", "lapse")
 RESOLUTION, BACKGROUND, EXPONENT, TEMPERATURE, LAPSE = range(len(SCALARS))
 # Logarithms of similarities and probabilities are cut here where they only scale a derivative, to keep it finite.
-DEEPEST = 150.0
-LOWEST = 1e200  # stands for an infinite logarithm that may be multiplied by zero
-ROUNDING = 1e-12  # a distance that equals the resolution lies inside it, also after exp(log(resolution))
+MAX_LOG_DEPTH = 150.0
+INFINITE_LOG = 1e200  # stands for an infinite logarithm that may be multiplied by zero
+RESOLUTION_TOLERANCE = 1e-12  # a distance that equals the resolution lies inside it, also after exp(log(resolution))
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class ChoiceModel:
     exponent : float > 0
         :math:`a` of the power law; the other shapes do not use it.
     temperature : float > 0
-        :math:`T`. Below 1 the choice is sharper than the similarity says.
+        :math:`T`. Below 1 the choice is sharper than the similarity.
     lapse : float in [0, 1]
         :math:`\lambda`, share of answers given at random among the options shown.
     offsets : mapping of str to float
-        Liking for each answer, in units of :math:`u`; empty for none.
+        Preference for each answer, in units of :math:`u`; empty for none.
     position_effects : tuple of float
-        Liking for the first place in the list, the second, and so on; empty for none.
+        Preference for the first place in the list, the second, and so on; empty for none.
 
     Notes
     -----
@@ -103,7 +103,7 @@ class ChoiceLikelihood:
     .. math:: \ell = \sum_t \sum_k w_{tk} \log P_t(k)
 
     with :math:`w` one at the choice, or the recorded scores. The information is
-    :math:`\sum_{tk} \partial P\,\partial P^{\mathsf T}/P`, what the trials are expected to tell if the model is right.
+    :math:`\sum_{tk} \partial P\,\partial P^{\mathsf T}/P`, its expectation if the model is right.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class ChoiceLikelihood:
         phi, beta = point[BACKGROUND], np.exp(-point[TEMPERATURE])
         slopes = np.zeros((len(free), *at.x.shape))
         rows = {int(number): row for row, number in enumerate(free)}
-        inverse_h = np.exp(np.minimum(-at.log_h, DEEPEST))
+        inverse_h = np.exp(np.minimum(-at.log_h, MAX_LOG_DEPTH))
         of_shape = 1.0 if phi == 0 else (1.0 - phi) * at.s * inverse_h  # share of h that is not background
         if RESOLUTION in rows:
             slopes[rows[RESOLUTION]] = beta * of_shape * at.elasticity
@@ -196,8 +196,8 @@ class ChoiceLikelihood:
         slopes *= self.present
         weighted = slopes * at.softmax
         if BACKGROUND in rows:
-            power = (beta - 1.0) * np.maximum(at.log_h, -LOWEST) + at.log_liking
-            softmax_over_h = np.exp(np.minimum(power, DEEPEST))
+            power = (beta - 1.0) * np.maximum(at.log_h, -INFINITE_LOG) + at.log_liking
+            softmax_over_h = np.exp(np.minimum(power, MAX_LOG_DEPTH))
             weighted[rows[BACKGROUND]] = beta * (1.0 - at.s) * softmax_over_h
         if at.blind.any():  # the similarity is silent here, so no parameter of it matters
             silent = ~linear[:, None, None] & at.blind
@@ -208,7 +208,7 @@ class ChoiceLikelihood:
         """Return the derivatives of log P by the free coordinates, array (free, options, trials)."""
         slopes, weighted = self._utility_slopes(at, point, free)
         mean, lapse = weighted.sum(axis=1, keepdims=True), point[LAPSE]
-        inverse: Array = np.exp(np.minimum(-at.log_p, DEEPEST)) * self.present
+        inverse: Array = np.exp(np.minimum(-at.log_p, MAX_LOG_DEPTH)) * self.present
         if lapse == 0:
             log_slopes: Array = (slopes - mean) * self.present
         else:
@@ -251,7 +251,7 @@ def log_profile(shape: str, x: Array, exponent: float = 2.0) -> tuple[Array, Arr
     if shape == "power-law":
         return -exponent * np.log1p(x), exponent * x / (1.0 + x)
     if shape == "constant":
-        return np.where(x <= 1.0 + ROUNDING, 0.0, -np.inf), np.zeros_like(x)
+        return np.where(x <= 1.0 + RESOLUTION_TOLERANCE, 0.0, -np.inf), np.zeros_like(x)
     with np.errstate(divide="ignore"):
         log_s = np.log(SHAPES[shape].profile(x))
     return log_s, np.divide(x, 1.0 - x, out=np.zeros_like(x), where=x < 1.0)

@@ -1,19 +1,15 @@
-r"""How far a parameter can move before the recorded choices become too unlikely.
+r"""Find the parameters under which recorded choices are likeliest, and their profile-likelihood intervals.
+
+The ascent to a maximum inside a box is Fisher scoring: the expected information stands in for the curvature, a secant
+correction learns what is missing, and damping makes each step lead uphill.
+
+A smooth likelihood is climbed from several starting points. A shape with a kink (constant, linear) makes it rough in
+the resolution, with a jump or a corner at every recorded distance. There the search first visits the stretches between
+neighboring distances, and the climb starts from the best of them.
 
 The profile of a parameter is the largest log-likelihood that the others can reach while it is held. Its interval is
 where twice the drop from the maximum, the deviance, stays below the 95 % point of :math:`\chi^2_1`. The root of the
 deviance is nearly straight, and its slope is known from the gradient, so a few Newton steps find each end.
-
-Climb to the nearest maximum of a likelihood inside a box.
-
-The ascent is Fisher scoring: the expected information stands in for the curvature, a secant correction learns what is
-missing, and damping keeps each step uphill.
-
-Find the parameters under which recorded choices are likeliest.
-
-A smooth likelihood is climbed from several starting points. A shape with a bend (constant, linear) makes it rough in
-the resolution, with a jump or a corner at every recorded distance; there the resolution is first taken through the
-stretches between neighboring distances, and the climb starts from the best of them.
 """
 
 from __future__ import annotations
@@ -27,6 +23,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from genlaws.core.arguments import Array, Mask, Whole
+from genlaws.core.estimate import CONFIDENCE
 from genlaws.semanticity.choices.model import (
     BACKGROUND,
     EXPONENT,
@@ -40,54 +37,53 @@ from genlaws.semanticity.choices.model import (
 from genlaws.semanticity.theory.similarity import SHAPES
 
 # The ascent stops when a further step would change the log-likelihood by less than half of this.
-SETTLED = 1e-13
-ROUGH = 1e-5  # the same while starting points, stretches or points of a profile are compared
-MOST_STEPS = 200
-FARTHEST = 10.0  # a coordinate about which the data say nothing still ends after about this far
+ASCENT_TOLERANCE = 1e-13
+ROUGH_TOLERANCE = 1e-5  # the same while starting points, stretches or points of a profile are compared
+MAX_STEPS = 200
+MAX_STANDARD_ERROR = 10.0  # of a coordinate that the data do not determine
 RIDGE = 1e-9  # added to the information, scaled to ones on its diagonal, where parameters do nearly the same
-FINEST = 1e-40  # standard error below which a step away from a wall is beside the point
-LONGEST_STEP = 2.0  # in any coordinate; most are logarithms or log odds
+MIN_STANDARD_ERROR = 1e-40  # below it a step away from a wall of the box changes nothing
+MAX_STEP_SIZE = 2.0  # in any coordinate; most are logarithms or log odds
 # Damping at which an ascent gives up. A narrow ridge needs much of it; at the many corners of a rough likelihood no
 # damping helps, and waiting there is most of the work.
-PATIENT, HASTY = 1e9, 1e3
+MAX_DAMPING, MAX_ROUGH_DAMPING = 1e9, 1e3
 # A resolution this far below the least or above the largest distance is as good as zero or infinite.
-BEYOND = 1e3
-LARGEST_EFFECT = 15.0  # an answer liked e^15 times as much as another is never or always given
-BEST_STARTS = 4  # of the starting points, or of the stretches, that are climbed from
-APART = 0.08  # share of their range that starting points must keep between them
-NEARLY_FLAT, MOST_RENEWALS = 1e-5, 3  # residual above which an ascent is taken up again, and how often
+RESOLUTION_MARGIN = 1e3
+MAX_EFFECT = 15.0  # an answer liked e^15 times as much as another is never or always given
+MAX_STARTS = 4  # of the starting points, or of the stretches, that are climbed from
+MIN_START_SEPARATION = 0.08  # between starting points, as a share of their range
+RENEWAL_RESIDUAL, MAX_RENEWALS = 1e-5, 3  # residual above which an ascent is taken up again, and how often
 FIRST_STRETCHES = 33
-# Stretches are looked into where the log-likelihood near by comes this close to the best: the ends of the intervals lie
+# Stretches are searched where the log-likelihood near by comes this close to the best: the ends of the intervals lie
 # 1.9 (linear) and 3.7 (constant) below it.
-NEAR = 6.0
-CLIMBED_STRETCHES = 60  # near the best; those between them are only evaluated with their neighbor's other parameters
-SAME_DISTANCE = 1e-9  # relative; distances closer than this differ by rounding
+LIKELIHOOD_WINDOW = 6.0
+MAX_CLIMBED_STRETCHES = 60  # near the best; those between are only evaluated, with their neighbor's other parameters
+DISTANCE_TOLERANCE = 1e-9  # relative; distances closer than this differ by rounding
 # Log-likelihood by which a limit may fall short of the maximum and still count as one; less than what makes a point
-# better (`choice_intervals.BETTER`).
-AS_LIKELY = 1e-5
+# better (`MIN_IMPROVEMENT`).
+LIMIT_TOLERANCE = 1e-5
 LIMIT_HALVINGS = 30  # place the end of a plateau to a billionth of the width of the box
-FAR_FALLEN = 0.3  # log-likelihood that a step of a profile may lose before other starting points are tried
-# A background below the first has no size of its own; below the second its derivative is cut (`choice_model.DEEPEST`).
-THRESHOLD_BACKGROUND, SMALLEST_BACKGROUND = 1e-12, 1e-60
+MAX_PROFILE_LOSS = 0.3  # log-likelihood that a step of a profile may lose before other starting points are tried
+# A background below the first has no size of its own; below the second its derivative is cut (`MAX_LOG_DEPTH`).
+THRESHOLD_BACKGROUND, MIN_BACKGROUND = 1e-12, 1e-60
 # Backgrounds tried where a climb may be lost: it finds no way back from one far above every similarity.
-SPREAD_BACKGROUNDS = (0.0, 1e-24, 1e-12, 1e-6, 1e-3, 0.02, 0.2)
+START_BACKGROUNDS = (0.0, 1e-24, 1e-12, 1e-6, 1e-3, 0.02, 0.2)
 # Eigenvalue of the information, scaled to ones on its diagonal, below which two parameters do the same.
-NOT_TOLD_APART = 1e-7
-INSIDE = 1e-10  # relative; how far inside a stretch its ends are taken
-LEVEL = 0.95
-DEVIANCE = float(stats.chi2.ppf(LEVEL, 1))
+MIN_EIGENVALUE = 1e-7
+STRETCH_INSET = 1e-10  # relative; how far inside a stretch its ends are taken
+DEVIANCE = float(stats.chi2.ppf(CONFIDENCE, 1))
 # A jump that moves with a parameter is no regular problem. The likelihood ratio to either side of the true place is a
 # martingale, so it exceeds e^x with probability at most e^-x, and both sides stay below with (1 - e^-x)² = 95 %.
-JUMP_DEVIANCE = -2.0 * float(np.log1p(-np.sqrt(LEVEL)))
-ON_TARGET = 2e-4  # of the root of the deviance; moves the end of an interval by a ten-thousandth of its length
-BETTER = 1e-4  # log-likelihood by which a point found on the way must exceed the maximum to replace it
-RIDGE_RISE = 1e-2  # the same where the maximum is a place on a ridge that rises ever more slowly and has no top
-MOST_PROBES = 60
-FAR_BELOW = 1e6  # stands for minus infinity where a root is looked for
-NO_DROP = 0.1  # share of the target below which the root of the deviance does not tell the distance to go
-NEARER = 0.1
-WIDE = 4.0  # ratio of two distances above which the next one is their geometric mean
-SLACK = 1.0  # log-likelihood that a stretch without an ascent may gain by one
+JUMP_DEVIANCE = -2.0 * float(np.log1p(-np.sqrt(CONFIDENCE)))
+DEVIANCE_TOLERANCE = 2e-4  # of the root of the deviance; moves the end of an interval by a ten-thousandth of its length
+MIN_IMPROVEMENT = 1e-4  # log-likelihood by which a point found on the way must exceed the maximum to replace it
+MIN_RIDGE_IMPROVEMENT = 1e-2  # the same where the maximum is on a ridge that rises ever more slowly and has no top
+MAX_PROFILE_POINTS = 60
+MAX_DROP = 1e6  # stands for minus infinity in the search for a root
+MIN_DROP_SHARE = 0.1  # share of the target below which the root of the deviance does not show the distance to go
+SHRINK_FACTOR = 0.1
+GEOMETRIC_MEAN_RATIO = 4.0  # ratio of two distances above which the next one is their geometric mean
+STRETCH_SLACK = 1.0  # log-likelihood that a stretch without an ascent may gain by one
 
 
 class Optimum(NamedTuple):
@@ -122,7 +118,7 @@ class Box:
 
 
 def ascend(
-    likelihood: ChoiceLikelihood, start: Array, box: Box, settled: float = SETTLED, most_damped: float = PATIENT
+    likelihood: ChoiceLikelihood, start: Array, box: Box, tol: float = ASCENT_TOLERANCE, limit: float = MAX_DAMPING
 ) -> Optimum:
     """Climb from a starting point until no step inside the box leads higher."""
     free, low, high = box.free, box.low[box.free], box.high[box.free]
@@ -131,9 +127,9 @@ def ascend(
     now = likelihood.evaluate(point, free)
     missing = np.zeros_like(now.information)  # curvature that the expected information does not have
     damping = 0.0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         step, decrement = _newton_step(now, missing, _not_held(now, point[free], low, high), damping)
-        if decrement <= settled or damping > most_damped:
+        if decrement <= tol or damping > limit:
             break
         trial = point.copy()
         trial[free] = np.clip(point[free] + step, low, high)
@@ -149,7 +145,7 @@ def ascend(
 def _residual(now: Evaluation, active: Mask) -> float:
     """Return the length of the gradient in standard errors, none of them longer than the coordinates can reach."""
     some = np.ix_(active, active)
-    information = now.information[some] + np.eye(int(active.sum())) / FARTHEST**2
+    information = now.information[some] + np.eye(int(active.sum())) / MAX_STANDARD_ERROR**2
     scale = np.sqrt(np.diag(information))
     gradient = now.gradient[active] / scale
     scaled = information / np.outer(scale, scale) + RIDGE * np.eye(len(scale))
@@ -162,7 +158,7 @@ def _not_held(now: Evaluation, place: Array, low: Array, high: Array) -> Mask:
 
     A background of zero stays there where its standard error is too small a number to mean anything.
     """
-    pointless = np.diag(now.information) > FINEST**-2
+    pointless = np.diag(now.information) > MIN_STANDARD_ERROR**-2
     return ~(((place <= low) & ((now.gradient <= 0) | pointless)) | ((place >= high) & (now.gradient >= 0)))
 
 
@@ -191,15 +187,15 @@ def _newton_step(now: Evaluation, missing: Array, active: Mask, damping: float) 
         solved = np.linalg.solve(curvature, gradient)
     except np.linalg.LinAlgError:  # not a hill top; the expected information always is one
         solved = np.linalg.solve(expected + ridge, gradient)
-    step[active] = np.clip(solved / scale, -LONGEST_STEP, LONGEST_STEP)
+    step[active] = np.clip(solved / scale, -MAX_STEP_SIZE, MAX_STEP_SIZE)
     return step, float(gradient @ solved) * (1.0 + damping)
 
 
 def make_box(likelihood: ChoiceLikelihood, free: Whole) -> Box:
     """Return the largest box the search may use."""
-    low, high = np.full(likelihood.size, -LARGEST_EFFECT), np.full(likelihood.size, LARGEST_EFFECT)
+    low, high = np.full(likelihood.size, -MAX_EFFECT), np.full(likelihood.size, MAX_EFFECT)
     least, most = _least_and_most(likelihood)
-    low[RESOLUTION], high[RESOLUTION] = np.log(least / BEYOND), np.log(most * BEYOND)
+    low[RESOLUTION], high[RESOLUTION] = np.log(least / RESOLUTION_MARGIN), np.log(most * RESOLUTION_MARGIN)
     low[[BACKGROUND, LAPSE]], high[[BACKGROUND, LAPSE]] = 0.0, 1.0
     low[EXPONENT], high[EXPONENT] = np.log(0.02), np.log(200.0)
     low[TEMPERATURE], high[TEMPERATURE] = np.log(0.01), np.log(100.0)
@@ -220,7 +216,7 @@ class Search:
     free : array of int
         Numbers of the coordinates to fit.
     template : array
-        A point; its values are kept for the coordinates that are not free.
+        A point; its values hold for the coordinates that are not free.
 
     Attributes
     ----------
@@ -229,9 +225,9 @@ class Search:
     at_limit : list of int
         Numbers of the coordinates whose likeliest value is a limit that they only approach.
     thorough : bool
-        Whether a climb may be lost, since parameters are at a limit or cannot be told apart.
+        Whether a climb may be lost, since parameters are at a limit or cannot be distinguished.
     visited : dict of int to Optimum
-        The best point with the resolution in each stretch that was looked into. Stretch 0 lies below the first edge.
+        The best point with the resolution in each stretch that was searched. Stretch 0 lies below the first edge.
         Without residual the value is a lower bound.
     """
 
@@ -242,9 +238,9 @@ class Search:
         self.visited: dict[int, Optimum] = {}
         self.at_limit: list[int] = []
         self.thorough = False
-        if SHAPES[likelihood.shape].bends and RESOLUTION in free:
+        if SHAPES[likelihood.shape].kinks and RESOLUTION in free:
             edges = np.log(np.unique(likelihood.distances[likelihood.distances > 0]))
-            self.edges = edges[np.diff(edges, prepend=-np.inf) > SAME_DISTANCE]
+            self.edges = edges[np.diff(edges, prepend=-np.inf) > DISTANCE_TOLERANCE]
 
     def maximize(self) -> Optimum:
         """Return the best point of the box."""
@@ -255,7 +251,7 @@ class Search:
         spread = np.linspace(0, self.edges.size, FIRST_STRETCHES).round().astype(int)
         self._visit(np.unique(spread).tolist(), best.point)
         best, before = self.polish(self._climb_from_visited()), -np.inf
-        while best.value > before + ROUGH:  # a likelier place makes more of its neighbors worth a visit
+        while best.value > before + ROUGH_TOLERANCE:  # a likelier place makes more of its neighbors worth a visit
             before = best.value
             self._visit([], best.point)
             best = max(best, self.polish(self._climb_from_visited()), key=_value)
@@ -269,12 +265,12 @@ class Search:
     def _make_sure(self, best: Optimum) -> Optimum:
         """Return the maximum of a smooth likelihood, searched for widely where a climb can be lost."""
         best = self._leave_limits(best)
-        self.thorough = bool(self.at_limit or best.residual > NEARLY_FLAT or any(self.untold(best)))
+        self.thorough = bool(self.at_limit or best.residual > RENEWAL_RESIDUAL or any(self.undetermined(best)))
         if not self.thorough:
             return best
         spread = _best_apart(self._valued(self._spread(best.point)))
         top = max((self._climb(start.point) for start in spread), key=_value)
-        best = self._leave_limits(self.polish(top)) if top.value > best.value + AS_LIKELY else best
+        best = self._leave_limits(self.polish(top)) if top.value > best.value + LIMIT_TOLERANCE else best
         return self._hold_threshold(best)
 
     def _hold_threshold(self, best: Optimum) -> Optimum:
@@ -289,14 +285,14 @@ class Search:
         if self._as_likely(best, RESOLUTION, self.box.high[RESOLUTION]):
             return best  # the trials say nothing about it
         self.at_limit = [RESOLUTION, BACKGROUND]
-        point = _with(best.point, BACKGROUND, max(background, SMALLEST_BACKGROUND))
+        point = _with(best.point, BACKGROUND, max(background, MIN_BACKGROUND))
         return self._settle(point, self.box.without(BACKGROUND))
 
     def _leave_limits(self, best: Optimum) -> Optimum:
         """Return the maximum, or a point as likely where it lies at a limit: a resolution or temperature of zero.
 
         The choices of a perfect chooser grow likelier all the way to a limit. Out there the similarities are too small
-        to be told from zero, and no gradient leads back. So the coordinate is held at the farthest value from the limit
+        to differ from zero, and no gradient leads back. So the coordinate is held at the farthest value from the limit
         that is as likely, the others are polished, and `at_limit` names it. Offsets and places that do not matter
         out there go back to zero.
         """
@@ -325,8 +321,8 @@ class Search:
         return self._settle(best.point, box) if self.at_limit else best
 
     def _as_likely(self, best: Optimum, number: int, value: float) -> bool:
-        """Say whether a point is still as likely with one coordinate moved to a value."""
-        return self.likelihood.value(_with(best.point, number, value)) >= best.value - AS_LIKELY
+        """Return whether a point is still as likely with one coordinate moved to a value."""
+        return self.likelihood.value(_with(best.point, number, value)) >= best.value - LIMIT_TOLERANCE
 
     def polish(self, found: Optimum) -> Optimum:
         """Climb the last bit from a point that is nearly the maximum; at a corner, on its likelier side."""
@@ -343,8 +339,8 @@ class Search:
     def _settle(self, start: Array, box: Box) -> Optimum:
         """Climb to the very top; on a narrow ridge the curvature is learned anew a few times."""
         top = ascend(self.likelihood, start, box)
-        for _ in range(MOST_RENEWALS):
-            if top.residual < NEARLY_FLAT:
+        for _ in range(MAX_RENEWALS):
+            if top.residual < RENEWAL_RESIDUAL:
                 break
             top = ascend(self.likelihood, top.point, box)
         return top
@@ -358,14 +354,14 @@ class Search:
         if self.edges.size and number != RESOLUTION:
             climbed = [found for found in self.visited.values() if np.isfinite(found.residual)]
             top = max(map(_value, climbed))
-            starts += [found.point for found in climbed if found.value > top - NEAR]
+            starts += [found.point for found in climbed if found.value > top - LIKELIHOOD_WINDOW]
         carried = [np.clip(start + (value - start[number]) * along, self.box.low, self.box.high) for start in starts]
         tried = [_best_apart(self._valued(carried))]
         if len(starts) > 1:  # the other coordinates may have been carried past a corner
             tried.append(_best_apart(self._valued([_with(start, number, value) for start in starts])))
         found = max((self._climb(start.point, number) for some in tried for start in some), key=_value)
         fallen = self.likelihood.value(near) - found.value
-        if self.edges.size or fallen < (FAR_FALLEN if self.thorough else NEAR):
+        if self.edges.size or fallen < (MAX_PROFILE_LOSS if self.thorough else LIKELIHOOD_WINDOW):
             return found
         spread = _best_apart(self._valued([_with(point, number, value) for point in self._spread(near)]))
         return max(found, *(self._climb(start.point, number) for start in spread[:2]), key=_value)
@@ -375,7 +371,7 @@ class Search:
 
     def _spread(self, near: Array) -> list[Array]:
         """Return points at many resolutions and backgrounds, the others as near by."""
-        grids = {RESOLUTION: self._resolutions(), BACKGROUND: np.array(SPREAD_BACKGROUNDS), LAPSE: np.array([0.05])}
+        grids = {RESOLUTION: self._resolutions(), BACKGROUND: np.array(START_BACKGROUNDS), LAPSE: np.array([0.05])}
         free = {key: np.append(near[key], grid) for key, grid in grids.items() if key in self.box.free}
         points = []
         for values in product(*free.values()):
@@ -400,24 +396,24 @@ class Search:
         along[others] = -np.linalg.solve(scaled[:-1, :-1], scaled[:-1, -1]) * scale[-1] / scale[:-1]
         return along
 
-    def untold(self, best: Optimum) -> tuple[list[int], list[int]]:
-        """Return which coordinates the trials say nothing about at a point, and which they cannot tell apart."""
+    def undetermined(self, best: Optimum) -> tuple[list[int], list[int]]:
+        """Return the coordinates that the trials do not determine at a point, and those they cannot distinguish."""
         free = self._smooth_box().free
         information = self.likelihood.evaluate(best.point, free).information
         scale = np.sqrt(np.diag(information))
-        told = scale > 0
-        silent: list[int] = free[~told].tolist()
-        if not told.any():
+        known = scale > 0
+        silent: list[int] = free[~known].tolist()
+        if not known.any():
             return silent, []
-        values, vectors = np.linalg.eigh((information[np.ix_(told, told)] / scale[told]).T / scale[told])
-        alike: list[int] = free[told][np.abs(vectors[:, 0]) > 0.1].tolist()
-        return silent, alike if values[0] < NOT_TOLD_APART else []
+        values, vectors = np.linalg.eigh((information[np.ix_(known, known)] / scale[known]).T / scale[known])
+        alike: list[int] = free[known][np.abs(vectors[:, 0]) > 0.1].tolist()
+        return silent, alike if values[0] < MIN_EIGENVALUE else []
 
     def at_stretch(self, rank: int) -> Optimum:
         """Return the best point with the resolution inside a stretch, climbing there if none has yet."""
         if np.isinf(self.visited[rank].residual):
             start, box = self.visited[rank].point, self.stretch_box(rank)
-            self.visited[rank] = ascend(self.likelihood, start, box, ROUGH, HASTY)
+            self.visited[rank] = ascend(self.likelihood, start, box, ROUGH_TOLERANCE, MAX_ROUGH_DAMPING)
         return self.visited[rank]
 
     def stretch_box(self, rank: int) -> Box:
@@ -427,8 +423,8 @@ class Search:
         """
         if self.likelihood.shape == "constant":
             return self._smooth_box()
-        low = self.edges[rank - 1] + INSIDE if rank > 0 else self.box.low[RESOLUTION]
-        high = self.edges[rank] - INSIDE if rank < self.edges.size else self.box.high[RESOLUTION]
+        low = self.edges[rank - 1] + STRETCH_INSET if rank > 0 else self.box.low[RESOLUTION]
+        high = self.edges[rank] - STRETCH_INSET if rank < self.edges.size else self.box.high[RESOLUTION]
         return self.box.between(RESOLUTION, float(low), float(high))
 
     def _smooth_box(self) -> Box:
@@ -436,8 +432,8 @@ class Search:
         return self.box.without(RESOLUTION) if self.edges.size and self.likelihood.shape == "constant" else self.box
 
     def _climb(self, start: Array, held: int = -1) -> Optimum:
-        patience = HASTY if self.edges.size else PATIENT
-        return ascend(self.likelihood, start, self._smooth_box().without(held), ROUGH, patience)
+        max_damping = MAX_ROUGH_DAMPING if self.edges.size else MAX_DAMPING
+        return ascend(self.likelihood, start, self._smooth_box().without(held), ROUGH_TOLERANCE, max_damping)
 
     def _starting_points(self) -> list[Array]:
         grids: dict[int, Array] = {
@@ -458,7 +454,7 @@ class Search:
         return max((self._climb(start.point) for start in _best_apart(list(self.visited.values()))), key=_value)
 
     def _visit(self, queue: list[int], start: Array) -> None:
-        """Climb in the stretches given, then in the gaps beside the good ones, and evaluate what is left there.
+        """Climb in the stretches given, then in the gaps next to the good ones, and evaluate what is left there.
 
         Stretches visited before are climbed again if the other parameters of `start` are likelier there: a likelihood
         with several tops would otherwise hand a low one on from neighbor to neighbor.
@@ -466,15 +462,15 @@ class Search:
         gaps: list[tuple[int, int]] = []
         finest = 0
         again = {rank: self._look_into(rank, start) for rank in self.visited}
-        queue = queue + [rank for rank, found in again.items() if found.value > self.visited[rank].value + ROUGH]
+        queue = queue + [r for r, found in again.items() if found.value > self.visited[r].value + ROUGH_TOLERANCE]
         while queue or not finest:
             for rank in queue:
                 self.visited[rank] = self._look_into(rank, start)
                 self.at_stretch(rank)
             top = max(map(_value, self.visited.values()))
-            near = {rank for rank, found in self.visited.items() if found.value > top - NEAR}
+            near = {rank for rank, found in self.visited.items() if found.value > top - LIKELIHOOD_WINDOW}
             gaps = [gap for gap in pairwise(sorted(self.visited)) if near & set(gap)]
-            finest = max(1, sum(high - low for low, high in gaps) // CLIMBED_STRETCHES)
+            finest = max(1, sum(high - low for low, high in gaps) // MAX_CLIMBED_STRETCHES)
             queue = [(low + high) // 2 for low, high in gaps if high - low > finest]
         for low, high in gaps:
             for rank in range(low + 1, high):
@@ -508,12 +504,12 @@ def _with(point: Array, number: int, value: float) -> Array:
 def _best_apart(starts: list[Optimum]) -> list[Optimum]:
     """Return the likeliest starting points that are not next to a likelier one in resolution."""
     places = [start.point[RESOLUTION] for start in starts]
-    apart = (max(places) - min(places)) * APART
+    apart = (max(places) - min(places)) * MIN_START_SEPARATION
     chosen: list[Optimum] = []
     for start in sorted(starts, key=_value, reverse=True):
         if all(abs(start.point[RESOLUTION] - other.point[RESOLUTION]) >= apart for other in chosen):
             chosen.append(start)
-    return chosen[:BEST_STARTS]
+    return chosen[:MAX_STARTS]
 
 
 class BetterPointError(Exception):
@@ -558,20 +554,20 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
     inside, outside, near = 0.0, np.inf, best
     growth = 5.0  # squared in the course where an end may be many orders of magnitude away
     far = min(target * _standard_error(search, best, number), room)
-    for _ in range(MOST_PROBES):
+    for _ in range(MAX_PROFILE_POINTS):
         if inside >= room:
             return _wall(number, direction)
         found = search.profile(number, start + direction * far, near.point)
-        if found.value > best.value + (RIDGE_RISE if BACKGROUND in search.at_limit else BETTER):
+        if found.value > best.value + (MIN_RIDGE_IMPROVEMENT if BACKGROUND in search.at_limit else MIN_IMPROVEMENT):
             raise BetterPointError(found)
         root = _root_of_deviance(best, found)
-        if abs(root - target) < ON_TARGET:
+        if abs(root - target) < DEVIANCE_TOLERANCE:
             break
         if root < target:
             inside, near = far, found
         else:
             outside = far
-        if outside - inside < ON_TARGET * inside:
+        if outside - inside < DEVIANCE_TOLERANCE * inside:
             found, far = search.profile(number, start + direction * outside, near.point), outside
             root = _root_of_deviance(best, found)
             if root >= target:
@@ -580,7 +576,8 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
         newton = far + (target - root) * _inverse_slope(search, found, number, direction, root)
         if np.isinf(outside):
             reach, growth = min(growth * far, room), growth * growth if search.thorough else growth
-            far = min(max(newton, 1.2 * far), reach) if np.isfinite(newton) and root > NO_DROP * target else reach
+            known = np.isfinite(newton) and root > MIN_DROP_SHARE * target
+            far = min(max(newton, 1.2 * far), reach) if known else reach
         else:
             far = newton if inside < newton < outside else _between(inside, outside)
     else:
@@ -591,8 +588,8 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
 def _between(inside: float, outside: float) -> float:
     """Return a distance between two: an end may be many orders of magnitude nearer than the first one tried."""
     if inside == 0:
-        return NEARER * outside
-    return float(np.sqrt(inside * outside)) if outside > WIDE * inside else 0.5 * (inside + outside)
+        return SHRINK_FACTOR * outside
+    return float(np.sqrt(inside * outside)) if outside > GEOMETRIC_MEAN_RATIO * inside else 0.5 * (inside + outside)
 
 
 def _root_of_deviance(best: Optimum, found: Optimum) -> float:
@@ -622,19 +619,19 @@ def _standard_error(search: Search, best: Optimum, number: int) -> float:
 def _rough_end(search: Search, best: Optimum, direction: int) -> float:
     """Return the end of the outermost stretch of the resolution that is likely enough."""
     top = max(search.visited.values(), key=lambda found: found.value)
-    if top.value > best.value + BETTER:
+    if top.value > best.value + MIN_IMPROVEMENT:
         raise BetterPointError(top)
     jump = search.likelihood.shape == "constant"
     lowest = best.value - 0.5 * (JUMP_DEVIANCE if jump else DEVIANCE)
     ranks = sorted(search.visited, reverse=direction > 0)
-    likely = (r for r in ranks if search.visited[r].value > lowest - SLACK and search.at_stretch(r).value > lowest)
-    rank = next(likely)
+    near = (r for r in ranks if search.visited[r].value > lowest - STRETCH_SLACK)
+    rank = next(r for r in near if search.at_stretch(r).value > lowest)
     if rank == ranks[0]:
         return _wall(RESOLUTION, direction)
     edge, found = float(search.edges[rank - 1 if direction < 0 else rank]), search.visited[rank]
 
     def excess(place: float) -> float:
-        return max(search.profile(RESOLUTION, place, found.point).value - lowest, -FAR_BELOW)
+        return max(search.profile(RESOLUTION, place, found.point).value - lowest, -MAX_DROP)
 
     if jump or excess(edge) > 0:
         return edge

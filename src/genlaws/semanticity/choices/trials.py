@@ -1,12 +1,10 @@
-"""Read recorded choices from a CSV table.
-
-Tables come long, with one row per option, or wide, with one row per trial. A cell that is not understood is refused
-with its line, its column and its value; an answer that could not be read is kept and counted.
-
-Recorded choices as arrays.
+"""Recorded choices as arrays, and how to read them from a CSV table.
 
 A trial shows a few options, each at a distance from a probe, and records which one was chosen. An answer that could not
-be read is kept and counted, not dropped.
+be read is counted as unparsed, not dropped.
+
+Tables come long, with one row per option, or wide, with one row per trial. A cell that is not understood raises an
+error with its line, its column and its value.
 """
 
 from __future__ import annotations
@@ -24,15 +22,15 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Mask, Whole, non_negative, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import InputError
 
-FEWEST_OPTIONS = 2
-# Probabilities may be rounded to two decimals, so each may be half of this too high.
-ROUNDED_TO = 0.01
-MOST_SHOWN = 8  # scores of a trial that a refusal quotes
 __all__ = ["read_trials"]
 
+MIN_OPTIONS = 2
+# Probabilities may be rounded to two decimals, so each may be half of this too high.
+SCORE_ROUNDING = 0.01
+MAX_QUOTED_SCORES = 8  # scores of a trial in an error message
 UNPARSED_WORD = "unparsed"  # stands in the place of a choice that could not be read; an empty cell means the same
-METRICS = ("absolute", "circle")
-VALUES = ("distance", "item", "position")  # columns a distance is had from; the first that is there
+CHOICE_METRICS = ("absolute", "circle")
+DISTANCE_COLUMNS = ("distance", "item", "position")  # columns that give a distance; the first one present is used
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class Trials:
 
 def _distances_of(number: int, row: ArrayLike) -> Array:
     array = non_negative(f"distances of trial {number}", row)
-    if array.ndim != 1 or array.size < FEWEST_OPTIONS:
+    if array.ndim != 1 or array.size < MIN_OPTIONS:
         raise InputError(f"distances of trial {number} must be a list of two or more numbers; got {array.tolist()}.")
     return array
 
@@ -202,20 +200,21 @@ def _checked_scores(scores: Sequence[Sequence[float] | None] | None, counts: lis
     checked = []
     for number, (row, given) in enumerate(zip(filled, rows, strict=True), start=1):
         values = real(f"scores of trial {number}", row)
-        refusal = "" if given is None else score_refusal(values)
-        if refusal:
-            raise InputError(f"scores of trial {number} {refusal}")
+        fault = "" if given is None else score_error(values)
+        if fault:
+            raise InputError(f"scores of trial {number} {fault}")
         checked.append(values / (values.sum() if given is not None else 1.0))
     return checked
 
 
-def score_refusal(scores: Array) -> str:
-    """Say why these numbers cannot be the probabilities of the options of a trial; empty if they can be."""
-    shown = f"got {', '.join(f'{score:.6g}' for score in scores[:MOST_SHOWN])}{', …' * (scores.size > MOST_SHOWN)}"
+def score_error(scores: Array) -> str:
+    """Return why these numbers cannot be the probabilities of the options of a trial; empty if they can be."""
+    more = ", …" * (scores.size > MAX_QUOTED_SCORES)
+    shown = f"got {', '.join(f'{score:.6g}' for score in scores[:MAX_QUOTED_SCORES])}{more}"
     if not scores.any():
         return f"must not all be zero; {shown}."
     total = sum(scores.tolist())
-    if scores.min() >= 0 and total <= 1.0 + 0.5 * ROUNDED_TO * scores.size:
+    if scores.min() >= 0 and total <= 1.0 + 0.5 * SCORE_ROUNDING * scores.size:
         return ""
     return (
         f"must be probabilities: zero or positive, with a sum of at most 1; {shown}, with the sum {total:.6g}. "
@@ -253,7 +252,7 @@ def read_trials(path: str | Path, *, metric: str = "absolute", period: float | N
     genlaws.core.errors.InputError
         With the line (the header is line 1), the column and the value of the first cell that is not understood.
     """
-    one_of("metric", metric, METRICS)
+    one_of("metric", metric, CHOICE_METRICS)
     if (metric == "circle") != (period is not None):
         raise InputError("period belongs to the metric 'circle', and 'circle' needs one, such as 360 for degrees.")
     if period is not None:
@@ -274,7 +273,7 @@ def read_trials(path: str | Path, *, metric: str = "absolute", period: float | N
 
 
 class _Row:
-    """The cells of one row, and the sentence that refuses one of them."""
+    """The cells of one row, and the error message for one of them."""
 
     def __init__(self, line: int, cells: dict[str, str]) -> None:
         self.line, self.cells = line, cells
@@ -286,7 +285,7 @@ class _Row:
         return self.cells.get(column, "")
 
     def number(self, column: str, *, low: float = -math.inf) -> float:
-        """Return the number in a column, or say why it is none."""
+        """Return the number in a column, or raise an error that states why it is none."""
         try:
             value = float(self.text(column))
         except ValueError:
@@ -308,19 +307,19 @@ class _Shown:
 
 
 class _Columns:
-    """Which columns the table has, how a distance is had from them, and which of them are read."""
+    """Which columns the table has, how they give a distance, and which of them are read."""
 
     def __init__(self, header: list[str], period: float | None) -> None:
         numbered = [match for name in header if (match := re.fullmatch(r"(\w+?)_([1-9]\d*)", name))]
         kinds = {match[1] for match in numbered}
-        self.wide = bool(kinds & set(VALUES))
-        if self.wide == ("trial" in header and any(name in header for name in VALUES)):
+        self.wide = bool(kinds & set(DISTANCE_COLUMNS))
+        if self.wide == ("trial" in header and any(name in header for name in DISTANCE_COLUMNS)):
             raise InputError(
                 "The table must be long (columns trial, distance, chosen, …) or wide (columns distance_1, distance_2, "
                 f"…, chosen), and not both; got the columns {', '.join(header)}."
             )
         kinds = kinds if self.wide else set(header)
-        self.period, self.value = period, next(kind for kind in VALUES if kind in kinds)
+        self.period, self.value = period, next(kind for kind in DISTANCE_COLUMNS if kind in kinds)
         self.named, self.scored = "option" in kinds, "score" in kinds
         self.placed = not self.wide and "place" in header
         self.numbers = sorted(int(match[2]) for match in numbered if match[1] == self.value)
@@ -335,7 +334,7 @@ class _Columns:
         if not ("chosen" in header or self.scored):
             raise InputError(f"The table needs a column chosen, or scores; got the columns {', '.join(header)}.")
         if self.value != "distance" and "probe" not in header:
-            raise InputError(f"The column {self.value} needs a column probe beside it; or give distance instead.")
+            raise InputError(f"The column {self.value} needs a column probe as well; or give distance instead.")
         if self.value == "distance" and self.period is not None:
             raise InputError("The metric 'circle' needs the columns probe and item; the table gives distances already.")
 
@@ -397,7 +396,7 @@ def _long_trials(rows: list[_Row], columns: _Columns) -> list[_Shown]:
 
 
 def _long_trial(group: list[_Row], columns: _Columns) -> _Shown:
-    if len(group) < FEWEST_OPTIONS:
+    if len(group) < MIN_OPTIONS:
         raise group[0].refuse("trial", "a trial needs at least two rows, one per option")
     places: list[int] = []
     chosen: int | None = None
@@ -424,7 +423,7 @@ def _long_trial(group: list[_Row], columns: _Columns) -> _Shown:
 
 def _wide_trial(row: _Row, columns: _Columns) -> _Shown:
     filled = [n for n in columns.numbers if row.text(f"{columns.value}_{n}")]
-    if filled != list(range(1, len(filled) + 1)) or len(filled) < FEWEST_OPTIONS:
+    if filled != list(range(1, len(filled) + 1)) or len(filled) < MIN_OPTIONS:
         gap = next((n for n in range(1, len(filled) + 1) if n not in filled), len(filled) + 1)
         raise row.refuse(f"{columns.value}_{gap}", "must be filled; a trial has options 1, 2, … without a gap")
     for name in columns.used:
@@ -459,8 +458,8 @@ def _scores_of(cells: list[tuple[_Row, str]]) -> list[float] | None:
     if not any(row.text(column) for row, column in cells):
         return None
     scores = [row.number(column) for row, column in cells]
-    refusal = score_refusal(np.array(scores))
-    if refusal:
+    fault = score_error(np.array(scores))
+    if fault:
         row, column = cells[-1]
-        raise InputError(f"Line {row.line}, column {column}: the scores of a trial {refusal}")
+        raise InputError(f"Line {row.line}, column {column}: the scores of a trial {fault}")
     return scores

@@ -10,7 +10,7 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.semanticity.measurement.pairs import ThresholdCurve
 from genlaws.semanticity.measurement.profile import (
-    REPLICATES,
+    BOOTSTRAP_REPLICATES,
     Bins,
     ProfileSums,
     fit_profile,
@@ -23,13 +23,13 @@ from genlaws.semanticity.measurement.stimuli import Stimuli
 from genlaws.semanticity.measurement.tests import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
 from genlaws.semanticity.measurement.whole_set import Options, centering_sentence, curve_at, fronts_of, load_set
 
-FEWEST = 8  # batches before the precision is looked at
-THRESHOLDS = 512  # kept of a threshold curve
+MIN_BATCHES = 8  # before the precision is checked
+THRESHOLD_POINTS = 512  # stored of a threshold curve
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What is kept of one batch."""
+    """What is stored of one batch."""
 
     pair: TwoItems
     items: ItemCurve
@@ -54,8 +54,8 @@ def measure_batches(
         # One threshold and one grid for all batches, or they could not be averaged.
         radius = float(curve.threshold[curve.best]) if options.threshold is None else options.threshold
         options = replace(options, threshold=radius)
-        kept = np.append(np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLDS)), radius)
-        curve = curve_at(curve, np.unique(kept))
+        grid = np.append(np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLD_POINTS)), radius)
+        curve = curve_at(curve, np.unique(grid))
     done = [_measure_batch(first, curve, options, rng, None)]
     while len(done) < most and not _precise(done, precision):
         chosen = np.sort(order[len(done) * size : (len(done) + 1) * size])
@@ -83,7 +83,7 @@ def _measure_batch(
 
 
 def _precise(done: list[Batch], precision: float | None) -> bool:
-    if precision is None or len(done) < FEWEST:
+    if precision is None or len(done) < MIN_BATCHES:
         return False
     both = (
         _over_batches([getattr(batch.pair, name) for batch in done]) for name in ("generalization", "identification")
@@ -111,7 +111,7 @@ def _average(
     fit = fit_profile(
         sums,
         rng,
-        REPLICATES if options.intervals and count > 1 else 0,
+        BOOTSTRAP_REPLICATES if options.intervals and count > 1 else 0,
         as_good=relabeled_fits(first.similarity, first.distance, sums.bins),
         tolerance=first.tolerance,
     )

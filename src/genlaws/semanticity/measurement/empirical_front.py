@@ -1,4 +1,4 @@
-"""The front of a user's own set of stimuli, and how far a measured point lies from it."""
+"""The empirical front: both tests that one similarity shape gives on a user's stimuli, and the distance from it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from genlaws.semanticity.theory.similarity import Similarity
 if TYPE_CHECKING:
     import pandas as pd
 
-POINTS, FINE_POINTS, MOST_POINTS = 36, 12, 400
-PROBES = 96  # of a large set, at random
-DRAWN = 0.5  # spacing of the rule, good to 1e-7
-LIKE_A_COPY = 0.005  # a similarity this close to that with a copy, which is 1, is that of a copy
-FINEST, COARSEST = 0.5, 8.0  # resolutions, in units of the smallest and of the largest distance
+COARSE_POINTS, FINE_POINTS, MAX_FRONT_POINTS = 36, 12, 400
+MAX_PROBES = 96  # of a large set, at random
+RATE_SPACING = 0.5  # of the rule for the reciprocal; its relative error is 1e-7
+COPY_TOLERANCE = 0.005  # a similarity this close to 1, that of a copy, counts as that of a copy
+FINEST_FACTOR, COARSEST_FACTOR = 0.5, 8.0  # resolutions, in units of the smallest and of the largest distance
 
 
 @dataclass(frozen=True)
-class OwnFront:
+class EmpiricalFront:
     """Both tests with two items that a similarity of one shape would give on this set, from fine to coarse resolution.
 
     Attributes
@@ -53,7 +53,7 @@ class OwnFront:
     def copies_stand_out(self) -> bool:
         """Whether a copy is more, or less, similar than another stimulus at no distance, so that amplitude matters."""
         nearest = self.amplitude * (1.0 if self.shape == "constant" else 1.0 + self.background)
-        return abs(nearest - 1.0) > LIKE_A_COPY
+        return abs(nearest - 1.0) > COPY_TOLERANCE
 
     @property
     def peak(self) -> int:
@@ -93,16 +93,16 @@ class OwnFront:
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
-def own_front(
+def empirical_front(
     stimuli: MeasuredSet,
     similarity: Similarity,
     rng: np.random.Generator,
     others: Others | None = None,
     amplitude: float | None = None,
-) -> OwnFront:
+) -> EmpiricalFront:
     """Sweep the resolution of a similarity over the true distances of a set.
 
-    Coarsely first, then finely beside the measured point, over all probes or a random part of them.
+    The first pass is coarse, the second fine and near the measured point; both use all probes or a random part of them.
 
     Parameters
     ----------
@@ -118,17 +118,17 @@ def own_front(
     """
     height = 1.0 / float(similarity(0.0)) if amplitude is None else amplitude
     n = len(stimuli.distance)
-    probes = np.arange(n) if n <= PROBES else np.sort(rng.choice(n, PROBES, replace=False))
-    truth = others if others is not None and n <= PROBES else stimuli.others(probes)
+    probes = np.arange(n) if n <= MAX_PROBES else np.sort(rng.choice(n, MAX_PROBES, replace=False))
+    truth = others if others is not None and n <= MAX_PROBES else stimuli.others(probes)
     near = np.take_along_axis(stimuli.distance[probes], truth.order, axis=1)
     measured = _both(truth, stimuli.ties)
 
-    def sweep(resolutions: Array) -> OwnFront:
+    def sweep(resolutions: Array) -> EmpiricalFront:
         """Return both tests of the set at each resolution."""
         judged = (_judged_by(similarity.at_resolution(one), height, truth, near) for one in resolutions.tolist())
         generalization, identification = np.array([_both(one, stimuli.ties) for one in judged]).T
-        name, background = similarity.shape.name, similarity.background
-        return OwnFront(name, background, resolutions, generalization, identification, measured, len(probes), height)
+        about = similarity.shape.name, similarity.background
+        return EmpiricalFront(*about, resolutions, generalization, identification, measured, len(probes), height)
 
     coarse = sweep(_resolutions(stimuli.distance))
     place = coarse.nearest()
@@ -139,7 +139,7 @@ def own_front(
 
 def constant_front(
     stimuli: MeasuredSet, others: Others | None = None, measured: tuple[float, float] | None = None
-) -> OwnFront:
+) -> EmpiricalFront:
     """Return the front of the constant similarity without background, exact at every resolution of the set.
 
     Parameters
@@ -150,13 +150,13 @@ def constant_front(
     """
     truth = stimuli.others() if others is None else others
     curve = threshold_curve(truth, stimuli.distance, stimuli.ties)
-    kept = np.unique(np.linspace(0, curve.threshold.size - 1, MOST_POINTS).astype(int))
-    return OwnFront(
+    chosen = np.unique(np.linspace(0, curve.threshold.size - 1, MAX_FRONT_POINTS).astype(int))
+    return EmpiricalFront(
         "constant",
         0.0,
-        curve.threshold[kept],
-        curve.generalization[kept],
-        curve.identification[kept],
+        curve.threshold[chosen],
+        curve.generalization[chosen],
+        curve.identification[chosen],
         _both(truth, stimuli.ties) if measured is None else measured,
         len(truth.own),
     )
@@ -164,7 +164,7 @@ def constant_front(
 
 def _both(others: Others, ties: str) -> tuple[float, float]:
     """Return generalization and identification, averaged over the probes that have a pair."""
-    per_probe = pair_generalization(others, ties, DRAWN)
+    per_probe = pair_generalization(others, ties, RATE_SPACING)
     judged = np.isfinite(per_probe)
     generalization = float(per_probe[judged].mean()) if judged.any() else float("nan")
     return generalization, float(identification_of_two(others).mean())
@@ -177,14 +177,14 @@ def _judged_by(similarity: Similarity, amplitude: float, others: Others, near: A
     return Others(similarity(near) / largest, own, others.tied_with_next, others.order)
 
 
-def _join(coarse: OwnFront, fine: OwnFront) -> OwnFront:
+def _join(coarse: EmpiricalFront, fine: EmpiricalFront) -> EmpiricalFront:
     order = np.argsort(np.append(coarse.resolution, fine.resolution))
 
     def joined(one: Array, other: Array) -> Array:
         both: Array = np.append(one, other)[order]
         return both
 
-    return OwnFront(
+    return EmpiricalFront(
         coarse.shape,
         coarse.background,
         joined(coarse.resolution, fine.resolution),
@@ -198,5 +198,5 @@ def _join(coarse: OwnFront, fine: OwnFront) -> OwnFront:
 
 def _resolutions(distance: Array) -> Array:
     smallest, largest = float(distance[distance > 0].min()), float(distance.max())
-    finest = max(FINEST * smallest, 1e-3 * largest)
-    return np.geomspace(finest, COARSEST * largest, POINTS)
+    finest = max(FINEST_FACTOR * smallest, 1e-3 * largest)
+    return np.geomspace(finest, COARSEST_FACTOR * largest, COARSE_POINTS)

@@ -1,4 +1,4 @@
-"""Measure a representation: how finely it tells things apart, what that costs, how many items it can hold."""
+"""Measure a representation: its resolution, both tests, and how many items it can hold."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from genlaws.semanticity.theory.finite_sets import TIES
 # Peak memory of the exact measurement, in bytes for each ordered pair of stimuli (166 to 171 measured for thresholds,
 # 140 to 162 for other similarities).
 BYTES_PER_PAIR = 176
-SMALLEST_LIMIT = 9  # stimuli; half of them make a batch of four
-ITEMS = (2, 3, 5, 10)
+MIN_STIMULUS_LIMIT = 9  # stimuli; half of them make a batch of four
+DEFAULT_ITEM_COUNTS = (2, 3, 5, 10)
 
 
 def measure(
@@ -69,7 +69,7 @@ def measure(
         See :func:`~genlaws.semanticity.measurement.stimuli.comparison`; ``threshold`` for all thresholds at once.
     center : bool
         Take the mean over all stimuli off the embeddings before they are compared. Cosines and products of embeddings
-        whose mean is large say little without it; the message says when it would change generalization clearly.
+        whose mean is large say little without it; the message states when it would change generalization clearly.
     bandwidth : float or None
         Of the Gaussian similarity.
     threshold : float or None
@@ -101,8 +101,8 @@ def measure(
     .. math:: p_I^N = p_I + \frac{p_I - \frac12}{N-1} + O(N^{-2}), \qquad
         p_S^N = p_S + \frac{(3N-2)\,p_S - 2N\,p_I - \frac N2 + 1}{(N-1)(N-2)} + O(N^{-2}),
 
-    without any remainder for the constant similarity if its resolution lies half-way between two distances. Over random
-    points of a space both are unbiased.
+    without any remainder for the constant similarity if its resolution is the mean of two neighboring distances. Over
+    random points of a space both are unbiased.
 
     Intervals are for other stimuli of the same kind; with two items they are those of the jackknife over stimuli. Where
     values vary with pairs of stimuli more than with single ones they are too wide, by up to a factor of 1.4.
@@ -159,10 +159,10 @@ def _largest_set(memory: object) -> int:
     """Return how many stimuli are measured whole."""
     given = float(scalar("memory", positive("memory", memory)))  # type: ignore[arg-type]
     count = int(np.sqrt(given / BYTES_PER_PAIR))
-    if count < SMALLEST_LIMIT:
+    if count < MIN_STIMULUS_LIMIT:
         raise InputError(
-            f"memory must hold {SMALLEST_LIMIT} stimuli, {SMALLEST_LIMIT**2 * BYTES_PER_PAIR} bytes; got {given:g}. "
-            "It is in bytes."
+            f"memory must hold {MIN_STIMULUS_LIMIT} stimuli, {MIN_STIMULUS_LIMIT**2 * BYTES_PER_PAIR} bytes; "
+            f"got {given:g}. It is in bytes."
         )
     return count
 
@@ -173,7 +173,7 @@ def _none_or_number(name: str, value: float | None) -> float | None:
 
 def _item_counts(items: object, stimulus_count: int) -> tuple[int, ...]:
     if items is None:
-        return tuple(n for n in ITEMS if n < stimulus_count)
+        return tuple(n for n in DEFAULT_ITEM_COUNTS if n < stimulus_count)
     given = tuple(items) if isinstance(items, Iterable) else (items,)
     hint = f"A set of {stimulus_count} has a probe and {stimulus_count - 1} others."
     counts = {whole_number("items", n, at_least=2, at_most=stimulus_count - 1, hint=hint) for n in given}

@@ -1,7 +1,4 @@
-"""How far apart stimuli truly are: from their positions and a metric, a tree, or a matrix.
-
-Read a tree in Newick format and measure the way between its leaves.
-"""
+"""True distances between stimuli: from positions and a metric, a tree in Newick format, or a matrix."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ METRICS = ("circle", "euclidean", "cosine", "tree", "precomputed")
 
 Distances = Callable[[Array, Array], Array]
 
-COMPUTED = 1e-12  # of the largest distance; 0.3 - 0.1 and 0.2 are the same distance
-STORED = 8.0  # units in the last place by which a distance may be off
+COMPUTED_TOLERANCE = 1e-12  # of the largest distance; 0.3 - 0.1 and 0.2 are the same distance
+STORED_ULPS = 8.0  # units in the last place by which a distance may be off
 # What makes a matrix a dated tree but for rounding. Its distances are sums of branch lengths, each rounded to a decimal
 # or to six digits as %g writes them, and the sums may be off by this many such units.
 ROUNDED_TERMS, SIX_DIGITS = 16.0, 1e-6
-SMALL_SHARE = 0.05  # the most they may be off, of the range of heights and of the short distances
-FEWEST_PAIRS = 10  # those of five leaves; fewer are too often close to a dated tree by chance
+MAX_OFF_SHARE = 0.05  # the most they may be off, of the range of heights and of the short distances
+MIN_PAIRS = 10  # those of five leaves; fewer are too often close to a dated tree by chance
 
 
 def leaf_distances(newick: str) -> tuple[list[str], Array]:
@@ -87,7 +84,7 @@ class _Tree:
         return [node for node in range(len(self.names)) if node not in inner]
 
     def take(self, token: str) -> bool:
-        """Take the next token, or say that it may not stand here."""
+        """Take the next token; return whether it may come here."""
         if token == "(":
             return self.expects == "subtree" and self._open(self.node)
         if token in {",", ")"}:
@@ -203,7 +200,7 @@ def circle_length(positions: Array, period: float | None) -> float:
     if period is not None:
         return float(scalar("period", positive("period", period)))
     low, high = float(positions.min()), float(positions.max())
-    if high - low > 1.0 + COMPUTED:
+    if high - low > 1.0 + COMPUTED_TOLERANCE:
         raise InputError(
             "positions on a circle must lie within one period, which is 1 if it is not given; got places from "
             f"{low:.6g} to {high:.6g}. Give the period (2π for radians, 360 for degrees, 24 for hours), or divide the "
@@ -262,8 +259,8 @@ def tie_tolerance(distances: NDArray[Any]) -> float:
     """
     d = np.asarray(distances, dtype=np.float64)
     largest = float(d.max())
-    stored = STORED * unit_in_last_place(distances) * largest
-    return max(COMPUTED * largest, stored, _rounding_of_tree(squareform(d, checks=False)))
+    stored = STORED_ULPS * unit_in_last_place(distances) * largest
+    return max(COMPUTED_TOLERANCE * largest, stored, _rounding_of_tree(squareform(d, checks=False)))
 
 
 def merge_ties(distances: Array) -> Array:
@@ -287,15 +284,15 @@ def unit_in_last_place(array: NDArray[Any]) -> float:
 
 def _rounding_of_tree(pairs: Array) -> float:
     """Return the largest difference between distances that a dated tree makes equal; zero if they are no such tree."""
-    if pairs.size < FEWEST_PAIRS or not (pairs % 1.0).any():
+    if pairs.size < MIN_PAIRS or not (pairs % 1.0).any():
         return 0.0
     heights = cophenet(linkage(pairs, "single"))
     excess = pairs - heights
     largest = float(excess.max())
-    if largest > SMALL_SHARE * min(float(np.ptp(heights)), float(np.quantile(pairs[pairs > 0], 0.1))):
+    if largest > MAX_OFF_SHARE * min(float(np.ptp(heights)), float(np.quantile(pairs[pairs > 0], 0.1))):
         return 0.0
     steps = np.diff(np.unique(pairs))
-    unit = steps[steps > COMPUTED * pairs.max()].min(initial=np.inf)
+    unit = steps[steps > COMPUTED_TOLERANCE * pairs.max()].min(initial=np.inf)
     rounded = excess <= ROUNDED_TERMS * np.maximum(unit, SIX_DIGITS * pairs)
     return largest if rounded.all() else 0.0
 

@@ -3,12 +3,10 @@ r"""Both tests with two items, over all triples of different stimuli, and what e
 The contributions of one stimulus give the value without it, hence the jackknife's standard error, at the price of one
 more pass.
 
-Things count as alike when their embeddings lie within a threshold: both tests for every threshold at once.
-
-With two items the probability of the nearer one is :math:`\frac12 + \frac12(1_i - 1_j)`, with :math:`1_i` whether item
-i lies within the threshold of the probe: linear in which items are inside. So each (probe, item) carries one weight,
-the number of second items that are truly farther less the number truly nearer, and one sort of the embedding distances
-gives the whole curve.
+For the threshold similarity, items count as alike when their embeddings lie within a threshold. With two items the
+probability of the nearer one is then :math:`\frac12 + \frac12(1_i - 1_j)`, with :math:`1_i` whether item i lies within
+the threshold of the probe: linear in which items are inside. So each (probe, item) carries one weight, the number of
+second items that are truly farther less the number truly nearer, and one sort gives both tests for every threshold.
 """
 
 from __future__ import annotations
@@ -19,15 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask
-from genlaws.core.numerics.reciprocal import TO_ROUNDING, fading, reciprocal_rule
-from genlaws.semanticity.theory.finite_sets import BLOCK, Others
+from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, fading, reciprocal_rule
+from genlaws.semanticity.theory.finite_sets import BLOCK_SIZE, Others
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # One exponential and its sums cost about this many divisions of the plain double loop (measured, see benchmarks).
 RATE_COST = 1
-FEW = 64  # items up to which all pairs are divided at once
+MAX_DIRECT_ITEMS = 64  # items up to which all pairs are divided at once
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def pair_sums(others: Others, ties: str = "split") -> PairSums:
     return PairSums(right, count - 1.0 - equally_near, equally_near)
 
 
-def pair_generalization(others: Others, ties: str = "split", spacing: float = TO_ROUNDING) -> Array:
+def pair_generalization(others: Others, ties: str = "split", spacing: float = FULL_PRECISION_SPACING) -> Array:
     """Return the probability of the nearer item for each probe: half the work of `pair_sums`, without who adds what.
 
     A probe all of whose items are equally near gives NaN if ties are left out.
@@ -87,7 +85,7 @@ def pair_generalization(others: Others, ties: str = "split", spacing: float = TO
     return np.where(judged, right / np.where(judged, pairs - tied_pairs, 1.0), np.nan)
 
 
-def _route(g: Array, spacing: float = TO_ROUNDING) -> tuple[Array, Array, bool]:
+def _route(g: Array, spacing: float = FULL_PRECISION_SPACING) -> tuple[Array, Array, bool]:
     """Return rates and weights for these similarities, and whether they are the cheaper route."""
     positive = g[g > 0]
     t, w = reciprocal_rule(float(positive.min()) if positive.size else 1.0, 2.0, spacing)
@@ -97,7 +95,7 @@ def _route(g: Array, spacing: float = TO_ROUNDING) -> tuple[Array, Array, bool]:
 def _blocks(g: Array, t: Array, by_rates: bool) -> list[slice]:
     """Return slices of probes whose numbers fit into a processor's cache."""
     count = g.shape[1]
-    step = max(1, BLOCK // max(t.size if by_rates else (count**2 if count <= FEW else count), 1))
+    step = max(1, BLOCK_SIZE // max(t.size if by_rates else (count**2 if count <= MAX_DIRECT_ITEMS else count), 1))
     return [slice(start, start + step) for start in range(0, len(g), step)]
 
 
@@ -105,7 +103,7 @@ def _divide(g: Array, tied: Mask) -> Array:
     """Divide for every pair that is not tied: all at once for few items, item by item for many."""
     end = group_ends(tied)
     place = np.arange(g.shape[1])
-    if g.shape[1] <= FEW:
+    if g.shape[1] <= MAX_DIRECT_ITEMS:
         beyond = place >= end[:, :, None]
         nearer = np.where(beyond, _share(g[:, :, None], g[:, None, :]), 0.0)
         summed: Array = nearer.sum(axis=2) + nearer.sum(axis=1)

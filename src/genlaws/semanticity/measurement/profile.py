@@ -14,20 +14,20 @@ from genlaws.semanticity.theory.similarity import SHAPES, Shape, Similarity
 if TYPE_CHECKING:
     import pandas as pd
 
-FINE_BINS, SHOWN_BINS = 512, 64  # a shape is fitted to the fine ones
-FEWEST_BINS, PAIRS_PER_BIN = 128, 4  # of a small set
+FINE_BINS, DISPLAY_BINS = 512, 64  # a shape is fitted to the fine ones
+MIN_BINS, PAIRS_PER_BIN = 128, 4  # of a small set
 # Resolutions tried, evenly in their logarithm: first all of them, then closer and closer to the best.
-GRIDS = (96, 32, 32, 32, 32)
-REPLICATE_GRIDS = (96, 32, 32, 160)  # replicates share a grid, which can close in on their range alone
-FINEST, COARSEST = 0.25, 4.0  # of them, in units of the finest bin and of the largest distance
-REPLICATES = 400
-SAME = 1e-9  # distances closer than this share of the largest share a bin
-OWN_LEAST = 1e-100  # of the largest in the row; a stimulus less similar to its own copy has no profile
-FLAT = 1e-12  # relative spread of a profile that is rounding
-PARAMETERS = 3  # of a shape: amplitude, background and resolution fit as many distances whatever the similarities are
+GRID_SIZES = (96, 32, 32, 32, 32)
+REPLICATE_GRID_SIZES = (96, 32, 32, 160)  # replicates share a grid, which can close in on their range alone
+FINEST_FACTOR, COARSEST_FACTOR = 0.25, 4.0  # of them, in units of the finest bin and of the largest distance
+BOOTSTRAP_REPLICATES = 400
+BIN_TOLERANCE = 1e-9  # distances closer than this share of the largest share a bin
+MIN_OWN_SIMILARITY = 1e-100  # of the largest in the row; a stimulus less similar to its own copy has no profile
+FLAT_PROFILE_TOLERANCE = 1e-12  # relative spread of a profile that is rounding
+SHAPE_PARAMETERS = 3  # amplitude, background and resolution fit as many distances, whatever the similarities are
 RELABELINGS = 99  # none of them may fit as well; of sets without any relation one in a hundred then has a resolution
-MOST_RELABELED = 400  # stimuli; of a larger set so many are taken at random
-AS_GOOD, NO_GAIN = 1e-9, 1e-14  # relative, rounding of the gain over no fall at all; of the square of the mean
+MAX_RELABELED = 400  # stimuli; of a larger set so many are taken at random
+GAIN_TOLERANCE, GAIN_FLOOR = 1e-9, 1e-14  # rounding of the gain of a fit, relative; and of the square of the mean
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ProfileFit:
     ----------
     shape : str
     resolution, background : Estimate
-        With percentile intervals of the bootstrap over stimuli; NaN where `why_none` says why there is none.
+        With percentile intervals of the bootstrap over stimuli; NaN where `why_none` states why there is none.
     amplitude : float
         A, in units of the similarity with a copy. Below 1/(1 + background) a copy stands out from its neighbors.
     explained : float
@@ -91,7 +91,7 @@ class ProfileFit:
 
 @dataclass(frozen=True)
 class Bins:
-    """Ends of the bins, the same where a bin holds one distance; a distance goes to the bin its `cuts` say."""
+    """Ends of the bins, equal where a bin holds one distance, and the cuts that assign a distance to its bin."""
 
     lower: Array
     upper: Array
@@ -120,7 +120,7 @@ class ProfileSums:
     unit_distance: Array
     unit_similarity: Array
 
-    def profile(self, most: int = SHOWN_BINS) -> Profile:
+    def profile(self, most: int = DISPLAY_BINS) -> Profile:
         """Return means and spreads of the bins that hold any pair, with neighbors joined to at most `most` bins."""
         there = np.flatnonzero(self.count > 0)
         if not there.size:
@@ -188,8 +188,8 @@ def relabeled_fits(similarity: Array, distance: Array, bins: Bins) -> int:
     """
     rng = np.random.default_rng(0)  # of its own: whatever else is drawn stays the same
     known = np.flatnonzero(_known(similarity))
-    kept = known if known.size <= MOST_RELABELED else rng.choice(known, MOST_RELABELED, replace=False)
-    g, d = similarity[np.ix_(kept, kept)], distance[np.ix_(kept, kept)]
+    some = known if known.size <= MAX_RELABELED else rng.choice(known, MAX_RELABELED, replace=False)
+    g, d = similarity[np.ix_(some, some)], distance[np.ix_(some, some)]
     if not d.any():
         return RELABELINGS
     sums = profile_sums(g, d, bins, by_stimulus=False)
@@ -199,16 +199,21 @@ def relabeled_fits(similarity: Array, distance: Array, bins: Bins) -> int:
     relative = (g / np.diagonal(g)[:, None]).ravel()
     orders = [np.arange(len(g)), *(rng.permutation(len(g)) for _ in range(RELABELINGS))]
     totals = np.stack([np.bincount(cell[np.ix_(one, one)].ravel(), relative, size + 1)[:size] for one in orders])
-    rows, tried = totals[:, sums.count > 0].astype(np.float64), np.geomspace(*_ends(profile), GRIDS[0])
+    rows, tried = totals[:, sums.count > 0].astype(np.float64), np.geomspace(*_ends(profile), GRID_SIZES[0])
     designs = [_bin_means(profile, shape, tried) for shape in SHAPES.values()]
     loss = np.min([_least_squares(one, profile.pair_count, rows)[2].min(axis=1) for one in designs], axis=0)
     constant = (rows.sum(axis=1) / profile.pair_count.sum()) ** 2
     gain = -loss - constant
-    return int((gain[1:] >= (1.0 - AS_GOOD) * gain[0] - NO_GAIN * constant[0]).sum())
+    return int((gain[1:] >= (1.0 - GAIN_TOLERANCE) * gain[0] - GAIN_FLOOR * constant[0]).sum())
 
 
 def fit_profile(
-    sums: ProfileSums, rng: np.random.Generator, replicates: int = REPLICATES, *, as_good: int = 0, tolerance: float = 0
+    sums: ProfileSums,
+    rng: np.random.Generator,
+    replicates: int = BOOTSTRAP_REPLICATES,
+    *,
+    as_good: int = 0,
+    tolerance: float = 0,
 ) -> ProfileFit:
     """Fit each shape to the pairs by least squares, keep the best, and bootstrap over stimuli (or batches of them).
 
@@ -224,7 +229,7 @@ def fit_profile(
         return _no_fit(n, why_none)
     there = sums.count > 0
     total = sums.similarity[None, there]
-    fits = {name: _fit_shape(profile, shape, total, GRIDS) for name, shape in SHAPES.items()}
+    fits = {name: _fit_shape(profile, shape, total, GRID_SIZES) for name, shape in SHAPES.items()}
     explained = {name: _explained(profile, SHAPES[name], fit) for name, fit in fits.items()}
     best = max(explained, key=lambda name: explained[name])
     fit = fits[best]
@@ -234,7 +239,7 @@ def fit_profile(
     if replicates:
         weights = rng.multinomial(n, np.full(n, 1.0 / n), size=replicates) - 1.0
         residuals = _unit_residuals(sums, profile, SHAPES[best], fit)[:, there]
-        other = _fit_shape(profile, SHAPES[best], total + weights @ residuals, REPLICATE_GRIDS)
+        other = _fit_shape(profile, SHAPES[best], total + weights @ residuals, REPLICATE_GRID_SIZES)
         again = np.stack([other.resolution, other.background])
     return ProfileFit(
         best,
@@ -255,11 +260,11 @@ def _why_none(profile: Profile, as_good: int, tolerance: float) -> str:
     """Return why a profile has no resolution; nothing if it has one."""
     if not profile.pair_count.size:
         return "no stimulus is similar to its own copy"
-    if _spread(profile) <= (FLAT * profile.similarity.max()) ** 2:
+    if _spread(profile) <= (FLAT_PROFILE_TOLERANCE * profile.similarity.max()) ** 2:
         return "similarity is the same at every distance"
     different = 1 + int((np.diff(profile.distance) > tolerance).sum())
-    if different <= PARAMETERS:
-        return f"there are only {different} different distances, and a shape has {PARAMETERS} parameters"
+    if different <= SHAPE_PARAMETERS:
+        return f"there are only {different} different distances, and a shape has {SHAPE_PARAMETERS} parameters"
     if as_good:
         return f"{as_good} of {RELABELINGS} random relabelings of the stimuli fit as well"
     return ""
@@ -347,7 +352,7 @@ def _ends(profile: Profile) -> tuple[float, float]:
     reach = float(profile.upper.max())
     width = profile.upper - profile.lower
     finest = float(width[width > 0].min()) if (width > 0).any() else float(profile.distance[profile.distance > 0].min())
-    return FINEST * min(finest, reach), COARSEST * reach
+    return FINEST_FACTOR * min(finest, reach), COARSEST_FACTOR * reach
 
 
 def _bin_means(profile: Profile, shape: Shape, resolutions: Array) -> Array:
@@ -371,11 +376,11 @@ def _make_bins(values: Array) -> Bins:
     if not values.size:
         return Bins(*np.empty((3, 0)))
     sample = values[:: max(1, values.size // 200_000)]
-    unit = SAME * float(values.max())
+    unit = BIN_TOLERANCE * float(values.max())
     different = np.unique(np.round(sample / unit)) * unit if unit > 0 else np.zeros(1)
     if different.size <= FINE_BINS:
         return Bins(different, different, 0.5 * (different[1:] + different[:-1]))
-    count = min(FINE_BINS, max(FEWEST_BINS, values.size // (2 * PAIRS_PER_BIN)))
+    count = min(FINE_BINS, max(MIN_BINS, values.size // (2 * PAIRS_PER_BIN)))
     edges = np.unique(np.quantile(sample, np.linspace(0.0, 1.0, count + 1)))
     edges[0], edges[-1] = values.min(), values.max()
     return Bins(edges[:-1], edges[1:], edges[1:-1])
@@ -383,7 +388,7 @@ def _make_bins(values: Array) -> Bins:
 
 def _known(similarity: Array) -> Mask:
     """Return which stimuli are similar to their own copy; the others have no profile."""
-    known: Mask = np.diagonal(similarity) > OWN_LEAST * similarity.max(axis=1)
+    known: Mask = np.diagonal(similarity) > MIN_OWN_SIMILARITY * similarity.max(axis=1)
     return known
 
 

@@ -1,4 +1,4 @@
-"""What a measurement of a representation says."""
+"""The result of measuring a representation, and the sentences that describe it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.semanticity.measurement.empirical_front import OwnFront
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.pairs import ThresholdCurve
 from genlaws.semanticity.measurement.profile import Profile, ProfileFit
 from genlaws.semanticity.measurement.tests import ItemCurve
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-UNEXPLAINED = 0.5  # share below which a fitted resolution means little
+MIN_EXPLAINED_SHARE = 0.5  # share below which a fitted resolution means little
 
 
 @dataclass(frozen=True)
 class Measurement:
-    r"""How finely a representation tells things apart, and what it makes of that.
+    r"""The resolution of a representation, and its generalization and identification.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Measurement:
         Shape, resolution and background of the profile.
     ball_mass, ball_mass_variance : float
         Share of the other stimuli within the resolution of a probe: mean and variance over probes.
-    front, constant_front : OwnFront
+    front, constant_front : EmpiricalFront
         What the fitted shape with its amplitude and background, and the constant similarity without a background,
         would give on this set.
     threshold_curve : ThresholdCurve or None
@@ -53,7 +53,7 @@ class Measurement:
         Whether every triple was used; otherwise the values are means over `batch_count` random parts of the stimuli.
     batch_count, batch_size : int
     message : str
-        What a reader must know beside the numbers.
+        What a reader must know in addition to the numbers.
     """
 
     stimulus_count: int
@@ -65,8 +65,8 @@ class Measurement:
     fit: ProfileFit
     ball_mass: float
     ball_mass_variance: float
-    front: OwnFront | None
-    constant_front: OwnFront | None
+    front: EmpiricalFront | None
+    constant_front: EmpiricalFront | None
     threshold_curve: ThresholdCurve | None
     ties: str
     tied_fraction: float
@@ -127,11 +127,11 @@ def describe(
     opening: str = "",
     centering: str = "",
 ) -> str:
-    """Return the sentences that say what was done with ties, zeros and many items, and how well a shape fits."""
+    """Return the sentences on ties, zeros, many items, and how well a shape fits."""
     parts = [one for one in (opening, centering) if one]
     if fit.why_none:
         parts.append(f"No resolution: {fit.why_none}.")
-    elif fit.explained < UNEXPLAINED:
+    elif fit.explained < MIN_EXPLAINED_SHARE:
         parts.append(f"The profile hardly falls with distance (a shape explains {100 * fit.explained:.0f} % of it).")
     if tied_fraction > 0:
         done = "one of the two is right at random" if ties == "split" else "they are left out"

@@ -1,4 +1,4 @@
-"""A representation beside the truth: what a model takes for similar, and how far apart things really are."""
+"""A representation and the truth: similarities between embeddings, and true distances between stimuli."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scipy.spatial.distance import cdist, pdist
 from genlaws.core.arguments import Array, Whole, one_of, positive, scalar
 from genlaws.core.errors import InputError
 from genlaws.semanticity.measurement.metrics import (
-    COMPUTED,
+    COMPUTED_TOLERANCE,
     METRICS,
-    STORED,
+    STORED_ULPS,
     check_positions,
     circle_length,
     distances_between,
@@ -27,11 +27,11 @@ from genlaws.semanticity.theory.spaces import check_distances
 
 Compare = Callable[[Array, Array], Array]
 SIMILARITIES = ("cosine", "relu-dot", "dot", "gaussian", "threshold", "precomputed")
-LOOKED_AT = 1000  # rows from which the default bandwidth is taken
+BANDWIDTH_ROWS = 1000  # rows from which the default bandwidth is taken
 # By how many units in the last place a product of two embeddings may be off: of the numbers as they are stored, in
 # which a network worked or to which they were cut, and of those the product is computed in.
 STORED_PRODUCT, COMPUTED_PRODUCT = 2.0, 16.0
-EXTREME = 400  # powers of two; squares of such numbers are far from the range's ends, sums of them too
+MAX_BINARY_EXPONENT = 400  # powers of two; squares of such numbers are far from the range's ends, sums of them too
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Stimuli:
     between : callable or None
         From two arrays of positions to their distances; none if the matrix was given.
     grain : float
-        By how much rounding of the truth as it was given may tell equal distances apart: of a matrix in units of its
-        largest distance, else in those of the distance.
+        By how much rounding of the given truth may separate equal distances: of a matrix in units of its largest
+        distance, else in those of the distance.
     mean : array or None
         Taken off every embedding before they are compared.
     """
@@ -99,7 +99,7 @@ class Stimuli:
         largest = float(distance.max())
         if self.between is None:
             return max(tie_tolerance(distance), self.grain * largest)
-        return max(COMPUTED * largest, self.grain)
+        return max(COMPUTED_TOLERANCE * largest, self.grain)
 
 
 def pair_up(
@@ -160,7 +160,7 @@ def comparison(similarity: str | Compare, rows: Any, bandwidth: float | None = N
     products: dict[str, Compare] = {
         "cosine": lambda one, other: _above(_unit(one) @ _unit(other).T, noise),
         "relu-dot": lambda one, other: _above(*_products(one, other, noise)),
-        "dot": lambda one, other: _beside(*_products(one, other, noise)),
+        "dot": lambda one, other: _off_zero(*_products(one, other, noise)),
         "threshold": cdist,
     }
     return products[name]
@@ -226,19 +226,19 @@ def _truth(
             raise InputError(
                 f"distances must be a square matrix of numbers; got shape {matrix.shape} of type {matrix.dtype}."
             )
-        return matrix, None, STORED * _spacing(matrix)
-    name = one_of("metric", metric, METRICS, "Say how positions become distances.")
+        return matrix, None, STORED_ULPS * _spacing(matrix)
+    name = one_of("metric", metric, METRICS, "It defines how positions become distances.")
     if name == "precomputed":
         return _truth(positions, None, None, period)
     given = to_array(positions, "positions")
     places = check_positions(given, name)
     reach = {"tree": 0.0, "cosine": 1.0}.get(name, float(np.abs(places).max(initial=0.0)))
     length = circle_length(places, period) if name == "circle" else 1.0
-    return places, distances_between(name, period=length), STORED * reach * unit_in_last_place(given)
+    return places, distances_between(name, period=length), STORED_ULPS * reach * unit_in_last_place(given)
 
 
 def _spacing(array: NDArray[Any]) -> float:
-    """Return the relative spacing of the numbers an array can hold, without a look at them; whole ones are exact."""
+    """Return the relative spacing of the numbers an array can hold; whole ones are exact."""
     return float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
 
 
@@ -281,7 +281,7 @@ def _products(one: Array, other: Array, noise: float) -> tuple[Array, Array]:
 def _exponent(rows: Array) -> int:
     """Return the power of two to take out of numbers whose squares would overflow or vanish."""
     exponent = int(np.frexp(np.abs(rows).max())[1])
-    return exponent if abs(exponent) > EXTREME else 0
+    return exponent if abs(exponent) > MAX_BINARY_EXPONENT else 0
 
 
 def _above(products: Array, noise: float | Array) -> Array:
@@ -289,7 +289,7 @@ def _above(products: Array, noise: float | Array) -> Array:
     return np.where(products > noise, products, 0.0)
 
 
-def _beside(products: Array, noise: Array) -> Array:
+def _off_zero(products: Array, noise: Array) -> Array:
     """Return products, those that rounding could have moved from zero as zero."""
     return np.where(np.abs(products) > noise, products, 0.0)
 
@@ -300,7 +300,7 @@ def _gaussian(bandwidth: float) -> Compare:
 
 
 def _median_distance(rows: NDArray[Any]) -> float:
-    some = np.asarray(rows[:: max(1, len(rows) // LOOKED_AT)], dtype=np.float64)
+    some = np.asarray(rows[:: max(1, len(rows) // BANDWIDTH_ROWS)], dtype=np.float64)
     median = float(np.median(pdist(some.reshape(len(some), -1))))
     if not 0 < median < np.inf:
         raise InputError(f"The median distance of the embeddings is {median:g}; give a bandwidth.")

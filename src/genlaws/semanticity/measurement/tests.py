@@ -9,15 +9,15 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import jackknife_error
-from genlaws.core.numerics.reciprocal import TO_ROUNDING, TO_TEN_DIGITS, reciprocal_rule
+from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, TEN_DIGIT_SPACING, reciprocal_rule
 from genlaws.semanticity.measurement.pairs import group_sizes, pair_generalization, pair_sums
 from genlaws.semanticity.theory.finite_sets import Others, sort_others, tuple_probabilities
 
 # Multiplications spent on a curve over items before only a part of the probes is used: a few seconds.
-BUDGET = 1.5e9
-FEWEST_PROBES = 8
-REPLICATES, FEWEST_REPLICATES = 40, 10
-SUBSAMPLE = 60
+OPERATION_BUDGET = 1.5e9
+MIN_PROBES = 8
+SUBSAMPLES, MIN_SUBSAMPLES = 40, 10
+SUBSAMPLE_SIZE = 60
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class TwoItems:
     ----------
     generalization, identification : float
     generalization_error, identification_error : float
-        Standard errors of the jackknife over stimuli; NaN if they were not asked for.
+        Standard errors of the jackknife over stimuli; NaN if they were not requested.
     tied_fraction : float
         Share of triples in which both items are equally near to the probe.
     """
@@ -83,7 +83,7 @@ class ItemCurve:
     item_count, generalization, identification : arrays
     generalization_error, identification_error : arrays
         Standard errors over stimuli, by subsampling; NaN where the set is too small, the subsamples would take too long
-        or they were not asked for.
+        or they were not requested.
     probe_count : int
         Probes averaged over; all of them unless the exact sum would have taken too long.
     collapse_constant : float
@@ -153,7 +153,7 @@ def item_curve(
     )
     probe_count = n
     if more:
-        probe_count = min(n, max(FEWEST_PROBES, int(BUDGET / _cost(others, stimuli.ties, max(more), n - 1))))
+        probe_count = min(n, max(MIN_PROBES, int(OPERATION_BUDGET / _cost(others, stimuli.ties, max(more), n - 1))))
         probes = None if probe_count == n else np.sort(rng.choice(n, probe_count, replace=False))
         s, i = tuple_probabilities(others if probes is None else stimuli.others(probes), more, stimuli.ties)
         values[0, counts > 2] = [_mean(column) for column in s.T]
@@ -166,7 +166,7 @@ def item_curve(
     )
 
 
-def _cost(others: Others, ties: str, most: int, other_count: int, spacing: float = TO_ROUNDING) -> float:
+def _cost(others: Others, ties: str, most: int, other_count: int, spacing: float = FULL_PRECISION_SPACING) -> float:
     """Return the multiplications that one probe with so many others and up to `most` items costs."""
     smallest = min(float(np.min(values, where=values > 0, initial=1.0)) for values in (others.similarity, others.own))
     rates = reciprocal_rule(smallest, float(most), spacing)[0].size
@@ -197,16 +197,16 @@ def _subsample_errors(
     items, so the errors are scaled to the jackknife's with two.
     """
     n, most = len(stimuli.similarity), max(item_counts)
-    size = min(n // 2, max(SUBSAMPLE, 3 * most))
-    count = min(REPLICATES, int(BUDGET / (size * _cost(others, stimuli.ties, most, size, TO_TEN_DIGITS))))
-    if size <= most or count < FEWEST_REPLICATES:
+    size = min(n // 2, max(SUBSAMPLE_SIZE, 3 * most))
+    count = min(SUBSAMPLES, int(OPERATION_BUDGET / (size * _cost(others, stimuli.ties, most, size, TEN_DIGIT_SPACING))))
+    if size <= most or count < MIN_SUBSAMPLES:
         return np.full((2, len(item_counts)), np.nan)
     parts = [stimuli.part(rng.choice(n, size, replace=False)).others() for _ in range(count)]
     stacked = Others(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
     known = pair.generalization_error, pair.identification_error
     errors = []
     for values, error in zip(
-        tuple_probabilities(stacked, (2, *item_counts), stimuli.ties, TO_TEN_DIGITS), known, strict=True
+        tuple_probabilities(stacked, (2, *item_counts), stimuli.ties, TEN_DIGIT_SPACING), known, strict=True
     ):
         per_subset = np.stack([[_mean(column) for column in part.T] for part in np.split(values, count)])
         spread = np.std(per_subset, axis=0, ddof=1)

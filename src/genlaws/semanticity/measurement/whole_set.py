@@ -9,23 +9,29 @@ import numpy as np
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import from_standard_error
-from genlaws.semanticity.measurement.empirical_front import OwnFront, constant_front, own_front
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront, constant_front, empirical_front
 from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve
-from genlaws.semanticity.measurement.profile import REPLICATES, ProfileFit, fit_profile, profile_sums, relabeled_fits
+from genlaws.semanticity.measurement.profile import (
+    BOOTSTRAP_REPLICATES,
+    ProfileFit,
+    fit_profile,
+    profile_sums,
+    relabeled_fits,
+)
 from genlaws.semanticity.measurement.result import Measurement, ball_at, describe
 from genlaws.semanticity.measurement.stimuli import Stimuli
 from genlaws.semanticity.measurement.tests import MeasuredSet, TwoItems, item_curve, two_items
 from genlaws.semanticity.theory.finite_sets import Others
 
-BY_DIRECTION = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
-LARGE_MEAN = 0.1  # share of the squared length; a smaller mean changes little
-MOST_CENTERED = 400  # stimuli on which it is tried to take the mean off
+MEAN_SENSITIVE = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
+LARGE_MEAN_SHARE = 0.1  # share of the squared length; a smaller mean changes little
+MAX_CENTERED = 400  # stimuli on which it is tried to take the mean off
 CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalization, and in standard errors; less is not worth a sentence
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a measurement, checked; see :func:`~genlaws.semanticity.measurement.measure.measure`."""
+    """Checked options of a measurement; see :func:`~genlaws.semanticity.measurement.measure.measure`."""
 
     name: str
     threshold: float | None
@@ -43,7 +49,7 @@ def load_set(
     """Return similarities and distances of the chosen stimuli; for the threshold similarity also its curve."""
     distance = stimuli.distances(chosen)
     if not distance.any():
-        raise InputError("All true distances are zero; there is nothing to tell apart.")
+        raise InputError("All true distances are zero; there is nothing to distinguish.")
     tolerance = stimuli.tie_tolerance(distance) if options.tie_tolerance is None else options.tie_tolerance
     values = stimuli.similarities(chosen)
     if not options.all_thresholds:
@@ -64,7 +70,7 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
     fit = fit_profile(
         sums,
         rng,
-        REPLICATES if options.intervals else 0,
+        BOOTSTRAP_REPLICATES if options.intervals else 0,
         as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
         tolerance=whole.tolerance,
     )
@@ -104,20 +110,20 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
 def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
     """Return that the mean was taken off, or what taking it off would change if that is clear; else nothing.
 
-    The chosen stimuli, those of `part`, are measured in both ways; at most `MOST_CENTERED` of them, taken at random.
+    The chosen stimuli, those of `part`, are measured in both ways; at most `MAX_CENTERED` of them, taken at random.
     """
     if stimuli.mean is not None:
         return "The mean over stimuli was taken off the embeddings."
-    if options.name not in BY_DIRECTION or stimuli.compare is None:
+    if options.name not in MEAN_SENSITIVE or stimuli.compare is None:
         return ""
     n = len(part.own)
-    some = np.arange(n) if n <= MOST_CENTERED else np.random.default_rng(0).choice(n, MOST_CENTERED, replace=False)
+    some = np.arange(n) if n <= MAX_CENTERED else np.random.default_rng(0).choice(n, MAX_CENTERED, replace=False)
     rows = stimuli.rows(some if chosen is None else chosen[some])
     with np.errstate(all="ignore"):  # of numbers near the ends of their range the share is NaN
         scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True) if options.name == "cosine" else rows
         share = float((scaled.mean(axis=0) ** 2).sum() / (scaled**2).sum(axis=1).mean())
         centered = rows - rows.mean(axis=0)
-    if not share >= LARGE_MEAN or not centered.any(axis=1).all():
+    if not share >= LARGE_MEAN_SHARE or not centered.any(axis=1).all():
         return ""
     here = part.part(some)
     now = two_items(here.others(), options.ties, errors=False).generalization
@@ -133,14 +139,14 @@ def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, ch
 
 def fronts_of(
     stimuli: MeasuredSet, others: Others, pair: TwoItems, fit: ProfileFit, rng: np.random.Generator
-) -> tuple[OwnFront | None, OwnFront | None]:
-    """Return the front of the fit, its amplitude and background kept, and that of the constant similarity alone."""
+) -> tuple[EmpiricalFront | None, EmpiricalFront | None]:
+    """Return the front of the fit, with its amplitude and background, and that of the constant similarity alone."""
     if not np.isfinite(pair.generalization):
         return None, None
     constant = constant_front(stimuli, others, (pair.generalization, pair.identification))
     if not np.isfinite(fit.resolution.value):
         return None, constant
-    return own_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
+    return empirical_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
 
 
 def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:

@@ -1,4 +1,4 @@
-r"""Fine-tune extractors of features on classes and on how far the classes are apart, and test what they make of images.
+r"""Fine-tune feature extractors on classes and on distances between classes, and test them on held-out images.
 
 The loss of a network is a mean of two,
 
@@ -6,9 +6,8 @@ The loss of a network is a mean of two,
     \frac{D_{c_ic_j}}{\max_{kl}D_{c_kc_l}}\Big)^2\Big\rangle_{i<j},
 
 cross-entropy of a linear layer on the features :math:`z`, and the mismatch over all pairs of a batch between distances
-of features and distances :math:`D` of classes :math:`c`, each divided by its largest in the batch.
-
-What comes out of fine-tuning extractors of features: accuracy and both tests for each network.
+of features and distances :math:`D` of classes :math:`c`, each divided by its largest in the batch. The result holds the
+accuracy and both tests of each network.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from genlaws.semanticity.networks.images import LabeledImages, class_distances, 
 if TYPE_CHECKING:
     import pandas as pd
 
-CHUNK = 512  # images whose features are computed at once
+IMAGE_CHUNK = 512  # images whose features are computed at once
 QUANTITIES = (
     "accuracy",
     "nearest_mean_accuracy",
@@ -100,7 +99,7 @@ class FineTuned:
             return own
         return np.array([getattr(one, name) for one in self.tests])
 
-    def estimate(self, quantity: str, similarity_weight: float, *, beside: float | None = None) -> Estimate:
+    def estimate(self, quantity: str, similarity_weight: float, *, compared_with: float | None = None) -> Estimate:
         """Return the mean over seeds with its 95 % interval.
 
         Parameters
@@ -109,12 +108,13 @@ class FineTuned:
             See :meth:`values`.
         similarity_weight : float
             One of those that were trained.
-        beside : float, optional
-            Another of them: the mean difference from it, seed by seed, which start alike and see the same batches.
+        compared_with : float, optional
+            Another of them. The mean difference from it is returned, over seeds that start alike and see the same
+            batches.
         """
         found = self._by_seed(quantity, similarity_weight)
-        if beside is not None:
-            found = found - self._by_seed(quantity, beside)
+        if compared_with is not None:
+            found = found - self._by_seed(quantity, compared_with)
         finite = found[np.isfinite(found)]
         if finite.size < 2:
             return Estimate(float(finite.mean()) if finite.size else float("nan"), count=finite.size)
@@ -205,8 +205,8 @@ def _outputs(architecture: Modules, training: Training, place: int, images: NDAr
     values = training.values
     found: list[tuple[Tensor, Tensor]] = []
     with torch.no_grad():
-        for start in range(0, len(images), CHUNK):
-            some = torch.from_numpy(images[start : start + CHUNK]).to(training.rows.device)
+        for start in range(0, len(images), IMAGE_CHUNK):
+            some = torch.from_numpy(images[start : start + IMAGE_CHUNK]).to(training.rows.device)
             features, scores = architecture.call(values, place, some)
             found.append((features.cpu().double(), scores.cpu().double()))
     z, rated = (torch.cat(part).numpy() for part in zip(*found, strict=True))
@@ -239,7 +239,7 @@ def fine_tune(
 ) -> FineTuned:
     r"""Fine-tune one network for each similarity weight and seed, and measure each on held-out images.
 
-    Networks of one seed start alike and see the same batches, so that what the weight does can be told seed by seed.
+    Networks of one seed start alike and see the same batches, so the effect of the weight can be compared by seed.
 
     Parameters
     ----------

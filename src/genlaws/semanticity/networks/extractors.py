@@ -1,8 +1,6 @@
-"""Networks from images to features: a small one and a residual one, trained from scratch; and any module of a user.
+"""Feature extractors for images: a small network, a residual network, and trained ones from a file or a package.
 
-Feature extractors that others have trained: from an archive of weights, or from an installed package.
-
-The packages are loaded when one of their networks is asked for. Nothing here downloads anything by itself; torchvision
+Packages are imported when one of their networks is requested. Nothing here downloads anything by itself; torchvision
 and transformers fetch weights that are not on the machine yet.
 """
 
@@ -26,14 +24,14 @@ from genlaws.core.errors import InputError
 
 NETWORKS = ("small", "resnet")
 RESNET_WIDTHS, RESNET_BLOCKS = (16, 32, 64), 3  # twenty layers with weights, the output layer counted
-SOURCES = (
+EXTRACTOR_SOURCES = (
     "'efficientnet-lite0', 'torchvision:NAME', 'transformers:NAME_OR_FOLDER', "
     "or an .npz file with the weights of a residual network for small images"
 )
 # Means and deviations of the pixels the networks were trained on.
 IMAGENET_MEAN, IMAGENET_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 LITE_MEAN, LITE_DEVIATION = (127 / 255,) * 3, (128 / 255,) * 3
-USUAL_SIZE = 224
+DEFAULT_IMAGE_SIZE = 224
 LAST_LAYERS = ("fc", "classifier", "head", "heads")  # what torchvision calls the layer after the features
 
 
@@ -67,9 +65,9 @@ class SmallNetwork(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions beside a way round them.
+    """Two convolutions and a shortcut around them.
 
-    Where the image shrinks, the way round takes every other pixel and fills new channels with zeros on both sides; it
+    Where the image shrinks, the shortcut takes every other pixel and fills new channels with zeros on both sides; it
     has no weights.
     """
 
@@ -201,11 +199,11 @@ def load_extractor(source: str | os.PathLike[str], *, image_size: int | None = N
         residual network from a file are not scaled.
     """
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"source must be {SOURCES}; got {type(source).__name__}.")
+        raise InputError(f"source must be {EXTRACTOR_SOURCES}; got {type(source).__name__}.")
     size = None if image_size is None else whole_number("image_size", image_size, at_least=8)
     name = os.fspath(source)
     if name == "efficientnet-lite0":
-        return _efficientnet(size or USUAL_SIZE)
+        return _efficientnet(size or DEFAULT_IMAGE_SIZE)
     kind, _, which = name.partition(":")
     loaders: dict[str, Callable[[str, int | None], nn.Module]] = {
         "torchvision": _torchvision,
@@ -214,7 +212,7 @@ def load_extractor(source: str | os.PathLike[str], *, image_size: int | None = N
     if kind in loaders and which:
         return loaders[kind](which, size)
     if Path(name).suffix.lower() != ".npz":
-        raise InputError(f"source must be {SOURCES}; got {name!r}.")
+        raise InputError(f"source must be {EXTRACTOR_SOURCES}; got {name!r}.")
     extractor, _ = _residual(Path(name).expanduser())
     extractor.image_size = size
     return extractor
@@ -248,7 +246,7 @@ def _residual(file: Path) -> tuple[Prepared, nn.Linear]:
 
 def _weights(file: Path) -> dict[str, Tensor]:
     if not file.is_file():
-        raise InputError(f"source must be {SOURCES}; there is no file {str(file)!r}.")
+        raise InputError(f"source must be {EXTRACTOR_SOURCES}; there is no file {str(file)!r}.")
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: torch.from_numpy(np.asarray(archive[name], dtype=np.float32)) for name in archive.files}
@@ -295,7 +293,7 @@ def _torchvision(name: str, size: int | None) -> nn.Module:
     if last is None:
         raise InputError(f"source: {name!r} has none of the last layers {', '.join(LAST_LAYERS)}; give the module.")
     setattr(network, last, nn.Identity())
-    return Prepared(network, IMAGENET_MEAN, IMAGENET_DEVIATION, size or USUAL_SIZE).eval()
+    return Prepared(network, IMAGENET_MEAN, IMAGENET_DEVIATION, size or DEFAULT_IMAGE_SIZE).eval()
 
 
 class PooledFeatures(nn.Module):
@@ -325,10 +323,11 @@ def _transformers(name: str, size: int | None) -> nn.Module:
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(f"source: transformers could not give {name!r}: {reason}.") from None
     try:
-        told = transformers.ImageProcessingMixin.get_image_processor_dict(name)[0]
+        config = transformers.ImageProcessingMixin.get_image_processor_dict(name)[0]
     except (OSError, ValueError):  # the model comes without its scaling
-        told = {}
-    wanted = told.get("size") or told.get("crop_size") or {}
-    side = wanted if isinstance(wanted, int) else wanted.get("height") or wanted.get("shortest_edge") or USUAL_SIZE
-    mean, deviation = told.get("image_mean", IMAGENET_MEAN), told.get("image_std", IMAGENET_DEVIATION)
+        config = {}
+    wanted = config.get("size") or config.get("crop_size") or {}
+    wanted = {"height": wanted} if isinstance(wanted, int) else wanted
+    side = wanted.get("height") or wanted.get("shortest_edge") or DEFAULT_IMAGE_SIZE
+    mean, deviation = config.get("image_mean", IMAGENET_MEAN), config.get("image_std", IMAGENET_DEVIATION)
     return Prepared(PooledFeatures(model), mean, deviation, size or side).eval()

@@ -25,8 +25,8 @@ from genlaws.semanticity.measurement.whole_set import curve_at
 from genlaws.semanticity.theory.finite_sets import Others
 from genlaws.semanticity.theory.spaces import check_distances
 
-POINTS = 401
-ROUNDING = 1e-12  # of a probability
+CURVE_POINTS = 401
+PROBABILITY_TOLERANCE = 1e-12  # of a probability
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,14 @@ class ImageTests:
         NaN where no threshold does, because different images have the same features.
         """
         wanted = np.atleast_1d(fraction("identification", identification))
-        place = np.searchsorted(-self.curve.identification, -wanted + ROUNDING, side="right") - 1
+        place = np.searchsorted(-self.curve.identification, -wanted + PROBABILITY_TOLERANCE, side="right") - 1
         found: Array = np.where(place >= 0, self.curve.generalization[np.maximum(place, 0)], np.nan)
         return found.reshape(np.shape(identification))
 
 
-def image_tests(features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *, points: int = POINTS) -> ImageTests:
+def image_tests(
+    features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *, points: int = CURVE_POINTS
+) -> ImageTests:
     """Return both tests for every threshold between features.
 
     Parameters
@@ -77,7 +79,7 @@ def image_tests(features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *
         Rows of `distances`.
     distances : array_like of shape (classes, classes)
     points : int
-        Of the curve that is kept; the peak is that of all thresholds.
+        Of the returned curve; the peak is that of all thresholds.
     """
     z = real("features", features)
     if z.ndim != 2 or len(z) < 3 or not z.shape[1] or not np.isfinite(z).all():
@@ -85,7 +87,7 @@ def image_tests(features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *
     return _tests(cdist(z, z), _truth(classes, distances, len(z)), whole_number("points", points, at_least=2))
 
 
-def tree_tests(classes: ArrayLike, distances: ArrayLike, *, points: int = POINTS) -> ImageTests:
+def tree_tests(classes: ArrayLike, distances: ArrayLike, *, points: int = CURVE_POINTS) -> ImageTests:
     """Return both tests of features whose distances are exactly those of the classes."""
     count = len(np.atleast_1d(np.asarray(classes)))
     truth = _truth(classes, distances, count)
@@ -141,6 +143,6 @@ def _tied(others: Others) -> float:
 
 def _thinned(curve: ThresholdCurve, points: int) -> ThresholdCurve:
     """Return a curve at the coarsest threshold up to each of some evenly spaced ball masses."""
-    steps = np.linspace(0.0, 1.0, points) + ROUNDING
+    steps = np.linspace(0.0, 1.0, points) + PROBABILITY_TOLERANCE
     place: Whole = np.unique(np.maximum(np.searchsorted(curve.ball_mass, steps, side="right") - 1, 0))
     return curve_at(curve, curve.threshold[place])

@@ -1,8 +1,7 @@
-"""How far apart classes are: in a tree a person gives, or in one made by clustering the means of their images.
+"""Images with their classes, split into training and held-out images, and distances between the classes.
 
-Images with their classes, cut into those to train on and those held out.
-
-Pixels are fractions of the brightest; an axis of channels stands first. Archives are read without pickles.
+Pixels are fractions of the brightest; the axis of channels comes first. Archives are read without pickles. Distances
+between classes come from a given tree, or from clustering the means of their images.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from genlaws.core.errors import InputError
 from genlaws.semanticity.measurement.metrics import leaf_distances, tree_distances
 from genlaws.semanticity.theory.spaces import check_distances
 
-SOURCES = (
+IMAGE_SOURCES = (
     "'digits', a file ending in .npz, a folder with a folder of images for each class, or a pair (images, classes)"
 )
-MOST_CHANNELS = 4
-BRIGHTEST_DIGIT = 16.0  # of scikit-learn's digits
-IMAGE_FILES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
-SPLIT = ("x_train", "y_train", "x_test", "y_test")
-WHOLE = (("images", "labels"), ("x_train", "y_train"), ("X", "y"))
+MAX_CHANNELS = 4
+MAX_DIGIT_PIXEL = 16.0  # of scikit-learn's digits
+IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
+SPLIT_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+UNSPLIT_ARRAYS = (("images", "labels"), ("x_train", "y_train"), ("X", "y"))
 # What a damaged or foreign file makes numpy, zipfile and Pillow raise.
-UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
-NUMBERED = re.compile(r"^\d+[.\-_ ]+")  # folders such as 001.Black_footed_Albatross
+READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
+LEADING_NUMBER = re.compile(r"^\d+[.\-_ ]+")  # folders such as 001.Black_footed_Albatross
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def load_images(
     ----------
     source : str, path, pair of arrays, or LabeledImages
         ``"digits"`` for the handwritten digits that come with scikit-learn (8 by 8); an ``.npz`` file with the arrays
-        ``x_train``, ``y_train``, ``x_test`` and ``y_test``, whose split is kept, or with ``images`` and ``labels``,
+        ``x_train``, ``y_train``, ``x_test`` and ``y_test``, whose split is used, or with ``images`` and ``labels``,
         and perhaps ``class_names``; a folder that has a folder of images for each class (needs Pillow); or a pair
         (images, classes). Images are arrays of shape (N, height, width), (N, channels, height, width) or (N, height,
         width, channels) with up to four channels; whole numbers count as parts of 255, fractions as they are.
@@ -118,7 +117,7 @@ def load_images(
     if isinstance(source, str) and source == "digits":
         return _split(*_digits(), None, share, rng)
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"source must be {SOURCES}; got {type(source).__name__}.")
+        raise InputError(f"source must be {IMAGE_SOURCES}; got {type(source).__name__}.")
     path = Path(source).expanduser()
     try:
         if path.is_dir():
@@ -127,9 +126,9 @@ def load_images(
             return _read_archive(path, share, rng)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {' '.join(str(error).split()).rstrip('.')}.") from None
-    raise InputError(f"source must be {SOURCES}; there is no such file or folder {str(path)!r}.")
+    raise InputError(f"source must be {IMAGE_SOURCES}; there is no such file or folder {str(path)!r}.")
 
 
 def _split(
@@ -153,20 +152,21 @@ def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import load_digits  # type: ignore[import-untyped] # noqa: PLC0415
 
     found = load_digits()
-    return found.images / BRIGHTEST_DIGIT, found.target
+    return found.images / MAX_DIGIT_PIXEL, found.target
 
 
 def _read_archive(file: Path, share: float, rng: np.random.Generator) -> LabeledImages:
     with np.load(file, allow_pickle=False) as archive:
         found = set(archive.files)
         names = archive["class_names"] if "class_names" in found else None
-        if set(SPLIT) <= found:
-            x, y, held_x, held_y = (archive[one] for one in SPLIT)
+        if set(SPLIT_ARRAYS) <= found:
+            x, y, held_x, held_y = (archive[one] for one in SPLIT_ARRAYS)
             return LabeledImages.of(x, y, held_x, held_y, names)
-        for images, labels in WHOLE:
+        for images, labels in UNSPLIT_ARRAYS:
             if {images, labels} <= found:
                 return _split(archive[images], archive[labels], names, share, rng)
-    raise InputError(f"the arrays must be called {', '.join(SPLIT)}, or images and labels; found {', '.join(found)}.")
+    named = ", ".join(SPLIT_ARRAYS)
+    raise InputError(f"the arrays must be called {named}, or images and labels; found {', '.join(found)}.")
 
 
 def _read_folder(folder: Path, side: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -180,7 +180,7 @@ def _read_folder(folder: Path, side: int) -> tuple[NDArray[Any], NDArray[Any]]:
         for inside in sorted(folder.iterdir())
         if inside.is_dir()
         for file in sorted(inside.iterdir())
-        if file.suffix.lower() in IMAGE_FILES
+        if file.suffix.lower() in IMAGE_SUFFIXES
     ]
     if not files:
         raise InputError("there must be a folder of images for each class; found no image.")
@@ -203,9 +203,9 @@ def _channels_first(images: ArrayLike) -> NDArray[np.float32]:
         )
     if x.ndim == 3:
         x = x[:, None]
-    elif x.shape[1] > MOST_CHANNELS:
-        if x.shape[3] > MOST_CHANNELS:
-            raise InputError(f"images must have up to {MOST_CHANNELS} channels; got shape {x.shape}.")
+    elif x.shape[1] > MAX_CHANNELS:
+        if x.shape[3] > MAX_CHANNELS:
+            raise InputError(f"images must have up to {MAX_CHANNELS} channels; got shape {x.shape}.")
         x = np.moveaxis(x, 3, 1)
     pixels = x.astype(np.float32) / np.float32(255.0) if x.dtype.kind in "iu" else x.astype(np.float32)
     if not np.isfinite(pixels).all():
@@ -343,7 +343,7 @@ def _text_of(tree: str | os.PathLike[str]) -> str:
 
 def _leaf(name: str, leaves: set[str], renamed: Mapping[str, str]) -> str:
     """Return the leaf of a class; its own name if there is none, so that the tree's complaint shows it."""
-    bare = NUMBERED.sub("", name)
+    bare = LEADING_NUMBER.sub("", name)
     for one in (renamed.get(name), renamed.get(bare), name, bare):
         for spelled in (one, one.replace(" ", "_")) if one else ():
             if spelled in leaves:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,12 +24,9 @@ from genlaws.semanticity.networks.relu_runs import ReluRuns
 from genlaws.semanticity.networks.stacked_tests import ProfileMeans, StackedTests
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 
-if TYPE_CHECKING:
-    pass
-
-FLOOR = 1e-10  # added to every similarity, so that a choice among nothing is a coin flip
+SIMILARITY_FLOOR = 1e-10  # added to every similarity, so that a choice among nothing is a coin flip
 SIMILARITY_WEIGHT = 0.1  # of the paper
-LARGEST_START = 2.0  # weights start uniform on [0, 2]
+MAX_INITIAL_WEIGHT = 2.0  # weights start uniform on [0, 2]
 GOALS = ("similarity", "reconstruction", "both")
 PATHS = ("auto", "eager", "graph")
 
@@ -55,7 +51,7 @@ class ReluNetwork:
     def __init__(self, stimuli: int, hidden: int, similarity_weight: float, reconstruction_weight: float) -> None:
         self.stimuli, self.hidden = stimuli, hidden
         self.similarity_weight, self.reconstruction_weight = similarity_weight, reconstruction_weight
-        self.layout = Layout([Parameter("weights", (hidden, stimuli), "weights", "uniform", 0.0, LARGEST_START)])
+        self.layout = Layout([Parameter("weights", (hidden, stimuli), "weights", "uniform", 0.0, MAX_INITIAL_WEIGHT)])
 
     def products(self, values: Tensors) -> Tensor:
         """Return w_i·w_j, (networks, stimuli, stimuli)."""
@@ -64,7 +60,7 @@ class ReluNetwork:
 
     def similarity(self, values: Tensors) -> Tensor:
         """Return the similarity of every two stimuli, (networks, stimuli, stimuli)."""
-        return self.products(values).relu_().add_(FLOOR)
+        return self.products(values).relu_().add_(SIMILARITY_FLOOR)
 
     def loss_and_gradient(self, values: Tensors, batch: Tensors, gradient: Tensors, space: Workspace) -> Tensor:
         """Write the gradient and return the losses; see `Architecture`."""
@@ -90,7 +86,7 @@ class ReluNetwork:
         column = probe.unsqueeze(2).expand_as(items).reshape(networks, rows * count)
         row = items.reshape(networks, rows * count)
         seen = products.flatten(1).gather(1, row * self.stimuli + column).view_as(items)
-        g = seen.relu().add_(FLOOR)
+        g = seen.relu().add_(SIMILARITY_FLOOR)
         total, chosen = g.sum(2), g.gather(2, right).squeeze(2)
         weight = batch["weight"].to(g.dtype)
         share = self.similarity_weight * weight / weight.sum(1, keepdim=True).clamp(min=1.0)
@@ -166,11 +162,11 @@ def train_relu_networks(
     d = stimulus_distances(stimuli, stimulus_count)
     network = _network(len(d), hidden, goal, similarity_weight, reconstruction_weight)
     items = whole_number("item_count", item_count, at_least=2, at_most=len(d) - 1)
-    numbers = _numbers(seeds)
+    numbers = checked_seeds(seeds)
     updates = whole_number("steps", steps, at_least=1)
     rows = whole_number("batch_size", batch_size, at_least=1)
     every = whole_number("log_every", log_every, at_least=1)
-    place = _place(device, one_of("path", path, PATHS))
+    place = _checked_device(device, one_of("path", path, PATHS))
     tests, profile = StackedTests(d, place), ProfileMeans(d, place)
 
     def measure(live: Live) -> Tensors:
@@ -228,7 +224,8 @@ def _runs(distances: Array, profile: ProfileMeans, trained: Training, similarity
     )
 
 
-def _numbers(seeds: Sequence[int]) -> list[int]:
+def checked_seeds(seeds: Sequence[int]) -> list[int]:
+    """Return the seeds of networks as whole numbers."""
     if isinstance(seeds, str) or not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
         raise InputError(f"seeds must be a list of whole numbers, one for each network; got {seeds!r}.")
     return [whole_number("seeds", one) for one in seeds]
@@ -241,7 +238,7 @@ def _per_network(name: str, values: Array, count: int) -> float | list[float]:
     return values.tolist() if values.ndim else float(values)
 
 
-def _place(device: str, path: str) -> torch.device:
+def _checked_device(device: str, path: str) -> torch.device:
     try:
         place = torch.device(device)
     except (RuntimeError, TypeError):

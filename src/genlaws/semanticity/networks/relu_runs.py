@@ -1,4 +1,4 @@
-"""Trained ReLU networks: their paths over the front, their profiles, and how fine they see."""
+"""Trained ReLU networks: their paths relative to the front, their profiles, and their resolutions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from genlaws.semanticity.theory.tradeoff import linear_on_circle
 if TYPE_CHECKING:
     import pandas as pd
 
-FRONT_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
-FINEST, COARSEST, SOLVED = 0.02, 4.0, 45  # resolutions of a space's front, in units of its largest distance
-JUST_COARSER = 1.05  # than the largest distance, where the front of a finite set goes on
-SAME = 9  # decimals of the largest distance; distances that agree in them are one
-RESOLUTIONS = 400  # tried when a linear decay is fitted to a profile
-AT_ONCE = 1 << 20  # pairs of a point and a piece of a curve that are held together
+CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
+# Finest and coarsest resolution of a front, in units of the largest distance, and their number.
+FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS = 0.02, 4.0, 45
+FIRST_COARSE_RESOLUTION = 1.05  # in the same units, where the front of a finite set continues
+DISTANCE_DECIMALS = 9  # decimals of the largest distance; distances that agree in them are one
+FITTED_RESOLUTIONS = 400  # tried when a linear decay is fitted to a profile
+BLOCK_SIZE = 1 << 20  # pairs of a point and a piece of a curve that are held together
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class PlaneCurve:
         Above means more generalization than the curve has at the same identification.
         """
         points = np.stack(np.broadcast_arrays(generalization, identification), axis=-1).astype(np.float64)
-        flat, step = points.reshape(-1, 2), max(1, AT_ONCE // len(self.generalization))
+        flat, step = points.reshape(-1, 2), max(1, BLOCK_SIZE // len(self.generalization))
         pieces = [self._apart(flat[start : start + step]) for start in range(0, len(flat), step)]
         apart = np.concatenate([np.empty(0), *pieces]).reshape(points.shape[:-1])
         order = np.argsort(self.identification)
@@ -60,12 +61,12 @@ class PlaneCurve:
 
 def linear_front() -> PlaneCurve:
     """Return the front of linear decay on the circle, up to the resolution that covers it (Proposition 1)."""
-    return PlaneCurve(*linear_on_circle(np.linspace(0.0, 1.0, FRONT_POINTS)))
+    return PlaneCurve(*linear_on_circle(np.linspace(0.0, 1.0, CURVE_POINTS)))
 
 
 def space_front(where: Space, shape: str = "linear") -> PlaneCurve:
     """Return the front of one shape of similarity in a space, from fine to coarser than the space."""
-    resolutions = np.geomspace(FINEST, COARSEST, SOLVED) * where.reach
+    resolutions = np.geomspace(FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS) * where.reach
     points = [probabilities(where, similarity(shape, one)) for one in resolutions.tolist()]
     return _joined(resolutions, np.array([(one.generalization, one.identification) for one in points]))
 
@@ -73,15 +74,16 @@ def space_front(where: Space, shape: str = "linear") -> PlaneCurve:
 def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
     """Return the front of one shape of similarity on a finite set of stimuli; triples with a tie are left out.
 
-    It goes through resolutions half-way between two distances that occur. In between, generalization jumps where a
-    distance comes into sight: the slightest similarity beats none.
+    It goes through resolutions in the middle between two distances that occur. In between, generalization jumps where
+    the resolution passes a distance, because any similarity beats none.
     """
     largest = float(distances.max())
-    occurring = np.unique(np.round(distances[distances > 0] / largest, SAME)) * largest
+    occurring = np.unique(np.round(distances[distances > 0] / largest, DISTANCE_DECIMALS)) * largest
     between = 0.5 * (occurring[1:] + occurring[:-1])
-    if len(between) > SOLVED:
-        between = between[np.round(np.linspace(0, len(between) - 1, SOLVED)).astype(int)]
-    resolutions = np.array([0.5 * occurring[0], *between, *largest * np.geomspace(JUST_COARSER, COARSEST, 12)])
+    if len(between) > FRONT_RESOLUTIONS:
+        between = between[np.round(np.linspace(0, len(between) - 1, FRONT_RESOLUTIONS)).astype(int)]
+    coarse = largest * np.geomspace(FIRST_COARSE_RESOLUTION, COARSEST_RESOLUTION, 12)
+    resolutions = np.array([0.5 * occurring[0], *between, *coarse])
     points = [finite_set_probabilities(distances, similarity(shape, one), (2,), "drop") for one in resolutions.tolist()]
     return _joined(resolutions, np.array(points)[..., 0])
 
@@ -89,7 +91,7 @@ def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
 def _joined(resolutions: Array, points: Array) -> PlaneCurve:
     """Return a smooth curve through the points of growing resolutions, (points, 2)."""
     at = np.log(resolutions)
-    return PlaneCurve(*CubicSpline(at, points)(np.linspace(at[0], at[-1], FRONT_POINTS)).T)
+    return PlaneCurve(*CubicSpline(at, points)(np.linspace(at[0], at[-1], CURVE_POINTS)).T)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ class ReluRuns:
         distance; a flat profile gives the coarsest of them.
         """
         largest = float(self.profile_distance.max())
-        tried = np.geomspace(0.5 * self.profile_distance[self.profile_distance > 0].min(), 4.0 * largest, RESOLUTIONS)
+        smallest = self.profile_distance[self.profile_distance > 0].min()
+        tried = np.geomspace(0.5 * smallest, 4.0 * largest, FITTED_RESOLUTIONS)
         shapes = np.maximum(0.0, 1.0 - self.profile_distance / tried[:, None])
         weight = self.profile_count / self.profile_count.sum()
         explained = (self.profile @ (shapes * weight).T) ** 2 / (shapes**2 @ weight)

@@ -22,12 +22,12 @@ from genlaws.semanticity.theory.spaces import circle
 from genlaws.semanticity.theory.tradeoff import LN2, linear_on_circle
 
 TRUTHS = ("mean", "min")
-SHAPES = ("constant", "linear")
-RESOLUTIONS = 120  # of a front between and beyond the levels
-MOST_LEVELS = 100  # at whose edges a front is computed
-EDGE = 1e-6  # an item just inside the resolution is preferred to one outside, and costs next to nothing
-COARSEST = 200.0  # resolution, in units of the largest distance, at which all is alike
-BEYOND_HALF = np.geomspace(0.5, 100.0, 60)  # resolutions of the linear similarity wider than the circle
+FRONT_SHAPES = ("constant", "linear")
+FRONT_RESOLUTIONS = 120  # of a front between and beyond the levels
+MAX_LEVELS = 100  # at whose edges a front is computed
+EDGE_OFFSET = 1e-6  # an item just inside the resolution is preferred to one outside, and costs next to nothing
+COARSEST_RESOLUTION = 200.0  # resolution, in units of the largest distance, at which all is alike
+WIDE_RESOLUTIONS = np.geomspace(0.5, 100.0, 60)  # resolutions of the linear similarity wider than the circle
 
 
 def steps_apart(first: ArrayLike, second: ArrayLike, ring_size: int, truth: str = "mean") -> Whole:
@@ -108,10 +108,11 @@ class LevelPairs:
 
         Generalization jumps where the resolution passes a level, so both sides of each are among the resolutions.
         """
-        levels = self.distance[1:][np.unique(np.linspace(0, self.distance.size - 2, MOST_LEVELS).astype(int))]
-        radii = np.concatenate([[0.5 * levels[0]], (1.0 - EDGE) * levels, (1.0 + EDGE) * levels])
+        levels = self.distance[1:][np.unique(np.linspace(0, self.distance.size - 2, MAX_LEVELS).astype(int))]
+        radii = np.concatenate([[0.5 * levels[0]], (1.0 - EDGE_OFFSET) * levels, (1.0 + EDGE_OFFSET) * levels])
         if shape != "constant":
-            radii = np.concatenate([radii, np.geomspace(levels[0], COARSEST * levels[-1], RESOLUTIONS)])
+            coarsest = COARSEST_RESOLUTION * levels[-1]
+            radii = np.concatenate([radii, np.geomspace(levels[0], coarsest, FRONT_RESOLUTIONS)])
         radii.sort()
         form: Similarity = similarity(shape, 1.0)
         found = [self.probabilities(form.at_resolution(float(one))(self.distance)) for one in radii]
@@ -128,7 +129,7 @@ class LevelPairs:
 
     @cached_property
     def _fronts(self) -> list[tuple[Array, Array]]:
-        return [self.front(shape) for shape in SHAPES]
+        return [self.front(shape) for shape in FRONT_SHAPES]
 
 
 def level_pairs(stimuli: ArrayLike, ring_size: int, truth: str = "mean") -> LevelPairs:
@@ -167,7 +168,7 @@ def circle_generalization(identification: ArrayLike) -> Array:
 @lru_cache(maxsize=1)
 def _wide_circle() -> tuple[Array, Array]:
     where = circle()
-    points = [probabilities(where, similarity("linear", float(one))) for one in BEYOND_HALF]
+    points = [probabilities(where, similarity("linear", float(one))) for one in WIDE_RESOLUTIONS]
     ends = (0.5, 0.5)
     return (
         np.array([*(point.generalization for point in points), ends[0]]),

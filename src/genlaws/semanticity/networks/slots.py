@@ -1,12 +1,9 @@
-r"""Slots against one shared map: how far a compositional code leaves the front of a single space.
+r"""Networks with one map per feature (slots) or one shared map: how far a compositional code exceeds a single front.
 
-Networks learn from triples, a probe and two items, which item is nearer; what they reach in both tests is computed
-exactly over all triples of a set of stimuli, and laid beside what one radial similarity reaches at the same
-identification.
+Networks learn from random triples, a probe and two items, which item is nearer. Both tests are computed exactly over
+all triples of a set of stimuli, and compared with what one radial similarity reaches at the same identification.
 
-Two networks on stimuli of several features: one map for each feature, or one for all of them.
-
-Both hold a vector :math:`w_{s,v}` for each value v of each feature s.
+Both kinds of network hold a vector :math:`w_{s,v}` for each value v of each feature s.
 
 - *Slots*: features are compared within their slot, :math:`g_s = \mathrm{ReLU}(w_{s,x_s}\cdot w_{s,y_s}) + 10^{-10}`,
   and the similarity of two stimuli is the largest :math:`g_s`, their mean or their product.
@@ -14,8 +11,6 @@ Both hold a vector :math:`w_{s,v}` for each value v of each feature s.
   :math:`g = \mathrm{ReLU}(h_x\cdot h_y) + 10^{-10}`.
 
 With one feature both are the ReLU network of :cite:p:`nurisso2026`.
-
-What slot networks are trained and tested on: triples of stimuli, drawn afresh, and all triples of a set.
 """
 
 from __future__ import annotations
@@ -37,6 +32,7 @@ from genlaws.ensembles import Checkpoint, Differentiated, FreshDraws, Live, Trai
 from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace
 from genlaws.ensembles.batches import Draw
 from genlaws.ensembles.perceptron import sum_by_entry, sum_by_pair
+from genlaws.semanticity.networks.relu import MAX_INITIAL_WEIGHT, PATHS, SIMILARITY_FLOOR, checked_seeds
 from genlaws.semanticity.networks.rings import (
     TRUTHS,
     LevelPairs,
@@ -50,13 +46,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COMBINATIONS = ("max", "mean", "product")
-FLOOR = 1e-10
-LARGEST_START = 2.0  # vectors start uniform between 0 and this
-DIGIT_BITS = 40  # of the 53 of a random number that become features; the rest keeps them uniform
-KINDS = ("slots", "shared")
-LOGS = 24  # measurements, if it is not said when
-FIRST_LOG = 10
-PATHS = ("auto", "eager", "graph")
+DIGIT_BITS = 40  # of the 53 of a random number that become features; the rest makes them uniform
+NETWORK_KINDS = ("slots", "shared")
+DEFAULT_LOG_COUNT = 24  # measurements, if their steps are not given
+FIRST_LOG_STEP = 10
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -68,7 +61,7 @@ def combine_dots(dots: Tensor, combine: str) -> tuple[Tensor, Tensor]:
     dots : tensor of shape (..., slots)
     combine : {"max", "mean", "product"}
     """
-    g = dots.relu() + FLOOR
+    g = dots.relu() + SIMILARITY_FLOOR
     alive = (dots > 0).to(dots.dtype)
     if combine == "product":
         return g.log().sum(-1), alive / g
@@ -108,7 +101,7 @@ class FeatureNetwork(ABC):
 
     def __init__(self, slots: int, ring_size: int, width: int) -> None:
         self.slots, self.ring_size, self.width = slots, ring_size, width
-        maps = Parameter("maps", (slots, ring_size, width), "maps", "uniform", 0.0, LARGEST_START)
+        maps = Parameter("maps", (slots, ring_size, width), "maps", "uniform", 0.0, MAX_INITIAL_WEIGHT)
         self.layout = Layout([maps])
 
     @abstractmethod
@@ -427,7 +420,7 @@ def train_slot_networks(
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
 ) -> SlotRuns:
-    r"""Train networks with a map for each feature, or with one for all, to tell which of two items is nearer.
+    r"""Train networks with a map for each feature, or with one for all, to choose the nearer of two items.
 
     .. math:: L = -\log\frac{g(x_1,p)}{g(x_1,p)+g(x_2,p)} + r\,\langle(\mathrm{ReLU}(W^TWp)-p)^2\rangle
 
@@ -479,7 +472,7 @@ def train_slot_networks(
     a common factor.
     """
     network = feature_network(
-        one_of("kind", kind, KINDS),
+        one_of("kind", kind, NETWORK_KINDS),
         whole_number("slots", slots, at_least=1),
         whole_number("ring_size", ring_size, at_least=3),
         whole_number("width", width, at_least=1),
@@ -487,7 +480,7 @@ def train_slot_networks(
     )
     one_of("truth", truth, TRUTHS)
     rows = whole_number("batch_size", batch_size, at_least=1)
-    numbers = _checked_seeds(seeds)
+    numbers = checked_seeds(seeds)
     r = float(scalar("reconstruction_weight", non_negative("reconstruction_weight", reconstruction_weight)))
     rate = float(scalar("learning_rate", positive("learning_rate", learning_rate)))
     updates = whole_number("steps", steps)
@@ -522,7 +515,7 @@ def _tables(sets: Whole, ring_size: int, truth: str) -> list[LevelPairs]:
 def _result(
     about: dict[str, Any], seeds: list[int], tables: list[LevelPairs], stimulus_count: int, training: Training
 ) -> SlotRuns:
-    """Lay the measurements beside the fronts."""
+    """Return the runs, with their measurements compared with the fronts."""
     nearer, named = (np.asarray(training.measured[name]) for name in ("generalization", "identification"))
     at = np.where(np.isfinite(named), named, 0.5)
     best = np.stack([table.best_generalization(row) for table, row in zip(tables, at, strict=True)])
@@ -544,12 +537,6 @@ def _result(
     )
 
 
-def _checked_seeds(seeds: Sequence[int]) -> list[int]:
-    if isinstance(seeds, str) or not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
-        raise InputError(f"seeds must be a list of whole numbers, one for each network; got {seeds!r}.")
-    return [whole_number("seeds", one) for one in seeds]
-
-
 def _checked_device(device: str, path: str) -> torch.device:
     try:
         place = torch.device(device)
@@ -564,7 +551,7 @@ def _checked_device(device: str, path: str) -> torch.device:
 
 def _log_steps(steps: int, log_at: Sequence[int] | None) -> list[int]:
     if log_at is None:
-        later = np.geomspace(min(FIRST_LOG, max(steps, 1)), max(steps, 1), LOGS - 1)
+        later = np.geomspace(min(FIRST_LOG_STEP, max(steps, 1)), max(steps, 1), DEFAULT_LOG_COUNT - 1)
         return sorted({0, *np.round(later).astype(int).tolist(), steps} & set(range(steps + 1)))
     if isinstance(log_at, str) or not isinstance(log_at, Sequence | np.ndarray) or not len(log_at):
         raise InputError(f"log_at must be a list of at least one step; got {log_at!r}.")

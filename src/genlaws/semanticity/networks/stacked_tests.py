@@ -8,10 +8,10 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
+from genlaws.semanticity.networks.relu_runs import DISTANCE_DECIMALS
 
 TRIPLES_AT_ONCE = 1 << 18  # of all networks together; a few such arrays stay in a processor's cache
-MOST_DISTANCES = 200  # points of a profile; where more occur, neighbors share one
-SAME = 9  # decimals of the largest distance; distances that agree in them are one
+MAX_DISTANCES = 200  # points of a profile; where more occur, neighbors share one
 
 
 class StackedTests:
@@ -62,14 +62,14 @@ def untied_triples(distances: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """Return probe, nearer and farther item of every triple of different stimuli without a tie."""
     d = np.asarray(distances, dtype=np.float64)
     probe, near, far = np.nonzero(d[:, :, None] < d[:, None, :])
-    kept = (near != probe) & (far != probe)
-    return probe[kept], near[kept], far[kept]
+    different = (near != probe) & (far != probe)
+    return probe[different], near[different], far[different]
 
 
 class ProfileMeans:
     """The mean similarity at each distance that occurs, the distance 0 of a stimulus to itself among them.
 
-    If more than `MOST_DISTANCES` occur, neighbors are put together, about equally many pairs in each.
+    If more than `MAX_DISTANCES` occur, neighbors are put together, about equally many pairs in each.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ class ProfileMeans:
 
     def __init__(self, distances: Array, device: torch.device | str = "cpu") -> None:
         flat = distances.ravel()
-        values, place = np.unique(np.round(flat / max(flat.max(), 1e-300), SAME), return_inverse=True)
-        if len(values) > MOST_DISTANCES:
+        values, place = np.unique(np.round(flat / max(flat.max(), 1e-300), DISTANCE_DECIMALS), return_inverse=True)
+        if len(values) > MAX_DISTANCES:
             zeros = int((flat == 0).sum())
             rank = np.searchsorted(np.sort(place), place)
-            place = np.where(flat == 0, 0, 1 + (rank - zeros) * (MOST_DISTANCES - 1) // (flat.size - zeros))
+            place = np.where(flat == 0, 0, 1 + (rank - zeros) * (MAX_DISTANCES - 1) // (flat.size - zeros))
             _, place = np.unique(place, return_inverse=True)
         self.count = np.bincount(place).astype(np.float64)
         self.distance: Array = np.bincount(place, flat) / self.count

@@ -1,9 +1,7 @@
-r"""The best resolution from whole fronts at once, in milliseconds.
+r"""Whole fronts and their best resolution in milliseconds, by one fixed quadrature.
 
-A whole front at once, in milliseconds instead of seconds.
-
-:func:`~genlaws.semanticity.front` integrates each resolution to nearly the last digit. Here one fixed quadrature
-serves all resolutions and numbers of items together; it is declared, and tested, to be right to ``ACCURACY``.
+:func:`~genlaws.semanticity.front` integrates each resolution to nearly the last digit and takes seconds. Here all
+resolutions and item counts share one quadrature, which is declared, and tested, to be right to ``ACCURACY``.
 """
 
 from __future__ import annotations
@@ -18,8 +16,15 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.theory.finite_sets import FAINTEST
-from genlaws.semanticity.theory.front import BESIDE, COARSEST, FINEST, FLAT, RARE, FrontPoint
+from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY
+from genlaws.semanticity.theory.front import (
+    COARSEST_RESOLUTION,
+    FINEST_EXPECTED_ITEMS,
+    FINEST_RESOLUTION,
+    JUMP_OFFSET,
+    MIN_FRONT_RISE,
+    FrontPoint,
+)
 from genlaws.semanticity.theory.luce import probabilities_from_masses
 from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
 from genlaws.semanticity.theory.quadrature import Rows, mean_similarity_of_rows, probabilities_of_rows
@@ -32,22 +37,24 @@ if TYPE_CHECKING:
 # Of both probabilities, in every space and for up to a thousand items; among 10,000 random settings the largest error
 # was 5e-6, the median 1e-8; on the segment the largest seen was 6e-6.
 ACCURACY = 1e-5
-MOST_ITEMS = 1000
-THIRDS = (1 / 3, 2 / 3)  # of the largest distance, where panels end unless the density of distances is constant
-RADII = 400  # in the table of distances that hold a share of the space
+MAX_CURVE_ITEMS = 1000
+PANEL_EDGES = (1 / 3, 2 / 3)  # of the largest distance, where panels end unless the density of distances is constant
+MASS_TABLE_SIZE = 400  # in the table of distances that hold a share of the space
 # Probes on the segment: a Gauss rule between cuts, which grow by this factor from one resolution on.
-PROBE_NODES = 5
-GROWTH = 3.5
-SINKING = (10.0, 0.5, 0.03)  # levels of the similarity, in units of the background, at which there are cuts
-ITEMS_NEARER = (1.2, 5.0)  # expected number of items within further cuts
-_GAUSS = np.polynomial.legendre.leggauss(PROBE_NODES)
-POINTS = 31  # of the first look
-CLOSER, DEGREE = 9, 5  # points of the second look between the neighbors of the best, and the polynomial through them
-MISFIT = 3e-7  # by which the polynomial may miss them
-STEEPEST = math.log(1.0 / FAINTEST) / 4.0  # nats over the whole space; finer resolutions are not looked at
-REAL = 1e-8  # imaginary part of a root that is none
-CLOSE = 0.01  # relative; a peak that no polynomial fits is found to that
-AS_GOOD = 1e-9  # a generalization that exceeds that of the finest resolution by less is no peak
+SEGMENT_PROBE_NODES = 5
+CUT_GROWTH = 3.5
+BACKGROUND_LEVELS = (10.0, 0.5, 0.03)  # levels of the similarity, in units of the background, at which there are cuts
+EXPECTED_ITEMS_AT_CUTS = (1.2, 5.0)  # expected number of items within further cuts
+_GAUSS = np.polynomial.legendre.leggauss(SEGMENT_PROBE_NODES)
+COARSE_POINTS = 31  # resolutions of the first pass
+# Resolutions of the second pass, between the neighbors of the best, and the degree of the polynomial fitted to them.
+PEAK_POINTS, PEAK_DEGREE = 9, 5
+MAX_POLYNOMIAL_ERROR = 3e-7  # by which the polynomial may miss them
+# In nats over the whole space; finer resolutions are skipped.
+MAX_SIMILARITY_FALL = math.log(1.0 / MIN_RELATIVE_SIMILARITY) / 4.0
+MAX_IMAGINARY_PART = 1e-8  # a root with a larger imaginary part is not real
+PEAK_TOLERANCE = 0.01  # relative; accuracy of a peak that no polynomial fits
+MIN_PEAK_RISE = 1e-9  # generalization above that of the finest resolution; a smaller rise is no peak
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def front_curve(
     :cite:p:`nurisso2026`, Theorems 1 to 3 and Proposition 1, extended to any similarity and space.
     """
     radii = np.atleast_1d(positive("resolutions", resolutions)).ravel()
-    counts = [whole_number("item_counts", n, at_least=1, at_most=MOST_ITEMS) for n in item_counts]
+    counts = [whole_number("item_counts", n, at_least=1, at_most=MAX_CURVE_ITEMS) for n in item_counts]
     if not radii.size or not counts:
         raise InputError("resolutions and item_counts must name at least one of each; got none.")
     n = np.array(counts, dtype=np.float64)
@@ -173,16 +180,16 @@ def _probes(where: ContinuousSpace, similarity: Similarity, radii: Array, most: 
     if not where.homogeneous:
         return _on_segment(similarity, radii, most)
     ((_, measure),) = where.probes(())
-    r = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, RADII) * where.reach])
+    r = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, MASS_TABLE_SIZE) * where.reach])
     mass = where.ball(r)[0]
-    bends = np.array(measure.bends)
+    kinks = np.array(measure.kinks)
     rows = Rows(
         radii,
         np.full(radii.shape, where.reach),
         lambda distance, _: measure.density(distance),
-        np.broadcast_to(bends, (radii.size, bends.size)),
+        np.broadcast_to(kinks, (radii.size, kinks.size)),
         lambda share: np.interp(share, mass, r),
-        () if where.name == "circle" else THIRDS,
+        () if where.name == "circle" else PANEL_EDGES,
     )
     return _Probes(rows, np.ones(radii.size), np.arange(radii.size))
 
@@ -219,12 +226,12 @@ def _scaled_cuts(similarity: Similarity) -> Array:
 
     They grow from one resolution on, up to where the similarity has sunk into its background; there they lie closer.
     """
-    growing = GROWTH ** np.arange(12.0)
+    growing = CUT_GROWTH ** np.arange(12.0)
     if similarity.background == 0:
         return growing
     x = np.concatenate([np.linspace(0.0, 8.0, 400), np.geomspace(8.0, 1e6, 400)])
     level = similarity.shape.profile(x)
-    sinking = np.interp(-similarity.background * np.array(SINKING), -level, x)
+    sinking = np.interp(-similarity.background * np.array(BACKGROUND_LEVELS), -level, x)
     return np.concatenate([growing[growing < sinking[-1]], sinking])
 
 
@@ -232,7 +239,7 @@ def _segment_probes(similarity: Similarity, scaled: Array, resolution: float, mo
     """Return places in the nearer half of the segment and weights that add up to 1."""
     end = min(similarity.cut, resolution * similarity.shape.support)
     growing = resolution * scaled
-    cuts = np.concatenate([growing[growing < end], np.array(ITEMS_NEARER) / most, [end, 1.0 - end]])
+    cuts = np.concatenate([growing[growing < end], np.array(EXPECTED_ITEMS_AT_CUTS) / most, [end, 1.0 - end]])
     edges = np.unique(np.concatenate([[0.0], cuts[(cuts > 0.0) & (cuts < 0.5)], [0.5]]))
     x, w = _GAUSS
     half = 0.5 * np.diff(edges)[:, None]
@@ -274,21 +281,22 @@ def whole_curve(
     resolutions : array_like or None
         About 31 of them, spread over all that differ, if not given; around the peak points are added.
     """
-    n = whole_number("item_count", item_count, at_least=2, at_most=MOST_ITEMS)
-    looked_at = resolutions_of_curve(where, similarity, n) if resolutions is None else np.sort(resolutions, axis=None)
-    curve = front_curve(where, similarity, looked_at, (n,))
+    n = whole_number("item_count", item_count, at_least=2, at_most=MAX_CURVE_ITEMS)
+    chosen = resolutions_of_curve(where, similarity, n) if resolutions is None else np.sort(resolutions, axis=None)
+    curve = front_curve(where, similarity, chosen, (n,))
     radii, heights = curve.resolution, curve.generalization[:, 0]
     stepped = isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support)
-    top = int(np.argmax(heights > heights.max() - FLAT))
-    if np.ptp(heights) < FLAT or top == radii.size - 1 or (heights[top] - heights[0] < AS_GOOD and not stepped):
+    top = int(np.argmax(heights > heights.max() - MIN_FRONT_RISE))
+    low = heights[top] - heights[0] < MIN_PEAK_RISE and not stepped
+    if np.ptp(heights) < MIN_FRONT_RISE or top == radii.size - 1 or low:
         return WholeCurve(curve, None)
     if stepped:
         best = float(radii[top])
     elif similarity.is_constant and where.homogeneous:
         best = min(resolution_of_ball(where, float(best_ball_mass(n, similarity.background))), similarity.cut)
     else:
-        closer, best = _closer(where, similarity, radii[top - 1 : top + 2], n)
-        curve = _joined(curve, closer)
+        closer, best = _refine_peak(where, similarity, radii[top - 1 : top + 2], n)
+        curve = _merge_curves(curve, closer)
     return WholeCurve(curve, point_on_curve(where, similarity.at_resolution(best), n))
 
 
@@ -301,7 +309,9 @@ def best_on_curve(where: Space, similarity: Similarity, item_count: int = 2) -> 
     return whole_curve(where, similarity, item_count).best
 
 
-def resolutions_of_curve(where: Space, similarity: Similarity, item_count: int = 2, points: int = POINTS) -> Array:
+def resolutions_of_curve(
+    where: Space, similarity: Similarity, item_count: int = 2, points: int = COARSE_POINTS
+) -> Array:
     """Return resolutions from fine to coarse that show all of a front, without those too fine to be computed fast.
 
     Parameters
@@ -311,35 +321,35 @@ def resolutions_of_curve(where: Space, similarity: Similarity, item_count: int =
     item_count : int
         With more items, finer ones matter.
     points : int
-        In a discrete space those at which a distance comes into sight are added.
+        In a discrete space the resolutions at which a distance comes within reach are added.
     """
     reach, steps = where.reach, np.empty(0)
     if isinstance(where, DiscreteSpace):
         seen = np.unique(where.distance[where.distance > 0])
         if similarity.is_constant:
             return np.concatenate([0.5 * seen[:1], seen])
-        finest = min(FINEST * reach, 0.5 * float(seen[0]))
+        finest = min(FINEST_RESOLUTION * reach, 0.5 * float(seen[0]))
         if np.isfinite(similarity.shape.support):
-            steps = np.concatenate([seen * (1.0 - BESIDE), seen * (1.0 + BESIDE)])
+            steps = np.concatenate([seen * (1.0 - JUMP_OFFSET), seen * (1.0 + JUMP_OFFSET)])
     else:
-        finest = min(FINEST * reach, resolution_of_ball(where, RARE / item_count))
+        finest = min(FINEST_RESOLUTION * reach, resolution_of_ball(where, FINEST_EXPECTED_ITEMS / item_count))
         if similarity.is_constant and where.homogeneous:
             return np.geomspace(finest, reach, points)
     finest = max(finest, reach / _steepest(similarity, reach / finest))
-    return np.unique(np.concatenate([np.geomspace(finest, COARSEST * reach, points), steps]))
+    return np.unique(np.concatenate([np.geomspace(finest, COARSEST_RESOLUTION * reach, points), steps]))
 
 
 def _steepest(similarity: Similarity, largest: float) -> float:
-    """Return the scaled distance, up to the largest, within which the similarity falls by at most `STEEPEST` nats."""
+    """Return the scaled distance, up to the largest, within which the similarity falls by `MAX_SIMILARITY_FALL`."""
     if np.isfinite(similarity.shape.support):
         return largest
     x = np.geomspace(1e-2, largest, 800)
     with np.errstate(over="ignore", under="ignore"):
         level = similarity.shape.profile(x) + similarity.background
-    return float(x[level >= np.exp(-STEEPEST)].max(initial=x[0]))
+    return float(x[level >= np.exp(-MAX_SIMILARITY_FALL)].max(initial=x[0]))
 
 
-def _joined(curve: FrontCurve, closer: FrontCurve) -> FrontCurve:
+def _merge_curves(curve: FrontCurve, closer: FrontCurve) -> FrontCurve:
     """Return the points of both in the order of their resolutions."""
     radii, places = np.unique(np.concatenate([curve.resolution, closer.resolution]), return_index=True)
     s, i = (
@@ -349,19 +359,19 @@ def _joined(curve: FrontCurve, closer: FrontCurve) -> FrontCurve:
     return FrontCurve(radii, curve.item_count, s, i)
 
 
-def _closer(where: Space, similarity: Similarity, around: Array, n: int) -> tuple[FrontCurve, float]:
-    """Look again between three resolutions, and take the top of the polynomial through the points if it fits them."""
+def _refine_peak(where: Space, similarity: Similarity, around: Array, n: int) -> tuple[FrontCurve, float]:
+    """Sample again between three resolutions; the peak is that of a fitted polynomial if it is accurate enough."""
     low, high = math.log(around[0]), math.log(around[-1])
-    x = np.linspace(-1.0, 1.0, CLOSER)
+    x = np.linspace(-1.0, 1.0, PEAK_POINTS)
     curve = front_curve(where, similarity, np.exp(0.5 * (low + high) + 0.5 * (high - low) * x), (n,))
     heights = curve.generalization[:, 0]
-    fitted = np.polynomial.Polynomial.fit(x, heights, DEGREE)
+    fitted = np.polynomial.Polynomial.fit(x, heights, PEAK_DEGREE)
     flat = fitted.deriv().roots()
-    inside = flat[(np.abs(flat.imag) < REAL) & (np.abs(flat.real) < 1.0)].real
-    if inside.size and np.abs(fitted(x) - heights).max() < MISFIT:
+    inside = flat[(np.abs(flat.imag) < MAX_IMAGINARY_PART) & (np.abs(flat.real) < 1.0)].real
+    if inside.size and np.abs(fitted(x) - heights).max() < MAX_POLYNOMIAL_ERROR:
         best = inside[np.argmax(fitted(inside))]
         return curve, math.exp(0.5 * (low + high) + 0.5 * (high - low) * best)
     top = int(np.argmax(heights))
-    if high - low < CLOSE:
+    if high - low < PEAK_TOLERANCE:
         return curve, float(curve.resolution[top])
-    return curve, _closer(where, similarity, curve.resolution[max(top - 1, 0) : top + 2], n)[1]
+    return curve, _refine_peak(where, similarity, curve.resolution[max(top - 1, 0) : top + 2], n)[1]

@@ -8,9 +8,8 @@ nearest of :math:`n` items averages, over all :math:`\binom Mn` sets, to
 
 with :math:`e_k` the elementary symmetric polynomial. The integral is the sum of exponentials of
 :func:`~genlaws.core.numerics.reciprocal.reciprocal_rule`, whose error is known beforehand; adding one item after the
-other from the farthest gives all :math:`n` at once. Nothing is sampled.
-
-Finite sets of stimuli by name: equally spaced on a circle or a segment, or any distances.
+other from the farthest gives all :math:`n` at once. Nothing is sampled. Named sets of stimuli are equally spaced on a
+circle or a segment; any other set is given by its distances.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.numerics.reciprocal import TO_ROUNDING, fading, reciprocal_rule
+from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, fading, reciprocal_rule
 from genlaws.semanticity.measurement.metrics import merge_ties
 from genlaws.semanticity.theory.spaces import check_distances
 
 TIES = ("split", "drop")
 # Numbers held by one block of probes: 2 MiB of them stay in a processor's cache.
-BLOCK = 1 << 18
+BLOCK_SIZE = 1 << 18
 # Smallest similarity, relative to the largest, whose ratios are accurate: the rule for a reciprocal spans 290 decades,
 # of which ten are left to the number of items.
-FAINTEST = 1e-280
-NAMED = ("circle", "segment")
-FEWEST = 3  # a probe and two items
-SAME = 12  # decimals of the largest distance; later ones may differ between rows
+MIN_RELATIVE_SIMILARITY = 1e-280
+NAMED_STIMULI = ("circle", "segment")
+MIN_STIMULI = 3  # a probe and two items
+DISTANCE_DECIMALS = 12  # decimals of the largest distance; later ones may differ between rows
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,13 @@ def sort_others(
     g = np.take_along_axis(np.asarray(similarity, dtype=np.float64), order, axis=1)
     scale = np.maximum(g.max(axis=1), own)
     scale = np.where(scale > 0, scale, 1.0)
-    relative, own_relative = (np.where(part < FAINTEST, 0.0, part) for part in (g / scale[:, None], own / scale))
+    parts = (g / scale[:, None], own / scale)
+    relative, own_relative = (np.where(part < MIN_RELATIVE_SIMILARITY, 0.0, part) for part in parts)
     return Others(relative, own_relative, tied, order.astype(np.int64))
 
 
 def tuple_probabilities(
-    others: Others, item_counts: tuple[int, ...], ties: str = "split", spacing: float = TO_ROUNDING
+    others: Others, item_counts: tuple[int, ...], ties: str = "split", spacing: float = FULL_PRECISION_SPACING
 ) -> tuple[Array, Array]:
     """Return the generalization and identification of each probe for each item count.
 
@@ -113,7 +113,7 @@ def tuple_probabilities(
     for n in item_counts:
         whole_number("item_counts", n, at_least=1, at_most=g.shape[1], hint="The probe is none of the items.")
     t, w = _rule(g, own, max(item_counts), spacing)
-    step = max(1, BLOCK // (t.size * max(item_counts)))
+    step = max(1, BLOCK_SIZE // (t.size * max(item_counts)))
     shape = (len(g), len(item_counts))
     generalization, identification = np.empty(shape), np.empty(shape)
     for start in range(0, len(g), step):
@@ -168,7 +168,7 @@ def _drop_ties(g: Array, tied: Mask, item_counts: tuple[int, ...], t: Array, w: 
     mean = _no_items(max(item_counts), probes, t.size)
     beyond, last_tied = mean.copy(), np.zeros(probes, dtype=np.int64)
     zeros, zeros_beyond = np.zeros(probes), np.zeros(probes)
-    summed, kept = np.zeros((probes, counts.size)), np.zeros((probes, counts.size))
+    summed, untied_share = np.zeros((probes, counts.size)), np.zeros((probes, counts.size))
     for i in range(others - 1, -1, -1):
         new = ~tied[:, i]
         beyond[:, new], last_tied[new], zeros_beyond[new] = mean[:, new], i, zeros[new]
@@ -178,11 +178,11 @@ def _drop_ties(g: Array, tied: Mask, item_counts: tuple[int, ...], t: Array, w: 
         for column, n in enumerate(item_counts):
             only_zeros = subset_share(zeros_beyond, others - 1 - last_tied, n - 1) / n
             summed[:, column] += portion[:, column] * np.where(g[:, i] == 0, only_zeros, 0.0)
-        kept += portion
+        untied_share += portion
         _add_item(mean, x, others - 1 - i)
         zeros += g[:, i] == 0
     with np.errstate(invalid="ignore"):
-        return summed / kept, mean
+        return summed / untied_share, mean
 
 
 def _split_tied_pairs(g: Array, tied: Mask, item_counts: tuple[int, ...], t: Array, w: Array) -> tuple[Array, Array]:
@@ -284,19 +284,19 @@ def stimulus_distances(stimuli: str | ArrayLike, count: int = 50) -> Array:
     ----------
     stimuli : {"circle", "segment"} or array_like of shape (stimuli, stimuli)
         A circle of length 1 or the segment [0, 1] with `count` equally spaced stimuli, in the units of
-        :mod:`~genlaws.semanticity.theory.spaces`; or distances, in which those that rounding alone keeps apart become
+        :mod:`~genlaws.semanticity.theory.spaces`; or distances, in which those that differ by rounding alone become
         equal.
     count : int from 3
     """
     if not isinstance(stimuli, str):
         d = check_distances(stimuli)
         largest = float(d.max())
-        if len(d) < FEWEST or not largest > 0:
+        if len(d) < MIN_STIMULI or not largest > 0:
             raise InputError("stimuli must be at least three, not all at the same place, for a test to have an answer.")
-        rounded: Array = np.round(merge_ties(0.5 * (d + d.T)) / largest, SAME) * largest
+        rounded: Array = np.round(merge_ties(0.5 * (d + d.T)) / largest, DISTANCE_DECIMALS) * largest
         return rounded
-    one_of("stimuli", stimuli, NAMED)
-    number = whole_number("stimulus_count", count, at_least=FEWEST)
+    one_of("stimuli", stimuli, NAMED_STIMULI)
+    number = whole_number("stimulus_count", count, at_least=MIN_STIMULI)
     places = np.arange(number)
     steps: Array = np.abs(places[:, None] - places).astype(np.float64)
     on_circle: Array = np.minimum(steps, number - steps) / number

@@ -1,7 +1,7 @@
-"""The front of a space and a similarity: what generalization goes with what identification as the resolution changes.
+"""The front of a space and a similarity: generalization against identification as the resolution changes.
 
-A front belongs to one similarity shape, one background and Luce's rule. It says what such a system reaches in this
-space, not what every system could.
+A front belongs to one similarity shape, one background and Luce's rule. It bounds such a system in this space, not
+every system.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from genlaws.core.arguments import Array, one_of, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.semanticity.measurement.metrics import tie_tolerance
-from genlaws.semanticity.theory.finite_sets import FAINTEST, TIES, sort_others, tuple_probabilities
+from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES, sort_others, tuple_probabilities
 from genlaws.semanticity.theory.luce import (
     distinct_similarities,
     mean_similarities,
@@ -31,12 +31,12 @@ from genlaws.semanticity.theory.spaces import DiscreteSpace, Space, check_distan
 if TYPE_CHECKING:
     import pandas as pd
 
-POINTS = 61
-FINEST, COARSEST = 2e-3, 30.0  # resolutions of a front, in units of the largest distance
-RARE = 0.05  # items expected inside the finest resolution
-NEGLIGIBLE = 1e-12  # distance from an edge; closer to it there are too few probes to matter
-BESIDE = 1e-8  # relative; just before and just after a distance of a discrete space comes into sight
-FLAT = 1e-13  # a front that rises by less has no peak
+FRONT_POINTS = 61
+FINEST_RESOLUTION, COARSEST_RESOLUTION = 2e-3, 30.0  # resolutions of a front, in units of the largest distance
+FINEST_EXPECTED_ITEMS = 0.05  # items expected inside the finest resolution
+MIN_EDGE_DISTANCE = 1e-12  # distance from an edge; closer to it there are too few probes to matter
+JUMP_OFFSET = 1e-8  # relative; resolutions just below and just above a distance of a discrete space
+MIN_FRONT_RISE = 1e-13  # a front that rises by less has no peak
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def probabilities(where: Space, similarity: Similarity, item_count: int = 2, tie
         s, i = probabilities_from_masses(where.distance, where.mass, similarity, (n,), ties)
         generalization, identification = (float(_mean_over_probes(part, where.probe_mass)[0]) for part in (s, i))
     else:
-        weights, measures = zip(*where.probes(_probe_bends(similarity, n)), strict=True)
+        weights, measures = zip(*where.probes(_probe_kinks(similarity, n)), strict=True)
         values = [probabilities_from_density(measure, similarity, (n,)) for measure in measures]
         generalization, identification = (float(part) for part in np.array(weights) @ np.array(values)[..., 0])
     constant = _collapse_constant(where, similarity)
@@ -187,8 +187,8 @@ def front(
     -----
     Where the constant similarity meets a homogeneous space, the peak lies on the diagonal: generalization equals
     identification there, for every number of items and every background; see
-    :func:`~genlaws.semanticity.theory.many_items.best_ball_mass`. Other similarities have their peak beside the
-    diagonal, as a rule: with two items and the linear one, identification exceeds generalization by 0.034 at the peak
+    :func:`~genlaws.semanticity.theory.many_items.best_ball_mass`. Other similarities usually have their peak off the
+    diagonal: with two items and the linear one, identification exceeds generalization by 0.034 at the peak
     of the two-dimensional torus and by 0.031 on the sphere. Exceptions are the similarities
     :math:`(1 - b(d)/b(\varepsilon))^a` without background, with :math:`b(d)` the mass of a ball of radius d and
     :math:`b(\varepsilon) < 1`; on the circle these are :math:`(1-d/\varepsilon)^a`, the linear one among them.
@@ -205,7 +205,7 @@ def front(
     radii = np.sort(radii.ravel())
     points = tuple(at(float(resolution)) for resolution in (_spread(radii) if resolutions is None else radii))
     heights = np.array([point.generalization for point in points])
-    if np.isnan(heights).all() or np.nanmax(heights) - np.nanmin(heights) < FLAT:
+    if np.isnan(heights).all() or np.nanmax(heights) - np.nanmin(heights) < MIN_FRONT_RISE:
         peak = None
     elif similarity.is_constant and isinstance(where, DiscreteSpace):
         peak = _best_step(radii, at)
@@ -223,18 +223,18 @@ def best_resolution(where: Space, similarity: Similarity, item_count: int = 2) -
     return front(where, similarity, item_count).peak
 
 
-def _probe_bends(similarity: Similarity, n: int) -> tuple[float, ...]:
+def _probe_kinks(similarity: Similarity, n: int) -> tuple[float, ...]:
     """Return distances from an edge of the space between which the view of a probe changes smoothly.
 
-    It changes at the bends, over the resolution, where the similarity sinks into its background, and over the distance
+    It changes at the kinks, over the resolution, where the similarity sinks into its background, and over the distance
     of the nearest item, which is followed down to 0.001; a similarity that goes to zero adds a weak singularity at its
     end.
     """
-    finest = max(min(similarity.resolution, max(1.0 / n, 1e-3)), NEGLIGIBLE)
+    finest = max(min(similarity.resolution, max(1.0 / n, 1e-3)), MIN_EDGE_DISTANCE)
     doubling = finest * 2.0 ** np.arange(max(0.0, np.ceil(-np.log2(finest))))
     before_end = similarity.support * (1.0 - 4.0 ** -np.arange(1.0, 4.0))
     sinking = _distances_of(similarity, similarity.background * (1.0 + 10.0 ** np.arange(2.0, -3.0, -1.0)))
-    return (*similarity.bends, *doubling[doubling < similarity.support].tolist(), *before_end.tolist(), *sinking)
+    return (*similarity.kinks, *doubling[doubling < similarity.support].tolist(), *before_end.tolist(), *sinking)
 
 
 def _distances_of(similarity: Similarity, levels: Array) -> list[float]:
@@ -252,7 +252,7 @@ def _collapse_constant(where: Space, similarity: Similarity) -> float:
         mean = (similarity(where.distance) * where.mass).sum(axis=1)
         weights = where.probe_mass
     else:
-        probes = where.probes(_probe_bends(similarity, 1))
+        probes = where.probes(_probe_kinks(similarity, 1))
         mean = mean_similarities([measure for _, measure in probes], similarity)
         weights = np.array([weight for weight, _ in probes])
     with np.errstate(divide="ignore", over="ignore"):
@@ -270,7 +270,7 @@ def _mean_over_probes(values: Array, weights: Array) -> Array:
 
 def _spread(radii: Array) -> Array:
     """Return all radii, or as many as a front has points, spread evenly over their order."""
-    spread: Array = radii[np.unique(np.linspace(0, radii.size - 1, POINTS).astype(int))]
+    spread: Array = radii[np.unique(np.linspace(0, radii.size - 1, FRONT_POINTS).astype(int))]
     return spread
 
 
@@ -287,28 +287,29 @@ def _resolutions(where: Space, similarity: Similarity, n: int, at: Callable[[flo
         if similarity.is_constant:
             return np.concatenate([[rare], radii])
         if _has_jumps(where, similarity):
-            jumps = [radii * (1.0 - BESIDE), radii * (1.0 + BESIDE)]
-            return np.concatenate([*jumps, np.geomspace(min(FINEST * reach, rare), COARSEST * reach, POINTS)])
+            jumps = [radii * (1.0 - JUMP_OFFSET), radii * (1.0 + JUMP_OFFSET)]
+            finest = min(FINEST_RESOLUTION * reach, rare)
+            return np.concatenate([*jumps, np.geomspace(finest, COARSEST_RESOLUTION * reach, FRONT_POINTS)])
     else:
-        reach, rare = where.reach, resolution_of_ball(where, RARE / n)
+        reach, rare = where.reach, resolution_of_ball(where, FINEST_EXPECTED_ITEMS / n)
         if similarity.is_constant:
-            half = POINTS // 2
-            masses = [*np.geomspace(RARE / n, 1.0, half, endpoint=False), *np.linspace(0.0, 1.0, half + 2)[1:]]
-            return np.unique([resolution_of_ball(where, b) for b in masses])
-    finest, coarsest = min(FINEST * reach, rare), COARSEST * reach
+            half = FRONT_POINTS // 2
+            fine = np.geomspace(FINEST_EXPECTED_ITEMS / n, 1.0, half, endpoint=False)
+            return np.unique([resolution_of_ball(where, b) for b in [*fine, *np.linspace(0.0, 1.0, half + 2)[1:]]])
+    finest, coarsest = min(FINEST_RESOLUTION * reach, rare), COARSEST_RESOLUTION * reach
     while finest < coarsest and not _can_be_computed(where, similarity.at_resolution(finest), at):
         finest *= 1.25
-    return np.geomspace(finest, coarsest, POINTS)
+    return np.geomspace(finest, coarsest, FRONT_POINTS)
 
 
 def _has_jumps(where: Space, similarity: Similarity) -> bool:
-    """Return whether generalization jumps where a distance comes into sight: the slightest similarity beats none."""
+    """Return whether generalization jumps where the resolution passes a distance: any similarity beats none."""
     return isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support)
 
 
 def _can_be_computed(where: Space, similarity: Similarity, at: Callable[[float], FrontPoint]) -> bool:
     """Return whether the similarity spans few enough decades over the space."""
-    if similarity.support == np.inf and 0.0 <= float(similarity(where.reach)) < FAINTEST**0.5:
+    if similarity.support == np.inf and 0.0 <= float(similarity(where.reach)) < MIN_RELATIVE_SIMILARITY**0.5:
         return False
     try:
         at(similarity.resolution)
@@ -318,7 +319,7 @@ def _can_be_computed(where: Space, similarity: Similarity, at: Callable[[float],
 
 
 def _best_step(radii: Array, at: Callable[[float], FrontPoint]) -> FrontPoint:
-    """Return the best of many steps: of a few of them, then of those beside the best of these, and so on."""
+    """Return the best of many steps: of a few of them, then of those next to the best of these, and so on."""
     while True:
         chosen = _spread(radii)
         points = [at(float(radius)) for radius in chosen]

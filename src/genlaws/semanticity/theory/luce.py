@@ -17,17 +17,17 @@ import numpy as np
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.numerics.reciprocal import reciprocal_rule
-from genlaws.semanticity.theory.finite_sets import FAINTEST
+from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY
 from genlaws.semanticity.theory.radial import RadialDensity, RadialNodes, radial_nodes
 from genlaws.semanticity.theory.similarity import Similarity
 
-BLOCK = 1 << 20  # numbers held at once
+BLOCK_SIZE = 1 << 20  # numbers held at once
 # So close (relative) to the end of a similarity a density holds too little mass to matter.
-END = 1e-11
-SURELY_SOME = 80.0  # expected items; that none of them is there has probability exp(-80)
-OUTWEIGHED = 1e-18  # a weight that changes no probability
-# Tolerated probability that the nearest two items are both too faint to be told apart.
-INDISTINCT = 1e-10
+END_MARGIN = 1e-11
+CERTAIN_ITEM_COUNT = 80.0  # expected items; that none of them is there has probability exp(-80)
+NEGLIGIBLE_WEIGHT = 1e-18  # a weight that changes no probability
+# Largest accepted probability that the nearest two items are both too faint to be distinguished.
+MAX_INDISTINCT_PROBABILITY = 1e-10
 
 
 def probabilities_from_density(
@@ -51,7 +51,7 @@ def probabilities_from_density(
     similar = np.where(g > 0, nodes.mass, 0.0).sum()
     generalization = np.array([float(_power_of_rest(similar, n)) / n for n in item_counts])
     identification = np.zeros(len(item_counts))
-    step = max(1, BLOCK // g.size)
+    step = max(1, BLOCK_SIZE // g.size)
     for start in range(0, t.size, step):
         rates = slice(start, start + step)
         right, named = _density_block(nodes, g, at_zero, item_counts, t[rates])
@@ -61,19 +61,19 @@ def probabilities_from_density(
 
 
 def _faint(measure: RadialDensity, similarity: Similarity, item_counts: tuple[int, ...]) -> float:
-    """Return a similarity below which items need not be told apart, or zero if none is that small.
+    """Return a similarity below which items need not be distinguished, or zero if none is that small.
 
     Below it lies a negligible part of the space, or what is too small for a computer, or what is too far: nearer there
     are some of the items for certain, each more similar than all the far ones together.
     """
     at_zero, at_reach = float(similarity(0.0)), float(similarity(measure.reach))
-    if at_reach >= FAINTEST * at_zero:
+    if at_reach >= MIN_RELATIVE_SIMILARITY * at_zero:
         return 0.0
-    at_end = float(similarity((1.0 - END) * min(similarity.support, measure.reach)))
+    at_end = float(similarity((1.0 - END_MARGIN) * min(similarity.support, measure.reach)))
     nodes = radial_nodes(measure, similarity, item_counts, at_zero)
-    far = min(item_counts) * nodes.head().ravel() > SURELY_SOME
-    too_far = float(similarity(nodes.distance.ravel()[far]).max(initial=0.0)) * OUTWEIGHED / max(item_counts)
-    return max(at_end, too_far, FAINTEST * at_zero)
+    far = min(item_counts) * nodes.head().ravel() > CERTAIN_ITEM_COUNT
+    too_far = float(similarity(nodes.distance.ravel()[far]).max(initial=0.0)) * NEGLIGIBLE_WEIGHT / max(item_counts)
+    return max(at_end, too_far, MIN_RELATIVE_SIMILARITY * at_zero)
 
 
 def _density_block(
@@ -109,13 +109,13 @@ def distinct_similarities(
     background that is too small counts as zero. The last axis of `mass` adds up to 1 or less.
     """
     g = similarity(distance)
-    lowest = max(faint, FAINTEST * float(similarity(0.0)))
+    lowest = max(faint, MIN_RELATIVE_SIMILARITY * float(similarity(0.0)))
     inside = distance < similarity.support
     raised = inside & (g < lowest)
     m, nearer = (np.where(part, mass, 0.0).sum(axis=-1).reshape(-1, 1) for part in (raised, inside & ~raised))
     n = np.maximum(np.array(item_counts, dtype=np.float64), 2.0)
     both_faint = 0.5 * (n * m) ** 2 * np.maximum(1.0 - nearer, 0.0) ** (n - 2.0)
-    if both_faint.max(initial=0.0) > INDISTINCT:
+    if both_faint.max(initial=0.0) > MAX_INDISTINCT_PROBABILITY:
         raise InputError(
             f"resolution must be coarser than {similarity.resolution:g} for the {similarity.shape.name} similarity: "
             "where the nearest items may lie it is too small for a computer. Or give a background or a cut."
@@ -169,7 +169,7 @@ def probabilities_from_masses(
     rule = reciprocal_rule(float(g[g > 0].min(initial=at_zero)), max(item_counts) * at_zero)
     offers = _Offers(distance, mass, g)
     generalization, identification = np.empty((2, len(g), len(item_counts)))
-    step = max(1, BLOCK // (g.shape[1] * rule[0].size))
+    step = max(1, BLOCK_SIZE // (g.shape[1] * rule[0].size))
     for start in range(0, len(g), step):
         rows = slice(start, start + step)
         generalization[rows], identification[rows] = _mass_block(offers.part(rows), at_zero, item_counts, ties, rule)
@@ -197,13 +197,13 @@ def _mass_block(
     return generalization, identification
 
 
-def _log_tail(kept: Array, lost: Array) -> Array:
-    """Return the logarithm of the sum of `kept` from each place to the end; `kept` and `lost` add up to 1.
+def _log_tail(remaining: Array, lost: Array) -> Array:
+    """Return the logarithm of the sum of `remaining` from each place to the end; `remaining` and `lost` add up to 1.
 
     Near 1 it is computed from what is missing, so that it stays accurate when it is multiplied by a million items.
     """
-    tail = _sum_from(kept)
-    mass = kept + lost
+    tail = _sum_from(remaining)
+    mass = remaining + lost
     missing = _sum_from(lost) + (np.cumsum(mass, axis=-1) - mass)
     with np.errstate(divide="ignore"):
         return np.where(tail < 0.5, np.log(tail), np.log1p(-np.minimum(missing, 1.0)))

@@ -7,10 +7,8 @@ similarity 1, those outside the background :math:`\Delta`. The mean of one over 
 
 which stays accurate for a million items, where the binomial sum does not.
 
-Many items from a finite set, none of them twice, constant similarity.
-
-A probe with :math:`K` of its :math:`M = N-1` fellow stimuli inside the resolution draws a hypergeometric number of
-similar items, where a whole space gives a binomial one. Averages over probes are left to the caller.
+In a finite set no item is drawn twice. A probe with :math:`K` of the :math:`M = N-1` other stimuli inside the
+resolution then meets a hypergeometric number of similar items. Averages over probes are left to the caller.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from genlaws.core.numerics.elementwise import find_roots
 from genlaws.core.numerics.reciprocal import reciprocal_rule
 
 # Elements times rates held at once.
-BLOCK = 1 << 20
+BLOCK_SIZE = 1 << 20
 
 
 def item_numbers(name: str, value: ArrayLike, at_least: int = 1) -> Array:
@@ -165,7 +163,7 @@ def _over_rates(integrand: Callable[..., Array], b: Array, n: Array, delta: Arra
     """Integrate ``integrand(b, n, delta, t)`` over t for each element, by one rule for sums from 1 to the largest n."""
     t, w = reciprocal_rule(1.0, float(n.max(initial=1.0)))
     columns = [values.reshape(-1, 1) for values in (b, n, delta)]
-    step = max(1, BLOCK // t.size)
+    step = max(1, BLOCK_SIZE // t.size)
     starts = range(0, b.size, step)
     blocks = [integrand(*(values[start : start + step] for values in columns), t) @ w for start in starts]
     return np.concatenate([np.empty(0), *blocks]).reshape(b.shape)

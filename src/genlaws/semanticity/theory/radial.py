@@ -15,18 +15,18 @@ from genlaws.core.errors import InputError
 from genlaws.core.numerics.gaussian import legendre_integrals
 from genlaws.semanticity.theory.similarity import Similarity
 
-NODES = 20  # per panel
-MOST_PANELS = 4000
+NODES_PER_PANEL = 20  # per panel
+MAX_PANELS = 4000
 # On one panel the logarithm of the similarity changes by at most this much, and so does the expected number of items.
-NATS = 3.0
-CERTAIN = 45.0  # with this many items expected nearer, none being there has probability exp(-45)
+MAX_NATS_PER_PANEL = 3.0
+CERTAIN_ITEM_COUNT = 45.0  # with this many items expected nearer, none being there has probability exp(-45)
 # A panel whose last two Legendre coefficients are below this share of the whole is fine enough.
-SMOOTH = 1e-13
-THINNEST = 1e-16  # half of a panel's width in units of the largest distance; thinner ones are not halved
+COEFFICIENT_TOLERANCE = 1e-13
+MIN_HALF_WIDTH = 1e-16  # half of a panel's width in units of the largest distance; thinner ones are not halved
 # First panels: none is so wide that a peak one resolution wide falls between its nodes, and toward the end of a
 # similarity they shrink, which halving would do too, in more rounds.
-_GROWING = 8.0 ** np.arange(30)
-_SHRINKING = 8.0 ** -np.arange(1.0, 13.0)
+_PANEL_GROWTH = 8.0 ** np.arange(30)
+_PANEL_SHRINKAGE = 8.0 ** -np.arange(1.0, 13.0)
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class RadialDensity:
         Integrates to 1 from 0 to `reach`.
     reach : float
         Largest distance.
-    bends : tuple of float
+    kinks : tuple of float
         Distances at which the density jumps or has a corner.
     """
 
     density: Callable[[Array], Array]
     reach: float
-    bends: tuple[float, ...] = ()
+    kinks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RadialNodes:
     def tail(self, values: Array) -> Array:
         """Return the integral of `values` times the density beyond each node; the last two axes are panel and node."""
         weighted = values * self.density * self.half_width[:, None]
-        within = weighted @ _TAIL.T
+        within = weighted @ _TAIL_WEIGHTS.T
         whole = weighted @ _WEIGHTS
         beyond = np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole
         return within + beyond[..., None]
@@ -77,11 +77,11 @@ class RadialNodes:
         """Return the mass within each node."""
         weighted = self.density * self.half_width[:, None]
         whole = weighted @ _WEIGHTS
-        return weighted @ _HEAD.T + (np.cumsum(whole) - whole)[:, None]
+        return weighted @ _HEAD_WEIGHTS.T + (np.cumsum(whole) - whole)[:, None]
 
 
-_NODES, _WEIGHTS, _COEFFICIENTS, _TAIL = legendre_integrals(NODES)
-_HEAD = _WEIGHTS - _TAIL
+_NODES, _WEIGHTS, _COEFFICIENTS, _TAIL_WEIGHTS = legendre_integrals(NODES_PER_PANEL)
+_HEAD_WEIGHTS = _WEIGHTS - _TAIL_WEIGHTS
 
 
 def radial_nodes(
@@ -97,27 +97,27 @@ def radial_nodes(
     while True:
         nodes = _nodes(measure, edges)
         level = similarity(nodes.distance) + max(faint, np.finfo(np.float64).tiny)
-        steep = np.log(level.max(axis=1) / level.min(axis=1)) > NATS
+        steep = np.log(level.max(axis=1) / level.min(axis=1)) > MAX_NATS_PER_PANEL
         items = counts * nodes.mass.sum(axis=1)
-        crowded = ((items > NATS) & (np.cumsum(items, axis=1) - items < CERTAIN)).any(axis=0)
-        rough = _roughness(nodes, level) > SMOOTH
-        halve = (steep | crowded | rough) & (nodes.half_width > THINNEST * measure.reach)
+        crowded = ((items > MAX_NATS_PER_PANEL) & (np.cumsum(items, axis=1) - items < CERTAIN_ITEM_COUNT)).any(axis=0)
+        rough = _roughness(nodes, level) > COEFFICIENT_TOLERANCE
+        halve = (steep | crowded | rough) & (nodes.half_width > MIN_HALF_WIDTH * measure.reach)
         if not halve.any():
             return nodes
-        if halve.sum() + edges.size > MOST_PANELS:
+        if halve.sum() + edges.size > MAX_PANELS:
             raise InputError(
-                f"resolution is too fine for this similarity without a background: more than {MOST_PANELS:,} panels of "
+                f"resolution is too fine for this similarity without a background: more than {MAX_PANELS:,} panels of "
                 "distance would be needed. Use a background above zero, a cut, or a coarser resolution."
             )
         edges = np.sort(np.concatenate([edges, 0.5 * (edges[:-1] + edges[1:])[halve]]))
 
 
 def _first_edges(measure: RadialDensity, similarity: Similarity) -> Array:
-    """Return 0, bends, multiples of the resolution, steps toward the end of the similarity, the largest distance."""
+    """Return 0, kinks, multiples of the resolution, steps toward the end of the similarity, the largest distance."""
     end = similarity.support
-    toward_end = end * (1.0 - _SHRINKING) if end < measure.reach else np.empty(0)
-    bends = np.array([*measure.bends, *similarity.bends])
-    inner = np.concatenate([bends, similarity.resolution * _GROWING, toward_end])
+    toward_end = end * (1.0 - _PANEL_SHRINKAGE) if end < measure.reach else np.empty(0)
+    kinks = np.array([*measure.kinks, *similarity.kinks])
+    inner = np.concatenate([kinks, similarity.resolution * _PANEL_GROWTH, toward_end])
     return np.unique(np.concatenate([[0.0], inner[(inner > 0) & (inner < measure.reach)], [measure.reach]]))
 
 

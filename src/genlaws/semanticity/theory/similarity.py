@@ -17,12 +17,12 @@ from scipy import special
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar
 from genlaws.core.errors import InputError
 
-# Where a user's function is looked at, in units of the resolution, to see that it is a similarity.
-_LOOKED_AT = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 601)])
-_BESIDE = 1e-9  # relative; how far from a bend both sides of it are looked at
+# Distances, in units of the resolution, at which a user's function is checked to be a similarity.
+_TEST_DISTANCES = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 601)])
+_KINK_OFFSET = 1e-9  # relative; how far from a kink both sides of it are checked
 # A profile that reaches zero is not yet this small at this relative distance before its end; one that underflows is.
-_BEFORE, _TINY = 1e-6, 1e-190
-RISE = 1e-12  # relative; a smaller rise is rounding
+_END_OFFSET, _UNDERFLOW = 1e-6, 1e-190
+RISE_TOLERANCE = 1e-12  # relative; a smaller rise is rounding
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Shape:
     name : str
     profile : callable
         :math:`s(x)`, with :math:`s(0) = 1`, not increasing, not negative.
-    bends : tuple of float
+    kinks : tuple of float
         Scaled distances at which the profile jumps or has a corner; integrals are split there.
     area : callable or None
         :math:`\int_0^x s`, where it has a closed form.
@@ -48,7 +48,7 @@ class Shape:
 
     name: str
     profile: Callable[[Array], Array]
-    bends: tuple[float, ...] = ()
+    kinks: tuple[float, ...] = ()
     area: Callable[[Array], Array] | None = None
     support: float = np.inf
 
@@ -110,26 +110,27 @@ def power_law(exponent: float = 2.0) -> Shape:
 SHAPES: dict[str, Shape] = {shape.name: shape for shape in (CONSTANT, LINEAR, EXPONENTIAL, GAUSSIAN, power_law())}
 
 
-def user_shape(profile: Callable[[Array], Array], bends: tuple[float, ...] = (), name: str = "user") -> Shape:
-    """Return a shape from a function of the scaled distance, after looking at it at 602 distances and at its bends.
+def user_shape(profile: Callable[[Array], Array], kinks: tuple[float, ...] = (), name: str = "user") -> Shape:
+    """Return a shape from a function of the scaled distance, after checking it at 602 distances and at its kinks.
 
     Parameters
     ----------
     profile : callable
         Takes an array of scaled distances and returns their similarities. It is divided by its value at 0.
-    bends : tuple of float > 0
-        Where it jumps or has a corner. An integral over a bend that is not named takes longer and may lose accuracy.
+    kinks : tuple of float > 0
+        Where it jumps or has a corner. An integral over a kink that is not named takes longer and may lose accuracy.
     name : str
         Not that of a built-in shape.
 
     Notes
     -----
-    Where the function is zero only because the numbers of a computer end, it counts as positive up to the next bend.
+    Where the function is zero only because the numbers of a computer end, it counts as positive up to the next kink.
     """
     if name in SHAPES:
         raise InputError(f"name of a user's similarity must not be that of a built-in one; got {name!r}.")
-    places = np.sort(positive("bends", list(bends)).ravel()) if len(bends) else np.empty(0)
-    at = np.unique(np.concatenate([_LOOKED_AT, *(places * (1.0 + step) for step in (-_BESIDE, 0.0, _BESIDE))]))
+    places = np.sort(positive("kinks", list(kinks)).ravel()) if len(kinks) else np.empty(0)
+    around = (places * (1.0 + step) for step in (-_KINK_OFFSET, 0.0, _KINK_OFFSET))
+    at = np.unique(np.concatenate([_TEST_DISTANCES, *around]))
 
     def heights(x: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -141,7 +142,7 @@ def user_shape(profile: Callable[[Array], Array], bends: tuple[float, ...] = (),
             "A user's similarity must return one finite number, zero or positive, for each scaled distance, "
             "and a positive one at distance 0."
         )
-    rises = np.diff(seen) > RISE * seen[0]
+    rises = np.diff(seen) > RISE_TOLERANCE * seen[0]
     if rises.any():
         where = at[1:][rises][0]
         raise InputError(f"A user's similarity must not increase with distance; it rises near {where:.3g} resolutions.")
@@ -151,7 +152,7 @@ def user_shape(profile: Callable[[Array], Array], bends: tuple[float, ...] = (),
         return heights(x) / at_zero
 
     support = _support(scaled, at[seen > 0].max(), at[seen == 0].min(initial=np.inf))
-    if scaled(np.array([(1.0 - _BEFORE) * min(support, at.max())]))[0] < _TINY:
+    if scaled(np.array([(1.0 - _END_OFFSET) * min(support, at.max())]))[0] < _UNDERFLOW:
         support = float(places[places >= support].min(initial=np.inf))
     return Shape(name, scaled, tuple(places.tolist()), None, support)
 
@@ -217,9 +218,9 @@ class Similarity:
         return self.shape == CONSTANT
 
     @property
-    def bends(self) -> tuple[float, ...]:
+    def kinks(self) -> tuple[float, ...]:
         """Distances at which the similarity jumps or has a corner; beyond the cut there are none."""
-        inside = {bend for bend in (self.resolution * x for x in self.shape.bends) if bend < self.cut}
+        inside = {kink for kink in (self.resolution * x for x in self.shape.kinks) if kink < self.cut}
         return tuple(sorted(inside | {self.cut} - {np.inf}))
 
     @property

@@ -1,6 +1,6 @@
-"""Where the stimuli live: how far from one another, and with which weight.
+"""Spaces of stimuli: how far the stimuli are from one another, and with which weight.
 
-Every space has total mass 1 and its own unit of distance, said in its docstring.
+Every space has total mass 1 and its own unit of distance, stated in its docstring.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from genlaws.semanticity.measurement.metrics import merge_ties
 from genlaws.semanticity.theory.radial import RadialDensity
 
 PROBE_NODES = 10  # of the Gauss-Legendre rule on each panel of probes
-SMALLEST_RADIUS = 1e-60  # in units of the largest distance; stands for no ball mass at all
-SAME_PLACE = 1e-9  # relative; two cuts of the probes that are closer are one
-SAME_MASS = 1e-9  # relative; ball masses of a discrete space that differ by less are the same
+MIN_RADIUS = 1e-60  # in units of the largest distance; stands for no ball mass at all
+PLACE_TOLERANCE = 1e-9  # relative; two cuts of the probes that are closer are one
+MASS_TOLERANCE = 1e-9  # relative; ball masses of a discrete space that differ by less are the same
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class ContinuousSpace:
     ball : callable
         ``ball(radius)`` gives the mean and the variance over probes of the mass within the radius.
     probes : callable
-        ``probes(bends)`` gives pairs of weight and density; the average over them is exact enough for a similarity
-        with these bends. One pair in a homogeneous space.
+        ``probes(kinks)`` gives pairs of weight and density; the average over them is exact enough for a similarity
+        with these kinks. One pair in a homogeneous space.
     homogeneous : bool
     """
 
@@ -115,8 +115,8 @@ def segment() -> ContinuousSpace:
         above = (2.0 * r - 1.0) + 2.0 / 3.0 * (1.0 - r**3) - mean**2
         return mean, np.maximum(np.where(r <= 0.5, 2.0 / 3.0 * r**3 - r**4, above), 0.0)
 
-    def probes(bends: Iterable[float]) -> list[tuple[float, RadialDensity]]:
-        places, weights = _probe_rule([*bends, *(1.0 - bend for bend in bends)])
+    def probes(kinks: Iterable[float]) -> list[tuple[float, RadialDensity]]:
+        places, weights = _probe_rule([*kinks, *(1.0 - kink for kink in kinks)])
         return [(2.0 * w, _seen_from(p)) for p, w in zip(places.tolist(), weights.tolist(), strict=True)]
 
     return ContinuousSpace("segment", 1.0, ball, probes, homogeneous=False)
@@ -132,8 +132,8 @@ def torus(dimension: int = 2) -> ContinuousSpace:
         return circle()
     reach = 0.5 * float(np.sqrt(dimension))
     if dimension == 2:
-        return _homogeneous("torus", reach, _torus_2, _torus_2_mass, bends=(0.5,))
-    return _homogeneous("torus", reach, _torus_3, _torus_3_mass, bends=(0.5, 0.5**0.5))
+        return _homogeneous("torus", reach, _torus_2, _torus_2_mass, kinks=(0.5,))
+    return _homogeneous("torus", reach, _torus_3, _torus_3_mass, kinks=(0.5, 0.5**0.5))
 
 
 def sphere(dimension: int = 2) -> ContinuousSpace:
@@ -201,7 +201,7 @@ def from_distances(distances: ArrayLike, weights: ArrayLike | None = None) -> Di
 
 
 def check_distances(distances: ArrayLike) -> Array:
-    """Return a distance matrix, or say what keeps it from being one."""
+    """Return a distance matrix, or raise an error that states what is wrong with it."""
     d = non_negative("distances", distances)
     if d.ndim != 2 or d.shape[0] != d.shape[1] or len(d) < 2:
         raise InputError(f"distances must be a square matrix of at least two rows; got shape {d.shape}.")
@@ -248,16 +248,16 @@ def resolution_of_ball(where: Space, ball_mass: float) -> float:
     b = float(scalar("ball_mass", fraction("ball_mass", ball_mass, "It is a share of the space, not a radius.")))
     if isinstance(where, ContinuousSpace):
         low, high = 0.0, where.reach
-        while high > SMALLEST_RADIUS * where.reach and low < (middle := 0.5 * (low + high)) < high:
+        while high > MIN_RADIUS * where.reach and low < (middle := 0.5 * (low + high)) < high:
             low, high = (middle, high) if float(where.ball(np.array(middle))[0]) < b else (low, middle)
         return high
     radii = np.unique(where.distance)
     masses = where.ball(radii)[0]
     nearest = int(np.argmin(np.abs(masses - b)))
-    if not math.isclose(masses[nearest], b, rel_tol=SAME_MASS):
-        beside = [f"{mass:.6g}" for mass in (masses[masses < b][-1:].tolist() + masses[masses > b][:1].tolist())]
+    if not math.isclose(masses[nearest], b, rel_tol=MASS_TOLERANCE):
+        nearby = [f"{mass:.6g}" for mass in (masses[masses < b][-1:].tolist() + masses[masses > b][:1].tolist())]
         raise InputError(
-            f"ball_mass must be one that the {where.name} has; got {b:g}. Next to it there are {' and '.join(beside)}."
+            f"ball_mass must be one that the {where.name} has; got {b:g}. Next to it there are {' and '.join(nearby)}."
         )
     if radii[nearest] > 0:
         return float(radii[nearest])
@@ -269,9 +269,9 @@ def _homogeneous(
     reach: float,
     density: Callable[[Array], Array],
     mass: Callable[[Array], Array],
-    bends: tuple[float, ...] = (),
+    kinks: tuple[float, ...] = (),
 ) -> ContinuousSpace:
-    one = [(1.0, RadialDensity(density, reach, bends))]
+    one = [(1.0, RadialDensity(density, reach, kinks))]
 
     def ball(radius: Array) -> tuple[Array, Array]:
         b = np.clip(mass(np.asarray(radius, dtype=np.float64)), 0.0, 1.0)
@@ -281,9 +281,9 @@ def _homogeneous(
 
 
 def _probe_rule(cuts: list[float]) -> tuple[Array, Array]:
-    """Return places in [0, 1/2] and weights adding up to one half, cut where a bend meets an end of the segment."""
+    """Return places in [0, 1/2] and weights adding up to one half, cut where a kink meets an end of the segment."""
     inner = np.unique([cut for cut in cuts if 0.0 < cut < 0.5])
-    inner = inner[np.diff(inner, prepend=0.0) > SAME_PLACE * inner]
+    inner = inner[np.diff(inner, prepend=0.0) > PLACE_TOLERANCE * inner]
     edges = np.concatenate([[0.0], inner, [0.5]])
     x, w = np.polynomial.legendre.leggauss(PROBE_NODES)
     half = 0.5 * np.diff(edges)[:, None]
@@ -325,7 +325,7 @@ _RULE_OF_40 = np.polynomial.legendre.leggauss(40)
 
 
 def _torus_3_mass(radius: Array) -> Array:
-    """Integrate the density; beyond the last bend in the square root of the distance from it, where it is smooth."""
+    """Integrate the density; beyond the last kink in the square root of the distance from it, where it is smooth."""
     r = np.minimum(np.asarray(radius, dtype=np.float64), 0.75**0.5)
     u = np.clip(r, 0.5, 0.5**0.5) - 0.5
     near = 4.0 / 3.0 * np.pi * np.minimum(r, 0.5) ** 3 + np.pi * (u - u**2 - 8.0 / 3.0 * u**3)

@@ -15,7 +15,7 @@ from genlaws.core.arguments import Array, broadcast, fraction, non_negative, pos
 from genlaws.core.errors import InputError
 
 LN2 = float(np.log(2.0))
-ROUNDING = 1e-12  # a variance may exceed its bound by this much
+VARIANCE_TOLERANCE = 1e-12  # a variance may exceed its bound by this much
 
 
 def generalization_probability(
@@ -45,7 +45,7 @@ def generalization_probability(
         ball_mass_variance=non_negative("ball_mass_variance", ball_mass_variance),
         background=fraction("background", background),
     )
-    impossible = variance > b * (1.0 - b) + ROUNDING
+    impossible = variance > b * (1.0 - b) + VARIANCE_TOLERANCE
     if impossible.any():
         raise InputError(
             "ball_mass_variance must be at most ball_mass (1 - ball_mass), as for any share; "

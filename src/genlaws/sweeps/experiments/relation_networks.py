@@ -20,11 +20,11 @@ PER_NETWORK = (
     *("encoder_rate", "decoder_rate", "encoder_decay", "decoder_decay"),
     *("embedding_scale", "decoder_scale", "label_noise"),
 )
-# Networks that are shown less are filled up to those that are shown most. A card does not mind; a processor does.
-ON_A_CARD = (*PER_NETWORK, "train_fraction")
-STACK, STACK_ON_A_CARD = 16, 2048  # networks; measured in benchmarks/README.md
-ACTIVATIONS_ON_A_CARD = 2_000_000_000  # numbers of one layer when whole tables are answered; 8 GB
-ABOUT = {"matrix", "elements", "log_every", "target", "grokking_delay", "keep_course"}
+# Networks with smaller training sets are padded to the largest. That is cheap on a GPU and slow on a CPU.
+PER_NETWORK_ON_GPU = (*PER_NETWORK, "train_fraction")
+STACK_SIZE, GPU_STACK_SIZE = 16, 2048  # networks; measured in benchmarks/README.md
+MAX_GPU_ACTIVATIONS = 2_000_000_000  # of one layer when networks answer for whole tables; 8 GB
+NON_TRAINING_FIELDS = {"matrix", "elements", "log_every", "target", "grokking_delay", "keep_course"}
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Factor = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -32,10 +32,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class RelationNetworkSettings(Settings):
-    """One network, what it is shown, and how it is trained.
+    """One network, its training set, and its training.
 
-    `matrix` is any relation as text (``relation_to_text``); `relation` is then only what to call it. A network leaves
-    the training when both its accuracies exceed `stop_at`.
+    `matrix` is any relation as text (``relation_to_text``); `relation` is then only its label. A network stops when
+    both its accuracies exceed `stop_at`.
     """
 
     relation: str = "mod3"
@@ -69,24 +69,24 @@ class RelationNetworkSettings(Settings):
     @field_validator("stop_at")
     @classmethod
     def _not_before_the_target(cls, stop_at: float | None, info: ValidationInfo) -> float | None:
-        """A network that left before its target would count as one that never reached it."""
+        """A network that stopped before its target would count as one that never reached it."""
         target = info.data.get("target", 0.0)
         if stop_at is not None and stop_at < target:
             raise ValueError(f"stop_at must not be below target, {target:g}")
         return stop_at
 
 
-def on_a_card(settings: RelationNetworkSettings) -> bool:
-    """Return whether a cell is computed on a graphics card."""
+def on_gpu(settings: RelationNetworkSettings) -> bool:
+    """Return whether a cell is computed on a GPU."""
     return settings.device.startswith("cuda")
 
 
 def stack_size(settings: RelationNetworkSettings) -> int:
-    """Return how many networks to train together: on a card as many as it can answer whole tables at once for."""
-    if not on_a_card(settings):
-        return STACK
+    """Return how many networks to train together; on a GPU as many as fit with the answers for whole tables."""
+    if not on_gpu(settings):
+        return STACK_SIZE
     table = relation_of(settings).element_count ** 2
-    return min(STACK_ON_A_CARD, ACTIVATIONS_ON_A_CARD // (table * settings.width))
+    return min(GPU_STACK_SIZE, MAX_GPU_ACTIVATIONS // (table * settings.width))
 
 
 def relation_of(settings: RelationNetworkSettings) -> Relation:
@@ -97,16 +97,16 @@ def relation_of(settings: RelationNetworkSettings) -> Relation:
 
 
 def relation_network_runs(settings: Sequence[RelationNetworkSettings], seeds: Sequence[int]) -> list[Result]:
-    """Return what became of several networks; those that may share a stack are trained together."""
-    return run_stacks(settings, seeds, ON_A_CARD if on_a_card(settings[0]) else PER_NETWORK, _train)
+    """Return the results of several networks; networks that can share a stack are trained together."""
+    return run_stacks(settings, seeds, PER_NETWORK_ON_GPU if on_gpu(settings[0]) else PER_NETWORK, _train)
 
 
 def _train(
     group: Sequence[RelationNetworkSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
 ) -> list[Result]:
     shared = group[0]
-    given = shared.model_dump(exclude={*ABOUT, *ON_A_CARD, "relation"})
-    own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in ON_A_CARD}
+    given = shared.model_dump(exclude={*NON_TRAINING_FIELDS, *PER_NETWORK_ON_GPU, "relation"})
+    own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in PER_NETWORK_ON_GPU}
     runs = learn_relation(
         relation_of(shared),
         seeds=list(seeds),
@@ -119,7 +119,7 @@ def _train(
 
 
 def _result(runs: RelationRuns, place: int, settings: RelationNetworkSettings) -> dict[str, Any]:
-    """Return when one network reached the targets, its phase and where it ended."""
+    """Return the steps at which one network reached the targets, its phase and its final accuracies."""
     train_step, test_step = (
         int(runs.steps_to(name, settings.target)[place]) for name in ("train_accuracy", "test_accuracy")
     )

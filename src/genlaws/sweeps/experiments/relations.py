@@ -24,7 +24,7 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class BoundSettings(Settings):
-    """A relation by name, its size, and the share of its entries a learner has seen."""
+    """A relation by name, its size, and the training fraction."""
 
     relation: str = "mod3"
     elements: Annotated[int, Field(ge=1, le=1000)] | None = None
@@ -39,7 +39,7 @@ def best_accuracy(settings: BoundSettings, seed: int) -> dict[str, Any]:
     generator = np.random.default_rng(seed)
     training_set = draw_training_set(relation, settings.train_fraction, generator)
     law = posterior(training_set, hypotheses_of(relation, settings.prior), truth=relation, seed=generator)
-    answer = {
+    result = {
         "accuracy": law.accuracy,
         "accuracy_error": law.accuracy_error,
         "unseen_accuracy": law.unseen_accuracy,
@@ -49,12 +49,12 @@ def best_accuracy(settings: BoundSettings, seed: int) -> dict[str, Any]:
         "converged": law.converged,
     }
     if settings.with_paper_procedure:
-        answer["paper_procedure"] = paper_bound(relation, training_set, seed=generator)
-    return answer
+        result["paper_procedure"] = paper_bound(relation, training_set, seed=generator)
+    return result
 
 
 class CurveSettings(Settings):
-    """A relation by name, and the shares of its entries along which one growing training set is followed."""
+    """A relation by name, and the training fractions of one growing training set."""
 
     relation: str = "mod3"
     elements: Annotated[int, Field(ge=1, le=1000)] | None = None
@@ -62,12 +62,12 @@ class CurveSettings(Settings):
     points: Annotated[int, Field(ge=2, le=2000)] = 31
 
     def fractions(self) -> NDArray[np.float64]:
-        """Return train fractions that lie closer together where few entries are seen, as the bound rises there."""
+        """Return training fractions, denser at small values where the bound rises."""
         return np.asarray(self.largest_fraction * np.linspace(0.0, 1.0, self.points) ** 1.5)
 
 
 def along_fractions(settings: CurveSettings, seed: int) -> dict[str, Any]:
-    """Return the Bayes bound and the paper's own estimate along one random order of all entries."""
+    """Return the Bayes bound and the paper's estimate along one random order of all entries."""
     relation = named_relation(settings.relation, settings.elements)
     generator = np.random.default_rng(seed)
     order = draw_order(relation.element_count, generator)
@@ -97,7 +97,7 @@ class CollisionSettings(Settings):
 
 
 def collisions(settings: CollisionSettings, seed: int) -> dict[str, Any]:
-    """Return how many of many random starts merged."""
+    """Return the fraction of random starts that merged."""
     system = ReponSystem(
         encoder_rate=settings.encoder_rate,
         decoder_rate=settings.decoder_rate,

@@ -1,6 +1,6 @@
-"""Experiments on rules and facts: errors along the samples and along the kernel angles.
+"""Experiments on rules and facts: theory along sample ratios and kernel angles, and learners of finite size.
 
-Experiments on rules and facts with learners of finite size: Gaussian draws, and draws from labeled data.
+Learners of finite size are trained on Gaussian draws and on draws from labeled data.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AnglesSettings(Settings):
 
 
 def along_angles(settings: AnglesSettings, seed: int) -> dict[str, Any]:
-    """Return the errors against the kernel angle; the best angle of ridge regression and π/2 are among the angles."""
+    """Return the errors against the kernel angle, including the best angle of ridge regression and π/2."""
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     spaced = np.linspace(settings.smallest_angle, settings.largest_angle, settings.points)
     angles = np.sort(np.append(spaced, [best, np.pi / 2]))
@@ -121,8 +121,8 @@ class GaussianRunSettings(Settings):
 def gaussian_run(settings: GaussianRunSettings, seed: int) -> dict[str, Any]:
     """Return the errors of one learner on one draw.
 
-    `kernel` names the activation when there is a width. A kernel sees inputs scaled to squared length d, as the theory
-    assumes; `matched` puts the quadratic kernel of the same numbers in its place.
+    `kernel` names the activation if a width is given. A kernel gets inputs scaled to squared length d, as the theory
+    assumes; `matched` replaces it by the quadratic kernel with the same coefficients.
     """
     for_draw, for_features = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     draw = draw_gaussian(
@@ -157,7 +157,7 @@ def gaussian_run(settings: GaussianRunSettings, seed: int) -> dict[str, Any]:
 class LabeledRunSettings(Settings):
     """One redraw of the task from labeled data, one loss, several kernels of one family, a range of regularizations.
 
-    Cells that differ in nothing but the loss or the kernels train on the same draw, so that differences are paired.
+    Cells that differ only in the loss or the kernels train on the same draw, so that differences are paired.
     """
 
     data: str = "digits"
@@ -179,9 +179,9 @@ class LabeledRunSettings(Settings):
 
 
 def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
-    """Return errors, (kernels, regularizations), and the measured numbers of each kernel.
+    """Return errors of shape (kernels, regularizations), and the measured coefficients of each kernel.
 
-    The draw is that of `redraw`, not of the cell's seed, for the sake of paired differences.
+    The draw depends on `redraw`, not on the cell's seed, so that differences are paired.
     """
     draw = _labeled_draw(settings)
     products = DrawProducts.of(draw, normalize=settings.normalize)
@@ -213,13 +213,13 @@ def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _loaded(source: str) -> LabeledData:
+def _load_data(source: str) -> LabeledData:
     return load_labeled(source)
 
 
 def _labeled_draw(settings: LabeledRunSettings) -> Draw:
     return draw_labeled(
-        _loaded(settings.data),
+        _load_data(settings.data),
         settings.rule_classes,
         fact_fraction=settings.fact_fraction,
         sample_ratio=settings.sample_ratio,
@@ -239,7 +239,7 @@ class MessagePassingSettings(Settings):
 
 
 def message_passing_run(settings: MessagePassingSettings, seed: int) -> dict[str, Any]:
-    """Return the overlaps at each iteration, and the rule error in the end beside the least possible."""
+    """Return the overlaps at each iteration, and the final generalization error with its lower bound."""
     draw = draw_gaussian(settings.dimension, settings.sample_ratio, settings.fact_fraction, test_count=1, seed=seed)
     assert draw.teacher is not None
     found = message_passing(
@@ -253,7 +253,7 @@ def message_passing_run(settings: MessagePassingSettings, seed: int) -> dict[str
     return {
         "teacher_overlap": _padded(found.teacher_overlap_history, settings.iterations + 1),
         "self_overlap": _padded(found.overlap_history, settings.iterations + 1),
-        "rule_error": found.rule_error(draw.teacher),
+        "generalization_error": found.true_generalization_error(draw.teacher),
         "bayes_error": best.generalization_error,
         "iterations": found.iterations,
         "converged": found.converged,
@@ -261,7 +261,7 @@ def message_passing_run(settings: MessagePassingSettings, seed: int) -> dict[str
 
 
 def _padded(history: Array, length: int) -> Array:
-    """Return a history of a given length, its last value repeated: after convergence nothing moves."""
+    """Return a history of a given length, with its last value repeated after convergence."""
     return np.concatenate([history, np.full(max(0, length - len(history)), history[-1])])[:length]
 
 

@@ -1,8 +1,8 @@
-"""The experiment on images: extractors of features fine-tuned on classes and on how far the classes are apart.
+"""Experiments on semanticity: ReLU networks, networks for compositional stimuli, and networks on images.
 
-The experiment on ReLU networks: both tests, the profile and the distance from the front along their training.
-
-The experiment on compositional codes: networks with a map for each feature, or with one for all of them.
+All record generalization and identification. ReLU networks add the profile and the distance from the front along their
+training. Networks for compositional stimuli have one map per feature, or one map for all. Networks on images are
+fine-tuned on classes and on the distances between classes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.sweeps.experiment import Procedure, Result, Settings
 from genlaws.sweeps.stacking import run_stacks
 
-RELU_STACK = 20  # networks trained together; larger stacks are hardly faster on a core
+RELU_STACK_SIZE = 20  # networks trained together; larger stacks are hardly faster on one core
 PER_NETWORK = ("learning_rate",)
 
 ItemCount = Annotated[int, Field(ge=2, le=1999)]
 MEASURED = ("generalization", "identification", "above_circle", "above_set")
-SLOT_STACK = 20  # networks trained together
-CONVOLUTIONAL_STACK = 5  # networks trained together; large enough each to fill a core
-IDENTIFICATION = np.round(np.linspace(1.0, 0.5, 101), 6)  # at which generalization is recorded
+SLOT_STACK_SIZE = 20  # networks trained together
+CONVOLUTIONAL_STACK_SIZE = 5  # networks trained together; each is large enough to fill a core
+IDENTIFICATION_GRID = np.round(np.linspace(1.0, 0.5, 101), 6)  # at which generalization is recorded
 
 
 class ReluSettings(Settings):
@@ -49,7 +49,7 @@ class ReluSettings(Settings):
     reconstruction_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     log_every: Annotated[int, Field(ge=1)] = 15
     many_items: tuple[ItemCount, ...] = Field(
-        default=(), description="numbers of items with which the trained network is tested besides two"
+        default=(), description="numbers of items, in addition to two, with which the trained network is tested"
     )
     device: str = "cpu"
 
@@ -61,7 +61,7 @@ class ReluSettings(Settings):
 
 
 def relu_runs(settings: Sequence[ReluSettings], seeds: Sequence[int]) -> list[Result]:
-    """Return the results of several networks; those that differ in their learning rate alone are trained together."""
+    """Return the results of several networks; those that differ only in their learning rate are trained together."""
     return run_stacks(settings, seeds, PER_NETWORK, _train_relu)
 
 
@@ -73,7 +73,7 @@ def _train_relu(group: Sequence[ReluSettings], seeds: Sequence[int], checkpoint:
         "generalization": runs.generalization,
         "identification": runs.identification,
         "circle_distance": runs.distance_to(linear_front()),
-        "set_distance": runs.distance_to(_own_front(group[0].stimuli, group[0].stimulus_count)),
+        "set_distance": runs.distance_to(_empirical_front(group[0].stimuli, group[0].stimulus_count)),
         "resolution": runs.resolution(),
         "cut": runs.cut(),
     }
@@ -93,7 +93,7 @@ def _train_relu(group: Sequence[ReluSettings], seeds: Sequence[int], checkpoint:
 
 
 def _summary(course: dict[str, Any], runs: ReluRuns, place: int) -> dict[str, Any]:
-    """Return where one network starts, where it generalizes best, how it moves from there and where it ends."""
+    """Return the start of one network, its best generalization, its course from there and its end."""
     after = runs.after_peak()[place]
     peak = int(np.argmax(after))
     return {
@@ -111,17 +111,17 @@ def _summary(course: dict[str, Any], runs: ReluRuns, place: int) -> dict[str, An
 
 
 def _mean_similarity(similarity: Any) -> float:
-    """Return the mean similarity with another stimulus, in units of that with a copy; its inverse rules many items."""
+    """Return the mean similarity with another stimulus, relative to that with a copy."""
     relative = similarity / np.diagonal(similarity)[:, None]
     return float(relative[~np.eye(len(relative), dtype=bool)].mean())
 
 
 @lru_cache(maxsize=8)
-def _own_front(stimuli: str, count: int) -> PlaneCurve:
+def _empirical_front(stimuli: str, count: int) -> PlaneCurve:
     return set_front(stimulus_distances(stimuli, count))
 
 
-RELU_NETWORK = Procedure(ReluSettings, run_batch=relu_runs, batch_size=RELU_STACK, dtype="float32")
+RELU_NETWORK = Procedure(ReluSettings, run_batch=relu_runs, batch_size=RELU_STACK_SIZE, dtype="float32")
 
 
 class SlotSettings(Settings):
@@ -159,7 +159,7 @@ def _train_slot(group: Sequence[SlotSettings], seeds: Sequence[int], checkpoint:
 
 
 def _slot_result(runs: SlotRuns, place: int) -> dict[str, Any]:
-    """Return the course of one network, its end and the best it reached on the way."""
+    """Return the course of one network, its final values and its largest values."""
     course = {name: np.asarray(getattr(runs, name)[place]) for name in MEASURED}
     return {
         "step": runs.steps,
@@ -175,14 +175,14 @@ def _slot_result(runs: SlotRuns, place: int) -> dict[str, Any]:
     }
 
 
-SLOT_NETWORK = Procedure(SlotSettings, run_batch=slot_runs, batch_size=SLOT_STACK, dtype="float32")
+SLOT_NETWORK = Procedure(SlotSettings, run_batch=slot_runs, batch_size=SLOT_STACK_SIZE, dtype="float32")
 
 
 class ConvolutionalSettings(Settings):
     """One network on one set of images.
 
-    Cells that differ in nothing but the similarity weight start from the same values and see the same batches, those
-    of `network` and not of the cell's seed, so that differences are paired.
+    Cells that differ only in the similarity weight start from the same values and see the same batches: these depend on
+    `network`, not on the cell's seed, so that differences are paired.
     """
 
     extractor: str = Field(default="small", description="small, resnet, or a source of a trained network")
@@ -202,7 +202,7 @@ class ConvolutionalSettings(Settings):
 
 
 def convolutional_runs(settings: Sequence[ConvolutionalSettings], seeds: Sequence[int]) -> list[Result]:
-    """Return the results of several networks; those that differ in the similarity weight alone are trained together."""
+    """Return the results of several networks; those that differ only in the similarity weight are trained together."""
     return run_stacks(settings, seeds, ("similarity_weight",), _train_convolutional)
 
 
@@ -213,7 +213,7 @@ def _train_convolutional(
     weights = sorted({each.similarity_weight for each in group})
     found = fine_tune(
         one.extractor,
-        _loaded(one.data, one.image_size),
+        _load_images(one.data, one.image_size),
         tree=one.tree,
         leaf_names=None if one.leaf_table is None else read_leaf_names(one.leaf_table),
         similarity_weight=weights,
@@ -229,18 +229,18 @@ def _train_convolutional(
 
 
 @lru_cache(maxsize=2)
-def _loaded(source: str, image_size: int) -> LabeledImages:
+def _load_images(source: str, image_size: int) -> LabeledImages:
     return load_images(source, image_size=image_size)
 
 
 def _convolutional_result(found: FineTuned, place: int) -> dict[str, Any]:
-    """Return the numbers of one network and its curve, beside that of features which match the tree."""
+    """Return the numbers of one network and its curve, with the curve of features that match the tree."""
     tests, best = found.tests[place], found.tree_tests
     computed = found.training.computed
     return {
         **{name: float(found.values(name)[place]) for name in QUANTITIES},
-        "identification": IDENTIFICATION,
-        "generalization": tests.generalization_at(IDENTIFICATION),
+        "identification": IDENTIFICATION_GRID,
+        "generalization": tests.generalization_at(IDENTIFICATION_GRID),
         "tree_identification": best.curve.identification,
         "tree_generalization": best.curve.generalization,
         "tree_peak_generalization": best.peak_generalization,
@@ -255,5 +255,5 @@ def _convolutional_result(found: FineTuned, place: int) -> dict[str, Any]:
 
 
 CONVOLUTIONAL = Procedure(
-    ConvolutionalSettings, run_batch=convolutional_runs, batch_size=CONVOLUTIONAL_STACK, dtype="float32"
+    ConvolutionalSettings, run_batch=convolutional_runs, batch_size=CONVOLUTIONAL_STACK_SIZE, dtype="float32"
 )

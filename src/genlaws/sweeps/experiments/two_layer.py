@@ -1,4 +1,4 @@
-"""Two-layer networks with trained features on rules and facts, many cells in one stack."""
+"""The experiment on two-layer networks with trained features on rules and facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from genlaws.ensembles import Checkpoint
-from genlaws.rules_facts.networks.runs import MEASURED, TwoLayerRuns
+from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
 from genlaws.rules_facts.networks.two_layer import train_two_layer
 from genlaws.sweeps.experiment import Procedure, Result, Settings
 from genlaws.sweeps.experiments.rules_facts import Ratio, Share
@@ -16,13 +16,13 @@ from genlaws.sweeps.stacking import run_stacks
 
 Factor = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
-STACK = 64  # cells; more gain little on a processor
+STACK_SIZE = 64  # larger stacks gain little on a CPU
 
 
 class TwoLayerSettings(Settings):
     """One network trained on one Gaussian draw.
 
-    Cells that differ in nothing but rates and scales are trained together.
+    Cells that differ only in rates and scales are trained together.
     """
 
     dimension: Annotated[int, Field(ge=2, le=20_000)] = 50
@@ -46,14 +46,14 @@ class TwoLayerSettings(Settings):
 
 
 def two_layer_runs(settings: Sequence[TwoLayerSettings], seeds: Sequence[int]) -> list[Result]:
-    """Return what was measured of each network along its training, and its errors in the end and at the best time."""
+    """Return the measurements of each network along its training, and its final and best errors."""
     return run_stacks(settings, seeds, PER_NETWORK, _train)
 
 
 def _train(
     settings: Sequence[TwoLayerSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
 ) -> list[dict[str, Any]]:
-    """Train cells that share everything but their rates."""
+    """Train cells that differ only in rates and scales."""
     shared = settings[0].model_dump(exclude={*PER_NETWORK, "width_ratio"})
     rates: dict[str, Any] = {name: [getattr(one, name) for one in settings] for name in PER_NETWORK}
     width = max(1, round(settings[0].width_ratio * settings[0].dimension))
@@ -64,12 +64,12 @@ def _train(
 def _result(runs: TwoLayerRuns, network: int) -> dict[str, Any]:
     """Return the numbers of one network; the best time is that of its choice error."""
     best, memorized = int(runs.best_log[network]), int(runs.memorized_log[network])
-    histories = {name: getattr(runs, name)[network] for name in MEASURED}
+    histories = {name: getattr(runs, name)[network] for name in MEASURED_COLUMNS}
     moments = {"final": len(runs.steps) - 1, "best": best, "memorized": memorized}
     numbers = {
         f"{moment}_{name}": float(histories[name][log]) if log >= 0 else float("nan")
         for moment, log in moments.items()
-        for name in ("rule_error", "fact_error")
+        for name in ("generalization_error", "memorization_error")
     }
     return {
         "step": runs.steps,
@@ -84,4 +84,4 @@ def _result(runs: TwoLayerRuns, network: int) -> dict[str, Any]:
     }
 
 
-TWO_LAYER = Procedure(TwoLayerSettings, run_batch=two_layer_runs, batch_size=STACK, dtype="float32")
+TWO_LAYER = Procedure(TwoLayerSettings, run_batch=two_layer_runs, batch_size=STACK_SIZE, dtype="float32")

@@ -2,7 +2,7 @@
 import { announce, make, scrollingTable } from "./elements.js";
 import { copyButton, downloadButton } from "./copying.js";
 
-const MOST_ROWS = 500; // of the table below a picture; the file has all
+const MAX_ROWS = 500; // of the table below a picture; the file has all
 
 // Settled once the scripts that draw are there, which come after this one.
 export const scriptsReady = new Promise((settled) => {
@@ -10,7 +10,7 @@ export const scriptsReady = new Promise((settled) => {
   else document.addEventListener("DOMContentLoaded", settled, { once: true });
 });
 
-// A picture with its title, words, files, and its numbers as a table for those who do not see it.
+// A picture with its title, caption, files, and its numbers as an accessible table.
 function makeFigure(name) {
   const title = make("h3");
   const plot = make("div", { class: "panel-plot", role: "img" });
@@ -24,10 +24,10 @@ function makeFigure(name) {
     if (!numbers.open || !stale || !panel) return;
     stale = false;
     const rows = genlawsPanels.rows(panel);
-    const more = rows.length - MOST_ROWS;
+    const more = rows.length - MAX_ROWS;
     numbers.replaceChildren(
       numbers.firstChild,
-      scrollingTable(`Numbers of: ${panel.title}`, genlawsPanels.COLUMNS, rows.slice(0, MOST_ROWS)),
+      scrollingTable(`Numbers of: ${panel.title}`, genlawsPanels.COLUMNS, rows.slice(0, MAX_ROWS)),
       more > 0 ? make("p", { class: "soft" }, `${more} rows more are in the CSV file.`) : "",
     );
   }
@@ -54,7 +54,7 @@ function numberRows(numbers) {
     make("td", {}, one.value), make("td", { class: "soft" }, one.meaning)));
 }
 
-// An area of the page for answers, one after the other. `tools` are buttons of its own beside those that copy.
+// An area of the page for answers, one after the other. `tools` are additional buttons next to the copy buttons.
 export function makeAnswer(tools = []) {
   let answer = null;
   let figures = [];

@@ -1,15 +1,15 @@
-// Controls made from the schema of a view's settings: sliders with a box for the number, lists, and boxes to tick.
-import { make, ownName, readable } from "./elements.js";
+// Controls made from the schema of a view's settings: sliders with a box for the number, lists, and check boxes.
+import { make, uniqueId, readable } from "./elements.js";
 import { defaultsOf } from "./permalinks.js";
 
-const MOST_NOTCHES = 5000;
+const MAX_NOTCHES = 5000;
 
 // All values that a slider can take, from one end to the other; ends and default are among them.
 export function notches(property) {
   const { minimum: low, maximum: high, default: usual, control } = property;
   const place = control.log ? Math.log10 : (value) => value;
   const [first, last] = [place(low), place(high)];
-  const step = Math.max(control.step || (last - first) / 100, (last - first) / MOST_NOTCHES);
+  const step = Math.max(control.step || (last - first) / 100, (last - first) / MAX_NOTCHES);
   const count = Math.max(1, Math.round((last - first) / step));
   const between = Array.from({ length: count - 1 }, (_, at) => {
     const here = first + (at + 1) * step;
@@ -26,7 +26,7 @@ function nearest(values, value) {
   return best;
 }
 
-// The frame that all kinds share: what it is about, and room for the sentence if it is refused.
+// The frame that all kinds share: a description, and space for an error message.
 function frame(kind, property, head, parts, names) {
   const about = property.description && property.description !== property.title
     ? make("p", { class: "about", id: names.about }, property.description) : null;
@@ -35,7 +35,7 @@ function frame(kind, property, head, parts, names) {
 }
 
 function namesOf(name) {
-  const own = ownName(`setting-${name}`);
+  const own = uniqueId(`setting-${name}`);
   return { own, about: `${own}-about`, error: `${own}-error`, described: `${own}-about ${own}-error` };
 }
 
@@ -79,8 +79,8 @@ function sliderControl(name, property, changed) {
 
 function choiceControl(name, property, changed) {
   const names = namesOf(name);
-  const words = (value) => String(value).replaceAll(/[-_]/g, " ");
-  const options = (property.enum ?? [property.const]).map((value) => make("option", { value }, words(value)));
+  const label = (value) => String(value).replaceAll(/[-_]/g, " ");
+  const options = (property.enum ?? [property.const]).map((value) => make("option", { value }, label(value)));
   const list = make("select", {
     id: names.own, "aria-describedby": names.described, "data-setting": name, change: () => changed(list.value),
   }, ...options);
@@ -105,7 +105,7 @@ function same(value, named) {
 
 const KINDS = { slider: sliderControl, choice: choiceControl, switch: switchControl };
 
-// Controls for all settings of a schema; `changed` is called whenever the reader moves one.
+// Controls for all settings of a schema; `changed` is called whenever the user moves one.
 export function makeControls(schema, changed) {
   const values = defaultsOf(schema);
   const controls = new Map(Object.entries(schema.properties).map(([name, property]) => [
@@ -134,8 +134,8 @@ export function makeControls(schema, changed) {
     }
   }
 
-  // Shows why a setting was refused beside it; false if there is no such control to be seen.
-  function refuse(name, sentence) {
+  // Shows the error of a setting next to its control; false if no such control is visible.
+  function showError(name, sentence) {
     const control = controls.get(name);
     if (!control || control.element.hidden) return false;
     if (control.error.textContent !== sentence) control.error.textContent = sentence;
@@ -153,5 +153,5 @@ export function makeControls(schema, changed) {
 
   set(values);
   const elements = [...controls.values()].map((control) => control.element);
-  return { elements, values: () => ({ ...values }), set, reset: () => set(defaultsOf(schema)), clear, refuse, missing };
+  return { elements, values: () => ({ ...values }), set, reset: () => set(defaultsOf(schema)), clear, showError, missing };
 }

@@ -1,11 +1,11 @@
-// What a reader takes away: texts through the clipboard, and pictures with their numbers as files.
+// Export: texts through the clipboard, and pictures with their numbers as files.
 import { announce, make } from "./elements.js";
 
-const SHOWN = 1800; // milliseconds that a button says what it did
+const MESSAGE_MILLISECONDS = 1800; // that a button shows its result
 
 async function write(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  // Pages that do not come from this machine have no clipboard; the older way may still do.
+  // Pages that do not come from this machine have no clipboard; the older method may still work.
   const area = make("textarea", { class: "hidden", readonly: true });
   area.value = text;
   document.body.append(area);
@@ -16,44 +16,44 @@ async function write(text) {
   return undefined;
 }
 
-// Says on a button for a moment what it did.
-function tell(button, words) {
-  button.dataset.words ??= button.textContent;
-  button.textContent = words;
-  announce(words, 0);
+// Shows the result of a click on its button for a moment.
+function showResult(button, message) {
+  button.dataset.label ??= button.textContent;
+  button.textContent = message;
+  announce(message, 0);
   window.clearTimeout(Number(button.dataset.timer));
-  button.dataset.timer = window.setTimeout(() => { button.textContent = button.dataset.words; }, SHOWN);
+  button.dataset.timer = window.setTimeout(() => { button.textContent = button.dataset.label; }, MESSAGE_MILLISECONDS);
 }
 
 // A button that copies what `text` returns.
-export function copyButton(words, text) {
+export function copyButton(label, text) {
   const button = make("button", {
     type: "button",
     click: async () => {
       try {
         await write(text());
-        tell(button, "Copied");
+        showResult(button, "Copied");
       } catch {
-        tell(button, "Copying is not allowed here");
+        showResult(button, "Copying is not allowed here");
       }
     },
-  }, words);
+  }, label);
   return button;
 }
 
 // A button that saves the panel drawn in an element as "csv", "png" or "svg".
 export function downloadButton(plot, format, title) {
-  const words = format.toUpperCase();
+  const label = format.toUpperCase();
   const button = make("button", {
-    type: "button", class: "small", "aria-label": `Download ${words}: ${title}`,
+    type: "button", class: "small", "aria-label": `Download ${label}: ${title}`,
     click: async () => {
       try {
         await genlawsPanels.download(plot, format);
-        announce(`${words} saved`, 0);
+        announce(`${label} saved`, 0);
       } catch {
-        tell(button, "failed");
+        showResult(button, "failed");
       }
     },
-  }, words);
+  }, label);
   return button;
 }

@@ -15,20 +15,20 @@ export function make(tag, attributes = {}, ...children) {
 let count = 0;
 
 // A name that no other element of the page has.
-export function ownName(stem) {
+export function uniqueId(stem) {
   count += 1;
   return `${stem}-${count}`;
 }
 
-let told;
+let announcement;
 
-// Says a sentence to readers who listen, once nothing newer has come for a moment.
+// Announces a sentence to screen readers, once nothing newer has come for a moment.
 export function announce(sentence, delay = 700) {
-  window.clearTimeout(told);
-  told = window.setTimeout(() => { document.getElementById("status").textContent = sentence; }, delay);
+  window.clearTimeout(announcement);
+  announcement = window.setTimeout(() => { document.getElementById("status").textContent = sentence; }, delay);
 }
 
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 // A number for reading: four digits, with a power of ten where it is very small or large.
 export function readable(value) {
@@ -36,7 +36,7 @@ export function readable(value) {
   const size = Math.abs(value);
   if (size === 0 || (size >= 1e-3 && size < 1e5)) return String(Number(value.toPrecision(4))).replace("-", "−");
   const [mantissa, exponent] = value.toExponential(2).split("e");
-  const power = [...String(Number(exponent))].map((letter) => RAISED[letter]).join("");
+  const power = [...String(Number(exponent))].map((letter) => SUPERSCRIPTS[letter]).join("");
   return `${Number(mantissa)} × 10${power}`.replace("-", "−");
 }
 

@@ -1,5 +1,5 @@
-// The first page: four questions, and what became of the claims of the four papers.
-import { make, ownName } from "./elements.js";
+// The first page: four questions, and the verdicts on the claims of the four papers.
+import { make, uniqueId } from "./elements.js";
 
 function card(view) {
   const link = make("a", { href: `/${view.name}`, "data-inside": true }, view.question);
@@ -7,16 +7,16 @@ function card(view) {
     make("p", { class: "card-title" }, view.title), make("p", { class: "soft" }, view.about));
 }
 
-function list(words, options, change) {
-  const name = ownName("filter");
+function list(label, options, change) {
+  const name = uniqueId("filter");
   const input = make("select", { id: name, change }, make("option", { value: "" }, "all"),
     ...options.map((one) => make("option", { value: one }, one)));
-  return { input, element: make("div", {}, make("label", { for: name }, words), input) };
+  return { input, element: make("div", {}, make("label", { for: name }, label), input) };
 }
 
 function claimRow(claim) {
   const where = make("span", { class: "soft where" }, ` ${claim.where}`);
-  return make("tr", {}, make("td", {}, make("code", {}, claim.id), where), make("td", {}, claim.says),
+  return make("tr", {}, make("td", {}, make("code", {}, claim.id), where), make("td", {}, claim.statement),
     make("td", { class: "verdict" }, claim.verdict), make("td", {}, claim.sentence));
 }
 
@@ -24,25 +24,25 @@ function claimRow(claim) {
 function claimTable({ counts, papers, claims }) {
   const body = make("tbody");
   const shown = make("p", { class: "soft", role: "status" });
-  const searchedIn = ["id", "kind", "says", "where", "sentence"];
+  const searchedIn = ["id", "kind", "statement", "where", "sentence"];
   const texts = claims.map((claim) => searchedIn.map((name) => claim[name]).join(" ").toLowerCase());
   const rows = claims.map(claimRow);
-  const searched = ownName("search");
+  const searched = uniqueId("search");
   const search = make("input", { type: "search", id: searched, input: narrow });
   const paper = list("Paper", Object.keys(papers), narrow);
   const verdict = list("Verdict", inOrder(counts), narrow);
 
   function narrow() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const kept = claims.map((claim, at) => at).filter((at) => words.every((word) => texts[at].includes(word))
+    const matching = claims.map((claim, at) => at).filter((at) => words.every((word) => texts[at].includes(word))
       && [paper.input.value, ""].includes(paper.input.value && claims[at].paper)
       && [verdict.input.value, ""].includes(verdict.input.value && claims[at].verdict));
-    body.replaceChildren(...kept.map((at) => rows[at]));
-    shown.textContent = kept.length === 1 ? "1 claim" : `${kept.length} claims`;
+    body.replaceChildren(...matching.map((at) => rows[at]));
+    shown.textContent = matching.length === 1 ? "1 claim" : `${matching.length} claims`;
   }
 
   narrow();
-  const columns = ["claim", "what the paper says", "verdict", "what was found"];
+  const columns = ["id", "claim of the paper", "verdict", "what was found"];
   const head = make("tr", {}, ...columns.map((one) => make("th", { scope: "col" }, one)));
   return make("details", { class: "ledger" }, make("summary", {}, "All claims"),
     make("div", { class: "filters", role: "search" },
@@ -50,7 +50,7 @@ function claimTable({ counts, papers, claims }) {
     shown, make("table", { class: "claims" }, make("thead", {}, head), body));
 }
 
-// The verdicts from best to worst, in the words of the sentence that counts them.
+// The verdicts from best to worst, as in the sentence that counts them.
 const VERDICTS = {
   holds: "hold", "holds within limits": "hold within limits", corrected: "hold once corrected",
   "not reproduced": "are not reproduced", "not testable here": "are not testable here",
@@ -72,8 +72,8 @@ export async function showHome(views, main) {
   main.replaceChildren(
     make("div", { class: "intro" }, make("h1", { tabindex: -1 }, "Generalizing versus remembering"),
       make("p", {}, "A learner sees examples of a rule and facts that follow none. How much of the rule will it find, "
-        + "how many of the facts will it keep, and what does one cost the other? Four exact laws, each with sliders, "
-        + "beside runs made before. Choose a question.")),
+        + "how many of the facts will it remember, and what does one cost the other? Four exact laws, each with "
+        + "sliders, compared with bundled runs. Choose a question.")),
     make("ul", { class: "cards" }, ...views.map(card)), ledger);
   try {
     const reply = await fetch("/api/claims");

@@ -7,8 +7,8 @@ import { showView } from "./view.js";
 const main = document.getElementById("main");
 const THEMES = ["system", "light", "dark"];
 
-// A browser may refuse to remember anything; then the choice lasts as long as the page.
-function remembered() {
+// A browser may forbid storage; then the choice lasts as long as the page.
+function storedTheme() {
   try {
     return window.localStorage.getItem("genlaws-theme");
   } catch {
@@ -16,7 +16,7 @@ function remembered() {
   }
 }
 
-function remember(theme) {
+function storeTheme(theme) {
   try {
     window.localStorage.setItem("genlaws-theme", theme);
   } catch {
@@ -26,7 +26,7 @@ function remember(theme) {
 
 function startTheme() {
   const button = document.getElementById("theme");
-  let theme = THEMES.includes(remembered()) ? remembered() : "system";
+  let theme = THEMES.includes(storedTheme()) ? storedTheme() : "system";
   function apply() {
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
@@ -34,7 +34,7 @@ function startTheme() {
   }
   button.addEventListener("click", () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    remember(theme);
+    storeTheme(theme);
     apply();
     genlawsPanels.redraw();
   });

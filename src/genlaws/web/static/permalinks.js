@@ -1,6 +1,6 @@
 // Addresses: a view by its name, with the settings that differ from the defaults.
 
-// The view that the address names ("" for the first page) and the settings as they stand in it.
+// The view that the address names ("" for the first page) and the settings in its query.
 export function place() {
   return { name: window.location.pathname.replace(/^\/+|\/+$/g, ""), query: window.location.search };
 }
@@ -11,8 +11,8 @@ export function defaultsOf(schema) {
 
 // The settings that differ from the defaults, as the part of an address behind the question mark.
 export function queryOf(schema, settings) {
-  const usual = defaultsOf(schema);
-  const named = Object.keys(usual).filter((name) => name in settings && settings[name] !== usual[name]);
+  const defaults = defaultsOf(schema);
+  const named = Object.keys(defaults).filter((name) => name in settings && settings[name] !== defaults[name]);
   const text = new URLSearchParams(named.map((name) => [name, String(settings[name])])).toString();
   return text ? `?${text}` : "";
 }

@@ -1,36 +1,36 @@
-// Measures a representation of the reader's own, sent as a file to the program that serves the page.
+// Measures the user's representation, sent as a file to the program that serves the page.
 import { makeAnswer, scriptsReady } from "./answers.js";
-import { announce, make, ownName } from "./elements.js";
+import { announce, make, uniqueId } from "./elements.js";
 
 const KINDS = [["embeddings", "embeddings, one row per item"], ["distances", "distances, a square matrix"]];
 const METRICS = [
   ["euclidean", "straight-line distance"], ["cosine", "angle (cosine)"], ["circle", "along a circle of length 1"],
   ["precomputed", "the places are a matrix of distances"], ["tree", "steps in a tree of groups, coarse to fine"],
 ];
-const OF_EMBEDDINGS = ["euclidean", "cosine"]; // the distances that need no places
+const SELF_METRICS = ["euclidean", "cosine"]; // the distances that need no places
 const SIMILARITIES = [
   ["cosine", "cosine"], ["relu-dot", "dot product, negative ones as 0"], ["dot", "dot product"],
   ["gaussian", "Gaussian of the distance"], ["threshold", "alike or not, by a threshold"],
   ["precomputed", "the file is a matrix of similarities"],
 ];
 
-function field(words, about, input) {
-  const name = ownName("upload");
+function field(label, about, input) {
+  const name = uniqueId("upload");
   input.id = name;
   const hint = about ? make("p", { class: "about", id: `${name}-about` }, about) : null;
   if (hint) input.setAttribute("aria-describedby", hint.id);
-  return make("div", { class: "control" }, make("label", { for: name }, words), input, hint);
+  return make("div", { class: "control" }, make("label", { for: name }, label), input, hint);
 }
 
 function list(name, options, change) {
-  return make("select", { name, change }, ...options.map(([value, words]) => make("option", { value }, words)));
+  return make("select", { name, change }, ...options.map(([value, label]) => make("option", { value }, label)));
 }
 
 function fileInput(name, change) {
   return make("input", { type: "file", name, accept: ".npy,.csv", change });
 }
 
-// Sends a form and tells how much of it has gone; the answer is the status and the JSON that came back.
+// Sends a form and reports its progress; resolves to the status and the JSON of the reply.
 function send(address, content, progress) {
   const request = new XMLHttpRequest();
   const reply = new Promise((settled, failed) => {
@@ -74,7 +74,7 @@ export function makeUpload() {
     const own = positions.files.length === 0;
     similarityField.hidden = kind.value === "distances";
     metricField.hidden = own && kind.value === "distances";
-    for (const option of metric.options) option.disabled = own && !OF_EMBEDDINGS.includes(option.value);
+    for (const option of metric.options) option.disabled = own && !SELF_METRICS.includes(option.value);
     for (const option of similarity.options) option.disabled = own && option.value === "precomputed";
     for (const one of [metric, similarity]) if (one.selectedOptions[0]?.disabled) one.selectedIndex = 0;
   }
@@ -126,13 +126,13 @@ export function makeUpload() {
   const form = make("form", { class: "upload", "aria-label": "Measure your own", submit: measure },
     field("File", "From numpy.save (.npy), or CSV, with or without names of columns and rows; at most 2,000 items.", file),
     field("It holds", "", kind),
-    field("True places (optional)", "One row per item, .npy or .csv. Without them the file is its own truth.",
+    field("True places (optional)", "One row per item, .npy or .csv. Without them the distances within the file count as true.",
       positions),
     metricField, similarityField,
     make("div", { class: "tools" }, button, progress, state), error);
   arrange();
   const element = make("section", { class: "own" }, make("h2", {}, "Measure your own representation"),
-    make("p", {}, "The file stays on this machine: it goes to the program that serves this page and is not kept."),
+    make("p", {}, "The file stays on this machine: it goes to the program that serves this page and is not stored."),
     form, answer.element);
   return { element, stop: () => running?.stop() };
 }

@@ -6,45 +6,45 @@ import { make } from "./elements.js";
 import { addressOf, makeAddressKeeper, queryOf } from "./permalinks.js";
 import { makeUpload } from "./upload.js";
 
-const PACE = 75; // milliseconds between two questions at least
-const SILENT = "The server does not answer; it may have been stopped. Start genlaws explore again.";
+const PACE = 75; // milliseconds between two requests at least
+const NO_SERVER = "The server does not answer; it may have been stopped. Start genlaws explore again.";
 
-// Asks one question at a time; of those that come meanwhile only the newest is asked.
-function makeAsker(name, busy, answered, refused) {
+// Sends one request at a time; of those that come meanwhile only the newest is sent.
+function makeRequester(name, busy, answered, failed) {
   const stop = new AbortController();
-  let asking = false;
+  let sending = false;
   let waiting = null;
 
-  async function ask(query) {
+  async function request(query) {
     waiting = query;
-    if (asking) return;
-    asking = true;
+    if (sending) return;
+    sending = true;
     busy(true);
     while (waiting !== null && !stop.signal.aborted) {
-      const asked = waiting;
+      const next = waiting;
       const pause = new Promise((done) => { window.setTimeout(done, PACE); });
       waiting = null;
-      await put(asked);
+      await send(next);
       await pause;
     }
-    asking = false;
+    sending = false;
     busy(false);
   }
 
-  async function put(query) {
+  async function send(query) {
     try {
       const reply = await fetch(`/api/views/${name}${query}`, { signal: stop.signal });
       const content = await reply.json();
       await scriptsReady;
       if (stop.signal.aborted) return;
       if (reply.ok) answered(content, query);
-      else refused(content.error, content.setting ?? null, query);
+      else failed(content.error, content.setting ?? null, query);
     } catch (problem) {
       if (stop.signal.aborted) return;
-      refused(problem instanceof TypeError || problem instanceof SyntaxError ? SILENT : String(problem), null, query);
+      failed(problem instanceof TypeError || problem instanceof SyntaxError ? NO_SERVER : String(problem), null, query);
     }
   }
-  return { ask, stop: () => stop.abort() };
+  return { request, stop: () => stop.abort() };
 }
 
 // Shows a view in an element, at first with the settings of the address; returns what to call before leaving it.
@@ -57,45 +57,45 @@ export function showView(view, main, firstQuery) {
     const missing = controls.missing();
     notice.textContent = "";
     if (missing) {
-      controls.refuse(missing.setting, missing.error);
+      controls.showError(missing.setting, missing.error);
       return;
     }
-    asker.ask(queryOf(view.schema, controls.values()));
+    requester.request(queryOf(view.schema, controls.values()));
   });
 
   function answered(content) {
     if (first) controls.set(content.settings);
     first = false;
     controls.clear();
-    if (!notice.dataset.kept) notice.textContent = "";
-    delete notice.dataset.kept;
+    if (!notice.dataset.pinned) notice.textContent = "";
+    delete notice.dataset.pinned;
     keeper.keep(content.settings);
     waiting.remove();
     answer.show(content);
   }
 
-  function refused(sentence, setting, query) {
-    if (first && query === firstQuery && sentence !== SILENT) {
+  function failed(sentence, setting, query) {
+    if (first && query === firstQuery && sentence !== NO_SERVER) {
       first = false;
-      notice.textContent = `The settings in the address cannot be used, so the usual ones are shown. ${sentence}`;
-      notice.dataset.kept = "yes";
-      asker.ask("");
+      notice.textContent = `The settings in the address cannot be used, so the defaults are shown. ${sentence}`;
+      notice.dataset.pinned = "yes";
+      requester.request("");
       return;
     }
     controls.clear();
     waiting.remove();
-    const shown = setting !== null && controls.refuse(setting, sentence);
+    const shown = setting !== null && controls.showError(setting, sentence);
     notice.textContent = shown ? "" : sentence;
   }
 
-  const asker = makeAsker(view.name, (asking) => results.setAttribute("aria-busy", asking), answered, refused);
+  const requester = makeRequester(view.name, (busy) => results.setAttribute("aria-busy", busy), answered, failed);
   const link = () => window.location.origin + addressOf(view, controls.values());
   const answer = makeAnswer([copyButton("Copy link", link)]);
   const waiting = make("p", { class: "soft" }, "Computing…");
   const results = make("div", { class: "results" }, waiting, answer.element);
   const reset = make("button", {
     type: "button",
-    click: () => { controls.reset(); controls.clear(); notice.textContent = ""; asker.ask(""); },
+    click: () => { controls.reset(); controls.clear(); notice.textContent = ""; requester.request(""); },
   }, "Reset");
   const form = make("form", { class: "settings", "aria-label": "Settings", submit: (event) => event.preventDefault() },
     make("div", { class: "settings-head" }, make("h2", {}, "Settings"), reset), notice, ...controls.elements);
@@ -106,13 +106,13 @@ export function showView(view, main, firstQuery) {
     make("div", { class: "workbench" }, form, results),
     ...(upload ? [upload.element] : []),
   );
-  asker.ask(firstQuery);
+  requester.request(firstQuery);
 
   // Going on by a link keeps the newest settings in the address left behind; going back has left it already.
   return ({ keep }) => {
     if (keep) keeper.write();
     keeper.stop();
-    asker.stop();
+    requester.stop();
     upload?.stop();
   };
 }

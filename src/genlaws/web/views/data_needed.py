@@ -21,10 +21,10 @@ from genlaws.relations.inference.bound_curve import guess_accuracy, table_length
 from genlaws.relations.inference.hypotheses import Hypotheses, average_meaning
 from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.render import Curve, Panel
-from genlaws.web.bundled import kept_rows
+from genlaws.web.bundled import bundled_rows
 
-REPEATS = 20  # training sets behind each point of the kept bound
-FRACTIONS = (0.005, 1.0)
+BUNDLED_TRAINING_SETS = 20  # behind each point of the bundled bound
+TRAIN_FRACTION_RANGE = (0.005, 1.0)
 NETWORK_ELEMENTS = 30
 WITH_NETWORKS = "Points: means of 20 trained networks."
 WITHOUT_NETWORKS = "Networks were trained at 30 elements, for modulo 3 and less-than."
@@ -37,8 +37,8 @@ NETWORKS = {
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Numbers computed beforehand with the library, at the places of a slider."""
+class BundledCurve:
+    """Numbers computed with the library and bundled, at the positions of a slider."""
 
     place: Array
     value: Array
@@ -46,21 +46,23 @@ class Kept:
     high: Array
 
     def nearest(self, place: float) -> float:
-        """Return the kept place nearest to another."""
+        """Return the bundled position nearest to another."""
         return float(self.place[np.abs(np.log(self.place / place)).argmin()])
 
     def at(self, place: float) -> Estimate:
-        """Return the number at a kept place."""
-        (here,) = np.flatnonzero(self.place == place)
-        return Estimate(float(self.value[here]), float(self.low[here]), float(self.high[here]), REPEATS)
+        """Return the number at a bundled position."""
+        (index,) = np.flatnonzero(self.place == place)
+        return Estimate(
+            float(self.value[index]), float(self.low[index]), float(self.high[index]), BUNDLED_TRAINING_SETS
+        )
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The exact bound against the share of pairs seen, and the share needed against the target accuracy."""
+    """The exact bound against the training fraction, and the fraction needed against the target accuracy."""
 
-    accuracy: Kept
-    needed: Kept
+    accuracy: BundledCurve
+    needed: BundledCurve
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Described:
 
     @property
     def entrywise(self) -> bool:
-        """Whether the bound is an average that says little about this relation."""
+        """Whether the bound is an average that is not informative about this relation."""
         return isinstance(self.known, Entrywise)
 
     def formula(self, train_fraction: Array, length: float) -> Array:
@@ -111,41 +113,42 @@ def described(name: str, element_count: int) -> Described:
 
 
 @cache
-def _kept(file: str, place: str) -> dict[tuple[str, int], Kept]:
-    """Return one kept table by relation and number of elements."""
+def _bundled_curves(file: str, place: str) -> dict[tuple[str, int], BundledCurve]:
+    """Return one bundled table by relation and number of elements."""
     found: dict[tuple[str, int], list[list[float]]] = {}
-    for row in kept_rows(file):
+    for row in bundled_rows(file):
         numbers = [float(row[name]) for name in (place, "value", "low", "high")]
         found.setdefault((row["relation"], int(row["elements"])), []).append(numbers)
-    return {key: Kept(*np.array(rows).T) for key, rows in found.items()}
+    return {key: BundledCurve(*np.array(rows).T) for key, rows in found.items()}
 
 
-def kept_count(element_count: int) -> int:
-    """Return the number of elements nearest to another for which the bound is kept: a place of the slider."""
-    counts = sorted({count for _, count in _kept("relations_bound.csv", "train_fraction")})
+def nearest_element_count(element_count: int) -> int:
+    """Return the nearest number of elements for which the bound is bundled: a position of the slider."""
+    counts = sorted({count for _, count in _bundled_curves("relations_bound.csv", "train_fraction")})
     return min(counts, key=lambda count: abs(count - element_count))
 
 
-def kept_bound(name: str, element_count: int) -> Bound:
-    """Return the bound of a relation of the page, at a kept number of elements."""
+def bundled_bound(name: str, element_count: int) -> Bound:
+    """Return the bundled bound of a relation of the page."""
     key = "bipartite" if name.startswith("bipartite") else name, element_count
     return Bound(
-        _kept("relations_bound.csv", "train_fraction")[key], _kept("relations_needed.csv", "target_accuracy")[key]
+        _bundled_curves("relations_bound.csv", "train_fraction")[key],
+        _bundled_curves("relations_needed.csv", "target_accuracy")[key],
     )
 
 
 def data_panel(name: str, element_count: int, train_fraction: float, target: float) -> Panel:
-    """Return the accuracy against the share of entries seen."""
-    about, bound = described(name, element_count), kept_bound(name, element_count)
-    shares = np.geomspace(*FRACTIONS, 60)
+    """Return the accuracy against the training fraction."""
+    about, bound = described(name, element_count), bundled_bound(name, element_count)
+    shares = np.geomspace(*TRAIN_FRACTION_RANGE, 60)
     x, chance = shares.tolist(), about.relation.majority_accuracy
     low, high = (np.clip(one, 0.0, 1.0).tolist() for one in (bound.accuracy.low, bound.accuracy.high))
     exact, paper = (about.formula(shares, one).tolist() for one in (about.exact_length, about.paper_length))
     networks = _networks(name, element_count)
     return Panel(
         "accuracy-by-data",
-        "How much of a relation can be known from part of it",
-        "share of all pairs seen (train fraction)",
+        "Accuracy on a relation from part of its pairs",
+        "training fraction (share of all pairs)",
         "accuracy on all pairs",
         (
             Curve(
@@ -159,27 +162,27 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
             ),
             Curve("the paper's Eq. 5", "paper", x, paper, "orange"),
             Curve("Eq. 5 with the exact description length", "paper", x, exact, "sky"),
-            Curve("always the commoner answer", "chance", list(FRACTIONS), [chance, chance], "gray"),
+            Curve("majority answer", "chance", list(TRAIN_FRACTION_RANGE), [chance, chance], "gray"),
             *networks,
             Curve("here", "mark", [train_fraction], [bound.accuracy.at(train_fraction).value], "ink"),
             _reached(bound, target),
         ),
         x_log=True,
-        x_range=FRACTIONS,
+        x_range=TRAIN_FRACTION_RANGE,
         y_range=(0.4, 1.02),
-        caption=f"Black: mean over {REPEATS} random training sets with its 95 % interval. "
+        caption=f"Black: mean over {BUNDLED_TRAINING_SETS} random training sets with its 95 % interval. "
         f"{average_meaning(about.known)} The paper's Eq. 5 is no bound. "
         f"{WITH_NETWORKS if networks else WITHOUT_NETWORKS}",
     )
 
 
 def _reached(bound: Bound, target: float) -> Curve:
-    """Return the mark where the target is reached; the axis, which has no zero, begins where little is seen."""
+    """Return the mark where the target is reached; the logarithmic axis has no zero."""
     needed = bound.needed.at(target)
     return Curve(
         "target reached",
         "mark",
-        [max(needed.value, FRACTIONS[0])],
+        [max(needed.value, TRAIN_FRACTION_RANGE[0])],
         [target],
         "purple",
         notes=[f"share needed {needed}"],
@@ -192,7 +195,7 @@ def _networks(name: str, element_count: int) -> list[Curve]:
         return []
     curves = []
     for kind, (label, color) in NETWORKS.items():
-        rows = [row for row in kept_rows("relations_networks.csv") if row["first"] == name and row["second"] == kind]
+        rows = [row for row in bundled_rows("relations_networks.csv") if row["first"] == name and row["second"] == kind]
         if rows:
             x, value, low, high = ([float(row[one]) for row in rows] for one in ("x", "value", "low", "high"))
             curves.append(Curve(label, "run", x, value, color, low, high))

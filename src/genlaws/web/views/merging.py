@@ -19,15 +19,15 @@ from genlaws.relations import (
     sign_collision_probability,
 )
 from genlaws.render import Curve, Panel
-from genlaws.web.bundled import kept_rows
+from genlaws.web.bundled import bundled_rows
 
-RATIOS = (1e-4, 1e4)
+RATE_RATIOS = (1e-4, 1e4)
 LAW_POINTS, PATH_POINTS = 65, 80
 COLORS = {"flow": "blue", "sign": "purple"}
 OPTIMIZERS = {"flow": "sgd", "sign": "adam"}
 OPTIMIZER_NAMES = {"flow": "SGD", "sign": "Adam"}
-SLOPE_ERROR = 1e-7  # relative, of the ratio at which every second pair merges
-FARTHEST_SCALE = 2.0  # networks whose embeddings are wider or narrower than the slider's by more are not shown
+SLOPE_TOLERANCE = 1e-7  # relative, of the ratio at which every second pair merges
+MAX_SCALE_FACTOR = 2.0  # networks whose embeddings are wider or narrower than the slider's by more are not shown
 
 
 @dataclass(frozen=True)
@@ -123,14 +123,14 @@ def _half_slope(outputs: int) -> float:
     slope, chance = _sign_law(outputs)
     near = float(np.interp(0.5, chance, np.log(slope)))
     found = brentq(
-        lambda log: _sign_chance(float(np.exp(log)), outputs) - 0.5, near - 0.5, near + 0.5, xtol=SLOPE_ERROR
+        lambda log: _sign_chance(float(np.exp(log)), outputs) - 0.5, near - 0.5, near + 0.5, xtol=SLOPE_TOLERANCE
     )
     return float(np.exp(found))
 
 
 def merging_panel(pair: Pair) -> Panel:
     """Return the chance to merge against the ratio of the rates."""
-    grid = np.geomspace(*RATIOS, LAW_POINTS)
+    grid = np.geomspace(*RATE_RATIOS, LAW_POINTS)
     x = grid.tolist()
     scales = (pair.encoder_scale, pair.decoder_scale)
     chance = probability(pair)
@@ -149,7 +149,7 @@ def merging_panel(pair: Pair) -> Panel:
         "share of pairs that merge",
         tuple(curves),
         x_log=True,
-        x_range=RATIOS,
+        x_range=RATE_RATIOS,
         y_range=(-0.02, 1.02),
         caption="Merging means that what is learned about one element holds for the other. The laws are exact for a "
         "linear decoder; points of the same color are simulated pairs. Trained networks (green: share of 50 that "
@@ -228,11 +228,11 @@ def _flow(pair: Pair, grid: Array) -> Array:
 
 
 def _sign_law(outputs: int) -> tuple[Array, Array]:
-    """Return the law of sign updates on a line at widths of 1; kept for several outputs, where it is an integral."""
+    """Return the law of sign updates on a line at widths of 1; bundled for several outputs, where it is an integral."""
     if outputs == 1:
-        slope = np.geomspace(*RATIOS, LAW_POINTS)
+        slope = np.geomspace(*RATE_RATIOS, LAW_POINTS)
         return slope, sign_collision_probability(slope, 1.0)
-    rows = [row for row in kept_rows("relations_sign.csv") if row["outputs"] == str(outputs)]
+    rows = [row for row in bundled_rows("relations_sign.csv") if row["outputs"] == str(outputs)]
     slope, chance = (np.array([float(row[name]) for row in rows]) for name in ("slope", "probability"))
     return slope, chance
 
@@ -249,30 +249,30 @@ def _simulated(pair: Pair, grid: Array) -> list[Curve]:
     """Return the simulated pairs nearest to the sliders; other widths only shift them along the axis."""
     rows = [
         row
-        for row in kept_rows("relations_repons.csv")
+        for row in bundled_rows("relations_repons.csv")
         if row["update"] == pair.update and row["dimension"] == str(pair.dimension)
     ]
     outputs = min({int(row["outputs"]) for row in rows}, key=lambda count: (abs(count - pair.outputs), count))
     cluster = min({int(row["cluster"]) for row in rows}, key=lambda count: (abs(count - pair.cluster), count))
     rows = [row for row in rows if row["outputs"] == str(outputs) and row["cluster"] == str(cluster)]
     ratio, value, low, high = ([float(row[one]) for row in rows] for one in ("ratio", "value", "low", "high"))
-    words = f"d = {pair.dimension}, {outputs} output{'s' if outputs > 1 else ''}"
-    words += f", cluster of {cluster}" if pair.update == "flow" and pair.cluster > 1 else ""
+    label = f"d = {pair.dimension}, {outputs} output{'s' if outputs > 1 else ''}"
+    label += f", cluster of {cluster}" if pair.update == "flow" and pair.cluster > 1 else ""
     place = [one * pair.unit_ratio for one in ratio]
-    points = Curve(f"simulated: {words}", "run", place, value, COLORS[pair.update], low, high)
+    points = Curve(f"simulated: {label}", "run", place, value, COLORS[pair.update], low, high)
     same = outputs == pair.outputs and (cluster == pair.cluster or pair.update == "sign")
     if same or pair.update == "sign":
         return [points]
     law = _flow(replace(pair, outputs=outputs, cluster=cluster), grid)
-    return [Curve(f"gradient flow: {words}", "theory", grid.tolist(), law.tolist(), "gray"), points]
+    return [Curve(f"gradient flow: {label}", "theory", grid.tolist(), law.tolist(), "gray"), points]
 
 
 def _networks(pair: Pair) -> list[Curve]:
     """Return the share of trained networks that generalize, with embeddings about as wide as the sliders say."""
     width = np.sqrt(2.0) * pair.encoder_scale  # of each representation
-    rows = [row for row in kept_rows("relations_networks.csv") if row["first"] == OPTIMIZERS[pair.update]]
+    rows = [row for row in bundled_rows("relations_networks.csv") if row["first"] == OPTIMIZERS[pair.update]]
     scale = min({float(row["second"]) for row in rows}, key=lambda one: abs(np.log(one / width)))
-    if abs(np.log(scale / width)) > np.log(FARTHEST_SCALE):
+    if abs(np.log(scale / width)) > np.log(MAX_SCALE_FACTOR):
         return []
     rows = [row for row in rows if float(row["second"]) == scale]
     x, value, low, high = ([float(row[one]) for row in rows] for one in ("x", "value", "low", "high"))

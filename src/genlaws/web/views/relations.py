@@ -1,4 +1,4 @@
-"""How much data a relation needs, and when representations merge, while the sliders move."""
+"""The view on relations: how much data a relation needs, and when representations merge."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Literal
 
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 from genlaws.web.views.data_needed import (
-    FRACTIONS,
-    REPEATS,
+    BUNDLED_TRAINING_SETS,
+    TRAIN_FRACTION_RANGE,
     Described,
+    bundled_bound,
     data_panel,
     described,
-    kept_bound,
-    kept_count,
     library_name,
+    nearest_element_count,
 )
 from genlaws.web.views.merging import Pair, critical_ratio, merging_panel, path_panel, probability
 
-DIGITS = 4
+SLIDER_DIGITS = 4
 SIMULATED_DRAWS = 500
 DATA, MERGING = "how much data", "when representations merge"
 IN_DATA, IN_MERGING = {"question": DATA}, {"question": MERGING}
@@ -46,7 +46,13 @@ class Settings(ViewSettings):
         30, 10, 30, "elements n", step=5.0, about="A relation of n elements has n² pairs.", when=IN_DATA
     )
     train_fraction: float = slider(
-        0.05, *FRACTIONS, "share of pairs seen p", step=0.02, log=True, about="Chosen at random.", when=IN_DATA
+        0.05,
+        *TRAIN_FRACTION_RANGE,
+        "training fraction p",
+        step=0.02,
+        log=True,
+        about="Share of the pairs, chosen at random.",
+        when=IN_DATA,
     )
     target_accuracy: float = slider(
         0.9, 0.6, 0.999, "target accuracy", step=0.005, about="To be reached on all pairs.", when=IN_DATA
@@ -97,7 +103,7 @@ class Settings(ViewSettings):
     dimension: int = slider(1, 1, 3, "dimension d", step=1.0, about="Of the representations.", when=IN_MERGING)
     outputs: int = slider(1, 1, 8, "outputs K", step=1.0, about="Of the decoder.", when=IN_MERGING)
     cluster: int = slider(
-        1, 1, 16, "cluster N", step=1.0, about="One representation against so many coincident ones.", when=IN_MERGING
+        1, 1, 16, "cluster N", step=1.0, about="One representation against this many coincident ones.", when=IN_MERGING
     )
     start_gain: float = slider(
         1.0, 0.1, 3.0, "gain at the start a", step=0.05, about="Of the pair whose path is drawn.", when=IN_MERGING
@@ -116,12 +122,12 @@ class Settings(ViewSettings):
 def answer(settings: Settings) -> Answer:
     """Return how much data the relation needs and how likely the representations merge.
 
-    The bound takes seconds, so it is kept for the places of its sliders; a number typed between two is taken as the
-    nearer place, and the answer says which.
+    The bound takes seconds, so it is bundled for the positions of its sliders; a number typed between two is moved to
+    the nearer position, which the answer states.
     """
-    count = kept_count(settings.element_count)
+    count = nearest_element_count(settings.element_count)
     name = library_name(settings.relation, settings.class_count, count)
-    bound = kept_bound(name, count)
+    bound = bundled_bound(name, count)
     share, target = bound.accuracy.nearest(settings.train_fraction), bound.needed.nearest(settings.target_accuracy)
     pair = Pair(
         update=settings.update,
@@ -147,23 +153,24 @@ def answer(settings: Settings) -> Answer:
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{SLIDER_DIGITS}g}")
 
 
 def _data_numbers(about: Described, name: str, share: float, target: float) -> tuple[Number, ...]:
     count = about.relation.element_count
-    bound = kept_bound(name, count)
+    bound = bundled_bound(name, count)
     needed = bound.needed.at(target)
     by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
-    alone = "with the majority answer where the pairs seen leave it open"
-    learner = alone if about.entrywise else "by the best learner"
+    majority = "with the majority answer where the training pairs leave it open"
+    learner = majority if about.entrywise else "by the best learner"
     return (
         Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labeled copies"),
         Number("description length, paper", f"{about.paper_length:.2f} bits", f"its Table II, class: {about.known}"),
         Number(
             "average over its class" if about.entrywise else "best accuracy",
             str(bound.accuracy.at(share)),
-            f"from {share:g} of the pairs of {count} elements; exact, mean of {REPEATS} training sets; 95 % interval",
+            f"from {share:g} of the pairs of {count} elements; exact, mean of {BUNDLED_TRAINING_SETS} training sets; "
+            "95 % interval",
         ),
         Number(
             "share needed for the target",
@@ -203,12 +210,12 @@ def _pair_numbers(pair: Pair) -> tuple[Number, ...]:
 
 def _data_sentence(about: Described, name: str, share: float, target: float) -> str:
     relation = about.relation
-    bound = kept_bound(name, relation.element_count)
+    bound = bundled_bound(name, relation.element_count)
     value, needed = bound.accuracy.at(share).value, bound.needed.at(target).value
     chance = f"Always answering {relation.majority_answer} is right on {relation.majority_accuracy:.1%}"
     if about.entrywise:
         return (
-            f"{chance} of all pairs of {relation.label}. With that answer wherever the pairs seen leave it open, "
+            f"{chance} of all pairs of {relation.label}. With that answer wherever the training pairs leave it open, "
             f"{target:.1%} is reached from about {needed:.1%} of the pairs; a learner that finds structure may need "
             f"fewer. The average over all relations of its class, {value:.1%} from {share:.1%} of the pairs, is no "
             "bound for this one."
@@ -241,10 +248,10 @@ def _data_python(about: Described, name: str, share: float, target: float) -> st
 
 
 def _data_command(about: Described, name: str, share: float, target: float) -> str:
-    asked = name if name.startswith("bipartite") else f"{name} --elements {about.relation.element_count}"
+    source = name if name.startswith("bipartite") else f"{name} --elements {about.relation.element_count}"
     return (
-        f"genlaws relations bound {asked} --train-fraction {share:g}\n"
-        f"genlaws relations data-needed {asked} --target-accuracy {target:g}"
+        f"genlaws relations bound {source} --train-fraction {share:g}\n"
+        f"genlaws relations data-needed {source} --target-accuracy {target:g}"
     )
 
 
@@ -292,7 +299,7 @@ VIEW = View(
     title="Relations",
     question="How much of a relation must be seen, and when do representations merge?",
     about="A relation such as equal modulo 3 or less-than can be filled in from part of its pairs; the exact bound "
-    "says how well a learner can do on average that knows only its class. A network can do so if the representations "
+    "is the best average accuracy of a learner that knows only its class. A network can do so if the representations "
     "of elements that behave alike merge, which the ratio of two learning rates decides: that of the representations "
     "and that of the decoder that reads them.",
     settings=Settings,

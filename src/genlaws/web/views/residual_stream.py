@@ -1,12 +1,8 @@
-"""The view on the residual stream: which motion of its states would a random walk show too?
+"""The view on the residual stream: which motion of its states does a random walk show too?
 
-Small models measured beforehand, and the paper's model as far as its figures tell, each with the walk of its steps.
-
-Written by ``studies/explorer_runs_residual_stream.py``: 120 sentences made in code, last token.
-
-One random walk drawn at the place the sliders point to, as points beside the exact curves.
-
-The pictures of the view on the residual stream: a walk as lines, a model or a drawn walk as points.
+Lines are the exact curves of a random walk. Points are either one walk drawn with the same settings, or a model: small
+models measured on 120 generated sentences at the last token (``studies/explorer_runs_residual_stream.py``), and the
+paper's model as far as its figures show it, each compared with the walk that has its step sizes.
 """
 
 from __future__ import annotations
@@ -20,59 +16,59 @@ from typing import Literal
 
 import numpy as np
 
-from genlaws.claims.residual_stream.data import COSINES, ROTATIONS, SPEEDS, UNITS, in_order
+from genlaws.claims.residual_stream.data import COSINES, MEAN_ROTATIONS, SPEEDS, UNITS, in_order
 from genlaws.core.arguments import Array, one_of
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Stream
-from genlaws.models.texts import WRITING
+from genlaws.models.texts import WRITE_EXAMPLES_CODE
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
-from genlaws.render.walk_panels import neighbors_panel, shares_panel, sizes_panel, turns_panel
-from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, path_shares_of, turn_curve
+from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel, sizes_panel
+from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, path_shares_of, rotation_curve
 from genlaws.residual_stream.surrogates.walks import Walk, geometric_walk, walked
-from genlaws.web.bundled import kept_rows
+from genlaws.web.bundled import bundled_rows
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 
-PAPER = "paper"
-MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER)
-LABELS = {
+PAPER_MODEL = "paper"
+MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER_MODEL)
+MODEL_LABELS = {
     "SmolLM2": "SmolLM2-135M",
     "MiniLM": "all-MiniLM-L6-v2",
     "stories260K": "stories260K",
-    PAPER: "Llama 3.1 8B, read off the paper's figures",
+    PAPER_MODEL: "Llama 3.1 8B, read off the paper's figures",
 }
-READING = 0.02  # error of reading a cosine off the paper's figure
-TEXTS, OWN_UNITS = 48, 16  # a correlation of 48 texts is too low by less than .01 r (1 - r^2)
-MOST_TURNED = 256  # units whose turns are counted
-SEED = 20
-COMPONENTS = 2  # of the paper's plane
+COSINE_READING_ERROR = 0.02  # error of reading a cosine off the paper's figure
+DRAWN_TEXTS, DRAWN_UNITS = 48, 16  # a correlation of 48 texts is too low by less than .01 r (1 - r^2)
+MAX_ROTATION_UNITS = 256  # units whose rotations are counted
+WALK_SEED = 20
+PLANE_COMPONENTS = 2  # of the paper's plane
 COLORS = {
     "correlation": "blue",
-    "correlation_turned": "sky",
+    "correlation_random_axes": "sky",
     "cosine": "orange",
     "size": "blue",
     "step_size": "orange",
     "shares": "blue",
     "turns": "blue",
 }
-WORDS = {
+MEASURE_LABELS = {
     "correlation": "r over texts",
-    "correlation_turned": "r, random axes",
+    "correlation_random_axes": "r, random axes",
     "cosine": "cosine",
     "size": "state",
     "step_size": "step",
     "shares": "share",
-    "turns": "turns",
+    "turns": "rotations",
 }
-FREE = {"fit": "none"}
-UNUSUAL = 1.2  # times the turns of a walk that are called more, where no scatter is known
-PACKAGED = {"SmolLM2": "smollm2", "MiniLM": "minilm"}
-KEPT_TEXTS = 120  # with which the models were measured
-ANALYZED = (
+WITHOUT_MODEL = {"fit": "none"}
+MIN_EXCESS_ROTATIONS = 1.2  # times the rotations of a walk, where no scatter is known
+PACKAGED_MODELS = {"SmolLM2": "smollm2", "MiniLM": "minilm"}
+MEASURED_TEXTS = 120  # read by the models
+ANALYZE_COMMAND = (
     'genlaws residual-stream analyze {model} --texts "$file" --measures paths,correlations,dimensions,rotations '
     "--surrogates random-walk,step-signs,basis-rotation"
 )
-STEP_DIGITS = 8  # of the sizes of steps in lines to copy: more than the page shows of what follows from them
+STEP_DIGITS = 8  # of step sizes in copied code, more than the page shows
 
 
 @dataclass(frozen=True)
@@ -91,8 +87,8 @@ class Points:
 
 
 @dataclass(frozen=True)
-class KeptStream:
-    """A model measured before.
+class BundledStream:
+    """A bundled model.
 
     Attributes
     ----------
@@ -103,7 +99,7 @@ class KeptStream:
     persistence : float
         Mean cosine between a step and the next; NaN if not known.
     points : mapping from measure to Points
-        Of ``correlation``, ``correlation_turned`` (in random axes), ``cosine``,
+        Of ``correlation``, ``correlation_random_axes`` (in random axes), ``cosine``,
         ``size``, ``step_size``, ``shares`` and ``turns``, those that are known.
     """
 
@@ -115,8 +111,8 @@ class KeptStream:
     points: Mapping[str, Points]
 
 
-def kept_stream(model: str, persistence: float = 0.0) -> KeptStream:
-    """Return a model measured before, beside the walk with its steps.
+def bundled_stream(model: str, persistence: float = 0.0) -> BundledStream:
+    """Return a bundled model and the walk with its steps.
 
     Parameters
     ----------
@@ -124,14 +120,14 @@ def kept_stream(model: str, persistence: float = 0.0) -> KeptStream:
     persistence : float in (-1, 1)
         Of the walk.
     """
-    found = _published() if one_of("model", model, MODELS) == PAPER else _measured()[model]
+    found = _published() if one_of("model", model, MODELS) == PAPER_MODEL else _measured()[model]
     return replace(found, walk=replace(found.walk, persistence=persistence))
 
 
 @cache
-def _measured() -> dict[str, KeptStream]:
+def _measured() -> dict[str, BundledStream]:
     columns: dict[str, dict[str, list[tuple[float, ...]]]] = defaultdict(lambda: defaultdict(list))
-    for row in kept_rows("residual_stream.csv"):
+    for row in bundled_rows("residual_stream.csv"):
         ends = tuple(float(row[name]) if row[name] else math.nan for name in ("at", "value", "low", "high"))
         columns[row["model"]][row["measure"]].append(ends)
     return {
@@ -140,23 +136,25 @@ def _measured() -> dict[str, KeptStream]:
     }
 
 
-def _stream(name: str, given: dict[str, Points]) -> KeptStream:
+def _stream(name: str, given: dict[str, Points]) -> BundledStream:
     alone = {
         key: float(given.pop(key).value[0]) for key in ("units", "texts", "persistence", "own_start", "shared_start")
     }
     own, shared = (given.pop(key).value for key in ("own_steps", "shared_steps"))
     walk = Walk(own, shared, alone["own_start"], alone["shared_start"])
-    for key in ("correlation", "correlation_turned", "cosine", "step_size"):  # a step stands between two sites
+    for key in ("correlation", "correlation_random_axes", "cosine", "step_size"):  # a step stands between two sites
         given[key] = replace(given[key], x=given[key].x + 0.5)
-    return KeptStream(LABELS[name], walk, int(alone["units"]), int(alone["texts"]), alone["persistence"], given)
+    return BundledStream(
+        MODEL_LABELS[name], walk, int(alone["units"]), int(alone["texts"]), alone["persistence"], given
+    )
 
 
 @cache
-def _published() -> KeptStream:
-    r"""Return the paper's model: its speeds, its cosines, its turns.
+def _published() -> BundledStream:
+    r"""Return the paper's model: its speeds, cosines and rotations.
 
     The first state has the length that the first cosine implies for a walk, :math:`c\,v_0/\sqrt{1-c^2}`; how a step is
-    divided between all texts and each is not told.
+    divided between all texts and each is not known.
     """
     speeds, cosines = in_order(SPEEDS) / math.sqrt(UNITS), in_order(COSINES)
     start = float(cosines[0] * speeds[0] / math.sqrt(1.0 - cosines[0] ** 2))
@@ -164,17 +162,19 @@ def _published() -> KeptStream:
     steps, none = np.arange(speeds.size, dtype=np.float64) + 0.5, np.full(speeds.size, np.nan)
     last = float(walk.site_count - 2)
     points = {
-        "cosine": Points(steps, cosines, cosines - READING, np.minimum(cosines + READING, 1.0)),
+        "cosine": Points(
+            steps, cosines, cosines - COSINE_READING_ERROR, np.minimum(cosines + COSINE_READING_ERROR, 1.0)
+        ),
         "step_size": Points(steps, speeds, none, none),
-        "turns": Points(np.array([last]), np.array([ROTATIONS]), np.array([math.nan]), np.array([math.nan])),
+        "turns": Points(np.array([last]), np.array([MEAN_ROTATIONS]), np.array([math.nan]), np.array([math.nan])),
     }
-    return KeptStream(LABELS[PAPER], walk, UNITS, 1000, math.nan, points)
+    return BundledStream(MODEL_LABELS[PAPER_MODEL], walk, UNITS, 1000, math.nan, points)
 
 
 @lru_cache(maxsize=4)
 def _noise(sites: int, units: int) -> tuple[Array, Array]:
-    generator = np.random.default_rng(SEED)
-    return generator.standard_normal((TEXTS, sites, OWN_UNITS)), generator.standard_normal((1, sites, units))
+    generator = np.random.default_rng(WALK_SEED)
+    return generator.standard_normal((DRAWN_TEXTS, sites, DRAWN_UNITS)), generator.standard_normal((1, sites, units))
 
 
 def drawn_points(walk: Walk, units: int) -> dict[str, Points]:
@@ -183,7 +183,7 @@ def drawn_points(walk: Walk, units: int) -> dict[str, Points]:
     own = walked(noise_own, walk.own_start, walk.own_steps, walk.persistence)
     moving = walk.shared_steps if (walk.shared_steps > 0).all() else walk.own_steps
     path = walked(noise_shared, 0.0, moving, walk.persistence)
-    turned = turn_curve(Stream.from_states(path[:, :, :MOST_TURNED]))
+    turned = rotation_curve(Stream.from_states(path[:, :, :MAX_ROTATION_UNITS]))
     shares = path_shares_of(path[0])
     sites = np.arange(walk.site_count, dtype=np.float64)
     none = np.full(shares.size, np.nan)
@@ -245,7 +245,7 @@ class Shown:
 
 
 def panels_of(shown: Shown) -> tuple[Panel, ...]:
-    """Return correlation and cosine, sizes, shares and turns."""
+    """Return correlation and cosine, sizes, shares and rotations."""
     walk = shown.walk
     sites = np.arange(walk.site_count, dtype=np.float64)
     steps, middle = sites[:-1] + 0.5, shown.middle
@@ -256,17 +256,17 @@ def panels_of(shown: Shown) -> tuple[Panel, ...]:
     sizes = [_line(shown, "size", sites, walk.size), _line(shown, "step_size", steps, walk.step_size)]
     turns = [_line(shown, "turns", sites[1:-1], walk.turns)]
     return (
-        neighbors_panel(_with_points(shown, near, ("correlation", "correlation_turned", "cosine"))),
+        neighbors_panel(_with_points(shown, near, ("correlation", "correlation_random_axes", "cosine"))),
         sizes_panel(_with_points(shown, sizes, ("size", "step_size"))),
         shares_panel(_with_points(shown, _shares(shown), ("shares",))),
-        turns_panel(_with_points(shown, turns, ("turns",))),
+        rotations_panel(_with_points(shown, turns, ("turns",))),
     )
 
 
 def _line(shown: Shown, measure: str, x: Array, y: Array) -> Curve | None:
     if measure not in shown.measures:
         return None
-    return Curve(f"walk: {WORDS[measure]}", "theory", x.tolist(), y.tolist(), COLORS[measure])
+    return Curve(f"walk: {MEASURE_LABELS[measure]}", "theory", x.tolist(), y.tolist(), COLORS[measure])
 
 
 def _shares(shown: Shown) -> list[Curve | None]:
@@ -275,8 +275,8 @@ def _shares(shown: Shown) -> list[Curve | None]:
     x = np.arange(1, value.size + 1).tolist()
     ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
     line = Curve("walk, and 95 % of walks", "theory", x, value.tolist(), COLORS["shares"], **ends)
-    plane = float(value[COMPONENTS - 1])
-    return [line, Curve("walk, in a plane", "mark", (COMPONENTS,), (plane,), COLORS["shares"])]
+    plane = float(value[PLANE_COMPONENTS - 1])
+    return [line, Curve("walk, in a plane", "mark", (PLANE_COMPONENTS,), (plane,), COLORS["shares"])]
 
 
 def _with_points(shown: Shown, lines: list[Curve | None], measures: tuple[str, ...]) -> list[Curve]:
@@ -284,7 +284,7 @@ def _with_points(shown: Shown, lines: list[Curve | None], measures: tuple[str, .
     for measure in measures:
         if measure in shown.points:
             several = len(measures) > 1
-            name = f"{shown.label}: {WORDS[measure]}" if several else shown.label
+            name = f"{shown.label}: {MEASURE_LABELS[measure]}" if several else shown.label
             drawn.insert(
                 len(drawn) - sum(one.kind == "mark" for one in drawn),
                 _points(shown.points[measure], name, COLORS[measure]),
@@ -299,26 +299,41 @@ def _points(points: Points, name: str, color: str) -> Curve:
 
 
 class WalkSettings(ViewSettings):
-    """A walk of one's own, or one with the steps of a model."""
+    """A walk with chosen steps, or with the steps of a model."""
 
     fit: Literal["SmolLM2", "MiniLM", "stories260K", "paper", "none"] = choice(
         "SmolLM2",
         "Steps taken from",
-        about="A model measured before, whose points are shown beside a walk with steps of the same sizes; the paper's "
-        "Llama 3.1 8B as far as its figures tell; or none, for a walk of your own.",
+        about="A bundled model, compared with a walk whose steps have the same sizes; the paper's Llama 3.1 8B "
+        "as read off its figures; or none, for a walk of your own.",
     )
     persistence: float = slider(
         0.0, -0.6, 0.9, "Persistence of steps φ", step=0.05, about="Correlation of a step with the next; 0 for a walk."
     )
-    sites: int = slider(64, 8, 128, "Number of sites L", step=1, when=FREE, about="Places where the stream is read.")
+    sites: int = slider(
+        64, 8, 128, "Number of sites L", step=1, when=WITHOUT_MODEL, about="Places where the stream is read."
+    )
     growth: float = slider(
-        20.0, 0.1, 1000.0, "Growth of steps", log=True, step=0.1, when=FREE, about="Last step over the first."
+        20.0, 0.1, 1000.0, "Growth of steps", log=True, step=0.1, when=WITHOUT_MODEL, about="Last step over the first."
     )
     start: float = slider(
-        1.0, 0.1, 100.0, "Start, in first steps", log=True, step=0.1, when=FREE, about="Size of the first state."
+        1.0,
+        0.1,
+        100.0,
+        "Start, in first steps",
+        log=True,
+        step=0.1,
+        when=WITHOUT_MODEL,
+        about="Size of the first state.",
     )
     shared: float = slider(
-        0.5, 0.0, 1.0, "Share of common drift", step=0.05, when=FREE, about="Part of each step that all texts share."
+        0.5,
+        0.0,
+        1.0,
+        "Share of common drift",
+        step=0.05,
+        when=WITHOUT_MODEL,
+        about="Part of each step that all texts share.",
     )
     units: int = slider(
         512,
@@ -326,18 +341,18 @@ class WalkSettings(ViewSettings):
         1024,
         "Number of units n",
         step=64,
-        when=FREE,
+        when=WITHOUT_MODEL,
         about="Dimensions of the stream; few make paths flatter.",
     )
 
 
 def answer(settings: WalkSettings) -> Answer:
-    """Return the walk's curves beside the points of a model, or of a walk drawn with the same settings."""
+    """Return the walk's curves and the points of a model, or of a walk drawn with the same settings."""
     return _drawn(settings) if settings.fit == "none" else _fitted(settings)
 
 
 def _drawn(settings: WalkSettings) -> Answer:
-    """Return a walk of the reader's own, exact and drawn once."""
+    """Return the user's walk, exact and drawn once."""
     given = {
         "growth": round(settings.growth, 4),
         "start": round(settings.start, 4),
@@ -349,8 +364,8 @@ def _drawn(settings: WalkSettings) -> Answer:
     middle, shares = shown.middle, walk.path_shares(settings.units)
     sentence = (
         f"A random walk alone has neighboring sites correlated by {walk.correlation[middle]:.2f} in the middle, "
-        f"{shares[COMPONENTS - 1]:.0%} of its mean path in a plane and {walk.turns[-1]:.1f} turns of each unit. "
-        "A stream that shows as much shows no more than its step sizes."
+        f"{shares[PLANE_COMPONENTS - 1]:.0%} of its mean path in a plane and {walk.turns[-1]:.1f} rotations of each "
+        "unit. A stream that shows as much shows no more than its step sizes."
     )
     options = ", ".join(f"{name}={value!r}" for name, value in given.items())
     lines = [f"walk = geometric_walk({settings.sites}, {options})"]
@@ -359,18 +374,18 @@ def _drawn(settings: WalkSettings) -> Answer:
 
 
 def _fitted(settings: WalkSettings) -> Answer:
-    """Return a model beside the walk with its steps."""
+    """Return a model compared with the walk that has its steps."""
     phi = round(settings.persistence, 4)
-    kept = kept_stream(settings.fit, phi)
+    bundled = bundled_stream(settings.fit, phi)
     measures = ("cosine", "size", "step_size", "shares", "turns") if settings.fit == "paper" else Shown.measures
-    shown = Shown(kept.walk, kept.units, kept.points, kept.label, measures)
-    walk = kept.walk
+    shown = Shown(bundled.walk, bundled.units, bundled.points, bundled.label, measures)
+    walk = bundled.walk
     lines = [_listed("own_steps", walk.own_steps), _listed("shared_steps", walk.shared_steps)]
     ends = f"{walk.own_start:.{STEP_DIGITS}g}, {walk.shared_start:.{STEP_DIGITS}g}"
     lines.append(f"walk = Walk(own_steps, shared_steps, {ends}, persistence={phi!r})")
     python = _python("Walk", lines, shown)
-    command = _command(python, PACKAGED.get(settings.fit))
-    return Answer(panels_of(shown), _numbers(shown, kept), _verdict(kept), python, command)
+    command = _command(python, PACKAGED_MODELS.get(settings.fit))
+    return Answer(panels_of(shown), _numbers(shown, bundled), _stream_sentence(bundled), python, command)
 
 
 def _listed(name: str, values: Array) -> str:
@@ -383,7 +398,7 @@ def _listed(name: str, values: Array) -> str:
 def _python(maker: str, lines: Sequence[str], shown: Shown) -> str:
     """Return lines that make the walk with public calls alone and print its numbers in the order of the page."""
     near = [f"walk.{name}[{shown.middle}]" for name in ("correlation", "cosine") if name in shown.measures]
-    rest = ["walk.turns[-1]", f"walk.path_shares({shown.units})[{COMPONENTS - 1}]", "walk.participation_ratio"]
+    rest = ["walk.turns[-1]", f"walk.path_shares({shown.units})[{PLANE_COMPONENTS - 1}]", "walk.participation_ratio"]
     return (
         f"from genlaws.residual_stream.surrogates.walks import {maker}\n\n"
         + "".join(f"{line}\n" for line in lines)
@@ -396,12 +411,14 @@ def _command(python: str, model: str | None = None) -> str:
     walk = f'python -c "{"; ".join(line for line in python.splitlines() if line)}"'
     if model is None:
         return walk
-    measured = with_new_file("texts.txt", WRITING.format(count=KEPT_TEXTS), ANALYZED.format(model=model))
+    measured = with_new_file(
+        "texts.txt", WRITE_EXAMPLES_CODE.format(count=MEASURED_TEXTS), ANALYZE_COMMAND.format(model=model)
+    )
     return f"{walk}\n{measured}"
 
 
-def _numbers(shown: Shown, kept: KeptStream | None) -> tuple[Number, ...]:
-    """Return the numbers of the walk, and of the points beside them."""
+def _numbers(shown: Shown, bundled: BundledStream | None) -> tuple[Number, ...]:
+    """Return the numbers of the walk and of the points."""
     walk, middle = shown.walk, shown.middle
     value, half = _plane(walk, shown.units)
     plane = Estimate(value, value - half, value + half)
@@ -416,17 +433,23 @@ def _numbers(shown: Shown, kept: KeptStream | None) -> tuple[Number, ...]:
         (
             "the same in random axes",
             f"{walk.correlation[middle]:.3f}",
-            "correlation_turned",
+            "correlation_random_axes",
             middle + 0.5,
             "what compares with a walk, whose units are alike",
         ),
         ("cosine in the middle", f"{walk.cosine[middle]:.3f}", "cosine", middle + 0.5, "between a state and the next"),
-        ("turns R", f"{walk.turns[-1]:.2f}", "turns", walk.site_count - 2.0, "of a unit's portrait, clockwise"),
+        (
+            "rotations R",
+            f"{walk.turns[-1]:.2f}",
+            "turns",
+            walk.site_count - 2.0,
+            "of a unit in its phase portrait, clockwise",
+        ),
         (
             "share in a plane",
             str(plane),
             "shares",
-            float(COMPONENTS),
+            float(PLANE_COMPONENTS),
             "of the mean path; the walk's ± covers 95 % of walks, the other is a 95 % interval",
         ),
         (
@@ -442,35 +465,35 @@ def _numbers(shown: Shown, kept: KeptStream | None) -> tuple[Number, ...]:
         known = shown.points.get(measure)
         if measure.startswith("correlation") and known is None:
             continue
-        beside = "" if known is None else f"; {_owner(kept)} {Estimate(*known.at(at))}"
-        found.append(Number(name, f"walk {of_walk}{beside}", meaning))
-    if kept is not None and not math.isnan(kept.persistence):
+        points = "" if known is None else f"; {_point_source(bundled)} {Estimate(*known.at(at))}"
+        found.append(Number(name, f"walk {of_walk}{points}", meaning))
+    if bundled is not None and not math.isnan(bundled.persistence):
         meaning = "mean cosine between a step and the next; set φ to it to see how much it explains"
-        found.append(Number("persistence measured", f"{kept.persistence:+.2f}", meaning))
+        found.append(Number("persistence measured", f"{bundled.persistence:+.2f}", meaning))
     return tuple(found)
 
 
-def _owner(kept: KeptStream | None) -> str:
-    return "drawn" if kept is None else "model"
+def _point_source(bundled: BundledStream | None) -> str:
+    return "drawn" if bundled is None else "model"
 
 
 def _plane(walk: Walk, units: int) -> tuple[float, float]:
     """Return the share of a walk's mean path in a plane, and how far 95 % of walks stray from it."""
-    at = COMPONENTS - 1
+    at = PLANE_COMPONENTS - 1
     return float(walk.path_shares(units)[at]), NORMAL * float(walk.path_share_deviations(units)[at])
 
 
-def _verdict(kept: KeptStream) -> str:
-    """Say what of the model a walk with its steps shows too."""
-    walk, name = kept.walk, kept.label.split(",")[0]
-    sentences = [f"{name} turns {_turning(kept)}"]
-    if "shares" in kept.points:
-        share, least, _ = kept.points["shares"].at(COMPONENTS)
-        value, half = _plane(walk, kept.units)
+def _stream_sentence(bundled: BundledStream) -> str:
+    """Return what a walk with the model's steps shows too."""
+    walk, name = bundled.walk, bundled.label.split(",")[0]
+    sentences = [f"Units of {name} rotate {_rotations_sentence(bundled)}"]
+    if "shares" in bundled.points:
+        share, least, _ = bundled.points["shares"].at(PLANE_COMPONENTS)
+        value, half = _plane(walk, bundled.units)
         flat = "more than 95 % of walks show" if least > value + half else "no more than walks show"
         sentences.append(f"A plane holds {share:.0%} of its mean path, of a walk's {value:.0%} ± {half:.0%}: {flat}.")
-    if "correlation_turned" in kept.points:
-        own, turned = (kept.points[one] for one in ("correlation", "correlation_turned"))
+    if "correlation_random_axes" in bundled.points:
+        own, turned = (bundled.points[one] for one in ("correlation", "correlation_random_axes"))
         lacking = (1.0 - float(one.mean()) for one in (own.value, turned.value, walk.correlation))
         sentences.append(
             "Of 1 its correlations lack {:.3f} on average, {:.3f} in random axes, the walk's {:.3f}.".format(*lacking)
@@ -478,26 +501,30 @@ def _verdict(kept: KeptStream) -> str:
     return " ".join(sentences)
 
 
-def _turning(kept: KeptStream) -> str:
-    """Say how often units turn, in the model and in the walk, and how far that is apart."""
-    turns, low, high = kept.points["turns"].at(kept.walk.site_count - 2.0)
-    expected = float(kept.walk.turns[-1])
-    told = f"{turns:.1f} times, a walk with its steps {expected:.1f}"
-    scatter = (high - low) / (2 * NORMAL) * math.sqrt(kept.units)  # of one unit
+def _rotations_sentence(bundled: BundledStream) -> str:
+    """Return how often units rotate in the model and in the walk, and how far apart that is."""
+    turns, low, high = bundled.points["turns"].at(bundled.walk.site_count - 2.0)
+    expected = float(bundled.walk.turns[-1])
+    counts = f"{turns:.1f} times, a walk with its steps {expected:.1f}"
+    scatter = (high - low) / (2 * NORMAL) * math.sqrt(bundled.units)  # of one unit
     if math.isnan(scatter):
-        return f"{told}: no sign of orbits." if turns < UNUSUAL * expected else f"{told}: more than a walk."
+        return (
+            f"{counts}: no sign of orbits."
+            if turns < MIN_EXCESS_ROTATIONS * expected
+            else f"{counts}: more than a walk."
+        )
     apart = (turns - expected) / scatter
     read = "no sign of orbits" if apart < 1.0 else "more than a walk"
-    return f"{told}, which is {abs(apart):.1f} of the scatter of one unit apart: {read}."
+    return f"{counts}, which is {abs(apart):.1f} of the scatter of one unit apart: {read}."
 
 
 VIEW = View(
     name="residual-stream",
     title="Residual stream",
-    question="Which motion of a residual stream would a random walk show too?",
+    question="Which motion of a residual stream does a random walk show too?",
     about="Read layer after layer, the states of a transformer trace a path: neighboring sites are correlated, steps "
-    "grow, units turn, the path looks flat. A random walk with steps of the same sizes shows all of this as well, and "
-    "its curves are exact. What the points of a model show beyond the lines is the model's own.",
+    "grow, units rotate, the path looks flat. A random walk with steps of the same sizes shows all of this too, and "
+    "its curves are exact. Only what the points of a model show beyond the lines is specific to the model.",
     settings=WalkSettings,
     answer=answer,
 )

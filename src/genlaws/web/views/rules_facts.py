@@ -1,7 +1,4 @@
-"""What a learner generalizes and what it remembers, while the sliders move.
-
-The three pictures of the rules-and-facts view.
-"""
+"""The view on rules and facts: what a learner generalizes and what it remembers."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from genlaws.rules_facts import Kernel, interpolation_threshold, optimal_angle
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 from genlaws.web.views.rules_facts_theory import (
     ANGLES,
-    DIMENSION,
+    RUN_DIMENSION,
     SAMPLE_RATIOS,
     Curves,
     Errors,
@@ -32,18 +29,18 @@ from genlaws.web.views.rules_facts_theory import (
     solved_here,
 )
 
-RULE, FACT, BAYES = "green", "purple", "ink"
+GENERALIZATION_COLOR, MEMORIZATION_COLOR, BAYES_COLOR = "green", "purple", "ink"
 LOSS_COLORS = {"square": "blue", "hinge": "vermillion"}
 LEARNERS = {"square": "ridge regression", "hinge": "support vector machine"}
-ERRORS = "error (share of wrong answers)"
-GUESSING = 0.5
-STEP = 0.05
-SEARCHED = (
-    "Marks are exact; the lines take the best λ from a coarser search: rule errors at most 0.001 too high, fact errors "
-    "within 0.01, but where two λ serve the rule equally well the line may show either."
+ERROR_LABEL = "error (share of wrong answers)"
+CHANCE_ERROR = 0.5
+AXIS_STEP = 0.05
+SEARCH_NOTE = (
+    "Marks are exact; the lines take the best λ from a coarser search: generalization errors at most 0.001 too high, "
+    "memorization errors within 0.01, but where two λ serve the rule equally well the line may show either."
 )
-# Sliders move in steps; what is finer than this many digits is not.
-DIGITS = 4
+# Settings are rounded to the steps of the sliders.
+SLIDER_DIGITS = 4
 
 
 def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
@@ -54,10 +51,10 @@ def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
         "errors-by-samples",
         "How the errors change with the number of samples",
         "samples per dimension α",
-        ERRORS,
+        ERROR_LABEL,
         (
             *_pair(found.by_samples.through(here, learner.sample_ratio)),
-            Curve("Bayes-optimal rule error", "theory", samples.tolist(), least.tolist(), BAYES),
+            Curve("Bayes-optimal generalization error", "theory", samples.tolist(), least.tolist(), BAYES_COLOR),
             *_theory_of_runs(near, lambda one: one.by_samples),
             *_runs(near, lambda run: run.sample_ratio),
             *_marks(here, learner.sample_ratio),
@@ -65,39 +62,40 @@ def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
         x_log=True,
         x_range=SAMPLE_RATIOS,
         y_range=(-0.01, 0.51),
-        caption="Rule error: share of new inputs on which the learner breaks the rule. Fact error: share of the facts "
-        f"shown that it gets wrong. No learner has a rule error below the Bayes-optimal one. {_words(near)}"
-        f"{_accuracy(learner)}",
+        caption="Generalization error: share of new inputs on which the learner breaks the rule. Memorization error: "
+        f"share of the training facts that it gets wrong. No learner generalizes better than the Bayes-optimal one. "
+        f"{_runs_sentence(near)}{_accuracy_note(learner)}",
     )
 
 
 def tradeoff_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
-    """Return the fact error against the rule error as the regularization runs from none to infinite."""
+    """Return the memorization against the generalization error as the regularization runs from none to infinite."""
     near, path = runs_by_regularization(learner), found.by_regularization.through(here, float(here.regularization[0]))
     color = LOSS_COLORS[learner.loss]
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     strengths = [f"λ = {one:.3g}" for one in path.regularization]
-    rule, fact = path.rule.tolist(), path.fact.tolist()
+    rule, fact = path.generalization.tolist(), path.memorization.tolist()
     place = f"λ = {here.regularization[0]:.3g}"
     return Panel(
         "trade-off",
         "Rules against facts as the regularization changes",
-        "rule error ε_gen",
-        "fact error ε_mem",
+        "generalization error ε_gen",
+        "memorization error ε_mem",
         (
             Curve("from no to infinite regularization", "theory", rule, fact, color, notes=strengths),
-            Curve("Bayes-optimal rule error", "chance", [least, least], [0.0, GUESSING], BAYES),
+            Curve("Bayes-optimal generalization error", "chance", [least, least], [0.0, CHANCE_ERROR], BAYES_COLOR),
             *(() if near is None else _runs_of_path(near, color)),
-            Curve("here", "mark", here.rule.tolist(), here.fact.tolist(), color, notes=[place]),
+            Curve("here", "mark", here.generalization.tolist(), here.memorization.tolist(), color, notes=[place]),
         ),
-        x_range=_around(least, float(np.nanmax(path.rule))),
+        x_range=_around(least, float(np.nanmax(path.generalization))),
         y_range=(-0.01, 0.51),
-        caption="Each place on the line is one strength of the penalty λ, from none (most facts kept) to infinite. "
-        f"The best corner is lower left; the dotted line is the least rule error possible. {_words(near)}"
+        caption="Each point of the line is one λ, from none (most facts memorized) to infinite. The "
+        f"best corner is lower left; the dotted line is the smallest possible generalization error. "
+        f"{_runs_sentence(near)}"
         + (
             ""
             if near is None
-            else f" Their rule errors are known to about ±{_half_width(near):.2f}, which is not drawn."
+            else f" Their generalization errors are known to about ±{_half_width(near):.2f}, which is not drawn."
         ),
     )
 
@@ -105,14 +103,20 @@ def tradeoff_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
 def _runs_of_path(near: NearRuns, color: str) -> list[Curve]:
     """Return the runs along the regularization, and the theory for them where their settings are not the sliders'."""
     runs = near.runs
-    notes = [f"λ = {run.regularization:g}; rule error {run.rule[1]} to {run.rule[2]}" for run in runs]
-    rule = [run.rule[0] for run in runs]
-    value, low, high = ([run.fact[at] for run in runs] for at in range(3))
+    notes = [
+        f"λ = {run.regularization:g}; generalization error {run.generalization[1]} to {run.generalization[2]}"
+        for run in runs
+    ]
+    rule = [run.generalization[0] for run in runs]
+    value, low, high = ([run.memorization[at] for run in runs] for at in range(3))
     points = Curve(f"runs at {near.name}", "run", rule, value, color, low, high, notes)
     if near.exact:
         return [points]
     path = curves(near.learner).by_regularization
-    return [Curve(f"theory at {near.name}", "theory", path.rule.tolist(), path.fact.tolist(), "gray"), points]
+    return [
+        Curve(f"theory at {near.name}", "theory", path.generalization.tolist(), path.memorization.tolist(), "gray"),
+        points,
+    ]
 
 
 def angle_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
@@ -122,47 +126,57 @@ def angle_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
         "errors-by-angle",
         "How the errors change with the kernel",
         "kernel angle θ (rad), from memorizer to linear",
-        ERRORS,
+        ERROR_LABEL,
         (
             *_pair(found.by_angle.through(here, learner.angle)),
-            Curve("Bayes-optimal rule error", "theory", [0.0, np.pi / 2], [least, least], BAYES),
+            Curve("Bayes-optimal generalization error", "theory", [0.0, np.pi / 2], [least, least], BAYES_COLOR),
             *_theory_of_runs(near, lambda one: one.by_angle),
             *_runs(near, lambda run: run.kernel_angle),
             *_marks(here, learner.angle),
         ),
         x_range=(0.0, ANGLES[1] + 0.01),
         y_range=(-0.01, 0.51),
-        caption="The angle says how much of a kernel is linear: at π/2 all of it, which can follow the rule; at 0 "
-        f"nothing, and it can only memorize. {_words(near)}{_accuracy(learner)}",
+        caption="The angle measures how much of a kernel is linear. At π/2 all of it is, and it can follow the rule; "
+        f"at 0 none of it is, and it can only memorize. {_runs_sentence(near)}{_accuracy_note(learner)}",
     )
 
 
-def _accuracy(learner: Learner) -> str:
+def _accuracy_note(learner: Learner) -> str:
     """Return a sentence about the lines where they are less accurate than the marks."""
-    return f" {SEARCHED}" if learner.searched else ""
+    return f" {SEARCH_NOTE}" if learner.searched else ""
 
 
 def _half_width(near: NearRuns) -> float:
-    """Return the mean half width of the intervals of the rule error."""
-    return float(np.mean([0.5 * (run.rule[2] - run.rule[1]) for run in near.runs]))
+    """Return the mean half width of the intervals of the generalization error."""
+    return float(np.mean([0.5 * (run.generalization[2] - run.generalization[1]) for run in near.runs]))
 
 
 def _around(low: float, high: float) -> tuple[float, float]:
     """Return ends of an axis around two numbers, in steps, so that the axis stands still while a slider moves."""
-    return STEP * np.floor((low - 0.2 * STEP) / STEP), STEP * np.ceil((high + 0.2 * STEP) / STEP)
+    return AXIS_STEP * np.floor((low - 0.2 * AXIS_STEP) / AXIS_STEP), AXIS_STEP * np.ceil(
+        (high + 0.2 * AXIS_STEP) / AXIS_STEP
+    )
 
 
 def _pair(errors: Errors) -> tuple[Curve, Curve]:
     return (
-        Curve("rule error ε_gen", "theory", errors.axis.tolist(), errors.rule.tolist(), RULE),
-        Curve("fact error ε_mem", "theory", errors.axis.tolist(), errors.fact.tolist(), FACT),
+        Curve(
+            "generalization error ε_gen",
+            "theory",
+            errors.axis.tolist(),
+            errors.generalization.tolist(),
+            GENERALIZATION_COLOR,
+        ),
+        Curve(
+            "memorization error ε_mem", "theory", errors.axis.tolist(), errors.memorization.tolist(), MEMORIZATION_COLOR
+        ),
     )
 
 
 def _marks(here: Errors, place: float) -> tuple[Curve, Curve]:
     return (
-        Curve("rule error here", "mark", [place], here.rule.tolist(), RULE),
-        Curve("fact error here", "mark", [place], here.fact.tolist(), FACT),
+        Curve("generalization error here", "mark", [place], here.generalization.tolist(), GENERALIZATION_COLOR),
+        Curve("memorization error here", "mark", [place], here.memorization.tolist(), MEMORIZATION_COLOR),
     )
 
 
@@ -173,7 +187,13 @@ def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> 
     one = part(curves(near.learner))
     gap = [np.nan]
     return (
-        Curve(f"theory at {near.name}", "theory", [*one.axis, *gap, *one.axis], [*one.rule, *gap, *one.fact], "gray"),
+        Curve(
+            f"theory at {near.name}",
+            "theory",
+            [*one.axis, *gap, *one.axis],
+            [*one.generalization, *gap, *one.memorization],
+            "gray",
+        ),
     )
 
 
@@ -188,12 +208,12 @@ def _runs(near: NearRuns | None, axis: Callable[[Run], float]) -> tuple[Curve, .
         return Curve(f"{name}, runs at {near.name}", "run", place, columns[0], color, columns[1], columns[2])
 
     return (
-        points("rule error", RULE, [run.rule for run in near.runs]),
-        points("fact error", FACT, [run.fact for run in near.runs]),
+        points("generalization error", GENERALIZATION_COLOR, [run.generalization for run in near.runs]),
+        points("memorization error", MEMORIZATION_COLOR, [run.memorization for run in near.runs]),
     )
 
 
-def _words(near: NearRuns | None) -> str:
+def _runs_sentence(near: NearRuns | None) -> str:
     """Return a sentence about the points."""
     if near is None:
         return "No runs were made near these settings."
@@ -201,7 +221,7 @@ def _words(near: NearRuns | None) -> str:
     learner = LEARNERS[near.learner.loss]
     draws = sorted({run.draws for run in near.runs})
     count = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
-    return f"Points: {learner} in {DIMENSION} dimensions, means of {count} draws with 95 % intervals, at {same}."
+    return f"Points: {learner} in {RUN_DIMENSION} dimensions, means of {count} draws with 95 % intervals, at {same}."
 
 
 class Settings(ViewSettings):
@@ -262,7 +282,7 @@ class Settings(ViewSettings):
         when={"kernel": "polynomial"},
     )
     regularization: Literal["optimal", "chosen"] = choice(
-        "optimal", "regularization", about="The one that serves the rule best, or one of your choice."
+        "optimal", "regularization", about="The one with the smallest generalization error, or one of your choice."
     )
     strength: float = slider(
         0.1,
@@ -312,7 +332,7 @@ def answer(settings: Settings) -> Answer:
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{SLIDER_DIGITS}g}")
 
 
 def _kernel(settings: Settings) -> tuple[str, Kernel]:
@@ -343,14 +363,16 @@ def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
         Number(
             "best angle without regularization",
             f"{float(optimal_angle(fact_fraction=learner.fact_fraction)):.4f} rad",
-            "of a kernel for ridge regression that keeps every fact; larger angles reach the same with the best λ",
+            "of a kernel for ridge regression that memorizes every fact; larger angles reach the same with the best λ",
         )
     ]
-    how = "the best for the rule" if learner.regularization is None else "as chosen"
+    how = "the best for generalization" if learner.regularization is None else "as chosen"
     return (
-        Number("rule error", f"{here.rule[0]:.4f}", "share of new inputs on which the rule is broken"),
-        Number("fact error", f"{here.fact[0]:.3f}", "share of the facts shown that are given wrong"),
-        Number("Bayes-optimal rule error", f"{least:.4f}", "no learner does better from these data"),
+        Number(
+            "generalization error", f"{here.generalization[0]:.4f}", "share of new inputs on which the rule is broken"
+        ),
+        Number("memorization error", f"{here.memorization[0]:.3f}", "share of the training facts answered wrong"),
+        Number("Bayes-optimal generalization error", f"{least:.4f}", "no learner does better from these data"),
         Number("regularization λ", f"{here.regularization[0]:.3g}", how),
         Number("kernel angle θ", f"{learner.angle:.4f} rad", f"μ1 = {learner.mu_1:.4g}, μ* = {learner.mu_star:.4g}"),
         Number(
@@ -364,19 +386,19 @@ def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
 
 def _sentence(learner: Learner) -> str:
     here = solved_here(learner)
-    rule, fact = float(here.rule[0]), float(here.fact[0])
+    rule, fact = float(here.generalization[0]), float(here.memorization[0])
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     if not math.isfinite(rule + fact):
         return "The equations have no finite solution here: labels can just not be fitted without regularization."
-    says = (
+    sentence = (
         f"On new inputs this {LEARNERS[learner.loss]} breaks the rule {rule:.1%} of the time (the best possible is "
-        f"{least:.1%}), and of the facts it was shown it gets {fact:.1%} wrong."
+        f"{least:.1%}), and it gets {fact:.1%} of the training facts wrong."
     )
     if learner.fact_fraction == 1.0:
-        return says + " Every label is a coin flip, so there is no rule to find."
+        return sentence + " Every label is a coin flip, so there is no rule to find."
     if fact < 5e-4:
-        return says + " It keeps every fact and follows the rule at once."
-    return says
+        return sentence + " It memorizes every fact and still follows the rule."
+    return sentence
 
 
 def _python(learner: Learner, name: str) -> str:
@@ -415,7 +437,7 @@ VIEW = View(
     question="What will a learner generalize, and what will it remember?",
     about="Part of the labels follow a rule; the rest are facts, coin flips that can only be memorized. In the limit "
     "of large dimension the theory gives both errors exactly, for kernel methods and wide layers of random features. A "
-    "kernel enters by one angle: its linear part finds the rule, the rest keeps the facts, and the regularization "
+    "kernel enters by one angle: its linear part finds the rule, the rest memorizes the facts, and the regularization "
     "trades one for the other.",
     settings=Settings,
     answer=answer,

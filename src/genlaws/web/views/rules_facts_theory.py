@@ -1,15 +1,13 @@
-"""The theory behind the rules-and-facts view: the library's answer at the sliders, and curves around it.
+"""Theory and runs behind the rules-and-facts view: the exact answer at the sliders, curves around it, and bundled runs.
 
 The numbers and marks of the page are those of `solve`. A call of the solver costs more than the points in it, so all
-points of the curves are put into one: errors against the sample ratio, along the regularization and against the kernel
-angle. Where the best regularization has to be searched for, a search at all these points by `solve` takes 80 to 180 ms;
-the curves take a coarser search of 10 to 40 ms, and their captions say how accurate it is.
+points of the curves are put into one call: errors against the sample ratio, along the regularization and against the
+kernel angle. Where the best regularization has to be searched for, `solve` would take 80 to 180 ms at all these points;
+the curves use a coarser search of 10 to 40 ms, and their captions state its accuracy.
 
-Learners of finite size trained beforehand, and which of them lie near the settings of the page.
-
-Ridge regression and support vector machines on Gaussian draws in 200 dimensions, on a coarse grid of settings
-(``studies/explorer_runs_rules_facts.py``). Only the angle of a kernel and the regularization in units of its size
-matter, so that runs with one kernel serve for every other.
+The bundled runs are ridge regression and support vector machines on Gaussian draws in 200 dimensions, on a coarse grid
+of settings (``studies/explorer_runs_rules_facts.py``). Only the angle of a kernel and the regularization in units of
+its size matter, so runs with one kernel apply to every other.
 """
 
 from __future__ import annotations
@@ -23,26 +21,34 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_regularization, solve
-from genlaws.web.bundled import kept_rows
+from genlaws.web.bundled import bundled_rows
 
 SAMPLE_RATIOS = (0.1, 100.0)
 ANGLES = (0.05, 1.57)
-WEAKEST, STRONGEST = 1e-4, 30.0  # regularizations of a path, in units of the kernel, and of 1 + α at the strong end
+MIN_REGULARIZATION, MAX_REGULARIZATION = (
+    1e-4,
+    30.0,
+)  # regularizations of a path, in units of the kernel, and of 1 + α at the strong end
 # Points along each axis, sample ratio and angle: fewer where the best regularization is searched for; and along a path.
-CHEAP, SEARCHED, SEARCHED_FEATURES = (49, 41), (15, 13), (11, 9)
+CLOSED_FORM_POINTS, SEARCHED_POINTS, SEARCHED_FEATURE_POINTS = (49, 41), (15, 13), (11, 9)
 PATH_POINTS = 61
 # Regularizations tried for each point, and again between the neighbors of the best. The hinge loss of a kernel has
 # narrow minima and takes more tries than random features.
-TRIES, TRIES_FEATURES = (32, 33), (16, 9)
-SAME = 1e-9  # errors closer than this are the same; then no regularization is preferred
-DIMENSION = 200
+SEARCH_TRIES, SEARCH_TRIES_FEATURES = (32, 33), (16, 9)
+ERROR_TIE_TOLERANCE = 1e-9  # errors closer than this are the same; then no regularization is preferred
+RUN_DIMENSION = 200
 # Runs further than this from the sliders are not shown.
-FARTHEST = {"sample_ratio": math.log(1.5), "fact_fraction": 0.11, "kernel_angle": 0.16, "regularization": math.log(3.5)}
+MAX_RUN_DISTANCE = {
+    "sample_ratio": math.log(1.5),
+    "fact_fraction": 0.11,
+    "kernel_angle": 0.16,
+    "regularization": math.log(3.5),
+}
 
 
 @dataclass(frozen=True)
 class Learner:
-    """What is asked about, in numbers rounded to the steps of the sliders.
+    """A learner and its task, in numbers rounded to the steps of the sliders.
 
     Attributes
     ----------
@@ -51,7 +57,7 @@ class Learner:
     mu_1, mu_star : float
         Of the kernel.
     regularization : float or None
-        None for the one that serves the rule best.
+        None for the one with the smallest generalization error.
     width_ratio : float or None
         None for a kernel.
     """
@@ -76,8 +82,8 @@ class Learner:
 
     @property
     def weakest(self) -> float:
-        """Weakest regularization asked for: none, but for the hinge loss of random features, slow to solve there."""
-        return WEAKEST * self.size if self.loss == "hinge" and self.width_ratio is not None else 0.0
+        """Weakest regularization tried: 0, except for the hinge loss of random features, which is slow near it."""
+        return MIN_REGULARIZATION * self.size if self.loss == "hinge" and self.width_ratio is not None else 0.0
 
     @property
     def searched(self) -> bool:
@@ -91,13 +97,15 @@ class Errors:
     """Both errors along an axis, and the regularization at each point."""
 
     axis: Array
-    rule: Array
-    fact: Array
+    generalization: Array
+    memorization: Array
     regularization: Array
 
     def part(self, first: int, last: int, axis: Array) -> Errors:
         """Return the points from `first` up to `last`, along an axis of their own."""
-        return Errors(axis, self.rule[first:last], self.fact[first:last], self.regularization[first:last])
+        return Errors(
+            axis, self.generalization[first:last], self.memorization[first:last], self.regularization[first:last]
+        )
 
     def through(self, here: Errors, place: float) -> Errors:
         """Return the same with the one point of `here` at its place on the axis, so that a mark lies on its line."""
@@ -110,8 +118,8 @@ class Errors:
 
         return Errors(
             joined(self.axis, place),
-            joined(self.rule, here.rule),
-            joined(self.fact, here.fact),
+            joined(self.generalization, here.generalization),
+            joined(self.memorization, here.memorization),
             joined(self.regularization, here.regularization),
         )
 
@@ -152,8 +160,8 @@ def solved_here(learner: Learner) -> Errors:
 @lru_cache(maxsize=512)
 def curves(learner: Learner) -> Curves:
     """Return the curves around a learner, each with the other settings held."""
-    searched = SEARCHED if learner.width_ratio is None else SEARCHED_FEATURES
-    many = searched if learner.searched else CHEAP
+    searched = SEARCHED_POINTS if learner.width_ratio is None else SEARCHED_FEATURE_POINTS
+    many = searched if learner.searched else CLOSED_FORM_POINTS
     samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*ANGLES, many[1])
     root = np.sqrt(learner.size)
     points = _Points(
@@ -161,7 +169,7 @@ def curves(learner: Learner) -> Curves:
         np.concatenate([np.full(many[0], learner.mu_1), root * np.sin(angles)]),
         np.concatenate([np.full(many[0], learner.mu_star), root * np.cos(angles)]),
     )
-    found, path = _best(learner, points) if learner.searched else _given(learner, points)
+    found, path = _searched_errors(learner, points) if learner.searched else _fixed_errors(learner, points)
     return Curves(
         found.part(0, len(samples), samples), found.part(len(samples), len(samples) + len(angles), angles), path
     )
@@ -169,21 +177,21 @@ def curves(learner: Learner) -> Curves:
 
 @lru_cache(maxsize=512)
 def bayes_curve(fact_fraction: float) -> tuple[Array, Array]:
-    """Return sample ratios and the least rule error that any learner can reach."""
-    samples = np.geomspace(*SAMPLE_RATIOS, CHEAP[0])
+    """Return sample ratios and the smallest generalization error that any learner can reach."""
+    samples = np.geomspace(*SAMPLE_RATIOS, CLOSED_FORM_POINTS[0])
     return samples, bayes_optimal(sample_ratio=samples, fact_fraction=fact_fraction).generalization_error
 
 
 @lru_cache(maxsize=2048)
 def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
-    """Return the least rule error that any learner can reach at one place."""
+    """Return the smallest generalization error that any learner can reach at one place."""
     return float(bayes_optimal(sample_ratio=sample_ratio, fact_fraction=fact_fraction).generalization_error)
 
 
 def _path(learner: Learner) -> tuple[_Points, Array]:
     """Return the learner at regularizations from none to infinite."""
     here = _Points(*(np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star)))
-    strong = STRONGEST * learner.size * (1.0 + learner.sample_ratio)
+    strong = MAX_REGULARIZATION * learner.size * (1.0 + learner.sample_ratio)
     inside = np.geomspace(_weakest_tried(learner, here)[0], strong, PATH_POINTS - 2)
     return here, np.concatenate([[learner.weakest], inside, [np.inf]])
 
@@ -209,7 +217,7 @@ def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tu
     return both.part(0, count, strengths), both.part(count, count + len(along), along)
 
 
-def _given(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+def _fixed_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
     """Return the errors at a given regularization, or at the best of ridge regression, which is a closed form."""
     if learner.regularization is not None:
         return _solved_with_path(learner, points, np.full(len(points.mu_1), learner.regularization))
@@ -221,21 +229,24 @@ def _given(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
     return _solved_with_path(learner, points, np.asarray(best))
 
 
-def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
-    """Return the errors at the regularization that serves the rule best, searched for at every point; and the path.
+def _searched_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+    """Return the errors at the regularization best for generalization, searched for at every point; and the path.
 
     A row of tries per point; then tries between the two neighbors of the best; then the vertex of the parabola through
     the best three. The library's own search (`solve` with ``"optimal"``) is finer and slower.
     """
     size, rows = points.mu_1**2 + points.mu_star**2, np.arange(len(points.mu_1))
-    low, high = np.log(_weakest_tried(learner, points)), np.log(STRONGEST * size * (1.0 + points.sample_ratio))
-    first_tries, next_tries = TRIES if learner.width_ratio is None else TRIES_FEATURES
+    low, high = np.log(_weakest_tried(learner, points)), np.log(MAX_REGULARIZATION * size * (1.0 + points.sample_ratio))
+    first_tries, next_tries = SEARCH_TRIES if learner.width_ratio is None else SEARCH_TRIES_FEATURES
     grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, first_tries)
     ends = np.log(learner.weakest) if learner.weakest else -np.inf, np.inf
     tries = np.column_stack([grid, *(np.full_like(low, end) for end in ends)])
     flat, path = _solved_with_path(learner, _spread(points, tries.shape[1]), np.exp(tries).ravel())
     first = _in_rows(flat, tries)
-    best, step = grid[rows, np.nanargmin(first.rule[:, :first_tries], axis=1)], (high - low) / (first_tries - 1)
+    best, step = (
+        grid[rows, np.nanargmin(first.generalization[:, :first_tries], axis=1)],
+        (high - low) / (first_tries - 1),
+    )
     grid = best[:, None] + step[:, None] * np.linspace(-1.0, 1.0, next_tries)
     second = _in_rows(_solved(learner, _spread(points, next_tries), np.exp(grid).ravel()), grid)
     return _or_ends(first, _solved(learner, points, np.exp(_vertex(second)))), path
@@ -243,9 +254,9 @@ def _best(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
 
 def _weakest_tried(learner: Learner, points: _Points) -> Array:
     """Return where the tries begin: the hinge loss of a nearly linear kernel may be best near λ = cot²θ."""
-    weakest = WEAKEST * (points.mu_1**2 + points.mu_star**2)
+    weakest = MIN_REGULARIZATION * (points.mu_1**2 + points.mu_star**2)
     if learner.loss == "hinge" and learner.width_ratio is None:
-        weakest = weakest * np.clip((points.mu_star / points.mu_1) ** 2, WEAKEST, 1.0)
+        weakest = weakest * np.clip((points.mu_star / points.mu_1) ** 2, MIN_REGULARIZATION, 1.0)
     return np.asarray(weakest)
 
 
@@ -254,29 +265,33 @@ def _spread(points: _Points, tries: int) -> _Points:
 
 
 def _in_rows(flat: Errors, tries: Array) -> Errors:
-    return Errors(tries, *(part.reshape(tries.shape) for part in (flat.rule, flat.fact, flat.regularization)))
+    return Errors(
+        tries, *(part.reshape(tries.shape) for part in (flat.generalization, flat.memorization, flat.regularization))
+    )
 
 
 def _vertex(tried: Errors) -> Array:
     """Return where the parabola through the lowest try and its neighbors has its vertex."""
-    row = np.arange(len(tried.rule))
-    middle = np.clip(np.nanargmin(tried.rule, axis=1), 1, tried.rule.shape[1] - 2)
-    left, center, right = (tried.rule[row, middle + way] for way in (-1, 0, 1))
-    bend = left - 2.0 * center + right
-    way = np.clip(np.where(bend > 0.0, 0.5 * (left - right) / np.where(bend > 0.0, bend, 1.0), 0.0), -1.0, 1.0)
+    row = np.arange(len(tried.generalization))
+    middle = np.clip(np.nanargmin(tried.generalization, axis=1), 1, tried.generalization.shape[1] - 2)
+    left, center, right = (tried.generalization[row, middle + way] for way in (-1, 0, 1))
+    curvature = left - 2.0 * center + right
+    way = np.clip(
+        np.where(curvature > 0.0, 0.5 * (left - right) / np.where(curvature > 0.0, curvature, 1.0), 0.0), -1.0, 1.0
+    )
     step = tried.axis[row, middle + 1] - tried.axis[row, middle]
     return np.asarray(tried.axis[row, middle] + way * step)
 
 
 def _or_ends(first: Errors, inside: Errors) -> Errors:
     """Return what was found inside the range, or no or infinite regularization where that is better."""
-    rule, fact, strength = inside.rule, inside.fact, inside.regularization
-    for column, allowed in ((-1, -SAME), (-2, SAME)):
-        better = first.rule[:, column] <= rule + allowed
-        rule = np.where(better, first.rule[:, column], rule)
-        fact = np.where(better, first.fact[:, column], fact)
+    generalization, memorization, strength = inside.generalization, inside.memorization, inside.regularization
+    for column, allowed in ((-1, -ERROR_TIE_TOLERANCE), (-2, ERROR_TIE_TOLERANCE)):
+        better = first.generalization[:, column] <= generalization + allowed
+        generalization = np.where(better, first.generalization[:, column], generalization)
+        memorization = np.where(better, first.memorization[:, column], memorization)
         strength = np.where(better, first.regularization[:, column], strength)
-    return Errors(strength, rule, fact, strength)
+    return Errors(strength, generalization, memorization, strength)
 
 
 @dataclass(frozen=True)
@@ -287,10 +302,10 @@ class Run:
     sample_ratio: float
     fact_fraction: float
     kernel_angle: float
-    regularization: float | None  # none where it was the best for the rule
+    regularization: float | None  # none where it was the best for generalization
     draws: int
-    rule: tuple[float, float, float]
-    fact: tuple[float, float, float]
+    generalization: tuple[float, float, float]
+    memorization: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -305,8 +320,8 @@ class NearRuns:
 
 @cache
 def all_runs() -> tuple[Run, ...]:
-    """Return every kept run."""
-    return tuple(_read(row) for row in kept_rows("rules_facts.csv"))
+    """Return every bundled run."""
+    return tuple(_read(row) for row in bundled_rows("rules_facts.csv"))
 
 
 def runs_by_samples(learner: Learner) -> NearRuns | None:
@@ -339,37 +354,37 @@ def _read(row: dict[str, str]) -> Run:
         kernel_angle=float(row["kernel_angle"]),
         regularization=None if row["choice"] == "optimal" else float(row["regularization"]),
         draws=int(row["draws"]),
-        rule=triple("rule"),
-        fact=triple("fact"),
+        generalization=triple("generalization_error"),
+        memorization=triple("memorization_error"),
     )
 
 
 def _near(
     learner: Learner, held: tuple[str, ...], axis: Callable[[Run], float], *, free: bool = False
 ) -> NearRuns | None:
-    """Return the runs at the kept values nearest to the sliders' for what is held."""
+    """Return the runs at the bundled values nearest to the sliders' for the held settings."""
     if learner.width_ratio is not None:
         return None
     optimal = learner.regularization is None
     found = [
         run for run in all_runs() if run.loss == learner.loss and (run.regularization is None) == (optimal and not free)
     ]
-    exact, words = True, []
+    exact, labels = True, []
     for name in held:
         if name == "regularization" and optimal:
-            words.append("λ best")
+            labels.append("λ best")
             continue
         wanted = _scaled(name, _setting(learner, name))
         nearest = min(
             sorted({_setting_of_run(run, name) for run in found}), key=lambda v: abs(_scaled(name, v) - wanted)
         )
-        if abs(_scaled(name, nearest) - wanted) > FARTHEST[name]:
+        if abs(_scaled(name, nearest) - wanted) > MAX_RUN_DISTANCE[name]:
             return None
         exact &= abs(_scaled(name, nearest) - wanted) < 1e-3
         found = [run for run in found if _setting_of_run(run, name) == nearest]
-        words.append(f"{_SYMBOLS[name]} = {nearest:g}")
+        labels.append(f"{_SYMBOLS[name]} = {nearest:g}")
     found.sort(key=axis)
-    return NearRuns(_learner(found[0]), tuple(found), exact, ", ".join(words))
+    return NearRuns(_learner(found[0]), tuple(found), exact, ", ".join(labels))
 
 
 _SYMBOLS = {"sample_ratio": "α", "fact_fraction": "ε", "kernel_angle": "θ", "regularization": "λ"}

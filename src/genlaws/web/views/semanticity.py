@@ -1,10 +1,7 @@
 """The view on semanticity: what a resolution gives in generalization and costs in identification.
 
-The curves behind the view on semanticity, each kept under the settings it depends on.
-
-Runs shown beside the theory of semanticity: simulated choices, ReLU networks, and a language model.
-
-The three pictures of the view on semanticity.
+The curves are cached under the settings they depend on. They are compared with bundled runs: simulated choices, ReLU
+networks, and a language model.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from genlaws.core.arguments import Array
-from genlaws.figures.bundled import kept_table
+from genlaws.figures.bundled import bundled_table
 from genlaws.render import Curve, Panel
 from genlaws.semanticity import (
     FrontCurve,
@@ -33,41 +30,41 @@ from genlaws.semanticity import (
 )
 from genlaws.semanticity.theory.curves import WholeCurve
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space
-from genlaws.web.bundled import kept_rows
+from genlaws.web.bundled import bundled_rows
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 
-KEPT = 256  # answers of each kind
+CACHE_SIZE = 256  # entries of each cache
 # Nats by which a similarity may fall over the space, so that an answer takes milliseconds: where the distances have a
 # density, and where there are few of them.
-STEEPEST, STEEPEST_STEPS = 150.0, 600.0
-MASSES = 81  # of the front for comparison
+MAX_FALL_NATS, MAX_FALL_NATS_DISCRETE = 150.0, 600.0
+BALL_MASS_POINTS = 81  # of the front for comparison
 SIZE_NAMES = {"tree": ("branching", "depth")}
 # The segment takes an average over probes, so that fewer numbers of items are computed there.
-COUNTS = (2, 3, 4, 6, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 670, 1000)
-SEGMENT_COUNTS = (2, 3, 5, 8, 14, 25, 50, 100)
+ITEM_COUNTS = (2, 3, 4, 6, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 670, 1000)
+SEGMENT_ITEM_COUNTS = (2, 3, 5, 8, 14, 25, 50, 100)
 TESTS = ("generalization", "identification")
-SIZES = {"sphere": (2,), "torus": (2,), "hypercube": (10,)}  # of the spaces in which choices were simulated
-EXPONENT = 2.0
-TEMPLATE = "list"  # the words in which the model does best
-COLORS = {
+SIMULATED_SIZES = {"sphere": (2,), "torus": (2,), "hypercube": (10,)}  # of the spaces in which choices were simulated
+SIMULATED_EXPONENT = 2.0
+BEST_TEMPLATE = "list"  # the template with which the model does best
+SHAPE_COLORS = {
     "constant": "blue",
     "linear": "vermillion",
     "exponential": "green",
     "gaussian": "purple",
     "power-law": "orange",
 }
-GENERALIZATION, IDENTIFICATION = "green", "purple"
-SHARES = (0.004, 12.0)  # of the largest distance, that are shown
-COARSEST_NETWORK = 3.0  # a profile that looks coarser is flat and has no resolution
-LEAST_SHOWN = 5e-4  # probability, on a logarithmic axis
-ITEMS = (1.7, 1100.0)
-ROOM = 1.04
-AS_GOOD = 1e-5  # a generalization this close to the best one is the best one for a reader
+GENERALIZATION_COLOR, IDENTIFICATION_COLOR = "green", "purple"
+RESOLUTION_RANGE = (0.004, 12.0)  # shares of the largest distance
+MAX_NETWORK_RESOLUTION = 3.0  # a coarser profile is flat and has no resolution
+MIN_PROBABILITY = 5e-4  # probability, on a logarithmic axis
+ITEM_RANGE = (1.7, 1100.0)
+AXIS_MARGIN = 1.04
+BEST_VIEW_TOLERANCE = 1e-5  # a generalization this close to the best counts as the best
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the view is asked about; `sizes` are the parameters of the space, `share` is ε over the largest distance."""
+class FrontQuery:
+    """A point of a front; `sizes` are the parameters of the space, `share` is ε over the largest distance."""
 
     space: str
     sizes: tuple[int, ...]
@@ -96,46 +93,50 @@ class Asked:
     def too_steep(self) -> bool:
         """Return whether both tests cannot be computed fast: the similarity falls too far over the space."""
         form, where = self.form(), self.where()
-        least = STEEPEST_STEPS if isinstance(where, DiscreteSpace) else STEEPEST
+        least = MAX_FALL_NATS_DISCRETE if isinstance(where, DiscreteSpace) else MAX_FALL_NATS
         return bool(np.isinf(form.support) and float(form(where.reach)) < np.exp(-least))
 
-    def without_resolution(self) -> Asked:
+    def without_resolution(self) -> FrontQuery:
         """Return the same at resolution 1, as a key for what does not depend on it."""
         return replace(self, share=1.0)
 
-    def without_items(self) -> Asked:
+    def without_items(self) -> FrontQuery:
         """Return the same for two items, as a key for what does not depend on their number."""
         return replace(self, item_count=2)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def _space(name: str, sizes: tuple[int, ...]) -> Space:
     return space(name, **dict(zip(SIZE_NAMES.get(name, ("dimension",)), sizes, strict=False)))
 
 
-@lru_cache(maxsize=KEPT)
-def asked_point(asked: Asked) -> FrontPoint | None:
+@lru_cache(maxsize=CACHE_SIZE)
+def point_of(query: FrontQuery) -> FrontPoint | None:
     """Return both tests at the chosen resolution, or nothing where the similarity is too steep."""
-    return None if asked.too_steep() else point_on_curve(asked.where(), asked.form(), asked.item_count)
+    return None if query.too_steep() else point_on_curve(query.where(), query.form(), query.item_count)
 
 
-@lru_cache(maxsize=KEPT)
-def whole_front(asked: Asked) -> WholeCurve:
+@lru_cache(maxsize=CACHE_SIZE)
+def whole_front(query: FrontQuery) -> WholeCurve:
     """Return the front and its peak, which is that of `best_on_curve`."""
-    return whole_curve(asked.where(), asked.form(), asked.item_count)
+    return whole_curve(query.where(), query.form(), query.item_count)
 
 
-@lru_cache(maxsize=KEPT)
-def many_items(asked: Asked) -> FrontCurve:
+@lru_cache(maxsize=CACHE_SIZE)
+def many_items(query: FrontQuery) -> FrontCurve:
     """Return both tests at the chosen resolution for several numbers of items."""
-    counts = SEGMENT_COUNTS if asked.space == "segment" else COUNTS
-    return front_curve(asked.where(), asked.form(), asked.radius(), counts)
+    counts = SEGMENT_ITEM_COUNTS if query.space == "segment" else ITEM_COUNTS
+    return front_curve(query.where(), query.form(), query.radius(), counts)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def constant_front(item_count: int) -> tuple[Array, Array]:
     """Return generalization and identification of the constant similarity in a homogeneous space, no background."""
-    b = np.unique(np.concatenate([np.geomspace(1e-2 / item_count, 1.0, MASSES // 2), np.linspace(0.0, 1.0, MASSES)]))
+    b = np.unique(
+        np.concatenate(
+            [np.geomspace(1e-2 / item_count, 1.0, BALL_MASS_POINTS // 2), np.linspace(0.0, 1.0, BALL_MASS_POINTS)]
+        )
+    )
     return generalization_of_many(b, item_count), identification_of_many(b, item_count)
 
 
@@ -149,24 +150,26 @@ class Run:
     note: str
 
 
-def simulated_choices(asked: Asked) -> list[Run]:
+def simulated_choices(query: FrontQuery) -> list[Run]:
     """Return simulated choices with the same space, similarity, background and number of items, if there are any."""
-    if asked.sizes != SIZES.get(asked.space, ()) or asked.exponent not in {None, EXPONENT}:
+    if query.sizes != SIMULATED_SIZES.get(query.space, ()) or query.exponent not in {None, SIMULATED_EXPONENT}:
         return []
-    same = (asked.space, asked.similarity, asked.background, asked.item_count)
+    same = (query.space, query.similarity, query.background, query.item_count)
     return [
         _run(row, "20,000 simulated choices of each kind")
-        for row in kept_rows("semanticity.csv")
+        for row in bundled_rows("semanticity.csv")
         if row["source"] == "choices"
         and (row["space"], row["similarity"], float(row["background"]), int(row["item_count"])) == same
     ]
 
 
-def relu_networks(asked: Asked) -> list[Run]:
+def relu_networks(query: FrontQuery) -> list[Run]:
     """Return the paper's networks along their training, if they learned this space and there are two items."""
-    if asked.item_count != 2:
+    if query.item_count != 2:
         return []
-    rows = (row for row in kept_rows("semanticity.csv") if row["source"] == "networks" and row["space"] == asked.space)
+    rows = (
+        row for row in bundled_rows("semanticity.csv") if row["source"] == "networks" and row["space"] == query.space
+    )
     return [_run(row, f"mean of 10 networks after {int(row['step']):,} steps") for row in rows]
 
 
@@ -179,79 +182,79 @@ def _run(row: dict[str, str], note: str) -> Run:
 
 @cache
 def language_model(test: str) -> tuple[tuple[int, float, float, float], ...]:
-    """Return number of items, rate and interval of SmolLM2, asked about years, for generalization or identification."""
+    """Return number of items, rate and interval of SmolLM2 probed with years, for generalization or identification."""
     kind = "similarity" if test == "generalization" else test
-    frame = kept_table("semanticity.years").frame
-    rows = frame[(frame["template"] == TEMPLATE) & (frame["what"] == kind)]
+    frame = bundled_table("semanticity.years").frame
+    rows = frame[(frame["template"] == BEST_TEMPLATE) & (frame["what"] == kind)]
     columns = (rows[name].tolist() for name in ("item_count", "value", "low", "high"))
     return tuple((int(n), float(value), float(low), float(high)) for n, value, low, high in zip(*columns, strict=True))
 
 
-def front_panel(asked: Asked) -> Panel:
+def front_panel(query: FrontQuery) -> Panel:
     """Return generalization against identification, with the chosen point and runs."""
-    found, here, n = whole_front(asked.without_resolution()), asked_point(asked), asked.item_count
+    found, here, n = whole_front(query.without_resolution()), point_of(query), query.item_count
     curve = found.curve
-    floor = f", Δ = {asked.background:g}" if asked.background else ""
+    floor = f", Δ = {query.background:g}" if query.background else ""
     curves = [
         Curve(
-            f"{asked.similarity}{floor}, {asked.space}",
+            f"{query.similarity}{floor}, {query.space}",
             "theory",
             curve.identification[:, 0].tolist(),
             curve.generalization[:, 0].tolist(),
-            COLORS[asked.similarity],
-            notes=[f"ε = {share:.3g}" for share in (curve.resolution / asked.where().reach).tolist()],
+            SHAPE_COLORS[query.similarity],
+            notes=[f"ε = {share:.3g}" for share in (curve.resolution / query.where().reach).tolist()],
         )
     ]
-    if asked.similarity != "constant" or asked.background or not asked.where().homogeneous:
+    if query.similarity != "constant" or query.background or not query.where().homogeneous:
         s, i = constant_front(n)
         curves.append(Curve("constant, homogeneous, Δ = 0", "paper", i.tolist(), s.tolist(), "blue"))
     curves.append(Curve("chance", "chance", [1 / n, 1 / n, 1.0], [1.0, 1 / n, 1 / n], "gray"))
     curves += [
         Curve(name, "run", *_columns(runs, "identification", "generalization"), color, notes=[one.note for one in runs])
-        for name, runs, color in _runs(asked)
+        for name, runs, color in _runs(query)
     ]
     if here is not None:
         curves.append(Curve("your resolution", "mark", [here.identification], [here.generalization], "ink"))
-    low = 1 / n - (ROOM - 1) * (1 - 1 / n)
+    low = 1 / n - (AXIS_MARGIN - 1) * (1 - 1 / n)
     return Panel(
         "semanticity-front",
         "The front: generalization against identification",
         "identification p_I (probability)",
         "generalization p_S (probability)",
         tuple(curves),
-        x_range=(low, 1.0 + (ROOM - 1)),
-        y_range=(low, min(1.0, _highest(curves)) * ROOM),
+        x_range=(low, 1.0 + (AXIS_MARGIN - 1)),
+        y_range=(low, min(1.0, _highest(curves)) * AXIS_MARGIN),
         caption="Each point of a line is one resolution: fine on the right, coarse at the lower left. A front belongs "
-        f"to its similarity, so points may lie above the dashed one. {_about_runs(asked)}",
+        f"to its similarity, so points may lie above the dashed one. {_about_runs(query)}",
     )
 
 
-def resolution_panel(asked: Asked) -> Panel:
+def resolution_panel(query: FrontQuery) -> Panel:
     """Return both tests against the resolution, with the best one."""
-    found, here, n = whole_front(asked.without_resolution()), asked_point(asked), asked.item_count
-    reach = asked.where().reach
+    found, here, n = whole_front(query.without_resolution()), point_of(query), query.item_count
+    reach = query.where().reach
     shares = (found.curve.resolution / reach).tolist()
     tests = [getattr(found.curve, name)[:, 0].tolist() for name in ("generalization", "identification")]
-    if shares[-1] < SHARES[1]:  # a constant similarity sees all alike beyond the largest distance
-        shares, tests = [*shares, SHARES[1]], [[*one, one[-1]] for one in tests]
+    if shares[-1] < RESOLUTION_RANGE[1]:  # a constant similarity sees all alike beyond the largest distance
+        shares, tests = [*shares, RESOLUTION_RANGE[1]], [[*one, one[-1]] for one in tests]
     curves = [
-        Curve("generalization p_S", "theory", shares, tests[0], GENERALIZATION),
-        Curve("identification p_I", "theory", shares, tests[1], IDENTIFICATION),
-        Curve("chance", "chance", list(SHARES), [1 / n, 1 / n], "gray"),
+        Curve("generalization p_S", "theory", shares, tests[0], GENERALIZATION_COLOR),
+        Curve("identification p_I", "theory", shares, tests[1], IDENTIFICATION_COLOR),
+        Curve("chance", "chance", list(RESOLUTION_RANGE), [1 / n, 1 / n], "gray"),
     ]
     if found.best is not None:
         at = found.best.resolution / reach
         curves.append(Curve("best resolution", "paper", [at, at], [1 / n, found.best.generalization], "ink"))
-    for name, runs, networks in _runs(asked, linear_only=True):
-        shown = [one for one in runs if SHARES[0] <= one.share <= COARSEST_NETWORK]
-        colors = ("sky", "orange") if networks == "sky" else (GENERALIZATION, IDENTIFICATION)
+    for name, runs, networks in _runs(query, linear_only=True):
+        shown = [one for one in runs if RESOLUTION_RANGE[0] <= one.share <= MAX_NETWORK_RESOLUTION]
+        colors = ("sky", "orange") if networks == "sky" else (GENERALIZATION_COLOR, IDENTIFICATION_COLOR)
         for test, symbol, color in zip(("generalization", "identification"), ("p_S", "p_I"), colors, strict=True):
             y, low, high = _test(shown, test)
             x, notes = [one.share for one in shown], [one.note for one in shown]
             curves.append(Curve(f"{symbol}, {name}", "run", x, y, color, low, high, notes))
     if here is not None:
         both = [here.generalization, here.identification]
-        curves.append(Curve("your resolution", "mark", [asked.share] * 2, both, "ink"))
+        curves.append(Curve("your resolution", "mark", [query.share] * 2, both, "ink"))
     return Panel(
         "semanticity-resolution",
         "Both tests against the resolution",
@@ -259,23 +262,26 @@ def resolution_panel(asked: Asked) -> Panel:
         "probability of the right choice",
         tuple(curves),
         x_log=True,
-        x_range=SHARES,
-        y_range=(0.0, ROOM),
+        x_range=RESOLUTION_RANGE,
+        y_range=(0.0, AXIS_MARGIN),
         caption="A coarser resolution costs identification. Generalization is best in between, or at the finest "
-        f"resolution if there is no background and the similarity never ends. {_about_runs(asked, linear_only=True)}",
+        f"resolution if there is no background and the similarity never ends. {_about_runs(query, linear_only=True)}",
     )
 
 
-def items_panel(asked: Asked) -> Panel:
+def items_panel(query: FrontQuery) -> Panel:
     """Return both tests against the number of items at the chosen resolution, the collapse, and a language model."""
-    here = asked_point(asked)
-    curves = [] if here is None else _theory_of_items(asked, here)
-    for test, symbol, color in (("generalization", "p_S", GENERALIZATION), ("identification", "p_I", IDENTIFICATION)):
+    here = point_of(query)
+    curves = [] if here is None else _theory_of_items(query, here)
+    for test, symbol, color in (
+        ("generalization", "p_S", GENERALIZATION_COLOR),
+        ("identification", "p_I", IDENTIFICATION_COLOR),
+    ):
         counts, value, low, high = (list(part) for part in zip(*language_model(test), strict=True))
         curves.append(Curve(f"{symbol}, SmolLM2 on years", "run", counts, value, color, low, high))
     if here is not None:
         both = [here.generalization, here.identification]
-        curves.append(Curve("your number of items", "mark", [asked.item_count] * 2, both, "ink"))
+        curves.append(Curve("your number of items", "mark", [query.item_count] * 2, both, "ink"))
     return Panel(
         "semanticity-items",
         "Many items: the collapse",
@@ -284,41 +290,41 @@ def items_panel(asked: Asked) -> Panel:
         tuple(curves),
         x_log=True,
         y_log=True,
-        x_range=ITEMS,
-        y_range=(LEAST_SHOWN, 1.2),
+        x_range=ITEM_RANGE,
+        y_range=(MIN_PROBABILITY, 1.2),
         caption="With many items identification falls as c/n, whatever the similarity. The points are a language model "
         "asked who was born closest to or in a year, with 400 questions each; it has a similarity of its own, "
         "independent of the sliders.",
     )
 
 
-def _theory_of_items(asked: Asked, here: FrontPoint) -> list[Curve]:
-    found = many_items(asked.without_items())
+def _theory_of_items(query: FrontQuery, here: FrontPoint) -> list[Curve]:
+    found = many_items(query.without_items())
     n = found.item_count.tolist()
     law = [min(here.collapse_constant / one, 1.0) for one in n]
     return [
-        Curve("generalization p_S", "theory", n, found.generalization[0].tolist(), GENERALIZATION),
-        Curve("identification p_I", "theory", n, found.identification[0].tolist(), IDENTIFICATION),
+        Curve("generalization p_S", "theory", n, found.generalization[0].tolist(), GENERALIZATION_COLOR),
+        Curve("identification p_I", "theory", n, found.identification[0].tolist(), IDENTIFICATION_COLOR),
         Curve("collapse c/n", "paper", n, law, "ink"),
         Curve("chance 1/n", "chance", n, [1 / one for one in n], "gray"),
     ]
 
 
-def _runs(asked: Asked, linear_only: bool = False) -> list[tuple[str, list[Run], str]]:
-    """Return sets of runs that may stand beside these settings; networks have a resolution only if taken as linear."""
-    networks = relu_networks(asked) if asked.similarity == "linear" or not linear_only else []
-    named = [("simulated choices", simulated_choices(asked), "ink"), ("ReLU networks", networks, "sky")]
+def _runs(query: FrontQuery, linear_only: bool = False) -> list[tuple[str, list[Run], str]]:
+    """Return sets of runs to compare with these settings; networks have a resolution only if taken as linear."""
+    networks = relu_networks(query) if query.similarity == "linear" or not linear_only else []
+    named = [("simulated choices", simulated_choices(query), "ink"), ("ReLU networks", networks, "sky")]
     return [(name, runs, color) for name, runs, color in named if runs]
 
 
-def _about_runs(asked: Asked, linear_only: bool = False) -> str:
-    names = [name for name, _, _ in _runs(asked, linear_only)]
-    words = {
+def _about_runs(query: FrontQuery, linear_only: bool = False) -> str:
+    names = [name for name, _, _ in _runs(query, linear_only)]
+    notes = {
         "simulated choices": "Simulated choices have exactly these settings.",
         "ReLU networks": "The networks of the paper learned their own similarity on 50 places of this space; their "
         "resolution is that of the linear one closest to it.",
     }
-    return " ".join(words[name] for name in names) or "No runs were made with these settings."
+    return " ".join(notes[name] for name in names) or "No runs were made with these settings."
 
 
 def _columns(runs: Sequence[Run], across: str, up: str) -> tuple[list[float], list[float]]:
@@ -391,18 +397,18 @@ class FrontSettings(ViewSettings):
 
 def answer(settings: FrontSettings) -> Answer:
     """Return the front of the space and the similarity, and what the chosen resolution gives."""
-    asked = asked_of(settings)
-    here, best = asked_point(asked), whole_front(asked.without_resolution()).best
+    query = query_of(settings)
+    here, best = point_of(query), whole_front(query.without_resolution()).best
     return Answer(
-        (front_panel(asked), resolution_panel(asked), items_panel(asked)),
-        _numbers(asked, here, best),
-        _sentence(asked, here, best),
-        _python(asked),
-        _command(asked),
+        (front_panel(query), resolution_panel(query), items_panel(query)),
+        _numbers(query, here, best),
+        _sentence(query, here, best),
+        _python(query),
+        _command(query),
     )
 
 
-def asked_of(settings: FrontSettings) -> Asked:
+def query_of(settings: FrontSettings) -> FrontQuery:
     """Return the settings that matter, rounded to the steps of their sliders."""
     sizes = {
         "sphere": (settings.sphere_dimension,),
@@ -411,7 +417,7 @@ def asked_of(settings: FrontSettings) -> Asked:
         "tree": (settings.branching, settings.depth),
     }
     exponent = round(settings.exponent, 3) if settings.similarity == "power-law" else None
-    return Asked(
+    return FrontQuery(
         settings.space,
         sizes.get(settings.space, ()),
         settings.similarity,
@@ -422,8 +428,8 @@ def asked_of(settings: FrontSettings) -> Asked:
     )
 
 
-def _numbers(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> tuple[Number, ...]:
-    n, reach = asked.item_count, asked.where().reach
+def _numbers(query: FrontQuery, here: FrontPoint | None, best: FrontPoint | None) -> tuple[Number, ...]:
+    n, reach = query.item_count, query.where().reach
     known = () if here is None else _numbers_here(here)
     best_unit = (
         "none if it keeps growing as the resolution gets finer or coarser"
@@ -433,7 +439,7 @@ def _numbers(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> 
     return (
         *known,
         Number("Chance", f"{1 / n:.4f}", f"guessing among {n} items"),
-        Number("Resolution ε", f"{asked.share:.4g}", _as_distance(asked.radius(), reach)),
+        Number("Resolution ε", f"{query.share:.4g}", _as_distance(query.radius(), reach)),
         Number(
             "Best resolution",
             "none" if best is None else f"{best.resolution / reach:.4g}",
@@ -448,7 +454,7 @@ def _numbers(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> 
 
 
 def _as_distance(radius: float, reach: float) -> str:
-    """Say in which unit a resolution is shown, and what it is in that of the similarity."""
+    """Return a resolution with its unit, and as a distance."""
     return f"as a share of the largest distance, {reach:.4g}; as a distance it is {radius:.4g}"
 
 
@@ -461,58 +467,58 @@ def _numbers_here(here: FrontPoint) -> tuple[Number, ...]:
     )
 
 
-def _sentence(asked: Asked, here: FrontPoint | None, best: FrontPoint | None) -> str:
+def _sentence(query: FrontQuery, here: FrontPoint | None, best: FrontPoint | None) -> str:
     if here is None:
         return (
-            "Without a background this similarity falls too far over the space to be computed at so fine a resolution; "
+            "Without a background this similarity falls too far over the space to be computed at this fine resolution; "
             "both probabilities tend to 1 there. Give it a background, or choose a coarser resolution."
         )
     first = (
-        f"With {asked.item_count} items on the {asked.space} the one nearest to a new probe is chosen "
+        f"With {query.item_count} items on the {query.space} the one nearest to a new probe is chosen "
         f"{here.generalization:.1%} of the time, the original of a copied probe {here.identification:.1%}. "
     )
     if best is None:
         return first + "Generalization has no peak here, so there is nothing to trade."
-    if best.generalization - here.generalization < AS_GOOD:
+    if best.generalization - here.generalization < BEST_VIEW_TOLERANCE:
         return first + "No other resolution generalizes better."
     if here.resolution < best.resolution:
         return first + "This is finer than the best resolution: coarser generalizes better, but identifies worse."
     return first + "This is coarser than the best resolution: finer, up to the best, does both better."
 
 
-def _python(asked: Asked) -> str:
-    sizes = "".join(f", {name}={value}" for name, value in asked.named_sizes().items())
-    floor = f", background={asked.background!r}" if asked.background else ""
-    power = "" if asked.exponent is None else f", exponent={asked.exponent!r}"
-    n = asked.item_count
-    point = "" if asked.too_steep() else f"print(semanticity.point_on_curve(space, similarity, {n}))\n"
+def _python(query: FrontQuery) -> str:
+    sizes = "".join(f", {name}={value}" for name, value in query.named_sizes().items())
+    floor = f", background={query.background!r}" if query.background else ""
+    power = "" if query.exponent is None else f", exponent={query.exponent!r}"
+    n = query.item_count
+    point = "" if query.too_steep() else f"print(semanticity.point_on_curve(space, similarity, {n}))\n"
     return (
         "from genlaws import semanticity\n\n"
-        f'space = semanticity.space("{asked.space}"{sizes})\n'
-        f'similarity = semanticity.similarity("{asked.similarity}", {asked.radius()!r}{floor}{power})\n'
+        f'space = semanticity.space("{query.space}"{sizes})\n'
+        f'similarity = semanticity.similarity("{query.similarity}", {query.radius()!r}{floor}{power})\n'
         f"{point}"
         f"print(semanticity.best_on_curve(space, similarity, {n}))\n"
     )
 
 
-def _command(asked: Asked) -> str:
-    sizes = "".join(f" --{name} {value}" for name, value in asked.named_sizes().items())
-    floor = f" --background {asked.background!r}" if asked.background else ""
-    power = "" if asked.exponent is None else f" --exponent {asked.exponent!r}"
+def _command(query: FrontQuery) -> str:
+    sizes = "".join(f" --{name} {value}" for name, value in query.named_sizes().items())
+    floor = f" --background {query.background!r}" if query.background else ""
+    power = "" if query.exponent is None else f" --exponent {query.exponent!r}"
     return (
-        f"genlaws semanticity front --space {asked.space}{sizes} --similarity {asked.similarity}{power} "
-        f"--resolution {asked.radius()!r}{floor} --items {asked.item_count}"
+        f"genlaws semanticity front --space {query.space}{sizes} --similarity {query.similarity}{power} "
+        f"--resolution {query.radius()!r}{floor} --items {query.item_count}"
     )
 
 
 VIEW = View(
     name="semanticity",
     title="Semanticity",
-    question="How finely should a representation tell things apart?",
-    about="A representation that sees two things as alike cannot tell them apart; one that tells everything apart does "
-    "not know what is near to what. Between the two lies a resolution. The front shows what each resolution gives in "
-    "generalization, choosing the item nearest to a new probe, and costs in identification, naming the original of a "
-    "copy. It belongs to one similarity and to Luce's choice rule, and is no bound on every system.",
+    question="How finely should a representation distinguish things?",
+    about="A representation that sees two things as alike cannot tell them apart; one that distinguishes everything "
+    "does not represent which things are near. The resolution lies between the two. The front shows what each "
+    "resolution gives in generalization, choosing the item nearest to a new probe, and costs in identification, naming "
+    "the original of a copy. It belongs to one similarity and to Luce's choice rule, and is no bound on every system.",
     settings=FrontSettings,
     answer=answer,
 )
