@@ -18,7 +18,7 @@ import torch
 from one_thread import require_one_thread
 
 from genlaws.models.language import TransformersModel
-from genlaws.models.passes import read, read_on
+from genlaws.models.passes import read
 from genlaws.probes.domains import domain_of
 from genlaws.probes.templates import prompt_of, template_of
 from genlaws.probes.trials import draw_trials
@@ -110,7 +110,7 @@ def main():
     require_one_thread()
     torch.set_num_threads(1)
     model = TransformersModel.load(sys.argv[1] if len(sys.argv) > 1 else default_model(), batch_size=PROMPTS)
-    read_on(model.network, read(model.network, [[1, 2, 3]]), [[4]])  # what a first pass sets up is not timed
+    read(model.network, [[1, 2, 3]]).read_on([[4]])  # what a first pass sets up is not timed
     print(f"{model.name}\n{PROMPTS} prompts, medians of {REPEATS} alternating repeats, one thread; seconds")
     print(
         f"{'items':>5}{'separate':>11}{'batched':>9}{'shared':>9}{'batched':>9}{'ratio':>8}{'batched':>9}{'apart':>10}"

@@ -216,6 +216,23 @@ def test_an_index_that_does_not_say_what_it_is_for_is_refused(tmp_path: Path):
         store.counts()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("experiment", "rules-facts.labelled-runs"), ("settings", {"regularisation": 0.1, "n": 3})],
+)
+def test_a_sweep_of_the_first_version_is_recognized_and_can_be_exported(tmp_path: Path, name, value):
+    folder = tmp_path / "s"
+    run_sweep(trial_sweep(2, 1), folder)
+    index = sqlite3.connect(folder / "sweep.sqlite")
+    index.execute("UPDATE about SET value = ? WHERE name = ?", (json.dumps(value), name))
+    index.commit()
+    index.close()
+    with pytest.raises(InputError, match=r"was made by genlaws 0\.1, .* spelled differently \((rules|regul)"):
+        run_sweep(trial_sweep(3, 1), folder)
+    with Store(folder) as store:
+        assert len(store.to_frame()) == 2
+
+
 def test_arrays_that_are_gone_are_named(tmp_path: Path):
     run_sweep(trial_sweep(1, 2), tmp_path / "s")
     first, second = sorted((tmp_path / "s" / "arrays").rglob("*.npz"))

@@ -422,6 +422,12 @@ def _metadata(sweep: Sweep) -> dict[str, Any]:
 
 def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
     """Raise if the sweep differs from the stored one in more than axis values and the number of repeats."""
+    former = {known.get("experiment"), *known["settings"]} & set(NAMES_IN_SEEDS.values())
+    if old := sorted(former - set(type(sweep.settings).model_fields)):
+        raise InputError(
+            f"{str(folder)!r} was made by genlaws 0.1, where some names were spelled differently ({', '.join(old)}). "
+            "Its table can still be exported; to continue the sweep, use another folder."
+        )
     for name, now in (
         ("experiment", sweep.experiment.name),
         ("schema", sweep.experiment.schema),
@@ -432,11 +438,6 @@ def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
                 f"{str(folder)!r} holds a sweep with {name} {known.get(name)!r}, and this one has {now!r}; use another "
                 "folder."
             )
-    if old := sorted(set(known["settings"]) & set(NAMES_IN_SEEDS.values()) - set(type(sweep.settings).model_fields)):
-        raise InputError(
-            f"{str(folder)!r} was made by genlaws 0.1, where some settings had other names ({', '.join(old)}). "
-            "Its table can still be exported; to continue the sweep, use another folder."
-        )
     on_axes = {*known["fields"], *(axis.field for axis in sweep.axes)}
     before, after = known["settings"], sweep.settings.model_dump(mode="json")
     differing = [name for name in {**after, **before} if name not in on_axes and _differ(before, after, name)]

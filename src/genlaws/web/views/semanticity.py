@@ -293,7 +293,7 @@ def items_panel(query: FrontQuery) -> Panel:
         x_range=ITEM_RANGE,
         y_range=(MIN_PROBABILITY, 1.2),
         caption="With many items identification falls as c/n, whatever the similarity. The points are a language model "
-        "asked who was born closest to or in a year, with 400 questions each; it has a similarity of its own, "
+        "that names who was born closest to a year or in it, from 400 prompts each; it has a similarity of its own, "
         "independent of the sliders.",
     )
 
