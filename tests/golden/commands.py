@@ -45,6 +45,7 @@ GROUPS = ("rules-facts", "semanticity", "relations", "residual-stream", "sweep",
 
 # Where an optimum lies, and what changes with it in first order.
 BEST = frozenset({"regularization", "teacher_overlap", "self_overlap", "response", "memorization_error"})
+PEAK = frozenset({"best_resolution", "best_ball_mass", "ball_mass", "collapse_constant"})
 FITTED = frozenset(
     {"resolution", "background", "lapse", "exponent", "temperature", "offsets", "intervals", "amplitude"}
 )
@@ -136,7 +137,8 @@ LINES = {
     # semanticity
     "semanticity front/circle": Line("semanticity front --ball-mass 0.1,0.5 --items 2,5"),
     "semanticity front/sphere": Line(
-        "semanticity front --space sphere --dimension 3 --similarity exponential --resolution 0.4 --background 0,0.1"
+        "semanticity front --space sphere --dimension 3 --similarity exponential --resolution 0.4 --background 0,0.1",
+        places=PEAK,
     ),
     "semanticity front/tree": Line(
         "semanticity front --space tree --branching 2 --depth 3 --similarity linear --resolution 2.5 --items 3"
@@ -147,7 +149,8 @@ LINES = {
     ),
     "semanticity front/set": Line("semanticity front --set-size 21 --ball-mass 0.25 --items 2,4 --out out"),
     "semanticity front/sweep": Line(
-        "semanticity front --sweep --similarity power-law --exponent 3 --background 0.05 --out out"
+        "semanticity front --sweep --similarity power-law --exponent 3 --background 0.05 --out out",
+        places=PEAK,
     ),
     "semanticity front/wrong-two": Line("semanticity front --ball-mass 0.1 --resolution 0.2"),
     "semanticity front/wrong-items": Line("semanticity front --ball-mass 0.1 --items 1"),

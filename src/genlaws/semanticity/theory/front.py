@@ -6,7 +6,7 @@ every system.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -210,7 +210,8 @@ def front(
     elif similarity.is_constant and isinstance(where, DiscreteSpace):
         peak = _best_step(radii, at)
     elif resolutions is None and _has_jumps(where, similarity):
-        peak = max((at(float(radius)) for radius in radii), key=lambda point: point.generalization)
+        tried = [at(float(radius)) for radius in radii]
+        peak = tried[_highest(tried)]
     else:
         peak = _peak(where, similarity, points, at)
     if peak is None:
@@ -318,12 +319,18 @@ def _can_be_computed(where: Space, similarity: Similarity, at: Callable[[float],
     return True
 
 
+def _highest(points: Sequence[FrontPoint]) -> int:
+    """Return which point generalizes best; of equally good ones, as complementary balls are, the finest."""
+    heights = np.array([point.generalization for point in points])
+    return int(np.argmax(heights > np.nanmax(heights) - MIN_FRONT_RISE))
+
+
 def _best_step(radii: Array, at: Callable[[float], FrontPoint]) -> FrontPoint:
     """Return the best of many steps: of a few of them, then of those next to the best of these, and so on."""
     while True:
         chosen = _spread(radii)
         points = [at(float(radius)) for radius in chosen]
-        top = int(np.nanargmax([point.generalization for point in points]))
+        top = _highest(points)
         if chosen.size == radii.size:
             return points[top]
         radii = radii[(radii >= chosen[max(top - 1, 0)]) & (radii <= chosen[min(top + 1, chosen.size - 1)])]
@@ -333,7 +340,7 @@ def _peak(
     where: Space, similarity: Similarity, points: tuple[FrontPoint, ...], at: Callable[[float], FrontPoint]
 ) -> FrontPoint | None:
     """Return the largest generalization between the neighbors of the highest point."""
-    top = int(np.nanargmax([point.generalization for point in points]))
+    top = _highest(points)
     if top == 0 and isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support):
         return points[0]  # finer than every distance, nothing changes any more
     if top in {0, len(points) - 1}:
