@@ -6,6 +6,10 @@ REPORT  ?= out/report.html
 OUT     ?= out/figures
 FIGURES ?= rules-facts.1 rules-facts.3 semanticity.front relations.table2 relations.4
 
+# What `make check` runs: no browser, no drawing, no loaded models, no processes that are killed.
+QUICK_TESTS := tests/test_architecture.py tests/test_names.py tests/golden tests/core tests/contracts \
+	tests/semanticity tests/rules_facts tests/relations tests/residual_stream
+
 VENV := .venv
 BIN  := $(VENV)/bin
 
@@ -20,7 +24,7 @@ USABLE := $(shell grep -qsF '$(CURDIR)/$(VENV)' $(BIN)/activate && test ! -e $(V
 	$(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help run figures explore test lint docs bench clean page dev fresh-venv
+.PHONY: help run figures explore test check lint docs bench clean page dev fresh-venv
 
 help:  ## list these targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -37,6 +41,10 @@ explore: page  ## open the page with sliders in the browser
 test: lint  ## set up, check the style and the types, run the whole suite (JOBS=processes)
 	@echo "Running the tests in $(JOBS) processes"
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
+check: lint  ## check the style and the types, compare the quick golden answers, test the four systems (minutes)
+	@echo "Comparing golden answers and testing the systems in $(JOBS) processes"
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
 
 lint: dev  ## check style, format and types
 	@echo "Checking style, format and types"
