@@ -10,8 +10,9 @@ import pytest
 from sweep_trials import TRIAL, trial_sweep
 
 from genlaws.core.errors import InputError
+from genlaws.core.seeds import canonical
 from genlaws.sweeps import Axis, Experiment, Procedure, Settings, make_sweep, read_axis
-from genlaws.sweeps.experiment import canonical, checked
+from genlaws.sweeps.experiment import checked
 
 
 class Demanding(Settings):

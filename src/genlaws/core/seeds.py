@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,3 +42,19 @@ def name_in_seed(name: str) -> str:
 def names_in_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with their names as they enter a seed."""
     return {name_in_seed(name): value for name, value in settings.items()}
+
+
+def canonical(value: object) -> str:
+    """Return canonical JSON: names sorted, no spaces, numbers in full."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def run_key(experiment: str, schema: int, settings: Mapping[str, Any], repeat: int) -> str:
+    """Return the hash that names one run of an experiment: the name, the schema, all settings and the repeat."""
+    identity = [name_in_seed(experiment), schema, names_in_seed(settings), repeat]
+    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
+
+
+def run_seed(key: str, seed: int) -> int:
+    """Return the seed of the run with a key; it does not depend on other runs."""
+    return int.from_bytes(hashlib.sha256(f"{key}:{seed}".encode()).digest()[:8], "big") >> 1

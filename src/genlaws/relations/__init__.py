@@ -23,6 +23,7 @@ from genlaws.relations.inference.next_pair import NextPair, QueryCurve, next_pai
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
+from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons import (
     PairState,
@@ -91,6 +92,8 @@ __all__ = [
     "LearningAdvice",
     "NextPair",
     "PairState",
+    "PhaseDiagram",
+    "PhasePoint",
     "Pilot",
     "PilotPoint",
     "Posterior",
@@ -141,6 +144,7 @@ __all__ = [
     "pair_path",
     "paper_bound",
     "partial_order",
+    "phase_diagram",
     "posterior",
     "properties",
     "query_curve",

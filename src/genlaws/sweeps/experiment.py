@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -45,11 +44,6 @@ def checked(kind: type[SettingsType], given: Mapping[str, Any], owner: str) -> S
 def writable(text: str) -> str:
     """Return text that every file can hold: a lone surrogate becomes its escape."""
     return text.encode(errors="backslashreplace").decode()
-
-
-def canonical(value: object) -> str:
-    """Return canonical JSON: names sorted, no spaces, numbers in full."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -15,8 +14,8 @@ import numpy as np
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.seeds import name_in_seed, names_in_seed
-from genlaws.sweeps.experiment import Experiment, Settings, canonical, checked, writable
+from genlaws.core.seeds import canonical, run_key, run_seed
+from genlaws.sweeps.experiment import Experiment, Settings, checked, writable
 
 AXIS_SYNTAX = "Write field=start:stop:count, field=start:stop:count:log, or field=value,value,…"
 MAX_AXIS_VALUES = 1_000_000
@@ -127,14 +126,8 @@ class Sweep:
             settings = checked(kind, {**base, **chosen}, self.experiment.name)
             document = settings.model_dump(mode="json")
             for repeat in range(self.repeats):
-                yield self._cell(settings, document, repeat)
-
-    def _cell(self, settings: Settings, document: Mapping[str, Any], repeat: int) -> Cell:
-        name = name_in_seed(self.experiment.name)
-        identity = [name, self.experiment.schema, names_in_seed(document), repeat]
-        key = hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
-        drawn = hashlib.sha256(f"{key}:{self.seed}".encode()).digest()
-        return Cell(key, settings, repeat, int.from_bytes(drawn[:8], "big") >> 1)
+                key = run_key(self.experiment.name, self.experiment.schema, document, repeat)
+                yield Cell(key, settings, repeat, run_seed(key, self.seed))
 
 
 def _check_text(settings: Settings, owner: str) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
-from genlaws.sweeps.experiment import canonical, writable
+from genlaws.core.seeds import canonical
+from genlaws.sweeps.experiment import writable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import re
@@ -16,11 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genlaws.cli.relations import phases as relations_phases_words
-from genlaws.cli.relations.phases import explain, summarize
-from genlaws.figures.relations.phases import PhaseSettings
-from genlaws.relations import named_relation
+from genlaws.cli.relations.phases import _format_ratio, answer_of, explain
+from genlaws.core.estimate import Estimate
+from genlaws.relations import named_relation, phase_diagram
 from genlaws.sweeps import Store
+from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
 TINY = ("--grid", "2", "--seeds", "2", "--steps", "40", "--width", "4", "--depth", "1")
 # Three stacks, the last of them not full; one stack takes about half a second.
@@ -140,81 +139,58 @@ def test_a_sparse_relation_has_a_target_beyond_the_majority_answer(genlaws):
     assert ask(genlaws, "mod3", "--elements", "6", *TINY)["target"] == 0.9
 
 
-COLUMNS = "decoder_rate,encoder_rate,generalization,grokking,memorization,confusion,late,count"
-RATES = (1e-4, 1e-3, 1e-2, 1e-1)
+def test_the_call_in_python_gives_the_numbers_of_the_command(genlaws, tmp_path: Path):
+    options = ("--decoder-rates", "1e-3:0.1", "--encoder-rates", "1e-3:1e-2", "--seed", "5", "--batch-size", "9")
+    size = ("--elements", "6", "--grid", "2", "--seeds", "2", "--steps", "300", "--width", "4", "--depth", "1")
+    answer = ask(genlaws, "mod3", *size, *options, "--out", tmp_path)
+    found = phase_diagram(
+        named_relation("mod3", 6),
+        grid=2,
+        seeds=2,
+        decoder_rates=(1e-3, 0.1),
+        encoder_rates=(1e-3, 1e-2),
+        steps=300,
+        width=4,
+        depth=1,
+        batch_size=9,
+        seed=5,
+    )
+    assert sum(one["share"] > 0.0 for one in answer["shares"].values()) > 1, "the networks should differ"
+    assert {name: vars(one) for name, one in found.shares.items()} == {
+        name: {"value": one["share"], "low": one["low"], "high": one["high"], "count": 8}
+        for name, one in answer["shares"].items()
+    }
+    assert (found.advice, found.network_count, found.confused_count) == (
+        *(answer["advice"], answer["networks"], answer["confused"]),
+    )
+    assert list(found.ratios_tried) == answer["ratios_tried"]
+    for name, one in found.boundaries.items():
+        assert (one is None) == (answer["boundaries"][name] is None)
+        assert found.why_no_boundary(name) == answer["boundaries_not_seen"].get(name, "")
+    written = pd.read_csv(tmp_path / "phases.csv")
+    pd.testing.assert_frame_equal(found.to_frame(), written, rtol=1e-14)
 
 
-def plane(phase):
-    """Return a table with two networks at each pair of rates, both in the phase given by their ratio."""
-    rows = [f"{COLUMNS},relation,optimizer"]
-    for decoder in RATES:
-        for encoder in RATES:
-            found = phase(decoder / encoder)
-            counts = [2 * (found == name) for name in ("generalization", "grokking", "memorization", "confusion")]
-            late = 2 * (found == "memorization")
-            rows.append(",".join(map(str, (decoder, encoder, *counts, late, 2, "mine", "adam"))))
-    return pd.read_csv(io.StringIO("\n".join(rows)))
+def phases_of(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
+    return diagram_of_counts(lambda decoder, encoder: {"memorization": failed(decoder, encoder)}, rates, networks)
 
 
-@pytest.mark.parametrize(
-    ("phase", "advice"),
-    [
-        (lambda ratio: "confusion", "No network fitted its training set"),
-        (lambda ratio: "memorization", "No network generalized at these rates"),
-        (lambda ratio: "grokking", "No network that fitted memorized"),
-        (lambda ratio: "memorization" if ratio > 30 else "generalization", "Keep the decoder rate below"),
-    ],
-)
-def test_the_advice_follows_from_the_phases(phase, advice):
-    relation = named_relation("mod3", 9)
-    answer = summarize(relation, plane(phase), PhaseSettings(relations=("mine",), grid=4, repeats=2), 0.9)
-    assert answer["advice"].startswith(advice)
-    assert advice in explain(answer)
-    assert answer["networks"] == 32
-    assert sum(one["share"] for name, one in answer["shares"].items() if name != "late") == 1.0
-
-
-def test_the_boundary_is_that_of_the_phases():
-    settings = PhaseSettings(relations=("mine",), grid=4, repeats=2)
-    table = plane(lambda ratio: "memorization" if ratio > 30 else "generalization")
-    found = summarize(named_relation("mod3", 9), table, settings, 0.9)["boundaries"]["memorization"]
+def test_the_answer_holds_the_boundary():
+    diagram = diagram_of_counts(lambda decoder, encoder: {"memorization": 2 * (decoder > 30 * encoder)}, RATES)
+    found = answer_of(diagram)["boundaries"]["memorization"]
     assert found["agrees_with_slope_1"]
     assert found["slope_low"] <= 1.0 <= found["slope_high"]
     assert 10.0 < found["critical_ratio"] < 100.0
     assert found["critical_ratio_low"] <= found["critical_ratio"] <= found["critical_ratio_high"]
     wide = found["slope_high"] - found["slope_low"] > 1.0
     said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
-    assert said in explain(summarize(named_relation("mod3", 9), table, settings, 0.9))
+    assert said in explain(diagram)
 
 
-def phases_of(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
-    """Return the answer about networks of which so many fail at each pair of decoder and encoder rate."""
-    rows = []
-    for decoder in rates:
-        for encoder in rates:
-            count = failed(decoder, encoder)
-            phases = {"generalization": networks - count, "grokking": 0, "memorization": count, "confusion": 0}
-            place = {"decoder_rate": decoder, "encoder_rate": encoder, "relation": "mine", "optimizer": "adam"}
-            rows.append({**place, **phases, "late": count, "count": networks})
-    settings = PhaseSettings(relations=("mine",), grid=len(rates), repeats=networks)
-    return summarize(named_relation("mod3", 9), pd.DataFrame(rows), settings, 0.9)
-
-
-@pytest.mark.parametrize(
-    ("failed", "advice"),
-    [
-        (lambda decoder, encoder: 1 + (decoder > 0.09 * encoder), "at 0.01 times the encoder rate, the smallest"),
-        (lambda decoder, encoder: 2 * (decoder > 5e-3), "the fitted boundary is vertical"),
-        (lambda decoder, encoder: int(decoder > 50 * encoder), "below 24 times the encoder rate; from about 1e+02"),
-        (lambda decoder, encoder: 1, "Memorizing does not depend on the rates tried"),
-    ],
-    ids=["below", "vertical", "above", "everywhere alike"],
-)
-def test_no_advice_names_a_ratio_beyond_those_tried(failed, advice):
-    answer = phases_of(failed)
-    assert advice in answer["advice"]
-    assert answer["ratios_tried"] == pytest.approx([0.01, 100.0])
-    text = explain(answer)
+@pytest.mark.parametrize("failed", AT_THE_EDGE.values(), ids=AT_THE_EDGE)
+def test_no_ratio_beyond_those_tried_is_printed(failed):
+    diagram = phases_of(failed)
+    text, answer = explain(diagram), answer_of(diagram)
     assert "inf" not in text
     assert "nan" not in text
     for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):
@@ -228,19 +204,16 @@ def test_no_advice_names_a_ratio_beyond_those_tried(failed, advice):
             assert bool(found["slope_message"]) == math.isinf(found["slope"])
 
 
-def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
-    at = {"slope": 1.0, "slope_low": 0.5, "slope_high": 2.0, "slope_message": "", "agrees_with_slope_1": True}
-    below = {**at, "critical_ratio": 7.6e-6, "critical_ratio_low": 1e-9, "critical_ratio_high": 0.1}
-    above = {**at, "critical_ratio": 3e4, "critical_ratio_low": 10.0, "critical_ratio_high": 1e9}
-    answer = phases_of(lambda decoder, encoder: 2 * (decoder > 3 * encoder))
-    for found, advice, row in (
-        (below, "also at 0.01 times the encoder rate, the smallest ratio tried", "below 0.01, the smallest"),
-        (above, "up to a decoder rate of 1e+02 times the encoder rate", "above 100, the largest"),
-    ):
-        beyond = {**found, "critical_ratio_within_tried": False}
-        said = relations_phases_words._advice({**answer, "boundaries": {"memorization": beyond, "late": None}})
-        assert advice in said
-        assert row in relations_phases_words._format_ratio(beyond, (0.01, 100.0))
+@pytest.mark.parametrize(
+    ("ratio", "row"),
+    [
+        (Estimate(7.6e-6, 1e-9, 0.1), "below 0.01, the smallest"),
+        (Estimate(3e4, 10.0, 1e9), "above 100, the largest"),
+        (Estimate(2.0, 1e-9, 10.0), "2 [below 0.01, 10], decoder over encoder rate; tried were 0.01 to 100"),
+    ],
+)
+def test_a_critical_ratio_beyond_those_tried_is_reported_to_be_there(ratio, row):
+    assert row in _format_ratio(ratio, (0.01, 100.0))
 
 
 @pytest.mark.parametrize(
@@ -249,16 +222,16 @@ def test_a_boundary_beyond_the_rates_tried_is_said_to_be_there():
         (("mod",), "There is no relation 'mod'"),
         (("gone.csv",), "There is no file 'gone.csv'"),
         (("mod3", "--elements", "501"), "at most 500 elements here; modulo 3 has 501"),
-        (("mod3", "--grid", "1"), "grid is not accepted"),
-        (("mod3", "--seeds", "1"), "seeds must be a whole number, at least 2; got 1"),
+        (("mod3", "--grid", "1"), "grid must be a whole number, at least 2 and at most 100; got 1"),
+        (("mod3", "--seeds", "1"), "seeds must be a whole number, at least 2 and at most 10000; got 1"),
         (("mod3", "--decoder-rates", "1e-2"), "decoder_rates must be the lowest and the highest rate"),
         (("mod3", "--encoder-rates", "1:0.1"), "encoder_rates must be two positive rates, the lower one first"),
         (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),
         (("mod3", "--batch-size", "0"), "batch_size must be a whole number, at least 1; got 0"),
-        (("mod3", "--train-fraction", "1.5"), "train_fraction is not accepted"),
-        (("mod3", "--steps", "0"), "steps is not accepted"),
+        (("mod3", "--train-fraction", "1.5"), "train_fraction must lie in (0, 1); got 1.5"),
+        (("mod3", "--steps", "0"), "steps must be a whole number, at least 1 and at most 10000000; got 0"),
         (("mod3", "--jobs", "0"), "jobs must be a whole number, at least 1"),
-        (("mod3", "--seed", "-1"), "seed is not accepted"),
+        (("mod3", "--seed", "-1"), "seed must be a whole number, at least 0; got -1"),
         (("mod3", "--device", "abacus"), "device must be one that torch can use here, such as cpu; got 'abacus'"),
     ],
 )

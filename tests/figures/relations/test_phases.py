@@ -11,7 +11,6 @@ from matplotlib.collections import PolyCollection
 from genlaws.figures import get_figure, style
 from genlaws.figures.figure import NoProgress
 from genlaws.figures.relations import phases as relations_phases
-from genlaws.figures.relations.cells import log_every
 from genlaws.figures.relations.phases import (
     FILLED_FRACTION,
     STACKED_PHASES,
@@ -24,6 +23,7 @@ from genlaws.figures.relations.phases import (
     phase_summary,
 )
 from genlaws.relations.networks.phases import PHASES, classify
+from genlaws.relations.networks.runs import log_every
 
 SMALL = {"relations": ("less-than",), "grid": 3, "repeats": 2, "width": 8, "steps": 200}
 RATES = np.logspace(-4, -1, 7)

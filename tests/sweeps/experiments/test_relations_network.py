@@ -12,7 +12,7 @@ from sweep_trials import contents
 from genlaws.core.errors import InputError
 from genlaws.relations.networks.network import learn_relation
 from genlaws.relations.networks.phases import PHASES
-from genlaws.relations.networks.runs import ACCURACIES
+from genlaws.relations.networks.runs import ACCURACIES, GPU_STACK_SIZE, STACK_SIZE
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import relation_to_text
 from genlaws.sweeps import Axis, get_experiment, make_sweep, run_sweep, stacking
@@ -21,11 +21,9 @@ from genlaws.sweeps.engines import InProcess
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments import relation_networks as here
 from genlaws.sweeps.experiments.relation_networks import (
-    GPU_STACK_SIZE,
     PER_NETWORK,
     PER_NETWORK_ON_GPU,
     RELATION_NETWORK,
-    STACK_SIZE,
     RelationNetworkSettings,
     relation_network_runs,
 )

@@ -19,39 +19,37 @@ from cyclopts import Parameter
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, as_json
 from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
 from genlaws.cli.sweep import watch
-from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import wilson_interval
 from genlaws.figures import FIGURES
 from genlaws.figures.drawing import made_folder, save_picture, write_together
-from genlaws.figures.relations.cells import FINAL_ACCURACIES, RESULT_COLUMNS
-from genlaws.figures.relations.phases import PLANE_COLUMNS, PhaseSettings, counted, draw_phases, shared
-from genlaws.figures.relations.phases import boundaries as fitted
+from genlaws.figures.relations.cells import interval_columns
+from genlaws.figures.relations.phases import draw_planes
 from genlaws.figures.style import house_style
-from genlaws.relations.networks.phases import PHASES, slope_message
-from genlaws.relations.structure.relation import relation_to_text
+from genlaws.relations import phase_diagram
+from genlaws.relations.networks.diagram import EXPERIMENT, TARGET_ACCURACY, format_slope, side_of
 from genlaws.sweeps import Axis, Processes, Store, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells, computing
-from genlaws.sweeps.experiment import checked
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from genlaws.core.estimate import Estimate
-    from genlaws.relations.structure.relation import Relation
+    from genlaws.relations.networks.diagram import PhaseDiagram, PhasePlan
+    from genlaws.relations.networks.phases import Boundary
     from genlaws.sweeps import Sweep
-    from genlaws.sweeps.computing import ComputedCell
     from genlaws.sweeps.grid import Cell
 
 FEW_STEPS, MANY_STEPS = 20, 120  # steps; the difference leaves out what happens once
 MAX_TIMING_SECONDS = 2.0  # beyond, the few steps suffice
-REPORTED_SETTINGS = ("depth", "width", "steps", "train_fraction", "embedding_scale", "patience", "device")
-RATE_PARTS = ("decoder", "encoder")
-INTERVAL_SUFFIXES = ("", "_low", "_high")
-EDGE_TOLERANCE = 1e-6  # relative; a ratio this close to the smallest or largest one tried lies at it
+REPORTED_SETTINGS = (
+    "optimizer",
+    "depth",
+    "width",
+    "steps",
+    "train_fraction",
+    "embedding_scale",
+    "patience",
+    "device",
+)
 MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
-MAX_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
-TARGET_ACCURACY = 0.9  # the paper's, Table IV
 FIGURE_ID, COMMAND_NAME = "relations.5", "phases"
 
 Grid = Annotated[
@@ -153,214 +151,113 @@ def _minutes(minutes: float) -> str:
     return f"{60 * minutes:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
 
 
-def summarize(relation: Relation, frame: pd.DataFrame, settings: PhaseSettings, target: float) -> dict[str, Any]:
-    """Return the answer as plain names and numbers."""
-    total = int(frame["count"].sum())
-    shares = {name: wilson_interval(int(frame[name].sum()), total) for name in (*PHASES, "late")}
-    decoder, encoder = ([float(frame[f"{part}_rate"].agg(end)) for end in ("min", "max")] for part in RATE_PARTS)
-    ratios = decoder[0] / encoder[1], decoder[1] / encoder[0]
-    boundaries = {row["criterion"]: _boundary(row, ratios) for row in fitted(frame).to_dict("records")}
-    confused = int(frame["confusion"].sum())
-    answer: dict[str, Any] = {
-        "relation": relation.label,
-        "element_count": relation.element_count,
-        "majority_accuracy": relation.majority_accuracy,
-        "target": target,
-        "networks": total,
-        "shares": {name: _share_entry(one) for name, one in shares.items()},
-        "confused": confused,
-        "boundaries": boundaries,
-        "boundaries_not_seen": {
-            name: _not_seen(int(frame[name].sum()), total - confused) for name, one in boundaries.items() if one is None
+def answer_of(diagram: PhaseDiagram) -> dict[str, Any]:
+    """Return the phase diagram as plain names and numbers."""
+    plan, found = diagram.plan, diagram.boundaries
+    return {
+        "relation": plan.relation.label,
+        "element_count": plan.relation.element_count,
+        "majority_accuracy": plan.relation.majority_accuracy,
+        "target": plan.target,
+        "networks": diagram.network_count,
+        "shares": {
+            name: {"share": one.value, "low": one.low, "high": one.high} for name, one in diagram.shares.items()
         },
-        "optimizer": settings.optimizers[0],
-        **{name: getattr(settings, name) for name in REPORTED_SETTINGS},
-        "decoder_rates": decoder,
-        "encoder_rates": encoder,
-        "ratios_tried": list(ratios),
-        "grid": settings.grid,
-        "seeds": settings.repeats,
-    }
-    return answer | {"advice": _advice(answer)}
-
-
-def _share_entry(one: Estimate) -> dict[str, float]:
-    return {"share": one.value, "low": one.low, "high": one.high}
-
-
-def _boundary(row: Mapping[Any, Any], tried: tuple[float, float]) -> dict[str, Any] | None:
-    """Return slope and critical ratio of a boundary with their intervals; none if no line could be fitted."""
-    slope = row.get("slope")
-    if slope is None or math.isnan(slope):
-        return None
-    names = ("slope", "critical_ratio")
-    found = {part: row[part] for name in names for part in (name, f"{name}_low", f"{name}_high")}
-    return found | {
-        "slope_message": slope_message(*(found[f"slope{end}"] for end in INTERVAL_SUFFIXES)),
-        "critical_ratio_within_tried": all(
-            _side(found[f"critical_ratio{end}"], tried) == 0 for end in INTERVAL_SUFFIXES
-        ),
-        "width_decades": row["width_decades"],
-        "agrees_with_slope_1": bool(row["slope_may_be_1"]),
+        "confused": diagram.confused_count,
+        "boundaries": {
+            name: None if one is None else _boundary(one, diagram.ratios_tried) for name, one in found.items()
+        },
+        "boundaries_not_seen": {name: diagram.why_no_boundary(name) for name, one in found.items() if one is None},
+        **{name: getattr(plan, name) for name in REPORTED_SETTINGS},
+        "decoder_rates": list(plan.decoder_rates),
+        "encoder_rates": list(plan.encoder_rates),
+        "ratios_tried": list(diagram.ratios_tried),
+        "grid": plan.grid,
+        "seeds": plan.seeds,
+        "advice": diagram.advice,
     }
 
 
-def _not_seen(failed: int, fitted: int) -> str:
-    """Return why no line could be fitted."""
-    if fitted == 0:
-        return "no network fitted its training set"
-    if failed in (0, fitted):
-        return "all networks that fitted are on one side"
-    return "too few rates, or the share is the same at all of them"
+def _boundary(found: Boundary, tried: tuple[float, float]) -> dict[str, Any]:
+    """Return slope and critical ratio of a boundary with their intervals."""
+    ratio = found.critical_ratio
+    return {
+        **interval_columns("slope", found.slope),
+        **interval_columns("critical_ratio", ratio),
+        "slope_message": found.slope_message,
+        "critical_ratio_within_tried": all(side_of(one, tried) == 0 for one in (ratio.value, ratio.low, ratio.high)),
+        "width_decades": found.width,
+        "agrees_with_slope_1": found.agrees_with_unit_slope,
+    }
 
 
-def _side(ratio: float, tried: tuple[float, float]) -> int:
-    """Return -1 for a ratio below those tried, 1 for one above them, else 0."""
-    smallest, largest = tried
-    return int(ratio > largest * (1.0 + EDGE_TOLERANCE)) - int(ratio < smallest * (1.0 - EDGE_TOLERANCE))
-
-
-def _advice(answer: dict[str, Any]) -> str:
-    """Return one sentence on which rates to take."""
-    shares, boundary = answer["shares"], answer["boundaries"]["memorization"]
-    if answer["confused"] == answer["networks"]:
-        return "No network fitted its training set: train longer, with higher rates or a wider decoder."
-    if shares["generalization"]["share"] + shares["grokking"]["share"] == 0.0:
-        return "No network generalized at these rates: train on more entries, or raise the encoder rate."
-    tried: tuple[float, float] = tuple(answer["ratios_tried"])
-    if boundary is not None:
-        return _advice_on(boundary, tried)
-    if shares["memorization"]["share"] > 0.0:
-        return "Memorizing does not depend on the rates tried; try more networks or other rates."
-    return _advice_on_late(answer["boundaries"]["late"], tried)
-
-
-def _advice_on_late(late: Mapping[str, Any] | None, tried: tuple[float, float]) -> str:
-    """Return the sentence where no network memorized."""
-    if late is None or not (late["slope"] > 0.0 and late["critical_ratio_low"] > 0.0):
-        return "No network that fitted memorized: the ratio of the rates may be anything that was tried."
-    if _side(late["critical_ratio"], tried) < 0:
-        return f"No network memorized, but most were late at every ratio tried, also at {_format_smallest(tried)}."
-    return f"No network memorized; for early generalization keep the decoder rate {_format_limit(late, tried)}."
-
-
-def _advice_on(boundary: Mapping[str, Any], tried: tuple[float, float]) -> str:
-    """Return the sentence where some networks memorized and others did not; it names no ratio beyond those tried."""
-    any_slope = boundary["slope_message"] and boundary["agrees_with_slope_1"]
-    if not any_slope and not boundary["slope"] > 0.0:
-        return "Memorizing does not depend on the ratio of the rates here; take rates from the table."
-    if any_slope or not (boundary["critical_ratio_low"] > 0.0 and math.isfinite(boundary["critical_ratio_high"])):
-        return "Networks memorize at some rates, but the boundary is not determined: try more networks or more rates."
-    if side := _side(boundary["critical_ratio"], tried):
-        if side < 0:
-            return (
-                f"Most networks memorize at every ratio tried, also at {_format_smallest(tried)}: try smaller ratios."
-            )
-        return (
-            f"Most networks do not memorize at any ratio tried, up to a decoder rate of {tried[1]:.2g} times the "
-            "encoder rate: take one of these."
-        )
-    beyond = (
-        f"about {boundary['critical_ratio']:.2g} times on, every other network memorizes{_format_exception(boundary)}."
-    )
-    if _side(boundary["critical_ratio_low"], tried) < 0:
-        return f"Keep the decoder rate {_format_limit(boundary, tried)}, and try smaller ones. From {beyond}"
-    return f"Keep the decoder rate {_format_limit(boundary, tried)}; from {beyond}"
-
-
-def _format_limit(boundary: Mapping[str, Any], tried: tuple[float, float]) -> str:
-    """Return below which ratio to keep: the lower end of the interval, or the smallest ratio that was tried."""
-    low = boundary["critical_ratio_low"]
-    if _side(low, tried) < 0:
-        return f"at {_format_smallest(tried)} (the limit may lie at or below it)"
-    return f"below {low:.2g} times the encoder rate"
-
-
-def _format_smallest(tried: tuple[float, float]) -> str:
-    return f"{tried[0]:.2g} times the encoder rate, the smallest ratio tried"
-
-
-def _format_exception(boundary: Mapping[str, Any]) -> str:
-    """Return a note where the ratio alone does not decide."""
-    if boundary["agrees_with_slope_1"]:
-        return ""
-    if boundary["slope_message"]:
-        return "; but the fitted boundary is vertical, so the decoder rate decides more than the ratio"
-    slope = _slope_number(boundary["slope"], ".2g")
-    return f"; but the boundary's slope is {slope}, so the ratio alone does not decide"
-
-
-def _slope_number(slope: float, form: str) -> str:
-    """Return a slope as text; the fit tries directions half a degree apart, so that tiny numbers are zero."""
-    return f"{round(slope, 3) + 0.0:{form}}" if math.isfinite(slope) else "no limit"
-
-
-def explain(answer: dict[str, Any]) -> str:
-    """Return the answer for a person."""
-    total, shares = answer["networks"], answer["shares"]
+def explain(diagram: PhaseDiagram) -> str:
+    """Return the phase diagram for a person."""
+    plan, total = diagram.plan, diagram.network_count
     lines = {
-        name: f"{one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}]  ({round(one['share'] * total)} of {total})"
-        for name, one in shares.items()
+        name: f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]  ({round(one.value * total)} of {total})"
+        for name, one in diagram.shares.items()
     }
-    for name, found in answer["boundaries"].items():
+    for name, found in diagram.boundaries.items():
         what = "memorizing" if name == "memorization" else "being late"
         if found is None:
-            lines[f"boundary of {what}"] = f"not seen: {answer['boundaries_not_seen'][name]}"
+            lines[f"boundary of {what}"] = f"not seen: {diagram.why_no_boundary(name)}"
             continue
-        lines[f"boundary of {what}"] = _format_slope(found)
-        lines[f"critical ratio of {what}"] = _format_ratio(found, tuple(answer["ratios_tried"]))
+        lines[f"boundary of {what}"] = _format_boundary(found)
+        lines[f"critical ratio of {what}"] = _format_ratio(found.critical_ratio, diagram.ratios_tried)
     header = (
-        f"{answer['relation']}, {answer['element_count']} elements: {total} networks, {answer['grid']} × "
-        f"{answer['grid']} rates, {answer['steps']:,} steps"
+        f"{plan.relation.label}, {plan.relation.element_count} elements: {total} networks, {plan.grid} × "
+        f"{plan.grid} rates, {plan.steps:,} steps"
     )
-    return "\n".join([answer["advice"], "", header, aligned(lines), *_notes(answer)])
+    return "\n".join([diagram.advice, "", header, aligned(lines), *_notes(diagram)])
 
 
-def _format_slope_verdict(found: dict[str, Any]) -> str:
-    if not found["agrees_with_slope_1"]:
-        falling = found["slope_low"] <= 1.0 <= found["slope_high"]
+def _format_slope_verdict(found: Boundary) -> str:
+    if not found.agrees_with_unit_slope:
+        falling = found.slope.low <= 1.0 <= found.slope.high
         return "but it falls with the ratio of the rates" if falling else "does not agree with 1"
-    wide = not found["slope_high"] - found["slope_low"] <= MAX_SLOPE_INTERVAL
+    wide = not found.slope.high - found.slope.low <= MAX_SLOPE_INTERVAL
     return "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
 
 
-def _format_slope(found: dict[str, Any]) -> str:
+def _format_boundary(found: Boundary) -> str:
     """Return the slope with its interval, or why it could not be determined."""
-    if found["slope_message"]:
-        return f"slope could not be determined: {found['slope_message']}"
-    slope, low, high = (_slope_number(found[f"slope{end}"], ".3g") for end in INTERVAL_SUFFIXES)
+    if found.slope_message:
+        return f"slope could not be determined: {found.slope_message}"
+    slope, low, high = (format_slope(one, ".3g") for one in (found.slope.value, found.slope.low, found.slope.high))
     return f"slope {slope} [{low}, {high}], {_format_slope_verdict(found)}"
 
 
-def _format_ratio(found: dict[str, Any], tried: tuple[float, float]) -> str:
+def _format_ratio(ratio: Estimate, tried: tuple[float, float]) -> str:
     """Return the critical ratio with its interval; where these lie beyond the ratios tried, that they do."""
-    value = found["critical_ratio"]
-    if value == 0.0 or not math.isfinite(value):
+    if ratio.value == 0.0 or not math.isfinite(ratio.value):
         return "could not be determined: it does not become more frequent with the ratio"
-    if side := _side(value, tried):
+    if side := side_of(ratio.value, tried):
         name = "smallest" if side < 0 else "largest"
-        return f"{_format_within_tried(value, tried)}, the {name} decoder over encoder rate tried"
-    low, high = (_format_within_tried(found[f"critical_ratio{end}"], tried) for end in INTERVAL_SUFFIXES[1:])
-    beyond = "" if found["critical_ratio_within_tried"] else f"; tried were {tried[0]:.3g} to {tried[1]:.3g}"
-    return f"{value:.3g} [{low}, {high}], decoder over encoder rate{beyond}"
+        return f"{_format_within_tried(ratio.value, tried)}, the {name} decoder over encoder rate tried"
+    low, high = (_format_within_tried(one, tried) for one in (ratio.low, ratio.high))
+    within = side_of(ratio.low, tried) == side_of(ratio.high, tried) == 0
+    beyond = "" if within else f"; tried were {tried[0]:.3g} to {tried[1]:.3g}"
+    return f"{ratio.value:.3g} [{low}, {high}], decoder over encoder rate{beyond}"
 
 
 def _format_within_tried(ratio: float, tried: tuple[float, float]) -> str:
     """Return a ratio as text, or that it lies beyond the smallest or largest one tried."""
-    side = _side(ratio, tried)
+    side = side_of(ratio, tried)
     return {-1: f"below {tried[0]:.3g}", 0: f"{ratio:.3g}", 1: f"above {tried[1]:.3g}"}[side]
 
 
-def _notes(answer: dict[str, Any]) -> list[str]:
+def _notes(diagram: PhaseDiagram) -> list[str]:
     """Return notes that explain the numbers."""
+    plan, majority = diagram.plan, diagram.plan.relation.majority_accuracy
     notes = [
-        f"Confused: {answer['confused']} of {answer['networks']} fitted nothing and count for no boundary.",
-        f"Late: generalized after more than {answer['patience']:g} times the steps it took to fit, or never.",
+        f"Confused: {diagram.confused_count} of {diagram.network_count} fitted nothing and count for no boundary.",
+        f"Late: generalized after more than {plan.patience:g} times the steps it took to fit, or never.",
     ]
-    if answer["majority_accuracy"] >= 0.9:
+    if plan.target > TARGET_ACCURACY:
         notes.append(
-            f"The majority answer alone is right on {answer['majority_accuracy']:.3f} of the entries, so fitting and "
-            f"generalizing mean an accuracy above {answer['target']:.3f} instead of 0.9."
+            f"The majority answer alone is right on {majority:.3f} of the entries, so fitting and generalizing mean an "
+            f"accuracy above {plan.target:.3f} instead of {TARGET_ACCURACY:g}."
         )
     return notes
 
@@ -393,41 +290,29 @@ def phases(
     units. With --out every finished network is stored in DIR/cells: after a stop the same command continues and
     produces the same table, DIR/phases.csv, and its picture.
     """
-    known = _checked_relation(read_relation(source, elements, relation))
-    folder = _checked_folder(output.out)
-    settings = _settings(
-        known.label,
-        optimizer,
-        {"decoder": decoder_rates, "encoder": encoder_rates},
+    known, folder = read_relation(source, elements, relation), _checked_folder(output.out)
+    training = _Training(folder, None if jobs == 1 else Processes(jobs), jobs, quiet=output.json)
+    diagram = phase_diagram(
+        known,
         grid=grid,
-        repeats=seeds,
+        seeds=seeds,
+        decoder_rates=_rates("decoder_rates", decoder_rates),
+        encoder_rates=_rates("encoder_rates", encoder_rates),
         steps=steps,
         width=width,
         depth=depth,
         train_fraction=train_fraction,
         embedding_scale=embedding_scale,
+        optimizer=optimizer,
+        batch_size=batch_size,
         patience=patience,
         device=device,
         seed=output.seed,
+        train=training,
     )
-    sweep = _sweep(known, settings, batch_size)
-    engine = _engine(jobs)
-    cost = estimate_cost(sweep, folder, jobs)
-    if not output.json:
-        print(format_cost(cost, folder), file=sys.stderr, flush=True)
-    frame = _computed(sweep, settings, folder, engine, quiet=output.json)
-    answer = summarize(known, frame, settings, _target(known)) | {"estimate": vars(cost), "seed": output.seed}
-    paths = {} if folder is None else _written(folder, frame, settings, answer)
-    _show(answer, paths, output)
-
-
-def _checked_relation(found: Relation) -> Relation:
-    if found.element_count > MAX_ELEMENTS:
-        raise InputError(
-            f"Networks are trained on relations of at most {MAX_ELEMENTS} elements here; {found.label} has "
-            f"{found.element_count:,}. Take a part of it."
-        )
-    return found
+    answer = answer_of(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
+    paths = {} if folder is None else _written(folder, diagram, answer)
+    _show(diagram, answer, paths, output)
 
 
 def _checked_folder(folder: Path | None) -> Path | None:
@@ -436,93 +321,51 @@ def _checked_folder(folder: Path | None) -> Path | None:
     return folder
 
 
-def _settings(label: str, optimizer: str, rates: dict[str, str | None], **chosen: Any) -> PhaseSettings:
-    """Return the settings of the plane, checked; rates that are not given are those of the figure."""
-    one_of("optimizer", optimizer, ("adam", "adamw", "sgd"))
-    whole_number("seeds", chosen["repeats"], at_least=2, hint="Shares of phases need several networks.")
-    kind = "sgd" if optimizer == "sgd" else "adam"
-    for part, text in rates.items():
-        if text is not None:
-            chosen[f"{kind}_{part}_rates"] = _range(f"{part}_rates", text)
-    return checked(PhaseSettings, {"relations": (label,), "optimizers": (optimizer,), **chosen}, "relations phases")
-
-
-def _range(name: str, text: str) -> tuple[float, float]:
+def _rates(name: str, text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
     try:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
         raise InputError(f"{name} must be the lowest and the highest rate, such as 1e-4:1e-1; got {text!r}.") from None
-    if not 0.0 < low < high < float("inf"):
-        raise InputError(f"{name} must be two positive rates, the lower one first; got {text!r}.")
     return low, high
 
 
-def _engine(jobs: int) -> Any:
-    return None if jobs == 1 else Processes(jobs)
+class _Training:
+    """Trains the networks of a plan as a sweep, whose finished networks are stored, and remembers its cost."""
+
+    cost: Cost
+
+    def __init__(self, folder: Path | None, engine: Processes | None, jobs: int, *, quiet: bool) -> None:
+        self.folder, self.engine, self.jobs, self.quiet = folder, engine, jobs, quiet
+
+    def __call__(self, plan: PhasePlan) -> list[Mapping[str, Any]]:
+        """Return the outcome of every network."""
+        sweep = _sweep(plan)
+        self.cost = estimate_cost(sweep, self.folder, self.jobs)
+        if not self.quiet:
+            print(format_cost(self.cost, self.folder), file=sys.stderr, flush=True)
+        cells = None if self.folder is None else self.folder / "cells"
+        try:
+            with computing(self.engine, cells), watch(quiet=self.quiet) as progress:
+                return [cell.result for cell in compute_cells(sweep, progress, "networks")]
+        except KeyboardInterrupt:
+            stored = (
+                "Finished networks are stored; run the same command to continue."
+                if self.folder
+                else "Nothing is stored without --out."
+            )
+            raise KeyboardInterrupt(f"Stopped. {stored}") from None
 
 
-def _target(relation: Relation) -> float:
-    """Return the accuracy to reach: the paper's, or half of what is left beyond the majority answer."""
-    return TARGET_ACCURACY if relation.majority_accuracy < TARGET_ACCURACY else 0.5 * (1.0 + relation.majority_accuracy)
-
-
-def _sweep(relation: Relation, settings: PhaseSettings, batch_size: int | None) -> Sweep:
+def _sweep(plan: PhasePlan) -> Sweep:
     """Return the sweep; all that may vary is on an axis, so that one folder can store several planes."""
-    import numpy as np
-
-    if batch_size is not None:
-        whole_number("batch_size", batch_size, at_least=1)
-    (optimizer,) = settings.optimizers
-    kind = "sgd" if optimizer == "sgd" else "adam"
-    base = {
-        **shared(settings),
-        **{name: _target(relation) for name in ("target", "stop_at")},
-        "relation": relation.label,
-        "matrix": relation_to_text(relation),
-        "optimizer": optimizer,
-        "batch_size": batch_size,
-        "embedding_scale": settings.embedding_scale,
-    }
-    device = {"device": base.pop("device")}
-    axes = [Axis(name, (value,)) for name, value in base.items()]
-    for part in ("encoder", "decoder"):
-        low, high = getattr(settings, f"{kind}_{part}_rates")
-        axes.append(Axis(f"{part}_rate", tuple(np.geomspace(low, high, settings.grid).tolist())))
-    return make_sweep(get_experiment("relations.network"), device, axes, settings.repeats, settings.seed)
+    alone = {name: (value,) for name, value in plan.shared.items() if name != "device"}
+    axes = [Axis(name, values) for name, values in {**alone, **plan.rates}.items()]
+    return make_sweep(get_experiment(EXPERIMENT), {"device": plan.device}, axes, plan.seeds, plan.seed)
 
 
-def _computed(sweep: Sweep, settings: PhaseSettings, folder: Path | None, engine: Any, *, quiet: bool) -> pd.DataFrame:
-    """Return how many networks are in each phase at each pair of rates."""
-    try:
-        with computing(engine, None if folder is None else folder / "cells"), watch(quiet=quiet) as progress:
-            cells = compute_cells(sweep, progress, "networks")
-    except KeyboardInterrupt:
-        stored = (
-            "Finished networks are stored; run the same command to continue."
-            if folder
-            else "Nothing is stored without --out."
-        )
-        raise KeyboardInterrupt(f"Stopped. {stored}") from None
-    return counted(_table(cells, PLANE_COLUMNS), PLANE_COLUMNS, settings.patience)
-
-
-def _table(cells: list[ComputedCell], fields: list[str]) -> pd.DataFrame:
-    """Return one row for each network, as the figures have it."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        [
-            {
-                **{name: getattr(cell.settings, name) for name in fields},
-                **{name: cell.result[name] for name in RESULT_COLUMNS},
-                **{name: cell.result[f"final_{name}"] for name in FINAL_ACCURACIES},
-            }
-            for cell in cells
-        ]
-    )
-
-
-def _show(answer: dict[str, Any], paths: dict[str, Path], output: Output) -> None:
+def _show(diagram: PhaseDiagram, answer: dict[str, Any], paths: dict[str, Path], output: Output) -> None:
     """Print the answer, and where it was written."""
     import json
 
@@ -530,14 +373,16 @@ def _show(answer: dict[str, Any], paths: dict[str, Path], output: Output) -> Non
         files = {kind: str(path) for kind, path in paths.items()}
         print(json.dumps(as_json(answer | {"files": files}), indent=2))
         return
-    print(explain(answer))
+    print(explain(diagram))
     if paths:
         print(f"Written to {', '.join(str(path) for path in paths.values())}")
 
 
-def _written(folder: Path, frame: pd.DataFrame, settings: PhaseSettings, answer: dict[str, Any]) -> dict[str, Path]:
+def _written(folder: Path, diagram: PhaseDiagram, answer: dict[str, Any]) -> dict[str, Path]:
     """Write phases.csv, .json, .png and .pdf together, and return where they are."""
     import json
+
+    frame = diagram.to_frame()
 
     def write(work: Path) -> dict[str, Path]:
         """Write every file."""
@@ -545,7 +390,7 @@ def _written(folder: Path, frame: pd.DataFrame, settings: PhaseSettings, answer:
         frame.to_csv(paths["csv"], index=False)
         paths["json"].write_text(json.dumps(as_json(answer), indent=2) + "\n", encoding="utf-8")
         with house_style():
-            picture = draw_phases(frame, settings)
+            picture = draw_planes(frame)
         for kind in ("png", "pdf"):
             save_picture(picture, paths[kind], kind, f"Phases of {answer['relation']}", FIGURES[FIGURE_ID].caption)
         return paths

@@ -13,7 +13,7 @@ from pydantic import Field
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
 from genlaws.figures.figure import Progress
-from genlaws.relations.networks.phases import fit_threshold
+from genlaws.relations.networks.phases import expand_counts, fit_threshold
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
@@ -28,7 +28,6 @@ Depth = Annotated[int, Field(ge=0, le=100)]
 
 RESULT_COLUMNS = ("train_step", "test_step", "delay", "phase", "failed", "majority_accuracy")
 FINAL_ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
-MIN_LOGS, MAX_LOG_INTERVAL = 500, 100
 
 
 class NetworkFigureSettings(Settings):
@@ -85,12 +84,8 @@ def threshold_columns(name: str, group: pd.DataFrame, values: str) -> dict[str, 
     """Return where every other network succeeds, with its interval; not a number if all are on one side."""
     counts = group["networks"].to_numpy()
     right = (group["success"].to_numpy() * counts).round().astype(int)
-    where = group[values].to_numpy()
     try:
-        found = fit_threshold(
-            np.concatenate([np.repeat(where, right), np.repeat(where, counts - right)]),
-            np.arange(counts.sum()) < right.sum(),
-        )
+        found = fit_threshold(*expand_counts(right, counts - right, group[values]))
     except InputError:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"), float("nan"))
     return interval_columns(name, found)
@@ -119,8 +114,3 @@ def mean_columns(name: str, values: pd.Series) -> dict[str, float]:
     error = float(known.std(ddof=1)) / math.sqrt(len(known))
     found = from_standard_error(float(known.mean()), error, len(known))
     return interval_columns(name, Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0), found.count))
-
-
-def log_every(steps: int) -> int:
-    """Return after how many steps to measure again: a small part of the training, and of the delay of grokking."""
-    return max(1, min(MAX_LOG_INTERVAL, steps // MIN_LOGS))

@@ -26,12 +26,12 @@ from genlaws.figures.relations.cells import (
     Steps,
     Width,
     grouped,
-    log_every,
     mean_columns,
     networks,
     share_columns,
 )
 from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of
+from genlaws.relations.networks.runs import log_every
 
 # Read from the paper's Figure 7: hidden layers, train and test accuracy of what looks like one network each.
 PAPER_POINTS = (

@@ -39,10 +39,18 @@ from genlaws.figures.relations.cells import (
     Steps,
     grouped,
     interval_columns,
-    log_every,
     networks,
 )
-from genlaws.relations.networks.phases import PHASES, fit_boundary, fit_threshold, slope_message
+from genlaws.relations.networks.diagram import ADAM_RATES, CRITERIA, SGD_RATES
+from genlaws.relations.networks.phases import (
+    PHASES,
+    boundary_of_counts,
+    count_phases,
+    expand_counts,
+    fit_threshold,
+    slope_message,
+)
+from genlaws.relations.networks.runs import log_every
 from genlaws.relations.structure.families import named_relation
 
 Cells = tuple[ArrayLike, ArrayLike]
@@ -61,7 +69,6 @@ CASING = 1.3  # points of white on both sides of a line together, so that it is 
 DECODER_RATE_LABEL = r"decoder learning rate $\eta_{\mathrm{dec}}$"
 ENCODER_RATE_LABEL = r"encoder learning rate $\eta_{\mathrm{enc}}$"
 PLANE_COLUMNS = ["relation", "optimizer", "decoder_rate", "encoder_rate"]
-CRITERIA = ("memorization", "late")
 DECAY_COLUMNS = ["relation", "decoder_decay", "decoder_rate", "encoder_rate"]
 OPTIMIZER_NAMES = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
 CRITERION_NAMES = {"memorization": "memorizing", "late": "being late"}
@@ -191,10 +198,10 @@ class PhaseSettings(NetworkFigureSettings):
     relations: Names = ("mod3", "less-than", "bipartite-15-15")
     optimizers: Annotated[tuple[str, ...], Field(min_length=1, max_length=3)] = ("adam",)
     grid: Annotated[int, Field(ge=2, le=100)] = 6
-    adam_decoder_rates: Range = (1e-4, 1e-1)
-    adam_encoder_rates: Range = (1e-4, 1e-1)
-    sgd_decoder_rates: Range = (1e-1, 1e1)
-    sgd_encoder_rates: Range = (1e-3, 1.0)
+    adam_decoder_rates: Range = ADAM_RATES["decoder_rates"]
+    adam_encoder_rates: Range = ADAM_RATES["encoder_rates"]
+    sgd_decoder_rates: Range = SGD_RATES["decoder_rates"]
+    sgd_encoder_rates: Range = SGD_RATES["encoder_rates"]
     patience: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
     train_fraction: Fraction = 0.75
     embedding_scale: Scale = 1.0
@@ -230,7 +237,7 @@ def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
         axes: dict[str, Sequence[Any]] = {"relation": settings.relations}
         for part, (low, high) in ranges.items():
             axes[f"{part}_rate"] = np.geomspace(low, high, settings.grid).tolist()
-        base = {**shared(settings), "optimizer": optimizer, "embedding_scale": settings.embedding_scale}
+        base = {**_shared(settings), "optimizer": optimizer, "embedding_scale": settings.embedding_scale}
         tables.append(networks(base, axes, settings.repeats, settings.seed, progress))
     return counted(pd.concat(tables, ignore_index=True), PLANE_COLUMNS, settings.patience)
 
@@ -242,11 +249,11 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
         "decoder_decay": settings.decays,
         "decoder_rate": tuple(np.geomspace(*settings.decoder_rates, settings.grid).tolist()),
     }
-    base = {**shared(settings), "optimizer": "adamw", "encoder_rate": settings.encoder_rate}
+    base = {**_shared(settings), "optimizer": "adamw", "encoder_rate": settings.encoder_rate}
     return counted(networks(base, axes, settings.repeats, settings.seed, progress), DECAY_COLUMNS, settings.patience)
 
 
-def shared(settings: PhaseSettings | DecaySettings) -> dict[str, object]:
+def _shared(settings: PhaseSettings | DecaySettings) -> dict[str, object]:
     """Return what all networks of a plane have in common, as settings of the experiment."""
     return {
         "train_fraction": settings.train_fraction,
@@ -262,21 +269,11 @@ def shared(settings: PhaseSettings | DecaySettings) -> dict[str, object]:
 
 def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame:
     """Return networks in each phase for each point, with the median times of those that got there."""
-    rows = []
-    for place, group in grouped(table, by):
-        fitted = group["train_step"] >= 0
-        late = fitted & ((group["test_step"] < 0) | (group["test_step"] > patience * group["train_step"].clip(lower=1)))
-        rows.append(
-            {
-                **place,
-                **{phase: int((group["phase"] == phase).sum()) for phase in PHASES},
-                "late": int(late.sum()),
-                "count": len(group),
-                "median_train_step": group["train_step"].where(fitted).median(),
-                "median_delay": group["delay"].median(),
-                "mean_test_accuracy": group["test_accuracy"].mean(),
-            }
-        )
+    columns = ("train_step", "test_step", "phase", "test_accuracy")
+    rows = [
+        {**place, **count_phases(*(group[name] for name in columns), patience=patience)}
+        for place, group in grouped(table, by)
+    ]
     return pd.DataFrame(rows)
 
 
@@ -306,11 +303,9 @@ def boundaries(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _boundary(group: pd.DataFrame, criterion: str) -> dict[str, Any]:
     """Return the fitted line of one criterion as columns; the counts alone if all networks are on one side."""
-    fitted = _expanded(group, criterion)
-    row: dict[str, Any] = {"networks": len(fitted), "confused": int(group["confusion"].sum())}
-    try:
-        found = fit_boundary(fitted["decoder_rate"], fitted["encoder_rate"], fitted["failed"])
-    except InputError:
+    row = _fitted_counts(group)
+    found = boundary_of_counts(group["decoder_rate"], group["encoder_rate"], *_failed_and_others(group, criterion))
+    if found is None:
         return row
     return (
         row
@@ -326,17 +321,16 @@ def decay_summary(frame: pd.DataFrame, settings: DecaySettings) -> pd.DataFrame:
     rows = []
     for place, group in grouped(frame, ["relation", "decoder_decay"]):
         for criterion in CRITERIA:
-            fitted = _expanded(group, criterion)
-            row = {**place, "criterion": criterion, "networks": len(fitted), "confused": int(group["confusion"].sum())}
-            enough = 2 * len(fitted) >= group["count"].sum()  # at least half of the networks fit
-            rows.append(row | (_critical_rate(fitted) if enough else {}))
+            row = {**place, "criterion": criterion, **_fitted_counts(group)}
+            enough = 2 * row["networks"] >= group["count"].sum()  # at least half of the networks fit
+            rows.append(row | (_critical_rate(group, criterion) if enough else {}))
     return pd.DataFrame(rows)
 
 
-def _critical_rate(fitted: pd.DataFrame) -> dict[str, float]:
+def _critical_rate(group: pd.DataFrame, criterion: str) -> dict[str, float]:
     """Return the rate beyond which every other network fails, rising; not a number if it lies outside those tried."""
     nowhere = interval_columns("critical_decoder_rate", Estimate(math.nan))
-    rates, failed = fitted["decoder_rate"].to_numpy(), fitted["failed"].to_numpy(dtype=bool)
+    rates, failed = expand_counts(*_failed_and_others(group, criterion), group["decoder_rate"])
     if failed.all() or not failed.any() or np.log(rates[failed]).mean() <= np.log(rates[~failed]).mean():
         return nowhere
     with suppress(InputError):
@@ -346,19 +340,23 @@ def _critical_rate(fitted: pd.DataFrame) -> dict[str, float]:
     return nowhere
 
 
-def _expanded(group: pd.DataFrame, criterion: str) -> pd.DataFrame:
-    """Return one row for each network that fitted its training entries, and whether it meets a criterion."""
-    failed = group[criterion].to_numpy()
-    fitted = (group["count"] - group["confusion"]).to_numpy()
-    rates = group[["decoder_rate", "encoder_rate"]]
-    parts = [
-        rates.loc[np.repeat(rates.index.to_numpy(), counts)].assign(failed=truth)
-        for counts, truth in ((failed, True), (fitted - failed, False))
-    ]
-    return pd.concat(parts, ignore_index=True)
+def _fitted_counts(group: pd.DataFrame) -> dict[str, Any]:
+    """Return how many networks fitted their training entries, and how many did not."""
+    confused = int(group["confusion"].sum())
+    return {"networks": int(group["count"].sum()) - confused, "confused": confused}
+
+
+def _failed_and_others(group: pd.DataFrame, criterion: str) -> tuple[pd.Series, pd.Series]:
+    """Return how many of the networks that fitted meet a criterion, and how many do not, for each row."""
+    return group[criterion], group["count"] - group["confusion"] - group[criterion]
 
 
 def draw_phases(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
+    """Draw the phases of every relation and optimizer."""
+    return draw_planes(frame)
+
+
+def draw_planes(frame: pd.DataFrame) -> Figure:
     """Draw one panel for each relation and optimizer: shares of the phases, and the fitted boundaries."""
     figure, panels = _make_panels(frame)
     summary = boundaries(frame)

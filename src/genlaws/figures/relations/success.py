@@ -24,12 +24,12 @@ from genlaws.figures.relations.cells import (
     Scale,
     Steps,
     grouped,
-    log_every,
     networks,
     share_columns,
     threshold_columns,
 )
 from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of
+from genlaws.relations.networks.runs import log_every
 from genlaws.relations.repons import collision_probability, collision_rate_ratio, sign_collision_probability
 
 Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]

@@ -16,7 +16,9 @@ of networks are separated, every c between them is equally likely.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +27,7 @@ from scipy import optimize, special
 from genlaws.core.arguments import Array, Mask, Whole, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, wilson_interval
-from genlaws.relations.networks.runs import NEVER
+from genlaws.relations.networks.runs import ACCURACIES, NEVER, RelationRuns
 
 POSITION_TOLERANCE = 1e-9  # positions closer than this are equal
 MAX_NEWTON_STEPS = 200  # a dozen are usual
@@ -229,6 +231,48 @@ def grokking_delays(train_step: ArrayLike, test_step: ArrayLike) -> Array:
     return np.where((train == NEVER) | (test == NEVER), np.nan, test - train)
 
 
+def network_outcomes(runs: RelationRuns, target: float, grokking_delay: int) -> list[dict[str, Any]]:
+    """Return for each network the steps at which it reached the target, its phase and its final accuracies."""
+    train, test = (runs.steps_to(name, target) for name in ("train_accuracy", "test_accuracy"))
+    columns: dict[str, list[Any]] = {
+        "train_step": train.tolist(),
+        "test_step": test.tolist(),
+        "delay": grokking_delays(train, test).tolist(),
+        "phase": [PHASES[place] for place in classify(train, test, grokking_delay)],
+        **{f"final_{name}": runs.final(name).tolist() for name in ACCURACIES},
+        "failed": runs.failed.tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def count_phases(
+    train_step: ArrayLike, test_step: ArrayLike, phase: ArrayLike, test_accuracy: ArrayLike, patience: float
+) -> dict[str, float]:
+    """Return how many networks are in each phase and how many are late, with their median times and mean accuracy.
+
+    A network is late if it takes more than `patience` times as many steps to generalize as to fit, or never does.
+    """
+    train, test = np.asarray(train_step, dtype=np.int64), np.asarray(test_step, dtype=np.int64)
+    fitted, found, accuracy = train != NEVER, np.asarray(phase), np.asarray(test_accuracy, dtype=np.float64)
+    late = fitted & ((test == NEVER) | (test > patience * np.maximum(train, 1)))
+    delays = grokking_delays(train, test)
+    return {
+        **{name: int((found == name).sum()) for name in PHASES},
+        "late": int(late.sum()),
+        "count": len(train),
+        "median_train_step": _of_known(np.median, train[fitted]),
+        "median_delay": _of_known(np.median, delays),
+        "mean_test_accuracy": _of_known(np.mean, accuracy),
+    }
+
+
+def _of_known(statistic: Callable[[Array], Any], values: ArrayLike) -> float:
+    """Return a statistic of the values that are numbers; NaN if none is."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    return float(statistic(known)) if known.size else math.nan
+
+
 @dataclass(frozen=True)
 class Boundary:
     """The boundary of memorization, in decades of the learning rates.
@@ -331,6 +375,23 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
         float(likelihood[unit]),
         failed.size,
     )
+
+
+def expand_counts(failed: ArrayLike, others: ArrayLike, *values: ArrayLike) -> tuple[Array, ...]:
+    """Return values and whether it failed for each network, from the numbers of networks at each value."""
+    failures, rest = np.asarray(failed, dtype=np.int64), np.asarray(others, dtype=np.int64)
+    repeated = (np.concatenate([np.repeat(np.asarray(one), count) for count in (failures, rest)]) for one in values)
+    return *repeated, np.arange(failures.sum() + rest.sum()) < failures.sum()
+
+
+def boundary_of_counts(
+    decoder_rate: ArrayLike, encoder_rate: ArrayLike, failed: ArrayLike, others: ArrayLike
+) -> Boundary | None:
+    """Fit the boundary from the numbers of networks at each pair of rates; None if there is none among them."""
+    try:
+        return fit_boundary(*expand_counts(failed, others, decoder_rate, encoder_rate))
+    except InputError:
+        return None
 
 
 def _truths(name: str, given: ArrayLike) -> Mask:

@@ -18,6 +18,21 @@ SIZE_HINT = "The upper limit is what memory and time allow."
 MAX_NETWORKS, MAX_TRAINING_STEPS = 100_000, 100_000_000
 ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
 MEASURED = (*ACCURACIES, "loss", "invariant_drift")
+MIN_LOGS, MAX_LOG_INTERVAL = 500, 100  # measurements in a training; steps between two
+STACK_SIZE, GPU_STACK_SIZE = 16, 2048  # networks trained together; measured in benchmarks/README.md
+MAX_GPU_ACTIVATIONS = 2_000_000_000  # of one layer when networks answer for whole tables; 8 GB
+
+
+def networks_together(device: str, element_count: int, width: int) -> int:
+    """Return how many networks to train together; on a GPU as many as fit with the answers for whole tables."""
+    if not device.startswith("cuda"):
+        return STACK_SIZE
+    return max(1, min(GPU_STACK_SIZE, MAX_GPU_ACTIVATIONS // (element_count**2 * width)))
+
+
+def log_every(steps: int) -> int:
+    """Return after how many steps to measure again: a small part of the training, and of the delay of grokking."""
+    return max(1, min(MAX_LOG_INTERVAL, steps // MIN_LOGS))
 
 
 @dataclass(frozen=True)

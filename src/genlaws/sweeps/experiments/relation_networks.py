@@ -9,8 +9,8 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from genlaws.ensembles import Checkpoint
 from genlaws.relations.networks.network import learn_relation
-from genlaws.relations.networks.phases import PHASES, classify, grokking_delays
-from genlaws.relations.networks.runs import ACCURACIES, RelationRuns
+from genlaws.relations.networks.phases import network_outcomes
+from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, networks_together
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation, relation_from_text
 from genlaws.sweeps.experiment import Procedure, Result, Settings
@@ -22,8 +22,6 @@ PER_NETWORK = (
 )
 # Networks with smaller training sets are padded to the largest. That is cheap on a GPU and slow on a CPU.
 PER_NETWORK_ON_GPU = (*PER_NETWORK, "train_fraction")
-STACK_SIZE, GPU_STACK_SIZE = 16, 2048  # networks; measured in benchmarks/README.md
-MAX_GPU_ACTIVATIONS = 2_000_000_000  # of one layer when networks answer for whole tables; 8 GB
 NON_TRAINING_FIELDS = {"matrix", "elements", "log_every", "target", "grokking_delay", "keep_course"}
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -83,10 +81,7 @@ def on_gpu(settings: RelationNetworkSettings) -> bool:
 
 def stack_size(settings: RelationNetworkSettings) -> int:
     """Return how many networks to train together; on a GPU as many as fit with the answers for whole tables."""
-    if not on_gpu(settings):
-        return STACK_SIZE
-    table = relation_of(settings).element_count ** 2
-    return min(GPU_STACK_SIZE, MAX_GPU_ACTIVATIONS // (table * settings.width))
+    return networks_together(settings.device, relation_of(settings).element_count, settings.width)
 
 
 def relation_of(settings: RelationNetworkSettings) -> Relation:
@@ -115,25 +110,19 @@ def _train(
         **given,
         **own,
     )
-    return [_result(runs, place, shared) for place in range(len(group))]
+    outcomes = network_outcomes(runs, shared.target, shared.grokking_delay)
+    return [_result(runs, place, outcome, shared) for place, outcome in enumerate(outcomes)]
 
 
-def _result(runs: RelationRuns, place: int, settings: RelationNetworkSettings) -> dict[str, Any]:
-    """Return the steps at which one network reached the targets, its phase and its final accuracies."""
-    train_step, test_step = (
-        int(runs.steps_to(name, settings.target)[place]) for name in ("train_accuracy", "test_accuracy")
-    )
-    phase = int(classify(train_step, test_step, settings.grokking_delay))
+def _result(
+    runs: RelationRuns, place: int, outcome: dict[str, Any], settings: RelationNetworkSettings
+) -> dict[str, Any]:
+    """Return the outcome of one network, how it was computed, and its course if requested."""
     course = {"step": runs.steps, **{name: getattr(runs, name)[place] for name in ACCURACIES}}
     return {
-        "train_step": train_step,
-        "test_step": test_step,
-        "delay": float(grokking_delays(train_step, test_step)),
-        "phase": PHASES[phase],
-        **{f"final_{name}": float(runs.final(name)[place]) for name in ACCURACIES},
+        **outcome,
         **(course if settings.keep_course else {}),
         "majority_accuracy": runs.majority_accuracy,
-        "failed": bool(runs.failed[place]),
         "device": runs.device,
         "dtype": runs.dtype,
         "path": runs.path,
