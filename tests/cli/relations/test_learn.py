@@ -11,11 +11,11 @@ import pytest
 from genlaws.relations import modulo, posterior
 from genlaws.relations.inference.hypotheses import hypotheses_of
 from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.runs import mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
 
 QUICK = ("--width", "12", "--depth", "1", "--encoder-rate", "0.02", "--decoder-rate", "0.01", "--steps", "400")
 SMALL = ("relations", "learn", "mod3", "--elements", "9", *QUICK)
-STUDENT = 4.302652729911275  # 97.5 % quantile with two degrees of freedom
 PICTURES = {"curves.png", "curves.pdf", "curves.csv", "embeddings.png", "embeddings.csv", "embeddings.html"}
 
 
@@ -40,10 +40,8 @@ def test_numbers_are_the_librarys(genlaws):
     for name in ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy"):
         assert found[f"{name}_each"] == pytest.approx(runs.final(name).tolist())
         assert found[name] == pytest.approx(runs.final(name).mean())
-        error = runs.final(name).std(ddof=1) / np.sqrt(3)
-        low, high = found[f"{name}_interval"]
-        assert (high - low) / 2 == pytest.approx(STUDENT * error)
-        assert (high + low) / 2 == pytest.approx(found[name])
+        expected = mean_accuracy(runs.final(name))
+        assert found[f"{name}_interval"] == pytest.approx([expected.low, expected.high])
     assert found["majority_accuracy"] == pytest.approx(2 / 3)
     assert found["shown_count"] == runs.shown[0].sum() == 61
     assert sum(found["phase_counts"].values()) == len(found["phase"]) == 3

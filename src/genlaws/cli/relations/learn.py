@@ -15,7 +15,7 @@ from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_
 from genlaws.cli.relations.source import Elements, Entities, RelationName, Source, read_relation
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import ConvergenceError
-from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.estimate import Estimate
 from genlaws.figures.drawing import made_folder, save_picture, write_together
 from genlaws.figures.relations.learned import draw_courses, draw_places
 from genlaws.figures.style import house_style
@@ -24,7 +24,7 @@ from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
 from genlaws.relations.networks.embeddings import element_groups, principal_plane
 from genlaws.relations.networks.phases import PHASES, classify
-from genlaws.relations.networks.runs import MAX_TRAINING_STEPS
+from genlaws.relations.networks.runs import ACCURACIES, MAX_TRAINING_STEPS, mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
 from genlaws.report import embedding_movie
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 MAX_BOUND_ELEMENTS = 100  # beyond, the best accuracy takes longer than the networks
 MAX_BOUND_SETS = 20  # that the best accuracy is averaged over
 TARGET_ACCURACY = 0.9
-ACCURACIES = ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy")
 MAX_FRAMES = 100
 MAX_DOTS = 60_000  # of all frames together, so that a page stays below two megabytes
 MAX_NETWORKS = 10_000
@@ -88,7 +87,7 @@ def summary(known: Relation, runs: RelationRuns, chosen: dict[str, Any]) -> dict
 
 def _estimate(name: str, values: Array) -> dict[str, Any]:
     """Return the mean over networks with its interval where there are several, and the value of each."""
-    found = _mean(values)
+    found = mean_accuracy(values)
     return {name: found.value, f"{name}_interval": [found.low, found.high], f"{name}_each": values.tolist()}
 
 
@@ -120,7 +119,7 @@ def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, A
         ]
     except ConvergenceError as error:
         return {**none, "best_message": f"It could not be computed: {error}"}
-    whole, unseen = (_mean(np.array([getattr(law, name) for law in laws])) for name in ("accuracy", "unseen_accuracy"))
+    whole, unseen = (mean_accuracy([getattr(law, name) for law in laws]) for name in ("accuracy", "unseen_accuracy"))
     values = (whole.value, [whole.low, whole.high], unseen.value, [unseen.low, unseen.high])
     texts = {
         "best_class": str(hypotheses),
@@ -129,16 +128,6 @@ def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, A
         "best_message": _format_method(laws),
     }
     return {**dict(zip(names, values, strict=True)), **texts}
-
-
-def _mean(values: Array) -> Estimate:
-    """Return the mean of the finite values with Student's interval: a bootstrap of two or three would be too narrow."""
-    import numpy as np
-
-    finite = values[np.isfinite(values)]
-    if finite.size < 2:
-        return Estimate(float(finite[0]) if finite.size else math.nan, count=finite.size)
-    return from_standard_error(float(finite.mean()), float(finite.std(ddof=1) / math.sqrt(finite.size)), finite.size)
 
 
 def _format_method(laws: list[Posterior]) -> str:

@@ -63,7 +63,7 @@ Rates = tuple[float, float]
 
 @dataclass(frozen=True)
 class PhasePlan:
-    """The networks of a phase diagram, checked; the attributes are the arguments of :func:`phase_diagram`."""
+    """The networks of a phase diagram, checked; the attributes are the arguments of `phase_diagram`."""
 
     relation: Relation
     grid: int
@@ -285,7 +285,7 @@ def phase_diagram(
     device : str
     seed : int
     train : callable, optional
-        Trains the networks of a :class:`PhasePlan` and returns an outcome for each, as :func:`train_plan` does; another
+        Trains the networks of a `PhasePlan` and returns an outcome for each, as `train_plan` does; another
         one may store them.
 
     Returns

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, scalar
+from genlaws.core.estimate import CONFIDENCE, Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +22,8 @@ MAX_NETWORKS, MAX_TRAINING_STEPS = 100_000, 100_000_000
 ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
 MEASURED = (*ACCURACIES, "loss", "invariant_drift")
 MIN_LOGS, MAX_LOG_INTERVAL = 500, 100  # measurements in a training; steps between two
+WEIGHT_DRAWS = 100_000  # of the weights behind an interval; its ends are then exact to about 0.003
+MAX_NUMBERS_AT_ONCE = 4_000_000  # in memory
 STACK_SIZE, GPU_STACK_SIZE = 16, 2048  # networks trained together; measured in benchmarks/README.md
 MAX_GPU_ACTIVATIONS = 2_000_000_000  # of one layer when networks answer for whole tables; 8 GB
 
@@ -33,6 +38,43 @@ def networks_together(device: str, element_count: int, width: int) -> int:
 def log_every(steps: int) -> int:
     """Return after how many steps to measure again: a small part of the training, and of the delay of grokking."""
     return max(1, min(MAX_LOG_INTERVAL, steps // MIN_LOGS))
+
+
+def mean_accuracy(accuracies: ArrayLike) -> Estimate:
+    r"""Return the mean accuracy of networks with a 95 % interval, which always lies within [0, 1].
+
+    .. math:: \mathrm{low} = Q_{0.025}\Big(\sum_{i=1}^n w_i x_i + w_0 \cdot 0\Big), \qquad
+        \mathrm{high} = Q_{0.975}\Big(\sum_{i=1}^n w_i x_i + w_0 \cdot 1\Big)
+
+    where the weights :math:`w_0, \ldots, w_n` are uniform on the simplex: as if one more network had been trained, with
+    the worst or the best accuracy there is. Accuracies that are not finite are left out; fewer than two of them have
+    no interval.
+
+    Notes
+    -----
+    Networks often either generalize, with an accuracy of 1, or do not. If the few that were trained all did, Student's
+    interval has no width. With 2 to 30 networks of seven simulated laws this interval held the mean in at least 95 % of
+    the cases, Student's in 17 to 98 %.
+
+    References
+    ----------
+    Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable",
+    Mathematical Methods of Statistics 14 (2005). That it holds the mean often enough is a conjecture for which no
+    counterexample is known.
+    """
+    given = np.asarray(accuracies, dtype=np.float64).ravel()
+    x = fraction("accuracies", given[np.isfinite(given)])
+    if x.size < 2:
+        return Estimate(float(x[0]) if x.size else math.nan, count=x.size)
+    generator, low, high = np.random.default_rng(0), [], []
+    for start in range(0, WEIGHT_DRAWS, rows := max(1, MAX_NUMBERS_AT_ONCE // x.size)):
+        weights = generator.standard_exponential((min(rows, WEIGHT_DRAWS - start), x.size + 1))
+        weights /= weights.sum(axis=1, keepdims=True)
+        low.append(weights[:, 1:] @ x)
+        high.append(low[-1] + weights[:, 0])
+    tail = 0.5 * (1.0 - CONFIDENCE)
+    ends = np.quantile(np.concatenate(low), tail), np.quantile(np.concatenate(high), 1.0 - tail)
+    return Estimate(float(x.mean()), max(0.0, float(ends[0])), min(1.0, float(ends[1])), x.size)
 
 
 @dataclass(frozen=True)
