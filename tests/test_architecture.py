@@ -41,6 +41,7 @@ THEORY = {"numpy", "scipy"}
 # Libraries that a folder or file below the figures may load; the longest entry that fits counts.
 LIBRARIES: dict[str, set[str]] = {
     "core": THEORY,
+    "core/locks.py": {"filelock"},
     "render": THEORY,
     "ensembles": {"numpy", "torch"},
     "ensembles/fused": {"numpy", "torch", "triton"},  # loaded where a kernel runs alone

@@ -1,88 +1,119 @@
 """One holder of a file at a time, on every system that has file locks; where there are none, nothing is held."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from genlaws.core import locks
 from genlaws.core.errors import InputError
+from genlaws.core.locks import FolderLock
 from genlaws.probes import ReplyStore
 from genlaws.sweeps import Store, StoreBusyError, get_experiment, make_sweep, processes, run_sweep
-from genlaws.sweeps.lock import FolderLock
 
 
-class Msvcrt(SimpleNamespace):
-    """The locks of Windows, by byte: held by one descriptor until it is unlocked or closed."""
+class NoLocks:
+    """What filelock does where the system has no locks."""
 
-    LK_UNLCK, LK_NBLCK = 0, 2
-
-    def __init__(self) -> None:
-        super().__init__(held={})
-
-    def locking(self, file: int, mode: int, count: int) -> None:
-        assert count == 1
-        byte = os.fstat(file).st_ino, os.lseek(file, 0, os.SEEK_CUR)
-        holder = self.held.get(byte)
-        if mode == self.LK_UNLCK:
-            if holder != file:
-                raise PermissionError(13, "Permission denied")
-            del self.held[byte]
-        elif holder is not None:
-            raise PermissionError(13, "Permission denied")
-        else:
-            self.held[byte] = file
-
-
-@pytest.fixture(params=["here", "Windows"])
-def system(request, monkeypatch):
-    """Use the locks of this system, and those of Windows."""
-    if request.param == "Windows":
-        monkeypatch.setattr(locks, "POSIX", None)
-        monkeypatch.setattr(locks, "WINDOWS", Msvcrt())
+    def __call__(self, file: int, **_: object) -> bool:
+        raise OSError(errno.ENOSYS, "fcntl is unavailable")
 
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    monkeypatch.setattr(locks, "POSIX", None)
-    monkeypatch.setattr(locks, "WINDOWS", None)
+    monkeypatch.setattr(locks, "lock_descriptor", NoLocks())
 
 
-@pytest.mark.usefixtures("system")
-def test_one_at_a_time_until_it_is_released(tmp_path: Path):
+def test_one_at_a_time_until_it_is_closed(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"words")
     first, second = (os.open(tmp_path / "file", os.O_RDWR) for _ in range(2))
     try:
-        assert not locks.is_held(second)
         assert locks.hold(first)
         assert not locks.hold(second)
-        assert locks.is_held(second)
         assert os.read(second, 10) == b"words"
-        locks.release(first)
-        assert not locks.is_held(second)
+        os.close(first)
         assert locks.hold(second)
     finally:
-        os.close(first)
         os.close(second)
     assert (tmp_path / "file").read_bytes() == b"words"
 
 
-@pytest.mark.usefixtures("system")
 def test_a_folder_is_held_and_says_by_whom(tmp_path: Path):
     lock = FolderLock(tmp_path)
     assert FolderLock.is_held(tmp_path)
-    with pytest.raises(StoreBusyError, match=rf"process {os.getpid()} on "):
-        FolderLock(tmp_path)
+    holder = rf"\(process {os.getpid()} on \S+ since \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d UTC\)"
+    for _ in range(2):  # being refused changes nothing
+        with pytest.raises(StoreBusyError, match=holder):
+            FolderLock(tmp_path)
+    lock.release()
     lock.release()
     assert not FolderLock.is_held(tmp_path)
     FolderLock(tmp_path).release()
 
 
-@pytest.mark.usefixtures("system")
+def test_the_first_byte_which_windows_locks_is_not_part_of_the_name(tmp_path: Path):
+    lock = FolderLock(tmp_path)
+    assert (tmp_path / "driver.lock").read_bytes().startswith(b" process ")
+    lock.release()
+    assert (tmp_path / "driver.lock").read_bytes() == b""
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path):
+    program = "import os, sys; from pathlib import Path; from genlaws.core.locks import FolderLock\n"
+    program += "lock = FolderLock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(StoreBusyError, match=rf"process {process.pid} on "):
+            FolderLock(tmp_path)
+        process.kill()
+    assert not FolderLock.is_held(tmp_path)
+    FolderLock(tmp_path).release()
+
+
+def test_a_full_disk_costs_the_name_and_not_the_lock(tmp_path: Path, monkeypatch):
+    def write(file: int, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", write)
+    lock = FolderLock(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(StoreBusyError, match=r"\(unknown process\)"):
+        FolderLock(tmp_path)
+    lock.release()
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_folder_that_cannot_be_written_to_can_be_tested(tmp_path: Path, monkeypatch, held):
+    """As on a read-only file system, where every attempt to open a file for writing fails."""
+    lock = FolderLock(tmp_path)
+    if not held:
+        lock.release()
+    opened = os.open
+
+    def refuse_writing(path, flags, *more):
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return opened(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", refuse_writing)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert FolderLock.is_held(tmp_path) == held
+    lock.release()
+
+
+def test_two_that_test_a_lock_at_once_do_not_take_each_other_for_a_driver(tmp_path: Path):
+    (tmp_path / "driver.lock").touch()
+    with ThreadPoolExecutor(4) as pool:
+        assert not any(pool.map(FolderLock.is_held, [tmp_path] * 400))
+
+
 def test_a_file_of_answers_has_one_writer(tmp_path: Path):
     with ReplyStore(tmp_path / "answers"), pytest.raises(InputError, match="Another process is writing answers"):
         ReplyStore(tmp_path / "answers")
@@ -95,14 +126,14 @@ def test_without_locks_nothing_is_written_and_all_can_be_read(tmp_path: Path):
         FolderLock(tmp_path)
     with pytest.raises(InputError, match=sentence):
         ReplyStore(tmp_path / "answers")
+    assert (tmp_path / "driver.lock").exists()
     assert not FolderLock.is_held(tmp_path)
 
 
 def test_a_sweep_is_read_where_there_are_no_locks(tmp_path: Path, monkeypatch):
     sweep = make_sweep(get_experiment("relations.collisions"), {"draws": 2})
     run_sweep(sweep, tmp_path)
-    monkeypatch.setattr(locks, "POSIX", None)
-    monkeypatch.setattr(locks, "WINDOWS", None)
+    monkeypatch.setattr(locks, "lock_descriptor", NoLocks())
     with Store(tmp_path) as store:
         assert (store.counts().done, store.counts().running) == (1, False)
     with pytest.raises(InputError, match="no file locks on this system"):

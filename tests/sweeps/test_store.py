@@ -18,9 +18,9 @@ import pytest
 from sweep_trials import BATCH, ODD, ODDITY, TRIAL, Trial, alike, calls, contents, trial_sweep
 
 from genlaws.core.errors import InputError
+from genlaws.core.locks import FolderLock
 from genlaws.sweeps import Axis, Experiment, Procedure, Store, StoreBusyError, make_sweep, run_sweep
 from genlaws.sweeps.index import LAYOUT_VERSION
-from genlaws.sweeps.lock import FolderLock
 
 VALUES = {
     "nan": math.nan,
@@ -316,7 +316,7 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path: Path):
 
 
 def test_asking_whether_a_folder_is_held_does_not_keep_a_driver_out(tmp_path: Path):
-    testing = "import sys, time; from pathlib import Path; from genlaws.sweeps.lock import FolderLock\n"
+    testing = "import sys, time; from pathlib import Path; from genlaws.core.locks import FolderLock\n"
     testing += "print('testing', flush=True)\nwhile True: FolderLock.is_held(Path(sys.argv[1]))"
     (tmp_path / "driver.lock").touch()
     command = [sys.executable, "-c", testing, str(tmp_path)]

@@ -1,29 +1,30 @@
-"""File locks: one process at a time holds a file, until it releases the file or ends."""
+"""Locks by which one process at a time writes to a file or a folder, until it releases the lock or ends."""
 
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from errno import ENOSYS
+from pathlib import Path
+
+from filelock import lock_descriptor, unlock_descriptor
 
 from genlaws.core.errors import InputError
 
-LOCKED_BYTE_OFFSET = 2**30  # on Windows; behind the content, because other processes cannot read a locked byte
+LOCK_FILE = "driver.lock"
+DRIVER_WAIT_SECONDS = 0.5  # a process that tests the lock holds it for an instant
+TEST_WAIT_SECONDS = 0.05
+POLL_SECONDS = 0.01
 
 
-def _import_or_none(name: str) -> ModuleType | None:
-    try:
-        return import_module(name)
-    except ImportError:
-        return None
+class StoreBusyError(InputError):
+    """Another driver is writing to the folder."""
 
 
-POSIX: Any = _import_or_none("fcntl")
-WINDOWS: Any = None if POSIX else _import_or_none("msvcrt")
-
-
-def hold(file: int) -> bool:
+def hold(file: int, *, wait_seconds: float = 0.0) -> bool:
     """Lock an open file unless another process holds it, and return whether that worked.
 
     Raises
@@ -31,50 +32,64 @@ def hold(file: int) -> bool:
     InputError
         If the system has no file locks, so that a second writer would not be noticed.
     """
-    if not (POSIX or WINDOWS):
+    until = time.monotonic() + wait_seconds
+    try:
+        while not lock_descriptor(file, blocking=False):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(POLL_SECONDS)
+    except OSError as error:
+        if error.errno != ENOSYS:
+            raise
         raise InputError(
-            "Python has no file locks on this system (neither fcntl nor msvcrt), so two processes could write to the "
-            "same file at once; use a system that has them."
-        )
-    try:
-        if POSIX:
-            POSIX.flock(file, POSIX.LOCK_EX | POSIX.LOCK_NB)
-        else:
-            _lock_on_windows(file, WINDOWS.LK_NBLCK)
-    except (BlockingIOError, PermissionError):  # raised by POSIX and by Windows
-        return False
+            "There are no file locks on this system or disk, so two processes could write to the same file at once; "
+            "use one that has them."
+        ) from None
     return True
 
 
-def release(file: int) -> None:
-    """Release a locked file."""
-    if POSIX:
-        POSIX.flock(file, POSIX.LOCK_UN)
-    else:
-        _lock_on_windows(file, WINDOWS.LK_UNLCK)
+class FolderLock:
+    """Holds a folder for one writer until it is released or the process ends."""
 
-
-def is_held(file: int) -> bool:
-    """Return whether a process holds the file; always false on a system without locks."""
-    if POSIX:
+    def __init__(self, folder: Path) -> None:
+        self._file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            POSIX.flock(file, POSIX.LOCK_SH | POSIX.LOCK_NB)  # shared, so that several processes can test at once
-        except OSError:
-            return True
-        POSIX.flock(file, POSIX.LOCK_UN)
-        return False
-    if not WINDOWS:
-        return False
-    if hold(file):
-        release(file)
-        return False
-    return True
+            if not hold(self._file, wait_seconds=DRIVER_WAIT_SECONDS):
+                raise StoreBusyError(
+                    f"Another sweep is writing to {str(folder)!r} ({self._holder()}); wait for it, stop it, or use "
+                    "another folder."
+                )
+        except BaseException:
+            os.close(self._file)
+            raise
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        with suppress(OSError):  # the name informs others; on a full disk the lock holds without it
+            os.ftruncate(self._file, 0)
+            os.write(self._file, f" process {os.getpid()} on {socket.gethostname()} since {now}".encode())
 
+    def _holder(self) -> str:
+        os.lseek(self._file, 1, os.SEEK_SET)  # on Windows other processes cannot read the first byte, which is locked
+        return os.read(self._file, 200).decode(errors="replace").strip() or "unknown process"
 
-def _lock_on_windows(file: int, mode: int) -> None:
-    before = os.lseek(file, 0, os.SEEK_CUR)
-    os.lseek(file, LOCKED_BYTE_OFFSET, os.SEEK_SET)
-    try:
-        WINDOWS.locking(file, mode, 1)
-    finally:
-        os.lseek(file, before, os.SEEK_SET)
+    def release(self) -> None:
+        """Release the folder."""
+        if self._file >= 0:
+            os.ftruncate(self._file, 0)
+            unlock_descriptor(self._file)  # a forked process may have the file open too
+            os.close(self._file)
+            self._file = -1
+
+    @staticmethod
+    def is_held(folder: Path) -> bool:
+        """Return whether some process holds the folder; false where locks are unknown."""
+        path = folder / LOCK_FILE
+        try:  # network file systems lock only what is open for writing; a read-only one can be tested all the same
+            file = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            return not hold(file, wait_seconds=TEST_WAIT_SECONDS)
+        except (OSError, InputError):
+            return False
+        finally:
+            os.close(file)

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from genlaws.core.errors import InputError
+from genlaws.core.locks import FolderLock, StoreBusyError
 from genlaws.core.seeds import NAMES_IN_SEEDS, canonical
 from genlaws.sweeps.grid import Cell, Sweep
 from genlaws.sweeps.index import INDEX_FILE, Transaction, make_index, open_index, unreadable
-from genlaws.sweeps.lock import FolderLock, StoreBusyError
 from genlaws.sweeps.tasks import Outcome, split_result
 
 if TYPE_CHECKING:
