@@ -178,3 +178,7 @@ def _check_below_one(optimizer: Sgd | Adam) -> None:
         value = getattr(optimizer, one.name)
         if not 0.0 <= value < 1.0:
             raise ValueError(f"{one.name} must lie in [0, 1); got {value}.")
+
+
+OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
+"""The usual optimizers by name."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles import checkpoint as saving
 from genlaws.ensembles.architecture import Architecture, Layout, PerPart, Tensors, per_network
 from genlaws.ensembles.batches import Batches, checksum
@@ -90,7 +91,7 @@ def train(
     plan = _Plan(architecture, sorted({int(one) for one in log_at}), int(steps), measure or _loss, finished)
     if dtype not in FLOAT_TYPES:
         raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
-    layout, place = architecture.layout, _read_device(device)
+    layout, place = architecture.layout, read_device(device)
     drawn = layout.start(seeds, initial_scale) if start is None else _read_start(start, seeds, initial_scale, layout)
     rows = drawn.to(place, dtype, copy=True)
     count = len(rows)
@@ -153,13 +154,13 @@ class _Saver:
         saving.save(self.checkpoint, self.fingerprint, stack, progress, self.expected_logs)
 
 
-def _read_device(device: torch.device | str) -> torch.device:
+def read_device(device: torch.device | str) -> torch.device:
     """Return a device; raise an error if torch cannot use it."""
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError, TypeError):
-        raise ValueError(f"device must be one that torch can use here, such as cpu; got {str(device)!r}.") from None
+        raise InputError(f"device must be one that torch can use here, such as cpu; got {str(device)!r}.") from None
     return place
 
 

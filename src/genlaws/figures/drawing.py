@@ -26,11 +26,16 @@ PNG_DPI = 300  # dots per inch of the PNG, as journals ask
 FORMATS = ("pdf", "png", "svg")
 
 
+def check_folder(name: str, folder: Path | None) -> None:
+    """Raise an error with the name of the argument if a file is in place of a folder; nothing is made."""
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise InputError(f"{name} must be a folder; got {str(folder)!r}, which is a file.")
+
+
 def made_folder(name: str, folder: str | os.PathLike[str]) -> Path:
     """Return a folder, made if it does not exist; a file in its place raises an error with the name of the argument."""
     path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{name} must be a folder; got {str(path)!r}, which is a file.")
+    check_folder(name, path)
     path.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -84,11 +84,11 @@ def test_every_draw_is_proper_and_a_seed_fixes_it():
 def test_more_classes_than_a_byte_can_number():
     graph = [frozenset({1}), frozenset({0}), frozenset()]
     sample = sample_proper_colorings(graph, 200, 320, np.random.default_rng(0), np.array([199, 0, 130]))
-    assert sample.colors.min() >= 0
-    assert 150 < sample.colors.max() < 200
-    assert (sample.colors[:, 0] != sample.colors[:, 1]).all()
+    assert sample.draws.min() >= 0
+    assert 150 < sample.draws.max() < 200
+    assert (sample.draws[:, 0] != sample.draws[:, 1]).all()
     assert sample.log2_count == pytest.approx(np.log2(200 * 199 * 200), abs=5 * sample.log2_count_error + 1e-9)
-    assert used_colors(sample.colors, 200).sum(axis=1).max() <= 3
+    assert used_colors(sample.draws, 200).sum(axis=1).max() <= 3
 
 
 @pytest.mark.parametrize("k", [1, 2, 6])

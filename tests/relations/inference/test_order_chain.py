@@ -52,11 +52,11 @@ def test_its_errors_are_neither_too_small_nor_too_large():
 def test_every_draw_extends_what_is_known_and_a_seed_fixes_it():
     below = known_order(draw_training_set(less_than(40), 0.03, seed=1), reflexive=False)
     one, two = (sample_orders(below, 200, np.random.default_rng(3)) for _ in range(2))
-    np.testing.assert_array_equal(one.rank, two.rank)
+    np.testing.assert_array_equal(one.draws, two.draws)
     assert one.log2_count == two.log2_count
     first, second = np.nonzero(below)
-    assert (one.rank[:, first] < one.rank[:, second]).all()
-    np.testing.assert_array_equal(np.sort(one.rank, axis=1), np.tile(np.arange(40), (len(one.rank), 1)))
+    assert (one.draws[:, first] < one.draws[:, second]).all()
+    np.testing.assert_array_equal(np.sort(one.draws, axis=1), np.tile(np.arange(40), (len(one.draws), 1)))
 
 
 def test_walkers_that_did_not_move_are_reported(monkeypatch):

@@ -13,8 +13,8 @@ from cyclopts import Parameter
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json
 from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
 from genlaws.core.arguments import positive
-from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.figures.drawing import check_folder
 from genlaws.relations.networks.advice import advise_relation, quick_pilot
 from genlaws.relations.networks.pilot import Pilot
 
@@ -229,8 +229,7 @@ def advise(
     import json
 
     known = read_relation(source, elements, relation)
-    if output.out is not None and output.out.exists() and not output.out.is_dir():
-        raise InputError(f"out must be a folder; got {str(output.out)!r}, which is a file.")
+    check_folder("out", output.out)
     chosen: dict[str, Any] = {"width": width, "depth": depth, "dimension": dimension, "optimizer": optimizer}
     chosen |= {} if steps is None else {"steps": steps}
     chosen |= {} if decoder_rate is None else {"decoder_rate": float(positive("decoder_rate", decoder_rate))}

@@ -8,17 +8,7 @@ from cyclopts import Parameter
 
 from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, paragraph, show
-from genlaws.cli.relations.source import (
-    Elements,
-    KnownClass,
-    Method,
-    Names,
-    OptionalSource,
-    Prior,
-    RelationName,
-    Train,
-    read_query,
-)
+from genlaws.cli.relations.source import DEFAULT_QUERY, OptionalSource, QueryOptions, read_query
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import bound_curve, paper_accuracy
@@ -44,13 +34,7 @@ def bound(
     *,
     train_fraction: Fraction = None,
     repeats: Repeats = 20,
-    train: Train = None,
-    names: Names = None,
-    elements: Elements = None,
-    relation: RelationName = None,
-    known_class: KnownClass = None,
-    prior: Prior = "elements",
-    method: Method = "auto",
+    options: QueryOptions = DEFAULT_QUERY,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Give the best accuracy from some entries of a relation, averaged over all relations of its class.
@@ -58,16 +42,16 @@ def bound(
     Whether that bounds a learner on this relation depends on the class, as the answer states. The entries are random
     training sets of a relation (--train-fraction) or the known entries of a file (--train).
     """
-    query = read_query(source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior)
+    query = read_query(source, options)
     if query.training_set is not None:
         if train_fraction is not None:
             raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
-        _one_training_set(query, method, output)
+        _one_training_set(query, options.method, output)
         return
     if train_fraction is None:
         raise InputError("Give --train-fraction, the share of all entries that are known, such as 0.1.")
 
-    curve = _curve(query, train_fraction, repeats, method, output)
+    curve = _curve(query, train_fraction, repeats, options.method, output)
     several = len(curve.points) > 1
     rows = [_row(point) for point in curve.points]
     answer = {name: [row[name] for row in rows] for name in rows[0]} if several else rows[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, paragraph, show
-from genlaws.cli.relations.source import Elements, KnownClass, Prior, RelationName, Source, read_query
+from genlaws.cli.relations.source import Elements, KnownClass, Prior, QueryOptions, RelationName, Source, read_query
 from genlaws.relations.inference.data_needed import data_needed as needed
 from genlaws.relations.inference.hypotheses import bounds_this_relation
 
@@ -32,7 +32,7 @@ def data_needed(
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Give the share of random entries from which the best learner reaches an accuracy, and the paper's Eq. 4."""
-    query = read_query(source, None, None, elements=elements, relation=relation, known_class=known_class, prior=prior)
+    query = read_query(source, QueryOptions(None, None, elements, relation, known_class, prior))
     assert query.relation is not None
     with ProgressBar(quiet=output.json) as progress:
         progress.start(max(repeats, 1), f"{query.relation.label}: training sets")

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, paragraph, show
-from genlaws.cli.relations.source import (
-    Elements,
-    KnownClass,
-    Method,
-    Names,
-    OptionalSource,
-    Prior,
-    RelationName,
-    Train,
-    read_query,
-)
+from genlaws.cli.relations.source import DEFAULT_QUERY, OptionalSource, QueryOptions, read_query
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bound_curve import MAJORITY_TOLERANCE
 from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
@@ -40,17 +30,11 @@ def next_pair(
     source: OptionalSource = None,
     /,
     *,
-    train: Train = None,
     train_fraction: Fraction = None,
     curve: Curve = False,
     queries: Queries = None,
     repeats: Repeats = 5,
-    names: Names = None,
-    elements: Elements = None,
-    relation: RelationName = None,
-    known_class: KnownClass = None,
-    prior: Prior = "elements",
-    method: Method = "auto",
+    options: QueryOptions = DEFAULT_QUERY,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Give the entry whose answer is worth most bits, for the known entries of a file or of a relation.
@@ -60,7 +44,7 @@ def next_pair(
     With --curve a relation answers one query after another, always correctly, and the best choice is compared with a
     random one.
     """
-    query = read_query(source, train, names, elements=elements, relation=relation, known_class=known_class, prior=prior)
+    query = read_query(source, options)
     if curve:
         _compare(query, queries, repeats, output)
         return
@@ -74,7 +58,7 @@ def next_pair(
         raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
     else:
         known = query.training_set
-    best = find_next_pair(known, query.hypotheses, method=method)
+    best = find_next_pair(known, query.hypotheses, method=options.method)
     answer: dict[str, Any] = {
         "pair": None if best.names is None else list(best.names),
         "bits": best.bits,

@@ -21,7 +21,7 @@ from genlaws.cli.relations.source import Elements, RelationName, Source, read_re
 from genlaws.cli.sweep import watch
 from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES
-from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.figures.drawing import check_folder, made_folder, save_picture, write_together
 from genlaws.figures.relations.cells import interval_columns
 from genlaws.figures.relations.phases import draw_planes
 from genlaws.figures.style import house_style
@@ -290,7 +290,8 @@ def phases(
     units. With --out every finished network is stored in DIR/cells: after a stop the same command continues and
     produces the same table, DIR/phases.csv, and its picture.
     """
-    known, folder = read_relation(source, elements, relation), _checked_folder(output.out)
+    known, folder = read_relation(source, elements, relation), output.out
+    check_folder("out", folder)
     training = _Training(folder, None if jobs == 1 else Processes(jobs), jobs, quiet=output.json)
     diagram = phase_diagram(
         known,
@@ -313,12 +314,6 @@ def phases(
     answer = answer_of(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
     paths = {} if folder is None else _written(folder, diagram, answer)
     _show(diagram, answer, paths, output)
-
-
-def _checked_folder(folder: Path | None) -> Path | None:
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise InputError(f"out must be a folder; got {str(folder)!r}, which is a file.")
-    return folder
 
 
 def _rates(name: str, text: str | None) -> tuple[float, float] | None:

@@ -147,6 +147,23 @@ def _is_matrix(path: Path) -> bool:
     return not bad
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class QueryOptions:
+    """What is known: of a relation, or the entries of a file, and of the class."""
+
+    train: Train = None
+    names: Names = None
+    elements: Elements = None
+    relation: RelationName = None
+    known_class: KnownClass = None
+    prior: Prior = "elements"
+    method: Method = "auto"
+
+
+DEFAULT_QUERY = QueryOptions()
+
+
 @dataclass(frozen=True)
 class Query:
     """A relation or a training set, and what the learner knows beforehand."""
@@ -156,29 +173,20 @@ class Query:
     hypotheses: Hypotheses
 
 
-def read_query(
-    source: str | None,
-    train: Path | None,
-    names: Path | None,
-    *,
-    elements: int | None,
-    relation: str | None,
-    known_class: str | None,
-    prior: str,
-) -> Query:
+def read_query(source: str | None, options: QueryOptions) -> Query:
     """Return the query that the options describe, or raise if something is missing."""
-    one_of("prior", prior, PRIORS)
-    if (source is None) == (train is None):
+    prior, known_class = one_of("prior", options.prior, PRIORS), options.known_class
+    if (source is None) == (options.train is None):
         raise InputError("Give a relation (such as mod3 or a file) or --train with a file of known entries, not both.")
-    if train is None:
-        if names is not None:
+    if options.train is None:
+        if options.names is not None:
             raise InputError("--names belongs to --train.")
-        found = read_relation(str(source), elements, relation)
+        found = read_relation(str(source), options.elements, options.relation)
         chosen = hypotheses_of(found, prior) if known_class is None else named_hypotheses(known_class, prior)
         return Query(found, None, chosen)
     if known_class is None:
         raise InputError("With --train the class must be named, such as --class total-order or --class equivalence-3.")
-    known = read_training_set(train, elements=_read_names(names))
+    known = read_training_set(options.train, elements=_read_names(options.names))
     return Query(None, known, named_hypotheses(known_class, prior))
 
 

@@ -22,7 +22,7 @@ from genlaws import models, probes
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.figures.drawing import save_picture
+from genlaws.figures.drawing import check_folder, save_picture
 from genlaws.figures.residual_stream.entries import pictures_of
 from genlaws.figures.style import house_style
 from genlaws.report.residual_stream import residual_stream_page
@@ -374,8 +374,7 @@ def _listed(label: str, text: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_folder(folder: Path | None, pictures: bool) -> None:
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise InputError(f"out must be a folder; got {str(folder)!r}, which is a file.")
+    check_folder("out", folder)
     if folder is None and pictures:
         raise InputError("pictures needs --out, the folder for them.")
 

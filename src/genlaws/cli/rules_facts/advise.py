@@ -15,6 +15,7 @@ from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_
 from genlaws.core.arguments import fraction
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.figures.drawing import check_folder
 from genlaws.figures.rules_facts.advice import write_advice
 from genlaws.rules_facts import advise as find_advice
 from genlaws.rules_facts import draw_labeled, load_labeled
@@ -248,8 +249,7 @@ def advise(
     """
     import json
 
-    if output.out is not None and output.out.exists() and not output.out.is_dir():
-        raise InputError(f"out must be a folder; got {str(output.out)!r}, which is a file.")
+    check_folder("out", output.out)
     tried = None if parameters is None else _parameters(parameters)
     draw = _draw(
         data,

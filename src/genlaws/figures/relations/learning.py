@@ -23,7 +23,9 @@ from genlaws.figures.relations.cells import (
     Fraction,
     NetworkFigureSettings,
     Rate,
+    Repeats,
     Steps,
+    Width,
     grouped,
     interval_columns,
     mean_columns,
@@ -66,7 +68,16 @@ NOT_REACHED_FACTOR = 1.25  # position of a target not reached, in units of the l
 NOT_REACHED_TEXT = "not reached"
 
 
-class CurveSettings(NetworkFigureSettings):
+class LearningSettings(NetworkFigureSettings):
+    """Networks trained with one rate for both parts."""
+
+    learning_rate: Rate = 1e-2
+    target: Fraction = 0.9
+    repeats: Repeats = 5
+    steps: Steps = 2000
+
+
+class CurveSettings(LearningSettings):
     """Architectures against train fractions; the defaults are a reduced size for a processor."""
 
     relations: Annotated[tuple[str, ...], Field(min_length=1, max_length=3)] = ("mod3", "less-than")
@@ -79,27 +90,19 @@ class CurveSettings(NetworkFigureSettings):
         ("squared_difference", 0, 1, 2),
     )
     train_fractions: Shares = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
-    learning_rate: Rate = 1e-2
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 5
     bound_repeats: Annotated[int, Field(ge=2, le=1000)] = 20
-    target: Fraction = 0.9
-    steps: Steps = 2000
 
 
-class SizeSettings(NetworkFigureSettings):
+class SizeSettings(LearningSettings):
     """Relations of several sizes, with the same numbers of training entries per element."""
 
     relation: str = "mod3"
     sizes: Annotated[tuple[Annotated[int, Field(ge=4, le=1000)], ...], Field(min_length=2, max_length=6)] = (30, 60)
     entries_per_element: Annotated[tuple[Rate, ...], Field(min_length=2, max_length=40)] = (2.0, 4.0, 6.0, 8.0, 12.0)
-    learning_rate: Rate = 1e-2
-    target: Fraction = 0.9
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 5
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    steps: Steps = 2000
+    width: Width = 20
 
 
-class NoiseSettings(NetworkFigureSettings):
+class NoiseSettings(LearningSettings):
     """A share of the training labels flipped."""
 
     relation: str = "mod3"
@@ -107,11 +110,7 @@ class NoiseSettings(NetworkFigureSettings):
         *(0.0, 0.05, 0.1, 0.2),
     )
     train_fractions: Shares = (0.1, 0.2, 0.3, 0.5, 0.75)
-    learning_rate: Rate = 1e-2
-    target: Fraction = 0.9
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 5
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    steps: Steps = 2000
+    width: Width = 20
 
 
 def curve_data(settings: CurveSettings, progress: Progress) -> pd.DataFrame:
@@ -248,7 +247,7 @@ def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _shared(settings: CurveSettings | SizeSettings | NoiseSettings) -> dict[str, Any]:
+def _shared(settings: LearningSettings) -> dict[str, Any]:
     return {
         "encoder_rate": settings.learning_rate,
         "decoder_rate": settings.learning_rate,

@@ -35,8 +35,10 @@ from genlaws.figures.relations.cells import (
     Fraction,
     NetworkFigureSettings,
     Rate,
+    Repeats,
     Scale,
     Steps,
+    Width,
     grouped,
     interval_columns,
     networks,
@@ -185,7 +187,19 @@ def relation_label(name: str) -> str:
         return name
 
 
-class PhaseSettings(NetworkFigureSettings):
+class PlaneSettings(NetworkFigureSettings):
+    """A grid of networks for each relation."""
+
+    relations: Names = ("mod3", "less-than", "bipartite-15-15")
+    grid: Annotated[int, Field(ge=2, le=100)] = 6
+    patience: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
+    train_fraction: Fraction = 0.75
+    width: Width = 20
+    repeats: Repeats = 3
+    steps: Steps = 10_000
+
+
+class PhaseSettings(PlaneSettings):
     """A grid of learning rates for each relation and optimizer.
 
     The defaults are a reduced size for a processor. The paper's are 10 × 10 rates from 1e-5 to 1e-2, networks with
@@ -195,37 +209,23 @@ class PhaseSettings(NetworkFigureSettings):
     that are late: those that take more than `patience` times as long to generalize as to fit, or never do.
     """
 
-    relations: Names = ("mod3", "less-than", "bipartite-15-15")
     optimizers: Annotated[tuple[str, ...], Field(min_length=1, max_length=3)] = ("adam",)
-    grid: Annotated[int, Field(ge=2, le=100)] = 6
     adam_decoder_rates: Range = ADAM_RATES["decoder_rates"]
     adam_encoder_rates: Range = ADAM_RATES["encoder_rates"]
     sgd_decoder_rates: Range = SGD_RATES["decoder_rates"]
     sgd_encoder_rates: Range = SGD_RATES["encoder_rates"]
-    patience: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
-    train_fraction: Fraction = 0.75
     embedding_scale: Scale = 1.0
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 3
-    steps: Steps = 10_000
 
 
-class DecaySettings(NetworkFigureSettings):
+class DecaySettings(PlaneSettings):
     """A grid of decoder weight decays and decoder rates at one encoder rate, with AdamW.
 
     The defaults are a reduced size for a processor; the paper's encoder rate is 1e-5, with 100,000 steps.
     """
 
-    relations: Names = ("mod3", "less-than", "bipartite-15-15")
     decays: Annotated[tuple[Scale, ...], Field(min_length=1, max_length=30)] = (0.0, 0.1, 1.0, 10.0)
-    grid: Annotated[int, Field(ge=2, le=100)] = 6
     decoder_rates: Range = (1e-4, 1e-1)
     encoder_rate: Rate = 1e-4
-    patience: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
-    train_fraction: Fraction = 0.75
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 3
-    steps: Steps = 10_000
 
 
 def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
@@ -253,7 +253,7 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
     return counted(networks(base, axes, settings.repeats, settings.seed, progress), DECAY_COLUMNS, settings.patience)
 
 
-def _shared(settings: PhaseSettings | DecaySettings) -> dict[str, object]:
+def _shared(settings: PlaneSettings) -> dict[str, object]:
     """Return what all networks of a plane have in common, as settings of the experiment."""
     return {
         "train_fraction": settings.train_fraction,

@@ -21,8 +21,10 @@ from genlaws.figures.relations.cells import (
     Fraction,
     NetworkFigureSettings,
     Rate,
+    Repeats,
     Scale,
     Steps,
+    Width,
     grouped,
     networks,
     share_columns,
@@ -65,33 +67,36 @@ NO_THRESHOLD_TEXTS = {1.0: "all do at every ratio", 0.0: "none does at any ratio
 PAPER_MARK: dict[str, Any] = {**POINT, "marker": "D", "markersize": 3.4}
 
 
-class SuccessSettings(NetworkFigureSettings):
+class RatioSettings(NetworkFigureSettings):
+    """Networks of one relation at several ratios of the rates, at one decoder rate for each optimizer."""
+
+    relation: str = "mod3"
+    adam_rate: Rate = 1e-2
+    sgd_rate: Rate = 1.0
+    train_fraction: Fraction = 0.75
+    target: Fraction = 0.9
+    width: Width = 20
+    steps: Steps = 4000
+
+
+class SuccessSettings(RatioSettings):
     """Ratios of the rates at one decoder rate, and factors on the initial embeddings.
 
     The defaults are a reduced size for a processor. The paper's figure has 50 networks at each point; its steps and
     rates are not stated.
     """
 
-    relation: str = "mod3"
     ratios: Ratios = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
     scales: Annotated[tuple[Rate, ...], Field(min_length=1, max_length=4)] = (1.0, 0.5)
     optimizers: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)] = ("adam", "sgd")
-    adam_rate: Rate = 1e-2
-    sgd_rate: Rate = 1.0
-    train_fraction: Fraction = 0.75
-    target: Fraction = 0.9
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 10
-    steps: Steps = 4000
 
 
-class ControlSettings(NetworkFigureSettings):
+class ControlSettings(RatioSettings):
     """The same with other optimizers and batches.
 
     `variants` holds the optimizer, the batch size (none: all entries) and the weight decay of both parts.
     """
 
-    relation: str = "mod3"
     ratios: Ratios = (10.0, 1.0, 0.3, 0.1, 0.03, 0.01)
     variants: Annotated[tuple[Variant, ...], Field(min_length=1, max_length=7)] = (
         ("adam", None, 0.0),
@@ -101,13 +106,7 @@ class ControlSettings(NetworkFigureSettings):
         ("sgd", None, 0.0),
         ("sgd", 32, 0.0),
     )
-    adam_rate: Rate = 1e-2
-    sgd_rate: Rate = 1.0
-    train_fraction: Fraction = 0.75
-    target: Fraction = 0.9
-    width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    repeats: Annotated[int, Field(ge=2, le=10_000)] = 8
-    steps: Steps = 4000
+    repeats: Repeats = 8
 
 
 def success_data(settings: SuccessSettings, progress: Progress) -> pd.DataFrame:
@@ -254,7 +253,7 @@ def _thresholds(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _shared(settings: SuccessSettings | ControlSettings, optimizer: str, rate: float) -> dict[str, object]:
+def _shared(settings: RatioSettings, optimizer: str, rate: float) -> dict[str, object]:
     return {
         "relation": settings.relation,
         "optimizer": optimizer,

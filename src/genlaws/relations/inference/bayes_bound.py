@@ -160,8 +160,8 @@ def _total_order(training_set: TrainingSet, hypotheses: TotalOrder, chain: _Chai
         sample = sample_orders(below, chain.draws, chain.generator)
         return sampled_posterior(
             training_set,
-            lambda rows: _order_tables(sample.rank[rows], reflexive),
-            len(sample.rank),
+            lambda rows: _order_tables(sample.draws[rows], reflexive),
+            len(sample.draws),
             bits_left=(sample.log2_count, sample.log2_count_error),
             converged=sample.converged,
             note=f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps",

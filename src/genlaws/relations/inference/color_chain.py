@@ -13,8 +13,6 @@ from the truth are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
@@ -22,11 +20,12 @@ from genlaws.core.errors import ConvergenceError
 from genlaws.relations.inference.resampling import (
     MAX_Z_SCORE,
     POPULATIONS,
+    ChainSample,
     independent_groups,
-    largest_z_score,
     mean_of_powers,
     padded,
     resample,
+    sweep_until_equal,
 )
 from genlaws.relations.structure.symmetry_reduction import Neighbors
 
@@ -37,30 +36,6 @@ MAX_VIOLATION_COST = 60.0  # of an edge; at this cost new violations do not occu
 SWEEPS_PER_STEP = 4
 FIRST_SWEEPS = 128
 MAX_SWEEPS = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class ColoringSample:
-    """Proper colorings drawn by a Markov chain.
-
-    Attributes
-    ----------
-    colors : array of int, shape (draws, vertices)
-    log2_count, log2_count_error : float
-        Estimated binary logarithm of the number of proper colorings, and its standard error.
-    sweeps : int
-        Sweeps every walker made among proper colorings.
-    largest_z : float
-        Largest z-score between walkers of different starts.
-    converged : bool
-    """
-
-    colors: Whole
-    log2_count: float
-    log2_count_error: float
-    sweeps: int
-    largest_z: float
-    converged: bool
 
 
 class _Walkers:
@@ -121,7 +96,7 @@ class _Walkers:
 
 def sample_proper_colorings(
     neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator, truth: Whole | None = None
-) -> ColoringSample:
+) -> ChainSample:
     """Return random proper colorings with a check of convergence.
 
     Parameters
@@ -146,32 +121,24 @@ def sample_proper_colorings(
         other.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
     elif _harden(other) is None:
         raise ConvergenceError(f"A coloring with {colors} classes was found by one of two runs only.")
-    done, largest_z = _sweep_until_equal(annealed, other)
+
+    def sweep() -> None:
+        """Sweep both groups among proper colorings."""
+        for walkers in (annealed, other):
+            walkers.sweep(np.inf)
+            walkers.swap()
+
+    done, largest_z = sweep_until_equal(sweep, lambda: (annealed.company(), other.company()), FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
     agreed = largest_z < MAX_Z_SCORE
     trusted = [annealed, other] if agreed or truth is None else [other]
     found = np.hstack([walkers.state[:-1] for walkers in trusted]).T.astype(np.int64)
-    return ColoringSample(found, log2_count, error, done, largest_z, agreed)
-
-
-def _sweep_until_equal(first: _Walkers, second: _Walkers) -> tuple[int, float]:
-    """Sweep among proper colorings, doubling the number, until both groups agree."""
-    done, planned = 0, FIRST_SWEEPS
-    while True:
-        for _ in range(planned - done):
-            for walkers in (first, second):
-                walkers.sweep(np.inf)
-                walkers.swap()
-        done = planned
-        largest_z = largest_z_score(first.company(), second.company())
-        if largest_z < MAX_Z_SCORE or done >= MAX_SWEEPS:
-            return done, largest_z
-        planned *= 2
+    return ChainSample(found, log2_count, error, done, largest_z, agreed)
 
 
 def _from_truth_alone(
     neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator, truth: Whole | None
-) -> ColoringSample:
+) -> ChainSample:
     """Return walkers that started from the truth when no others reached a proper coloring."""
     walkers = _Walkers(neighbors, colors, draws, generator)
     walkers.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
@@ -179,7 +146,7 @@ def _from_truth_alone(
         walkers.sweep(np.inf)
         walkers.swap()
     found = walkers.state[:-1].T.astype(np.int64)
-    return ColoringSample(found, np.nan, np.nan, MAX_SWEEPS, np.inf, False)
+    return ChainSample(found, np.nan, np.nan, MAX_SWEEPS, np.inf, False)
 
 
 def _harden(walkers: _Walkers) -> Array | None:

@@ -14,8 +14,6 @@ sequences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import special
 
@@ -24,41 +22,17 @@ from genlaws.relations.inference.orders import transitive_reduction
 from genlaws.relations.inference.resampling import (
     MAX_Z_SCORE,
     POPULATIONS,
+    ChainSample,
     independent_groups,
-    largest_z_score,
     mean_of_powers,
     padded,
     resample,
+    sweep_until_equal,
 )
 
 SWEEPS_PER_ELEMENT = 4
 FIRST_SWEEPS = 64
 MAX_SWEEPS = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class OrderSample:
-    """Linear extensions drawn by a Markov chain.
-
-    Attributes
-    ----------
-    rank : array of int, shape (draws, n)
-        Rank of each element in each draw; the walkers are independent.
-    log2_count, log2_count_error : float
-        Estimated binary logarithm of the number of linear extensions, and its standard error.
-    sweeps : int
-        Sweeps of every walker after all elements were inserted.
-    largest_z : float
-        Largest z-score of a mean rank between walkers of different starts.
-    converged : bool
-    """
-
-    rank: Whole
-    log2_count: float
-    log2_count_error: float
-    sweeps: int
-    largest_z: float
-    converged: bool
 
 
 class _Walkers:
@@ -99,7 +73,7 @@ class _Walkers:
         return np.argsort(np.argsort(self.heights[: self.count], axis=0), axis=0).T
 
 
-def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> OrderSample:
+def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> ChainSample:
     """Return random linear extensions of the order `below` with a check of convergence.
 
     Half of the walkers insert the elements one by one; the others start from two extreme sequences. Sweeps are doubled
@@ -114,19 +88,19 @@ def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> Or
     extreme.start_at(first)
     extreme.heights[last, ::2] = ((np.arange(len(below)) + 0.5) / len(below))[:, None]
     everyone = np.ones(len(below), dtype=bool)
-    done, planned = 0, FIRST_SWEEPS
-    while True:
-        for _ in range(planned - done):
-            grown.sweep(everyone)
-            extreme.sweep(everyone)
-        done = planned
-        ranks = grown.ranks(), extreme.ranks()
-        largest_z = largest_z_score(*ranks)
-        if largest_z < MAX_Z_SCORE or done >= MAX_SWEEPS:
-            break
-        planned *= 2
+
+    def sweep() -> None:
+        """Sweep both halves."""
+        grown.sweep(everyone)
+        extreme.sweep(everyone)
+
+    def ranks() -> tuple[Whole, Whole]:
+        """Return the ranks in both halves."""
+        return grown.ranks(), extreme.ranks()
+
+    done, largest_z = sweep_until_equal(sweep, ranks, FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
-    return OrderSample(np.vstack(ranks), log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
+    return ChainSample(np.vstack(ranks()), log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
 
 
 def _insert_elements(walkers: _Walkers, sequence: Whole) -> Array:

@@ -15,7 +15,8 @@ from scipy import special
 from genlaws.core.arguments import Array, Mask, Whole, fits_memory, whole_number
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.seeds import generator_of
-from genlaws.relations.inference.color_chain import ColoringSample, used_colors
+from genlaws.relations.inference.color_chain import used_colors
+from genlaws.relations.inference.resampling import ChainSample
 from genlaws.relations.structure.training_set import TrainingSet
 
 DrawTables = Callable[[int, np.random.Generator], Mask]
@@ -154,13 +155,13 @@ def _scores(tables: Callable[[Whole], Mask], rows: Whole, guess: Mask) -> Array:
     return np.concatenate([(tables(part) == guess).mean(axis=(1, 2)) for part in parts])
 
 
-def partition_bits(sample: ColoringSample, class_count: int, prior: str) -> tuple[Whole, tuple[float, float]]:
+def partition_bits(sample: ChainSample, class_count: int, prior: str) -> tuple[Whole, tuple[float, float]]:
     """Return the colorings that count under the prior, and the entropy of their partitions in bits with its error.
 
     With j colors in use a partition is met :math:`k!/(k-j)!` times among the colorings.
     """
-    draws = len(sample.colors)
-    used = used_colors(sample.colors, class_count).sum(axis=1)
+    draws = len(sample.draws)
+    used = used_colors(sample.draws, class_count).sum(axis=1)
     log2_factorial = special.gammaln(class_count + 1) / np.log(2.0)
     if prior == "relations":
         full = used == class_count
@@ -171,8 +172,8 @@ def partition_bits(sample: ColoringSample, class_count: int, prior: str) -> tupl
         share = full.mean()
         bits_left = sample.log2_count + np.log2(share) - log2_factorial
         error = np.sqrt((1.0 - share) / (share * draws)) / np.log(2.0)
-        return sample.colors[full], (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
+        return sample.draws[full], (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
     log2_names = log2_factorial - special.gammaln(class_count - used + 1) / np.log(2.0)
     error = log2_names.std(ddof=1) / np.sqrt(draws)
     bits_left = sample.log2_count - log2_names.mean()
-    return sample.colors, (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
+    return sample.draws, (float(bits_left), float(np.hypot(sample.log2_count_error, error)))

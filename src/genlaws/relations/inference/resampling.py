@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,46 @@ def resample(weights: Array, generator: np.random.Generator) -> Whole:
     teeth = generator.random((populations, 1)) + np.arange(size)
     chosen = [np.minimum(np.searchsorted(end, tooth), size - 1) for end, tooth in zip(ends, teeth, strict=True)]
     return np.concatenate([row + number * size for number, row in enumerate(chosen)])
+
+
+@dataclass(frozen=True, eq=False)
+class ChainSample:
+    """What a Markov chain drew.
+
+    Attributes
+    ----------
+    draws : array of int, shape (draws, elements)
+        The color of each vertex, or the rank of each element; the walkers are independent.
+    log2_count, log2_count_error : float
+        Estimated binary logarithm of the number of colorings or orders, and its standard error.
+    sweeps : int
+        Sweeps every walker made among them.
+    largest_z : float
+        Largest z-score between walkers of different starts.
+    converged : bool
+    """
+
+    draws: Whole
+    log2_count: float
+    log2_count_error: float
+    sweeps: int
+    largest_z: float
+    converged: bool
+
+
+def sweep_until_equal(
+    sweep: Callable[[], None], compared: Callable[[], tuple[Array | Whole, Array | Whole]], first: int, most: int
+) -> tuple[int, float]:
+    """Sweep both groups of walkers, doubling the number, until they agree; return the sweeps and the last z-score."""
+    done, planned = 0, first
+    while True:
+        for _ in range(planned - done):
+            sweep()
+        done = planned
+        largest_z = largest_z_score(*compared())
+        if largest_z < MAX_Z_SCORE or done >= most:
+            return done, largest_z
+        planned *= 2
 
 
 def largest_z_score(first: ArrayLike, second: ArrayLike) -> float:

@@ -18,11 +18,12 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, Mask, fits_memory, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Adam, AdamW, Checkpoint, Live, Minibatches, PairPerceptron, Sgd, Training, WholeSet, train
+from genlaws.ensembles import Checkpoint, Live, Minibatches, PairPerceptron, Training, WholeSet, train
 from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.batches import Batches
-from genlaws.ensembles.optimizers import Optimizer
+from genlaws.ensembles.optimizers import OPTIMIZERS
 from genlaws.ensembles.perceptron import ACTIVATIONS
+from genlaws.ensembles.training import read_device
 from genlaws.relations.networks.runs import (
     MAX_DEPTH,
     MAX_NETWORKS,
@@ -34,7 +35,6 @@ from genlaws.relations.networks.runs import (
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 
-OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
 PRECISIONS = {"single": torch.float32, "double": torch.float64}
 MODES = ("concatenate", "difference", "squared_difference")
 DEFAULT_LOG_COUNT = 200  # measurements in a training
@@ -116,7 +116,7 @@ def learn_relation(
     one_of("optimizer", optimizer, tuple(OPTIMIZERS))
     one_of("precision", precision, tuple(PRECISIONS))
     one_of("activation", activation, tuple(ACTIVATIONS))
-    _check_device(device)
+    read_device(device)
     numbers = [whole_number("seeds", one) for one in islice(seeds, MAX_NETWORKS + 1)]
     if not 1 <= len(numbers) <= MAX_NETWORKS:
         raise InputError(
@@ -173,14 +173,6 @@ def _hidden_layers(  # noqa: PLR0917
         "Take smaller or fewer networks, or fewer elements.",
     )
     return [units] * layers
-
-
-def _check_device(device: str) -> None:
-    """Raise if torch cannot use a device."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError):
-        raise InputError(f"device must be one that torch can use here, such as cpu; got {device!r}.") from None
 
 
 def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationRuns:

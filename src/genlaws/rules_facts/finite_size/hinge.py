@@ -99,7 +99,7 @@ def box_program(
     for steps in range(1, step_cap + 1):
         inside = np.minimum(point.beta, 1.0)  # rounding may exceed the bound
         image = scaled @ inside
-        gap = _scaled_gap(inside, image)
+        gap = float(relative_gap(inside, image))
         if gap < best_gap:
             best, best_gap, best_step = inside, gap, steps
         if gap <= tolerance or steps - best_step >= MAX_STEPS_WITHOUT_PROGRESS:
@@ -143,13 +143,6 @@ def _longest_step(point: _Point, change: _Point) -> float:
     variables, changes = np.concatenate(point), np.concatenate(change)
     falling = changes < 0.0
     return float(min(1.0, np.min(-variables[falling] / changes[falling], initial=1.0 / MAX_STEP_SHARE)))
-
-
-def _scaled_gap(beta: Array, image: Array) -> float:
-    """Return (primal − dual)/primal, in units of the box."""
-    square = beta @ image
-    primal = 0.5 * square + np.maximum(0.0, 1.0 - image).sum()
-    return float(max(primal - (beta.sum() - 0.5 * square), 0.0) / primal)
 
 
 @dataclass(frozen=True)
@@ -315,9 +308,9 @@ def _solve_splitting(quadratic: _Quadratic, box: Array, tolerance: float, cap: i
     return best, gap, iterations
 
 
-def relative_gap(a: Array, image: Array, box: Array) -> Array:
+def relative_gap(a: Array, image: Array, box: ArrayLike = 1.0) -> Array:
     """Return (primal − dual)/primal of each column of a, with Q a given; zero where rounding makes it negative."""
-    square = np.einsum("il,il->l", a, image)
+    square = np.einsum("i...,i...->...", a, image)
     primal = 0.5 * square + box * np.maximum(0.0, 1.0 - image).sum(axis=0)
     dual = a.sum(axis=0) - 0.5 * square
     return np.asarray(np.maximum(primal - dual, 0.0) / primal)

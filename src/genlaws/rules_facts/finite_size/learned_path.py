@@ -185,5 +185,10 @@ def sign_error(outputs: Array, labels: Array) -> Array:
     """Return the share of wrong signs in each column, a zero counting half; NaN without any row."""
     if not len(labels):
         return np.full(outputs.shape[1], np.nan)
+    return np.asarray(wrong_signs(outputs, labels).mean(axis=0))
+
+
+def wrong_signs(outputs: Array, labels: Array) -> Array:
+    """Return 1 where an output has the wrong sign, 0 where it has the right one, and a half where it is zero."""
     margins = outputs * labels[:, None]
-    return np.asarray((margins < 0.0).mean(axis=0) + 0.5 * (margins == 0.0).mean(axis=0))
+    return np.asarray((margins < 0.0) + 0.5 * (margins == 0.0))

@@ -21,7 +21,7 @@ from genlaws.core.arguments import Array, one_of, real, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.rules_facts.finite_size.gram import gram_numbers, inner_products
-from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
+from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES, wrong_signs
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.fact_fraction import MIN_SAMPLES, estimate_fact_fraction
@@ -33,7 +33,6 @@ from genlaws.rules_facts.labels.kernel_trials import (
     GeneralizationErrors,
     KernelTrial,
     Place,
-    wrong_signs,
 )
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 from genlaws.rules_facts.theory.optimal import optimal_angle, optimal_regularization

@@ -23,6 +23,7 @@ from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.finite_size.gram import GramNumbers, Products, gram_numbers
 from genlaws.rules_facts.finite_size.hinge import hinge_path
+from genlaws.rules_facts.finite_size.learned_path import wrong_signs
 from genlaws.rules_facts.finite_size.left_out import left_out_outputs
 from genlaws.rules_facts.finite_size.ridge import ridge_path
 
@@ -140,12 +141,6 @@ class KernelTrial:
             )
             fitted = hinge_path(gram, self.labels, lam, tolerance=TRIAL_GAP_TOLERANCE).fitted
         return EvaluatedKernel(gram_numbers(gram, self.products), lam, left_out, wrong_signs(fitted, self.labels))
-
-
-def wrong_signs(outputs: Array, labels: Array) -> Array:
-    """Return 1 where an output has the wrong sign, 0 where it has the right one, and a half where it is zero."""
-    margins = outputs * labels[:, None]
-    return np.asarray((margins < 0.0) + 0.5 * (margins == 0.0))
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Adam, AdamW, Checkpoint, Perceptron, Sgd, Training, train
-from genlaws.ensembles.optimizers import Optimizer
+from genlaws.ensembles import Checkpoint, Perceptron, Training, train
+from genlaws.ensembles.optimizers import OPTIMIZERS
 from genlaws.ensembles.perceptron import ACTIVATIONS
+from genlaws.ensembles.training import read_device
 from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
 from genlaws.rules_facts.networks.task import Placement, StackedTask
 
 NETWORK_LOSSES = {"square": "squared", "hinge": "hinge", "logistic": "logistic"}
-OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}
 TWO_LAYER_PATHS = ("auto", "eager", "graph")
 DTYPES_BY_NAME = {"float32": torch.float32, "float64": torch.float64}
 FIRST_LAYER, READOUT_LAYER = "first", "readout"
@@ -130,7 +130,7 @@ def train_two_layer(
     sizes = (whole_number("dimension", dimension, at_least=1), p, 1)
     name, sigma = NETWORK_LOSSES[one_of("loss", loss, NETWORK_LOSSES)], one_of("activation", activation, ACTIVATIONS)
     network = Perceptron(sizes, sigma, name, bias=bool(bias), parts=(FIRST_LAYER, READOUT_LAYER))
-    where = Placement(_read_device(device), DTYPES_BY_NAME[one_of("dtype", dtype, DTYPES_BY_NAME)])
+    where = Placement(read_device(device), DTYPES_BY_NAME[one_of("dtype", dtype, DTYPES_BY_NAME)])
     task = StackedTask.draw(
         given, (dimension, sample_ratio, fact_fraction), whole_number("test_count", test_count, at_least=1), name, where
     )
@@ -228,12 +228,3 @@ def _read_log_steps(log_at: Sequence[int] | None, steps: int) -> list[int]:
     if given.ndim != 1 or not given.size:
         raise InputError(f"log_at must name at least one step; got shape {given.shape}.")
     return sorted({whole_number("log_at", one, at_most=steps) for one in np.asarray(log_at).tolist()})
-
-
-def _read_device(name: str) -> torch.device:
-    try:
-        place = torch.device(name)
-        torch.empty(0, device=place)
-    except (RuntimeError, AssertionError, TypeError):
-        raise InputError(f"device must be one that torch can use here, such as cpu; got {name!r}.") from None
-    return place
