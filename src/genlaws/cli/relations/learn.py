@@ -6,6 +6,7 @@ With ``--out`` it writes the curves, the embeddings and a page that plays the tr
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,33 @@ Device = Annotated[str, Parameter(help="Where to compute, such as cpu or cuda.")
 Factor = Annotated[float, Parameter(help="Factor on the initial values.")]
 Rate = Annotated[float, Parameter(help="Learning rate.")]
 Decay = Annotated[float, Parameter(help="Weight decay.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The arguments of `learn_relation` that are options of the command."""
+
+    train_fraction: Share = 0.75
+    dimension: Annotated[int, Parameter(help="Of the embeddings.")] = 2
+    depth: Annotated[int, Parameter(help="Hidden layers of the decoder.")] = 3
+    width: Annotated[int, Parameter(help="Units in each of them.")] = 50
+    mode: Mode = "concatenate"
+    activation: Activation = "tanh"
+    encoder_rate: Rate = 1e-3
+    decoder_rate: Rate = 1e-3
+    encoder_decay: Decay = 0.0
+    decoder_decay: Decay = 0.0
+    embedding_scale: Factor = 1.0
+    decoder_scale: Factor = 1.0
+    label_noise: Noise = 0.0
+    optimizer: Optimizer = "adam"
+    batch_size: BatchSize = None
+    steps: Annotated[int, Parameter(help="Updates of each network.")] = 10_000
+    device: Device = "cpu"
+
+
+DEFAULT_TRAINING = TrainingOptions()
 
 
 def summary(known: Relation, runs: RelationRuns, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -297,24 +325,8 @@ def learn(
     source: Source,
     /,
     *,
-    train_fraction: Share = 0.75,
     seeds: Seeds = 1,
-    dimension: Annotated[int, Parameter(help="Of the embeddings.")] = 2,
-    depth: Annotated[int, Parameter(help="Hidden layers of the decoder.")] = 3,
-    width: Annotated[int, Parameter(help="Units in each of them.")] = 50,
-    mode: Mode = "concatenate",
-    activation: Activation = "tanh",
-    encoder_rate: Rate = 1e-3,
-    decoder_rate: Rate = 1e-3,
-    encoder_decay: Decay = 0.0,
-    decoder_decay: Decay = 0.0,
-    embedding_scale: Factor = 1.0,
-    decoder_scale: Factor = 1.0,
-    label_noise: Noise = 0.0,
-    optimizer: Optimizer = "adam",
-    batch_size: BatchSize = None,
-    steps: Annotated[int, Parameter(help="Updates of each network.")] = 10_000,
-    device: Device = "cpu",
+    options: TrainingOptions = DEFAULT_TRAINING,
     elements: Elements = None,
     relation: RelationName = None,
     entities: Entities = "used",
@@ -325,25 +337,7 @@ def learn(
     With --out a folder is written: the curves (curves.png, .pdf, .csv), where the elements ended (embeddings.png), a
     page that plays the training (embeddings.html) and the numbers (learn.json).
     """
-    chosen = {
-        "train_fraction": train_fraction,
-        "dimension": dimension,
-        "depth": depth,
-        "width": width,
-        "mode": mode,
-        "activation": activation,
-        "encoder_rate": encoder_rate,
-        "decoder_rate": decoder_rate,
-        "encoder_decay": encoder_decay,
-        "decoder_decay": decoder_decay,
-        "embedding_scale": embedding_scale,
-        "decoder_scale": decoder_scale,
-        "label_noise": label_noise,
-        "optimizer": optimizer,
-        "batch_size": batch_size,
-        "steps": steps,
-        "device": device,
-    }
+    chosen = vars(options)
     _check(chosen, seeds, output)
     known = read_relation(source, elements, relation, entities)
     runs = _train(known, chosen, seeds, output)

@@ -72,6 +72,29 @@ Device = Annotated[str, Parameter(help="cpu or cuda.")]
 Jobs = Annotated[int, Parameter(help="Processes of this machine.")]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DiagramOptions:
+    """The arguments of `phase_diagram` that are options of the command."""
+
+    grid: Grid = 6
+    seeds: Seeds = 3
+    decoder_rates: Rates = None
+    encoder_rates: Rates = None
+    steps: Steps = 10_000
+    width: Width = 20
+    depth: Depth = 3
+    train_fraction: Share = 0.75
+    embedding_scale: Scale = 1.0
+    optimizer: Optimizer = "adam"
+    batch_size: Batch = None
+    patience: Patience = 4.0
+    device: Device = "cpu"
+
+
+DEFAULT_DIAGRAM = DiagramOptions()
+
+
 @dataclass(frozen=True)
 class Cost:
     """What is left to compute.
@@ -266,19 +289,7 @@ def phases(
     source: Source,
     /,
     *,
-    grid: Grid = 6,
-    seeds: Seeds = 3,
-    decoder_rates: Rates = None,
-    encoder_rates: Rates = None,
-    steps: Steps = 10_000,
-    width: Width = 20,
-    depth: Depth = 3,
-    train_fraction: Share = 0.75,
-    embedding_scale: Scale = 1.0,
-    optimizer: Optimizer = "adam",
-    batch_size: Batch = None,
-    patience: Patience = 4.0,
-    device: Device = "cpu",
+    options: DiagramOptions = DEFAULT_DIAGRAM,
     jobs: Jobs = 1,
     elements: Elements = None,
     relation: RelationName = None,
@@ -293,24 +304,8 @@ def phases(
     known, folder = read_relation(source, elements, relation), output.out
     check_folder("out", folder)
     training = _Training(folder, None if jobs == 1 else Processes(jobs), jobs, quiet=output.json)
-    diagram = phase_diagram(
-        known,
-        grid=grid,
-        seeds=seeds,
-        decoder_rates=_rates("decoder_rates", decoder_rates),
-        encoder_rates=_rates("encoder_rates", encoder_rates),
-        steps=steps,
-        width=width,
-        depth=depth,
-        train_fraction=train_fraction,
-        embedding_scale=embedding_scale,
-        optimizer=optimizer,
-        batch_size=batch_size,
-        patience=patience,
-        device=device,
-        seed=output.seed,
-        train=training,
-    )
+    rates = {name: _rates(name, getattr(options, name)) for name in ("decoder_rates", "encoder_rates")}
+    diagram = phase_diagram(known, **(vars(options) | rates), seed=output.seed, train=training)
     answer = answer_of(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
     paths = {} if folder is None else _written(folder, diagram, answer)
     _show(diagram, answer, paths, output)

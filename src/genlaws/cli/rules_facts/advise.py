@@ -19,14 +19,13 @@ from genlaws.figures.drawing import check_folder
 from genlaws.figures.rules_facts.advice import write_advice
 from genlaws.rules_facts import advise as find_advice
 from genlaws.rules_facts import draw_labeled, load_labeled
-from genlaws.rules_facts.labels.data import parts_of, pools_of
+from genlaws.rules_facts.labels.data import largest_sample_count, pools_of
 from genlaws.rules_facts.labels.fact_fraction import MIN_SAMPLES
 from genlaws.rules_facts.labels.result import Choice
 from genlaws.rules_facts.theory.problem import SHARE_HINT
 
 if TYPE_CHECKING:
     from genlaws.rules_facts import Advice, Draw
-    from genlaws.rules_facts.labels.data import LabeledData
 
 # An angle this close to the theory's counts as reached, in radians.
 ANGLE_TOLERANCE = 0.02
@@ -327,11 +326,14 @@ def _draw(
     data = load_labeled(source)
     chosen = list(facts) or None
     count, ratio = size
+    if count is None and ratio is None:
+        pools = pools_of(data, rule, chosen, epsilon)
+        count = max(1, largest_sample_count(pools, epsilon, TEST_COUNT, MAX_SAMPLES))
     draw = draw_labeled(
         data,
         rule,
         fact_fraction=epsilon,
-        sample_count=_largest(data, rule, chosen, epsilon) if count is None and ratio is None else count,
+        sample_count=count,
         sample_ratio=ratio,
         fact_classes=chosen,
         test_count=TEST_COUNT,
@@ -342,18 +344,6 @@ def _draw(
             f"sample_count must be at least {MIN_SAMPLES}; got {draw.sample_count} samples of {data.name}."
         )
     return draw
-
-
-def _largest(data: LabeledData, rule: tuple[str, str], facts: list[str] | None, epsilon: float) -> int:
-    """Return how many samples there are, up to the default limit."""
-    held = pools_of(data, rule, facts, epsilon).counts
-    test_parts = parts_of(TEST_COUNT, 0.0)
-
-    def fits(count: int) -> bool:
-        needed = zip(parts_of(count, epsilon), test_parts, held, strict=True)
-        return all(part + test <= there for part, test, there in needed)
-
-    return next((count for count in range(MAX_SAMPLES, 0, -1) if fits(count)), 1)
 
 
 def summary(advice: Advice) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def sizes_of(
     tested = whole_number("test_count", 2 if test_count is None else test_count, at_least=2)
     if sample_count is None and test_count is None:
         tested = min(MAX_TEST_SAMPLES, 2 * max(1, int(TEST_SHARE * min(pools.counts[:2]))))
-    largest = _largest_sample_count(pools, epsilon, tested)
+    largest = largest_sample_count(pools, epsilon, tested)
     if sample_count is None:
         count = max(1, min(data.dimension, largest))
     else:
@@ -223,9 +223,10 @@ def sizes_of(
     return count, tested
 
 
-def _largest_sample_count(pools: Pools, epsilon: float, test_count: int) -> int:
+def largest_sample_count(pools: Pools, epsilon: float, test_count: int, at_most: int | None = None) -> int:
     """Return the largest number of training samples next to the test samples, found by trying every number."""
-    counts = np.arange(1, sum(pools.counts) + 1)
+    total = sum(pools.counts)
+    counts = np.arange(1, (total if at_most is None else min(total, at_most)) + 1)
     needed = zip(_split(counts, epsilon), parts_of(test_count, 0.0), pools.counts, strict=True)
     fits = np.logical_and.reduce([part + test <= held for part, test, held in needed])
     return int(counts[fits].max(initial=0))
