@@ -110,10 +110,8 @@ class PhasePlan:
     @property
     def rates(self) -> dict[str, tuple[float, ...]]:
         """The rates tried, evenly spaced in their logarithm; the networks of a decoder rate follow one another."""
-        return {
-            name.removesuffix("s"): tuple(np.geomspace(*getattr(self, name), self.grid).tolist())
-            for name in ("encoder_rates", "decoder_rates")
-        }
+        ends = {"encoder_rate": self.encoder_rates, "decoder_rate": self.decoder_rates}
+        return {name: tuple(np.geomspace(low, high, self.grid).tolist()) for name, (low, high) in ends.items()}
 
 
 Outcome = Mapping[str, Any]
@@ -123,7 +121,7 @@ Train = Callable[[PhasePlan], Sequence[Outcome]]
 def train_plan(plan: PhasePlan) -> list[Outcome]:
     """Train the networks of a plan in this process, several at once; the repeats follow one another."""
     shared, rates = plan.shared, plan.rates
-    runs = [
+    runs: list[dict[str, Any]] = [
         {**dict(zip(rates, pair, strict=True)), "repeat": repeat}
         for pair in product(*rates.values())
         for repeat in range(plan.seeds)
@@ -132,10 +130,11 @@ def train_plan(plan: PhasePlan) -> list[Outcome]:
     together = networks_together(plan.device, plan.relation.element_count, plan.width)
     for start in range(0, len(runs), together):
         stack = runs[start : start + together]
+        own: dict[str, Any] = {name: [one[name] for one in stack] for name in rates}
         trained = networks.network.learn_relation(
             plan.relation,
             seeds=[_seed_of(plan, shared, **one) for one in stack],
-            **{name: [one[name] for one in stack] for name in rates},
+            **own,
             **{name: shared[name] for name in TRAINING_SETTINGS},
             log_at=range(0, plan.steps + 1, shared["log_every"]),
         )

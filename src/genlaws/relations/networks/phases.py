@@ -246,7 +246,7 @@ def network_outcomes(runs: RelationRuns, target: float, grokking_delay: int) -> 
 
 
 def count_phases(
-    train_step: ArrayLike, test_step: ArrayLike, phase: ArrayLike, test_accuracy: ArrayLike, patience: float
+    train_step: ArrayLike, test_step: ArrayLike, phase: ArrayLike, test_accuracy: ArrayLike, *, patience: float
 ) -> dict[str, float]:
     """Return how many networks are in each phase and how many are late, with their median times and mean accuracy.
 
@@ -377,7 +377,7 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
     )
 
 
-def expand_counts(failed: ArrayLike, others: ArrayLike, *values: ArrayLike) -> tuple[Array, ...]:
+def expand_counts(failed: ArrayLike, others: ArrayLike, *values: ArrayLike) -> tuple[Any, ...]:
     """Return values and whether it failed for each network, from the numbers of networks at each value."""
     failures, rest = np.asarray(failed, dtype=np.int64), np.asarray(others, dtype=np.int64)
     repeated = (np.concatenate([np.repeat(np.asarray(one), count) for count in (failures, rest)]) for one in values)
