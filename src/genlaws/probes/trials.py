@@ -12,6 +12,7 @@ from genlaws.core.arguments import Array, one_of, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import Domain
+from genlaws.semanticity.theory.ties import GRID_STEP
 
 TRIAL_KINDS = ("similarity", "identification")
 MAX_TRIAL_ITEMS = 100
@@ -92,7 +93,7 @@ def _draw(domain: Domain, kind: str, count: int, generator: np.random.Generator)
             return ProbeTrial(kind, items, tuple(places.tolist()), float(places[right]), right)
         probe = float(generator.choice(np.setdiff1d(domain.places, places)))
         away = np.abs(places - probe)
-        nearest = np.flatnonzero(np.isclose(away, away.min(), rtol=0.0, atol=1e-9 * domain.span))
+        nearest = np.flatnonzero(np.isclose(away, away.min(), rtol=0.0, atol=GRID_STEP * domain.span))
         if len(nearest) == 1:
             return ProbeTrial(kind, items, tuple(places.tolist()), probe, int(nearest[0]))
     raise InputError(f"{domain.name} has too few places for {count} items with one nearest; use fewer items.")

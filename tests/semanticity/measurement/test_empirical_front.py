@@ -154,7 +154,7 @@ def test_distance_and_sign_beside_a_straight_front():
         front = EmpiricalFront("linear", 0.0, np.array([0.1, 0.2, 0.3]), s, i, measured, 10)
         assert front.distance() == pytest.approx(expected, abs=1e-12)
     assert front.peak == 1
-    assert front.nearest() == 0
+    assert front.curve.nearest_piece(*front.measured) == 0
 
 
 def test_probes_that_see_no_distance(monkeypatch):

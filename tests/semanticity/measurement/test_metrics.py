@@ -10,12 +10,11 @@ from genlaws.semanticity.measurement.metrics import (
     METRICS,
     check_positions,
     distances_between,
-    merge_ties,
-    tie_tolerance,
     tree_distances,
 )
 from genlaws.semanticity.networks.image_tests import tree_tests
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
+from genlaws.semanticity.theory.ties import merge_ties, tie_tolerance
 
 ROUNDING = 1e-14
 

@@ -64,17 +64,17 @@ def test_fronts_are_those_of_the_set(drawn_set):
     pairs, distance = drawn_set
     stimuli = MeasuredSet(np.exp(-distance), distance, "drop", ROUNDING)
     exact = constant_front(stimuli)
+    own = pairs.front("constant")
     for nearer, named in zip(exact.generalization, exact.identification, strict=True):
-        own_nearer, own_named = pairs.front("constant")
-        assert np.hypot(own_nearer - nearer, own_named - named).min() < 1e-9
+        assert np.hypot(own.generalization - nearer, own.identification - named).min() < 1e-9
     # The front of the linear similarity jumps at each level; what lies below a jump is not the best.
     linear = empirical_front(stimuli, similarity("linear", 0.2), np.random.default_rng(0))
     best = pairs.best_generalization(np.clip(linear.identification, 0, 1))
     apart = best - linear.generalization
     assert apart.min() > -INTERPOLATED
-    own_nearer, own_named = pairs.front("linear")
+    own = pairs.front("linear")
     nearest = [
-        np.hypot(own_nearer - nearer, own_named - named).min()
+        np.hypot(own.generalization - nearer, own.identification - named).min()
         for nearer, named in zip(linear.generalization, linear.identification, strict=True)
     ]
     assert max(nearest) < 0.02

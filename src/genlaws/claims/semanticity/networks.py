@@ -11,7 +11,8 @@ import numpy as np
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding
 from genlaws.core.arguments import Array
 from genlaws.semanticity import networks
-from genlaws.semanticity.networks.relu_runs import PlaneCurve, linear_front
+from genlaws.semanticity.networks.relu_runs import linear_front
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 
 if TYPE_CHECKING:
     from genlaws.semanticity.networks.convolutional import FineTuned

@@ -19,8 +19,9 @@ from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import Announced, Seed, interval_of, mean_columns
-from genlaws.semanticity.networks.relu_runs import PlaneCurve, set_front, space_front
+from genlaws.semanticity.networks.relu_runs import set_front, space_front
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.spaces import space
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells

@@ -23,13 +23,13 @@ from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
+from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STATE_SIMILARITIES = ("cosine", "euclidean")
 MIN_RELATIVE_LENGTH = 1e-6  # of the states' typical length: a state that small after centering is rounding of float32
-TIE_TOLERANCE = 1e-9  # of that length, or of a cosine: distances are rounded to it, so that rounding breaks no tie
 THRESHOLD_QUANTILES = 40  # thresholds are this many quantiles, and the threshold 0
 ESTIMATES = (
     "best_generalization",
@@ -162,8 +162,8 @@ def state_distances(groups: Sequence[PlaceStates], layer: int, comparison: Compa
         states = [one * np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0) for one in states]
         size = float(np.sqrt(spread.size))
     apart = [_apart(one, comparison.similarity, MIN_RELATIVE_LENGTH * size) for one in states]
-    grain = TIE_TOLERANCE * (1.0 if comparison.similarity == "cosine" else size)
-    return [np.round(one / grain) * grain if grain > 0 else one for one in apart]
+    step = GRID_STEP * (1.0 if comparison.similarity == "cosine" else size)
+    return [round_distances(one, step) for one in apart]
 
 
 def _pooled(states: Sequence[Array]) -> Array:

@@ -11,6 +11,7 @@ from genlaws.core.arguments import Array
 from genlaws.semanticity.measurement.pairs import pair_generalization, threshold_curve
 from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
 from genlaws.semanticity.theory.finite_sets import Others
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ class EmpiricalFront:
         return abs(nearest - 1.0) > COPY_TOLERANCE
 
     @property
+    def curve(self) -> PlaneCurve:
+        """The front in the plane of both tests."""
+        return PlaneCurve(self.generalization, self.identification)
+
+    @property
     def peak(self) -> int:
         """Index of the largest generalization."""
         return int(np.nanargmax(self.generalization))
@@ -66,24 +72,7 @@ class EmpiricalFront:
         Above means more generalization than the front has at the same identification. Point and front share probes and
         items, so that the noise of choosing them cancels.
         """
-        generalization, identification = self.measured
-        order = np.argsort(self.identification)
-        here = np.interp(identification, self.identification[order], self.generalization[order])
-        apart = float(self._apart().min())
-        return apart if generalization >= here else -apart
-
-    def nearest(self) -> int:
-        """Return the index of the piece of the front, between a point and the next, nearest to the measured point."""
-        return int(np.argmin(self._apart()))
-
-    def _apart(self) -> Array:
-        """Return the distance of the measured point from each piece of the front."""
-        start = np.stack([self.generalization - self.measured[0], self.identification - self.measured[1]], axis=1)
-        step = np.diff(start, axis=0)
-        length = np.maximum((step**2).sum(axis=1), 1e-300)
-        along = np.clip(-(start[:-1] * step).sum(axis=1) / length, 0.0, 1.0)
-        apart: Array = np.linalg.norm(start[:-1] + along[:, None] * step, axis=1)
-        return apart
+        return float(self.curve.distance(*self.measured))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per resolution."""
@@ -131,7 +120,7 @@ def empirical_front(
         return EmpiricalFront(*about, resolutions, generalization, identification, measured, len(probes), height)
 
     coarse = sweep(_resolutions(stimuli.distance))
-    place = coarse.nearest()
+    place = coarse.curve.nearest_piece(*measured)
     low, high = coarse.resolution[max(place - 1, 0)], coarse.resolution[min(place + 2, coarse.resolution.size - 1)]
     fine = sweep(np.append(np.geomspace(low, high, FINE_POINTS + 2)[1:-1], similarity.resolution))
     return _join(coarse, fine)

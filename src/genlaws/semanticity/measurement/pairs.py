@@ -174,6 +174,12 @@ def group_sizes(tied: Mask) -> Array:
     return (group_ends(tied) - np.maximum.accumulate(first, axis=1)).astype(np.float64)
 
 
+def tied_fraction(others: Others) -> float:
+    """Return the share of triples whose items are equally far from the probe."""
+    n, count = others.order.shape
+    return float((group_sizes(others.tied_with_next) - 1.0).sum() / (n * count * (count - 1.0)))
+
+
 @dataclass(frozen=True)
 class ThresholdCurve:
     """Both tests with two items against the threshold, exact at every threshold at which anything changes.

@@ -10,6 +10,7 @@ import numpy as np
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.estimate import Estimate, from_replicates
 from genlaws.semanticity.theory.similarity import SHAPES, Shape, Similarity
+from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,6 @@ GRID_SIZES = (96, 32, 32, 32, 32)
 REPLICATE_GRID_SIZES = (96, 32, 32, 160)  # replicates share a grid, which can close in on their range alone
 FINEST_FACTOR, COARSEST_FACTOR = 0.25, 4.0  # of them, in units of the finest bin and of the largest distance
 BOOTSTRAP_REPLICATES = 400
-BIN_TOLERANCE = 1e-9  # distances closer than this share of the largest share a bin
 MIN_OWN_SIMILARITY = 1e-100  # of the largest in the row; a stimulus less similar to its own copy has no profile
 FLAT_PROFILE_TOLERANCE = 1e-12  # relative spread of a profile that is rounding
 SHAPE_PARAMETERS = 3  # amplitude, background and resolution fit as many distances, whatever the similarities are
@@ -376,8 +376,7 @@ def _make_bins(values: Array) -> Bins:
     if not values.size:
         return Bins(*np.empty((3, 0)))
     sample = values[:: max(1, values.size // 200_000)]
-    unit = BIN_TOLERANCE * float(values.max())
-    different = np.unique(np.round(sample / unit)) * unit if unit > 0 else np.zeros(1)
+    different = np.unique(round_distances(sample, GRID_STEP * float(values.max())))
     if different.size <= FINE_BINS:
         return Bins(different, different, 0.5 * (different[1:] + different[:-1]))
     count = min(FINE_BINS, max(MIN_BINS, values.size // (2 * PAIRS_PER_BIN)))

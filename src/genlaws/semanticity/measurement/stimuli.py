@@ -14,16 +14,13 @@ from scipy.spatial.distance import cdist, pdist
 from genlaws.core.arguments import Array, Whole, one_of, positive, scalar
 from genlaws.core.errors import InputError
 from genlaws.semanticity.measurement.metrics import (
-    COMPUTED_TOLERANCE,
     METRICS,
-    STORED_ULPS,
     check_positions,
     circle_length,
     distances_between,
-    tie_tolerance,
-    unit_in_last_place,
 )
 from genlaws.semanticity.theory.spaces import check_distances
+from genlaws.semanticity.theory.ties import COMPUTED_TOLERANCE, STORED_ULPS, tie_tolerance, unit_in_last_place
 
 Compare = Callable[[Array, Array], Array]
 SIMILARITIES = ("cosine", "relu-dot", "dot", "gaussian", "threshold", "precomputed")

@@ -10,7 +10,7 @@ import numpy as np
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import jackknife_error
 from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, TEN_DIGIT_SPACING, reciprocal_rule
-from genlaws.semanticity.measurement.pairs import group_sizes, pair_generalization, pair_sums
+from genlaws.semanticity.measurement.pairs import pair_generalization, pair_sums, tied_fraction
 from genlaws.semanticity.theory.finite_sets import Others, sort_others, tuple_probabilities
 
 # Multiplications spent on a curve over items before only a part of the probes is used: a few seconds.
@@ -105,7 +105,7 @@ class ItemCurve:
 def two_items(others: Others, ties: str, *, errors: bool = True) -> TwoItems:
     """Average over all triples of different stimuli, and without each stimulus in turn if errors are wanted."""
     n = len(others.similarity)
-    tied = float((group_sizes(others.tied_with_next) - 1.0).sum() / (n * (n - 1.0) * (n - 2.0)))
+    tied = tied_fraction(others)
     if not errors:
         named = identification_of_two(others)
         return TwoItems(_mean(pair_generalization(others, ties)), math.nan, float(named.mean()), math.nan, tied)

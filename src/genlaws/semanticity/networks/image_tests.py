@@ -18,12 +18,11 @@ from scipy.spatial.distance import cdist
 
 from genlaws.core.arguments import Array, Whole, fraction, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.measurement.metrics import merge_ties
-from genlaws.semanticity.measurement.pairs import ThresholdCurve, group_sizes, threshold_curve
+from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve, tied_fraction
 from genlaws.semanticity.measurement.tests import MeasuredSet
 from genlaws.semanticity.measurement.whole_set import curve_at
-from genlaws.semanticity.theory.finite_sets import Others
 from genlaws.semanticity.theory.spaces import check_distances
+from genlaws.semanticity.theory.ties import merge_ties
 
 CURVE_POINTS = 401
 PROBABILITY_TOLERANCE = 1e-12  # of a probability
@@ -116,7 +115,7 @@ def _truth(classes: ArrayLike, distances: ArrayLike, count: int) -> Array:
 
 def _tests(apart: Array, truth: Array, points: int) -> ImageTests:
     others = MeasuredSet(np.ones_like(truth), truth, "drop", 0.0).others()
-    tied = _tied(others)
+    tied = tied_fraction(others)
     if tied >= 1.0:
         raise InputError("classes must leave a trial with a right answer; here all items are equally far.")
     curve = threshold_curve(others, apart, "drop")
@@ -133,12 +132,6 @@ def _tests(apart: Array, truth: Array, points: int) -> ImageTests:
         tied,
         len(truth),
     )
-
-
-def _tied(others: Others) -> float:
-    """Return the share of triples whose items are equally far from the probe."""
-    n, count = others.order.shape
-    return float((group_sizes(others.tied_with_next) - 1.0).sum() / (n * count * (count - 1.0)))
 
 
 def _thinned(curve: ThresholdCurve, points: int) -> ThresholdCurve:

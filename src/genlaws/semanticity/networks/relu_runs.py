@@ -11,8 +11,10 @@ from scipy.interpolate import CubicSpline
 from genlaws.core.arguments import Array, Mask, Whole, scalar, whole_number, within
 from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
 from genlaws.semanticity.theory.front import finite_set_probabilities, probabilities
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.spaces import Space
+from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 from genlaws.semanticity.theory.tradeoff import linear_on_circle
 
 if TYPE_CHECKING:
@@ -22,41 +24,7 @@ CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by
 # Finest and coarsest resolution of a front, in units of the largest distance, and their number.
 FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS = 0.02, 4.0, 45
 FIRST_COARSE_RESOLUTION = 1.05  # in the same units, where the front of a finite set continues
-DISTANCE_DECIMALS = 9  # decimals of the largest distance; distances that agree in them are one
 FITTED_RESOLUTIONS = 400  # tried when a linear decay is fitted to a profile
-BLOCK_SIZE = 1 << 20  # pairs of a point and a piece of a curve that are held together
-
-
-@dataclass(frozen=True)
-class PlaneCurve:
-    """A curve in the plane of generalization and identification, by its points."""
-
-    generalization: Array
-    identification: Array
-
-    def distance(self, generalization: Array, identification: Array) -> Array:
-        """Return the distance of points from the curve; positive above it, negative below.
-
-        Above means more generalization than the curve has at the same identification.
-        """
-        points = np.stack(np.broadcast_arrays(generalization, identification), axis=-1).astype(np.float64)
-        flat, step = points.reshape(-1, 2), max(1, BLOCK_SIZE // len(self.generalization))
-        pieces = [self._apart(flat[start : start + step]) for start in range(0, len(flat), step)]
-        apart = np.concatenate([np.empty(0), *pieces]).reshape(points.shape[:-1])
-        order = np.argsort(self.identification)
-        here = np.interp(points[..., 1], self.identification[order], self.generalization[order])
-        signed: Array = np.where(points[..., 0] >= here, apart, -apart)
-        return signed
-
-    def _apart(self, points: Array) -> Array:
-        """Return the distance of each point, (points, 2), from the nearest piece of the curve."""
-        x, y = self.generalization, self.identification
-        step_x, step_y = np.diff(x), np.diff(y)
-        from_x, from_y = points[:, :1] - x[:-1], points[:, 1:] - y[:-1]
-        length = np.maximum(step_x**2 + step_y**2, 1e-300)
-        along = np.clip((from_x * step_x + from_y * step_y) / length, 0.0, 1.0)
-        apart: Array = np.hypot(from_x - along * step_x, from_y - along * step_y).min(axis=1)
-        return apart
 
 
 def linear_front() -> PlaneCurve:
@@ -78,7 +46,7 @@ def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
     the resolution passes a distance, because any similarity beats none.
     """
     largest = float(distances.max())
-    occurring = np.unique(np.round(distances[distances > 0] / largest, DISTANCE_DECIMALS)) * largest
+    occurring = np.unique(round_distances(distances[distances > 0], GRID_STEP * largest))
     between = 0.5 * (occurring[1:] + occurring[:-1])
     if len(between) > FRONT_RESOLUTIONS:
         between = between[np.round(np.linspace(0, len(between) - 1, FRONT_RESOLUTIONS)).astype(int)]

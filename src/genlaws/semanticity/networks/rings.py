@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Whole, fraction, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.semanticity.theory.front import probabilities
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity, similarity
 from genlaws.semanticity.theory.spaces import circle
 from genlaws.semanticity.theory.tradeoff import LN2, linear_on_circle
@@ -103,8 +104,8 @@ class LevelPairs:
         nearer = np.where(both > 0, g[:, None] / np.where(both > 0, both, 1.0), 0.5)
         return float((self.two * nearer).sum()), float(self.one @ nearer[0])
 
-    def front(self, shape: str) -> tuple[Array, Array]:
-        """Return generalization and identification of one shape without background, from fine to coarse resolution.
+    def front(self, shape: str) -> PlaneCurve:
+        """Return the front of one shape without background, from fine to coarse resolution.
 
         Generalization jumps where the resolution passes a level, so both sides of each are among the resolutions.
         """
@@ -116,8 +117,7 @@ class LevelPairs:
         radii.sort()
         form: Similarity = similarity(shape, 1.0)
         found = [self.probabilities(form.at_resolution(float(one))(self.distance)) for one in radii]
-        generalization, identification = np.array(found).T
-        return generalization, identification
+        return PlaneCurve(*np.array(found).T)
 
     def best_generalization(self, identification: ArrayLike) -> Array:
         """Return the most generalization that the constant or the linear similarity reaches at an identification.
@@ -125,10 +125,10 @@ class LevelPairs:
         Between two resolutions of a front it is interpolated.
         """
         p = fraction("identification", identification)
-        return np.asarray(np.max([_interpolated(p, named, nearer) for nearer, named in self._fronts], axis=0))
+        return np.asarray(np.max([front.generalization_at(p) for front in self._fronts], axis=0))
 
     @cached_property
-    def _fronts(self) -> list[tuple[Array, Array]]:
+    def _fronts(self) -> list[PlaneCurve]:
         return [self.front(shape) for shape in FRONT_SHAPES]
 
 
@@ -161,21 +161,12 @@ def circle_generalization(identification: ArrayLike) -> Array:
     """
     p = fraction("identification", identification)
     narrow, _ = linear_on_circle(np.clip((1.0 - p) / (1.0 - LN2), 0.0, 1.0))
-    nearer, named = _wide_circle()
-    return np.where(p >= LN2, narrow, _interpolated(p, named, nearer))
+    return np.where(p >= LN2, narrow, _wide_circle().generalization_at(p))
 
 
 @lru_cache(maxsize=1)
-def _wide_circle() -> tuple[Array, Array]:
-    where = circle()
-    points = [probabilities(where, similarity("linear", float(one))) for one in WIDE_RESOLUTIONS]
-    ends = (0.5, 0.5)
-    return (
-        np.array([*(point.generalization for point in points), ends[0]]),
-        np.array([*(point.identification for point in points), ends[1]]),
-    )
-
-
-def _interpolated(at: Array, x: Array, y: Array) -> Array:
-    order = np.argsort(x, kind="stable")
-    return np.asarray(np.interp(at, x[order], y[order]))
+def _wide_circle() -> PlaneCurve:
+    """Return the front of the linear similarity wider than the circle, down to guessing."""
+    points = [probabilities(circle(), similarity("linear", float(one))) for one in WIDE_RESOLUTIONS]
+    both = [(point.generalization, point.identification) for point in points]
+    return PlaneCurve(*np.array([*both, (0.5, 0.5)]).T)

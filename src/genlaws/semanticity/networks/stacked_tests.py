@@ -8,7 +8,7 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
-from genlaws.semanticity.networks.relu_runs import DISTANCE_DECIMALS
+from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 
 TRIPLES_AT_ONCE = 1 << 18  # of all networks together; a few such arrays stay in a processor's cache
 MAX_DISTANCES = 200  # points of a profile; where more occur, neighbors share one
@@ -84,7 +84,7 @@ class ProfileMeans:
 
     def __init__(self, distances: Array, device: torch.device | str = "cpu") -> None:
         flat = distances.ravel()
-        values, place = np.unique(np.round(flat / max(flat.max(), 1e-300), DISTANCE_DECIMALS), return_inverse=True)
+        values, place = np.unique(round_distances(flat, GRID_STEP * float(flat.max())), return_inverse=True)
         if len(values) > MAX_DISTANCES:
             zeros = int((flat == 0).sum())
             rank = np.searchsorted(np.sort(place), place)

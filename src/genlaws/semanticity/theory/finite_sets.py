@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, fading, reciprocal_rule
-from genlaws.semanticity.measurement.metrics import merge_ties
 from genlaws.semanticity.theory.spaces import check_distances
+from genlaws.semanticity.theory.ties import COMPUTED_TOLERANCE, merge_ties, round_distances
 
 TIES = ("split", "drop")
 # Numbers held by one block of probes: 2 MiB of them stay in a processor's cache.
@@ -33,7 +33,6 @@ BLOCK_SIZE = 1 << 18
 MIN_RELATIVE_SIMILARITY = 1e-280
 NAMED_STIMULI = ("circle", "segment")
 MIN_STIMULI = 3  # a probe and two items
-DISTANCE_DECIMALS = 12  # decimals of the largest distance; later ones may differ between rows
 
 
 @dataclass(frozen=True)
@@ -293,8 +292,7 @@ def stimulus_distances(stimuli: str | ArrayLike, count: int = 50) -> Array:
         largest = float(d.max())
         if len(d) < MIN_STIMULI or not largest > 0:
             raise InputError("stimuli must be at least three, not all at the same place, for a test to have an answer.")
-        rounded: Array = np.round(merge_ties(0.5 * (d + d.T)) / largest, DISTANCE_DECIMALS) * largest
-        return rounded
+        return round_distances(merge_ties(0.5 * (d + d.T)), COMPUTED_TOLERANCE * largest)
     one_of("stimuli", stimuli, NAMED_STIMULI)
     number = whole_number("stimulus_count", count, at_least=MIN_STIMULI)
     places = np.arange(number)

@@ -16,7 +16,6 @@ from scipy.optimize import minimize_scalar
 
 from genlaws.core.arguments import Array, one_of, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.measurement.metrics import tie_tolerance
 from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES, sort_others, tuple_probabilities
 from genlaws.semanticity.theory.luce import (
     distinct_similarities,
@@ -27,6 +26,7 @@ from genlaws.semanticity.theory.luce import (
 from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
 from genlaws.semanticity.theory.similarity import Similarity
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space, check_distances, resolution_of_ball
+from genlaws.semanticity.theory.ties import tie_tolerance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from scipy import special
 
 from genlaws.core.arguments import Array, fraction, non_negative, one_of, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.measurement.metrics import merge_ties
 from genlaws.semanticity.theory.radial import RadialDensity
+from genlaws.semanticity.theory.ties import merge_ties
 
 PROBE_NODES = 10  # of the Gauss-Legendre rule on each panel of probes
 MIN_RADIUS = 1e-60  # in units of the largest distance; stands for no ball mass at all

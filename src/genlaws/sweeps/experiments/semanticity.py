@@ -18,9 +18,10 @@ from genlaws.ensembles import Checkpoint
 from genlaws.semanticity.networks.convolutional import QUANTITIES, FineTuned, fine_tune
 from genlaws.semanticity.networks.images import LabeledImages, load_images, read_leaf_names
 from genlaws.semanticity.networks.relu import train_relu_networks
-from genlaws.semanticity.networks.relu_runs import PlaneCurve, ReluRuns, linear_front, set_front
+from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_front
 from genlaws.semanticity.networks.slots import SlotRuns, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
+from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.sweeps.experiment import Procedure, Result, Settings
 from genlaws.sweeps.stacking import run_stacks
 
