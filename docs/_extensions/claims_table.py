@@ -6,7 +6,7 @@ from docutils.parsers.rst import Directive
 from sphinx.util.docutils import SphinxDirective
 
 from genlaws.claims import VERDICTS, all_claims
-from genlaws.claims.claim import PAPERS, TITLES
+from genlaws.claims.claim import PAPERS, TITLES, number_label
 from genlaws.claims.records import bundled_records, verdict_counts
 
 
@@ -26,7 +26,7 @@ def numbers_of(record) -> nodes.Node:
     made = nodes.bullet_list(classes=["numbers"])
     for name, value in record.numbers.items():
         item = nodes.list_item()
-        item += paragraph(f"{name}: {shown(value)}")
+        item += paragraph(f"{number_label(name)}: {shown(value)}")
         made += item
     return made if len(made) else paragraph("–")
 

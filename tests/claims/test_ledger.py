@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import tomllib
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
-from genlaws.claims.claim import PAPERS
+from genlaws.claims.claim import NUMBER_ID_PATTERN, PAPERS, number_id, number_label
 from genlaws.claims.records import Record, bundled_records, read_records, write_records
 from genlaws.core.errors import InputError
+from golden.store import read
 
 THEOREM = "semanticity.theorem-1"
 
@@ -84,6 +86,39 @@ def test_a_wrong_claim_is_refused(changes, complaint):
 def test_a_wrong_verdict_is_refused():
     with pytest.raises(InputError, match="verdict must be one of holds"):
         Finding("true", {}, "It is true.")
+
+
+@pytest.mark.parametrize("name", ["largest difference", "Eq_12", "2_items", "share,", "_share", ""])
+def test_a_number_without_an_id_is_refused(name):
+    with pytest.raises(InputError, match="id of a number must be words in snake_case"):
+        Finding("holds", {name: 1.0}, "It agrees.")
+
+
+def numbers_of_claims():
+    """Return the ids of the numbers of each claim: those of its bundled record, and those of its quick check."""
+    recorded = {f"{claim}, bundled": list(record.numbers) for claim, record in bundled_records().items()}
+    return recorded | {f"{claim}, quick": list(one["numbers"]) for claim, one in read("claims")["answers"].items()}
+
+
+@pytest.mark.parametrize(("claim", "names"), numbers_of_claims().items(), ids=numbers_of_claims())
+def test_numbers_have_ids_and_labels_that_differ_within_a_claim(claim, names):
+    assert [name for name in names if not NUMBER_ID_PATTERN.fullmatch(name)] == []
+    labels = [number_label(name).strip() for name in names]
+    assert all(labels)
+    assert len(set(labels)) == len(names)
+
+
+def test_every_label_belongs_to_a_number():
+    labels = tomllib.loads((Path(inspect.getfile(get_claim)).parent / "labels.toml").read_text(encoding="utf-8"))
+    used = {name for names in numbers_of_claims().values() for name in names}
+    assert sorted(labels.keys() - used) == []
+    assert [name for name, label in labels.items() if label == name.replace("_", " ")] == []
+
+
+def test_a_label_is_what_the_table_holds_or_the_words_of_the_id():
+    assert number_label("eq_12") == "Eq. 12"
+    assert number_label("largest_difference") == "largest difference"
+    assert number_id("share_at_0.9_less-than") == "share_at_0_9_less_than"
 
 
 def test_an_unknown_claim_is_named():

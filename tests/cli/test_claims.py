@@ -93,7 +93,7 @@ def test_run_writes_what_it_found(genlaws, tmp_path):
     assert [row["id"] for row in answer.json["claims"]] == [QUICK_ONE, QUICK_TWO]
     record = answer.json["claims"][1]
     assert record["verdict"] == "holds"
-    assert record["numbers"]["fewest right at n"] == 11
+    assert record["numbers"]["item_count_with_fewest_right"] == 11
     assert record["size"] == "quick"
     assert record["seconds"] >= 0
     assert {"python", "numpy"} <= set(record["versions"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from unittest import mock
 
-from genlaws.claims.claim import Claim
+from genlaws.claims.claim import Claim, number_label
 from genlaws.claims.ledger import all_claims, run_claim
 from genlaws.claims.records import make_record
 from golden.compact import numbers_in
@@ -67,10 +67,10 @@ def check(claim: Claim) -> dict[str, object]:
         "kind": claim.kind,
         "route": claim.route.replace(" ", "-"),
         "needs": list(claim.needs),
-        "numbers": [labeled(label, value) for label, value in record.numbers.items() if label not in TIMES],
+        "numbers": {name: labeled(name, value) for name, value in record.numbers.items() if name not in TIMES},
     }
 
 
-def labeled(label: str, value: float | str) -> list[object]:
+def labeled(name: str, value: float | str) -> list[object]:
     """Return a number behind its label, which is prose; a text is followed by the numbers in it."""
-    return [f"label: {label}", value, *([numbers_in(value)] if isinstance(value, str) else [])]
+    return [f"label: {number_label(name)}", value, *([numbers_in(value)] if isinstance(value, str) else [])]

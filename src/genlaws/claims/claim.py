@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from genlaws.core.errors import InputError
@@ -28,6 +31,7 @@ HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED = (
 )
 VERDICTS = (HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED)
 ID_PATTERN = re.compile(r"[a-z-]+\.[a-z0-9-]+")
+NUMBER_ID_PATTERN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 Numbers = Mapping[str, Any]  # of numbers and texts
 NOT_BORNE_OUT = "The numbers do not support the claim."
 
@@ -41,7 +45,8 @@ class Finding:
     verdict : str
         One of `VERDICTS`, computed from the numbers.
     numbers : mapping of str to float or str
-        The evidence, such as measured and claimed values and the bound that decides between verdicts.
+        The evidence, such as measured and claimed values and the bound that decides between verdicts, by ids such as
+        ``largest_difference``; `number_label` gives the words that a reader sees.
     sentence : str
         What was found, in one or two sentences; for a corrected claim the right form.
     """
@@ -53,6 +58,9 @@ class Finding:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise InputError(f"verdict must be one of {', '.join(VERDICTS)}; got {self.verdict!r}.")
+        for name in self.numbers:
+            if not NUMBER_ID_PATTERN.fullmatch(name):
+                raise InputError(f"The id of a number must be words in snake_case; got {name!r}.")
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,21 @@ def make_claim(paper: str, name: str, *row: str, needs: tuple[str, ...] = ()) ->
     """Return a claim from its paper and name, and its kind, statement, place, route, check and command."""
     kind, statement, where, route, check, command = row
     return Claim(f"{paper}.{name}", kind, statement, where, route, check, command, needs)
+
+
+def number_id(text: str) -> str:
+    """Return the id of a number from a text with names and values in it, such as ``largest_distance_less-than``."""
+    return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def number_label(name: str) -> str:
+    """Return what a reader sees instead of the id of a number: its entry in ``labels.toml``, or the words of the id."""
+    return _number_labels().get(name, name.replace("_", " "))
+
+
+@cache
+def _number_labels() -> dict[str, str]:
+    return tomllib.loads((files("genlaws.claims") / "labels.toml").read_text(encoding="utf-8"))
 
 
 def to_plain_numbers(numbers: Numbers) -> dict[str, float | str]:

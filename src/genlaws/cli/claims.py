@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from genlaws.claims import VERDICTS, all_claims, get_claim
-from genlaws.claims.claim import PAPERS, UNTESTED
+from genlaws.claims.claim import PAPERS, UNTESTED, number_label
 from genlaws.claims.records import NOT_RUN, as_document, bundled_records, missing_libraries, record_claim
 from genlaws.cli import EXTRAS
 from genlaws.cli.output import ProgressBar, aligned, as_json
@@ -182,7 +182,8 @@ def show(claim: Id, /, *, json: Json = False) -> None:
 
 def _format_record(record: Record) -> str:
     numbers = {
-        f"  {name}": value if isinstance(value, str) else f"{value:.6g}" for name, value in record.numbers.items()
+        f"  {number_label(name)}": value if isinstance(value, str) else f"{value:.6g}"
+        for name, value in record.numbers.items()
     }
     when = f"{record.size} run of {record.date}, {record.seconds:.1f} s"
     return "\n".join([record.sentence, *([aligned(numbers)] if numbers else []), when])

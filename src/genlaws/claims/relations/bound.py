@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 from scipy import stats
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
+from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array, Mask
 from genlaws.relations import (
     CompleteBipartite,
@@ -56,7 +56,7 @@ def check_balls_in_buckets(quick: bool) -> Finding:
             law = law * filled / buckets + np.append(0.0, (law * (buckets - filled) / buckets)[:-1])
         worst = max(worst, abs(float(law @ filled) / buckets - float(inferable_fraction(balls, buckets))))
     return holds_if(
-        worst < TOLERANCE, {"largest difference": worst}, "The mean share of filled buckets is that of Eq. 3."
+        worst < TOLERANCE, {"largest_difference": worst}, "The mean share of filled buckets is that of Eq. 3."
     )
 
 
@@ -66,7 +66,7 @@ def check_critical_fraction(quick: bool) -> Finding:
     share = critical_fraction(0.9, N, lengths)
     back = inferable_fraction(share * N**2, lengths)
     worst = float(np.abs(back - 0.9).max())
-    return holds_if(worst < TOLERANCE, {"largest difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3.")
+    return holds_if(worst < TOLERANCE, {"largest_difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3.")
 
 
 def check_data_needed(quick: bool) -> Finding:
@@ -76,7 +76,7 @@ def check_data_needed(quick: bool) -> Finding:
     for name in names:
         found = data_needed(named_relation(name), 0.9, repeats=2 if quick else 20)
         ratios[name] = float(found.fraction_formula / found.train_fraction.value)
-    numbers = {f"Eq. 4 over the exact share, {name}": one for name, one in ratios.items()}
+    numbers = {number_id(f"eq_4_over_exact_share_{name}"): one for name, one in ratios.items()}
     far = max(max(one, 1.0 / one) for one in ratios.values())
     return graded(
         far < 1.25,
@@ -98,9 +98,9 @@ def check_upper_bound(quick: bool) -> Finding:
             above = max(above, point.accuracy.value - spare - float(value))
             below = max(below, float(value) - point.accuracy.value - spare)
     numbers = {
-        "exact bound above Eq. 5 by up to": above,
-        "Eq. 5 above the exact bound by up to": below,
-        "exact bound against a list of all orders, difference": listed,
+        "largest_excess_of_exact_bound": above,
+        "largest_excess_of_eq_5": below,
+        "difference_from_listed_orders": listed,
     }
     return corrected_if(
         above <= 0.0,
@@ -134,10 +134,10 @@ def check_guess_of_an_order(quick: bool) -> Finding:
     stated = guess_accuracy(TotalOrder())
     numbers = {
         "orders": len(orders),
-        "chance of guessing right": best,
-        "chance by the paper": stated,
-        "accuracy with nothing seen, by Eq. 5": float(paper_accuracy(N, TotalOrder(), 0.0)),
-        "accuracy with nothing seen, exact": nothing,
+        "chance_of_guessing_right": best,
+        "chance_by_the_paper": stated,
+        "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, TotalOrder(), 0.0)),
+        "accuracy_with_nothing_seen_exact": nothing,
     }
     return corrected_if(
         abs(best - stated) < TOLERANCE,
@@ -155,7 +155,7 @@ def check_guess_of_classes(quick: bool) -> Finding:
         chance = float(posterior(_empty_training_set(N), known).probability[0, 1])
         worst = max(worst, abs(chance - stated), abs(guess_accuracy(known) - stated))
     return holds_if(
-        worst < TOLERANCE, {"largest difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
+        worst < TOLERANCE, {"largest_difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
     )
 
 
@@ -167,7 +167,7 @@ def check_first_comparison(quick: bool) -> Finding:
     for number in range(9):
         chain = chain.with_answer((number, number + 1), True)
     last = posterior(chain, TotalOrder()).bits_left - posterior(chain.with_answer((0, 9), True), TotalOrder()).bits_left
-    numbers = {"bits of 0 < 9 as the first comparison": worth, "as the last": last}
+    numbers = {"bits_of_0_9_as_first_comparison": worth, "bits_of_0_9_as_last_comparison": last}
     return corrected_if(
         abs(worth) < TOLERANCE,
         abs(worth - 1.0) < TOLERANCE,
@@ -186,7 +186,7 @@ def check_powerful_comparison(quick: bool) -> Finding:
     before, after = (posterior(one, TotalOrder()).probability for one in (known, known.with_answer((4, 5), True)))
     open_before = sum(before[pair] < 1.0 - TOLERANCE for pair in pairs)
     follow = sum(after[pair] > 1.0 - TOLERANCE for pair in pairs)
-    numbers = {"pairs open before": open_before, "pairs inferred": follow}
+    numbers = {"pairs_open_before": open_before, "pairs_inferred": follow}
     return holds_if(open_before == follow == len(pairs), numbers, "All four pairs follow from the one comparison.")
 
 
@@ -198,7 +198,7 @@ def check_at_least_b_samples(quick: bool) -> Finding:
     curve = query_curve(order, repeats=2 if quick else 5)
     needed = float(curve.queries_to_certainty.value)
     first = float(np.mean(curve.bits_left[:, 0] - curve.bits_left[:, 1]))
-    numbers = {"description length": length, "answers needed, best questions": needed, "bits of the first": first}
+    numbers = {"description_length": length, "answers_needed": needed, "bits_of_the_first_answer": first}
     return holds_if(
         needed >= length and first <= 1.0 + TOLERANCE,
         numbers,
@@ -211,7 +211,7 @@ def check_two_estimates(quick: bool) -> Finding:
     """Measure the distance between Eq. 5 and the exact bound for the four relations of Fig. 2."""
     shares = np.array([0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4])
     far = {name: _largest_distance(name, shares, 2 if quick else 20) for name in RELATION_NAMES}
-    numbers = {f"largest distance, {name}": one for name, one in far.items()}
+    numbers = {number_id(f"largest_distance_{name}"): one for name, one in far.items()}
     return graded(
         max(far.values()) < 0.02,
         max(far.values()) < ACCURACY_TOLERANCE,
@@ -234,7 +234,7 @@ def check_caption(quick: bool) -> Finding:
     exact = np.array([p.accuracy.value for p in bound_curve(named_relation("mod3"), shares, repeats=4).points])
     third = np.abs(inferable_fraction(shares * N**2, length) - exact).max()
     fifth = np.abs(accuracy_formula(shares, N, length, 1 / 3) - exact).max()
-    numbers = {"largest distance of Eq. 3": third, "largest distance of Eq. 5": fifth}
+    numbers = {"largest_distance_of_eq_3": third, "largest_distance_of_eq_5": fifth}
     return corrected_if(
         bool(third < ACCURACY_TOLERANCE),
         bool(fifth < ACCURACY_TOLERANCE),
@@ -252,10 +252,10 @@ def check_possible_classes(quick: bool) -> Finding:
     exact = np.array([posterior(one, known).accuracy for one in sets])
     counted = np.array([_two_class_bound(one) for one in sets])
     numbers = {
-        "paper's procedure, 0.02 of the entries": paper.mean(),
-        "exact bound": exact.mean(),
-        "exact bound by components of known pairs": counted.mean(),
-        "procedure as printed, j = i allowed, nothing seen": _literal_bound(named_relation("mod3")),
+        "paper_procedure": paper.mean(),
+        "exact_bound": exact.mean(),
+        "exact_bound_by_components": counted.mean(),
+        "procedure_as_printed": _literal_bound(named_relation("mod3")),
     }
     return corrected_if(
         float(np.abs(paper - exact).max()) < 0.02,
@@ -286,8 +286,8 @@ def _literal_bound(relation: Relation) -> float:
 def check_sampled_orders(quick: bool) -> Finding:
     """Compute how much a guess gains when it is scored on the orders it was found in."""
     gains = {draws: _gain_of_guess(draws) for draws in (10, 1000)}
-    numbers = {f"gain at even odds, {draws} orders": one for draws, one in gains.items()}
-    numbers["0.4 over the root of 10"] = 0.4 / math.sqrt(10)
+    numbers = {f"gain_{draws}_orders": one for draws, one in gains.items()}
+    numbers["expected_gain_10_orders"] = 0.4 / math.sqrt(10)
     return graded(
         max(gains.values()) < 1e-3,
         gains[1000] < 0.02,

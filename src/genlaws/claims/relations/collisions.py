@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import integrate
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
+from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array, Mask
 from genlaws.relations import collision_probability, decoder_pull, simulate_two_repons
 
@@ -39,7 +39,7 @@ def check_eq_12(quick: bool) -> Finding:
             scores[ratio, width] = _z_score(a**2 / 2.0 - c**2 / ratio > 0.0, law)
             library = max(library, abs(float(collision_probability(ratio, 1.0, width)) - law))
     worst = max(abs(one) for one in scores.values())
-    numbers = {"largest z": worst, "library against Eq. 12": library, "chance at equal rates": _eq_12_probability(1.0)}
+    numbers = {"largest_z": worst, "library_against_eq_12": library, "chance_at_equal_rates": _eq_12_probability(1.0)}
     return holds_if(
         worst < MAX_Z_SCORE and library < FLOW_TOLERANCE,
         numbers,
@@ -54,7 +54,7 @@ def check_region(quick: bool) -> Finding:
     edge = math.sqrt(ratio / 2.0)
     printed = float(((c < edge) & (a < edge)).mean())
     right = np.abs(c / a) < edge
-    numbers = {"printed region": printed, "right region": right.mean(), "Eq. 12": _eq_12_probability(ratio)}
+    numbers = {"printed_region": printed, "right_region": right.mean(), "eq_12": _eq_12_probability(ratio)}
     return corrected_if(
         abs(printed - _eq_12_probability(ratio)) < MAX_CHANCE_DIFFERENCE,
         abs(_z_score(right, _eq_12_probability(ratio))) < MAX_Z_SCORE,
@@ -72,8 +72,8 @@ def check_width_of_repons(quick: bool) -> Finding:
     library = float(collision_probability(ratio, 1.0, encoder_scale_of="repon"))
     numbers = {
         "drawn": merges.mean(),
-        "Eq. 12 with the width of a repon": _eq_12_probability(ratio),
-        "with half the separation": right,
+        "eq_12_with_width_of_a_repon": _eq_12_probability(ratio),
+        "eq_12_with_half_the_separation": right,
     }
     return corrected_if(
         abs(_z_score(merges, _eq_12_probability(ratio))) < MAX_Z_SCORE,
@@ -92,12 +92,12 @@ def check_only_the_ratio(quick: bool) -> Finding:
         decoder = rng.standard_normal((draws if outputs < 50 else draws // 10, outputs, dimension))
         merges = _pairs_that_merge(decoder, rng.standard_normal((len(decoder), dimension)), ratio)
         law = float(collision_probability(ratio, 1.0, dimension=dimension, outputs=outputs))
-        shares[f"{dimension} dimensions, {outputs} outputs"] = merges.mean()
+        shares[f"share_{dimension}_dimensions_{outputs}_outputs"] = merges.mean()
         scores[dimension, outputs] = abs(_z_score(merges, law)), abs(merges.mean() - _eq_12_probability(ratio))
     numbers = {
         **shares,
-        "Eq. 12": _eq_12_probability(ratio),
-        "largest z of the law of F": max(one[0] for one in scores.values()),
+        "eq_12": _eq_12_probability(ratio),
+        "largest_z_of_the_law_of_f": max(one[0] for one in scores.values()),
     }
     return graded(
         max(one[1] for one in scores.values()) < MAX_CHANCE_DIFFERENCE,
@@ -125,10 +125,10 @@ def check_target(quick: bool) -> Finding:
         run = simulate_two_repons(target, draws, encoder_rate=1.0, decoder_rate=1.0)
         shares[target] = float(np.mean(run.merged))
     error = 0.5 / math.sqrt(draws)
-    numbers = {f"share that merges, target {target:g}": one for target, one in shares.items()}
+    numbers = {number_id(f"share_that_merges_target_{target:g}"): one for target, one in shares.items()}
     return holds_if(
         max(shares.values()) < law + 3.0 * error,
-        {**numbers, "Eq. 12": law, "standard error": error},
+        {**numbers, "eq_12": law, "standard_error": error},
         "No target lets more pairs merge than Eq. 12.",
         "Eq. 12 is no upper bound even for its own two repons: with a bias that learns from zero the chance depends on "
         "the target, 0.81 for a target of 3 where Eq. 12 has 0.5.",
@@ -148,7 +148,7 @@ def check_eq_13(quick: bool) -> Finding:
         )
         if count > 1:
             wrong = min(wrong, float(np.ptp(a**2 / (2.0 * 0.4) - (0.5 * (x - c)) ** 2 / 0.7)))
-    numbers = {"drift with 4/(1 + 1/N)": drift, "least drift with 2, for N > 1": wrong, "library": library}
+    numbers = {"drift_with_general_factor": drift, "least_drift_with_factor_2": wrong, "library": library}
     return holds_if(
         drift < FLOW_TOLERANCE < wrong and library < FLOW_TOLERANCE,
         numbers,
@@ -182,7 +182,7 @@ def check_slope_of_eq_12(quick: bool) -> Finding:
     same = np.ptp(np.asarray(collision_probability(encoder, decoder)))
     slope = float(np.polyfit(np.log(decoder), np.log(encoder), 1)[0])
     turned = np.ptp(np.asarray(collision_probability(1.0 / decoder, decoder)))
-    numbers = {"slope of the level line": slope, "spread of Eq. 12 along it": same, "along slope -1": turned}
+    numbers = {"slope_of_the_level_line": slope, "spread_along_level_line": same, "spread_along_slope_minus_1": turned}
     return corrected_if(
         bool(turned < FLOW_TOLERANCE),
         bool(same < FLOW_TOLERANCE) and abs(slope - 1.0) < FLOW_TOLERANCE,

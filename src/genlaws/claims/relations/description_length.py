@@ -49,10 +49,10 @@ def check_stated_properties(quick: bool) -> Finding:
     two_steps = (sides.astype(int) @ sides.astype(int) > 0) & sides
     order = STATED_LAWS["greater-than"][0].matrix
     numbers = {
-        "laws tested": sum(len(laws) for _, laws in STATED_LAWS.values()) + 1,
-        "laws broken": ", ".join(failed) or "none",
-        "pairs of two steps that hold, bipartite": int(two_steps.sum()),
-        "the relation called greater-than holds for 0 and 1": str(bool(order[0, 1])),
+        "laws_tested": sum(len(laws) for _, laws in STATED_LAWS.values()) + 1,
+        "laws_broken": ", ".join(failed) or "none",
+        "two_step_pairs_that_hold_bipartite": int(two_steps.sum()),
+        "greater_than_holds_for_0_and_1": str(bool(order[0, 1])),
     }
     return holds_if(
         not failed and not two_steps.any(),
@@ -72,7 +72,7 @@ def check_orbit_formula(quick: bool) -> Finding:
         table = relation.matrix
         copies = len({table[np.ix_(order, order)].tobytes() for order in orders})
         worst = max(worst, abs(math.log2(copies) - description_length_exact(relation)))
-    numbers = {"relations": len(relations), "largest difference in bits": worst}
+    numbers = {"relations": len(relations), "largest_difference_in_bits": worst}
     return holds_if(
         worst < TOLERANCE, numbers, "log2(n!/|Aut|) is the logarithm of the number of different relabelings."
     )
@@ -89,7 +89,7 @@ def check_bipartite_automorphisms(quick: bool) -> Finding:
         off += found != math.factorial(a) * math.factorial(c) * (2 if a == c else 1)
     share = {n: math.log2(math.comb(n, n // 3)) / n for n in (30, 3000)}
     limit = math.log2(3) - 2 / 3
-    numbers = {"sizes that differ": off, **{f"bits for each of {n}": one for n, one in share.items()}, "limit": limit}
+    numbers = {"sizes_that_differ": off, **{f"bits_for_each_of_{n}": one for n, one in share.items()}, "limit": limit}
     return holds_if(
         off == 0 and abs(share[3000] - limit) < 0.01,
         numbers,
@@ -108,7 +108,7 @@ def check_large_graphs(quick: bool) -> Finding:
     seconds = perf_counter() - start
     numbers = {
         "elements": size,
-        "bits of the number of automorphisms": bits,
+        "bits_of_the_number_of_automorphisms": bits,
         "seconds": seconds,
         "allowed": MAX_SECONDS,
     }
@@ -152,8 +152,8 @@ def check_plain_classes(quick: bool) -> Finding:
         found = {"generic": len(all_tables(n))} | {one: int(laws[one].sum()) for one in ("symmetric", "reflexive")}
         for name, count in found.items():
             worst = max(worst, abs(math.log2(count) - _table_bits(name, n)))
-            counts[f"{name}, {n} elements"] = count
-    return holds_if(worst < TOLERANCE, {"largest difference": worst, **counts}, "The three rows are exact.")
+            counts[f"{name}_{n}_elements"] = count
+    return holds_if(worst < TOLERANCE, {"largest_difference": worst, **counts}, "The three rows are exact.")
 
 
 def check_antisymmetric(quick: bool) -> Finding:
@@ -164,9 +164,9 @@ def check_antisymmetric(quick: bool) -> Finding:
     right = max(abs(count - 2**n * 3 ** (n * (n - 1) // 2)) for n, count in counts.items())
     library = max(abs(description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes)
     numbers = {
-        **{f"antisymmetric relations of {n} elements": count for n, count in counts.items()},
-        "bits by the paper, 30 elements": _table_bits("antisymmetric", N),
-        "bits by counting": N + N * (N - 1) / 2 * math.log2(3),
+        **{f"antisymmetric_relations_of_{n}_elements": count for n, count in counts.items()},
+        "bits_by_the_paper_30_elements": _table_bits("antisymmetric", N),
+        "bits_by_counting": N + N * (N - 1) / 2 * math.log2(3),
     }
     return corrected_if(
         paper < TOLERANCE,
@@ -187,9 +187,9 @@ def check_equivalence(quick: bool) -> Finding:
     right = max(abs(counts[k] - _stirling(n, k)) for k in counts)
     bits = {k: (_table_bits("equivalence", N, class_count=k), math.log2(_stirling(N, k))) for k in (3, 5)}
     exact = {k: description_length_exact(modulo(N, k)) for k in bits}
-    numbers = {f"bits by the paper, {k} classes of 30": pair[0] for k, pair in bits.items()}
-    numbers |= {f"by counting, {k} classes": pair[1] for k, pair in bits.items()}
-    numbers |= {f"of equal size, {k} classes": one for k, one in exact.items()}
+    numbers = {f"bits_by_the_paper_{k}_classes": pair[0] for k, pair in bits.items()}
+    numbers |= {f"bits_by_counting_{k}_classes": pair[1] for k, pair in bits.items()}
+    numbers |= {f"bits_of_equal_size_{k}_classes": one for k, one in exact.items()}
     return corrected_if(
         all(abs(paper / count - 1.0) < APPROXIMATION_TOLERANCE for paper, count in bits.values()),
         right == 0,
@@ -211,12 +211,12 @@ def check_total_order(quick: bool) -> Finding:
     count = int((laws["antisymmetric"] & laws["transitive"] & laws["total"] & laws["irreflexive"]).sum())
     bits, short = math.log2(math.factorial(N)), _table_bits("total order", N)
     numbers = {
-        f"orders of {n} elements": count,
-        "log2 30!": bits,
-        "n log2(n/e)": N * math.log2(N / math.e),
-        "library, exact": description_length_exact(less_than(N)),
+        f"orders_of_{n}_elements": count,
+        "log2_factorial_30": bits,
+        "n_log2_n_over_e": N * math.log2(N / math.e),
+        "library_exact": description_length_exact(less_than(N)),
     }
-    same = abs(float(numbers["library, exact"]) - bits) < TOLERANCE
+    same = abs(float(numbers["library_exact"]) - bits) < TOLERANCE
     return holds_if(
         count == math.factorial(n) and same and abs(short / bits - 1.0) < APPROXIMATION_TOLERANCE,
         numbers,
@@ -231,10 +231,10 @@ def check_total_order_in_text(quick: bool) -> Finding:
         bits = math.lgamma(n + 1) / math.log(2)
         gaps[n] = (n * math.log2(n / TEXT_DIVISOR) - bits) / n, (n * math.log2(n / math.e) - bits) / n
     numbers = {
-        "n log2(n/2), 30 elements": N * math.log2(N / TEXT_DIVISOR),
-        "log2 30!": math.lgamma(N + 1) / math.log(2),
-        "bits too many for each of a million elements": gaps[10**6][0],
-        "the same of n log2(n/e)": gaps[10**6][1],
+        "n_log2_n_over_2": N * math.log2(N / TEXT_DIVISOR),
+        "log2_factorial_30": math.lgamma(N + 1) / math.log(2),
+        "excess_bits_per_element_n_over_2": gaps[10**6][0],
+        "excess_bits_per_element_n_over_e": gaps[10**6][1],
     }
     return corrected_if(
         abs(gaps[10**6][0]) < 0.01,
@@ -251,10 +251,10 @@ def check_complete_bipartite(quick: bool) -> Finding:
     splits = {tuple((np.array(one)[:, None] != np.array(one)).ravel()) for one in np.ndindex(*(2,) * n)}
     count = sum(tuple(one.ravel()) in splits for one in tables)
     numbers = {
-        f"relations of {n} elements": count,
-        "bits by the paper": _table_bits("complete bipartite", n),
-        "bits by counting": math.log2(count),
-        "15 and 15 known": description_length_exact(complete_bipartite(15, 15)),
+        f"relations_of_{n}_elements": count,
+        "bits_by_the_paper": _table_bits("complete bipartite", n),
+        "bits_by_counting": math.log2(count),
+        "bits_with_15_and_15_known": description_length_exact(complete_bipartite(15, 15)),
     }
     return corrected_if(
         abs(math.log2(count) - _table_bits("complete bipartite", n)) < TOLERANCE,
@@ -271,7 +271,7 @@ def check_incomplete_bipartite(quick: bool) -> Finding:
     tables = all_tables(4)
     count = int(((tables == tables.swapaxes(1, 2)) & (across | ~tables)).all(axis=(1, 2)).sum())
     paper = float(description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
-    numbers = {"relations": count, "bits": math.log2(count), "bits by the paper": paper}
+    numbers = {"relations": count, "bits": math.log2(count), "bits_by_the_paper": paper}
     return holds_if(abs(math.log2(count) - paper) < TOLERANCE, numbers, "One bit for each pair across the sides.")
 
 
@@ -282,10 +282,10 @@ def check_tree(quick: bool) -> Finding:
     path = tree([-1, *range(N - 1)])
     deepest, rooted = float(description_length_table(path)), (N - 1) * math.log2(N)
     numbers = {
-        **{f"trees of {n} elements": count for n, count in counts.items()},
-        "bits by the paper for a path of 30, the deepest tree": deepest,
-        "bits by counting, unrooted": (N - 2) * math.log2(N),
-        "bits by counting, rooted": rooted,
+        **{f"trees_of_{n}_elements": count for n, count in counts.items()},
+        "bits_by_the_paper_path_of_30": deepest,
+        "bits_by_counting_unrooted": (N - 2) * math.log2(N),
+        "bits_by_counting_rooted": rooted,
     }
     return corrected_if(
         deepest > (1.0 - APPROXIMATION_TOLERANCE) * (N - 2) * math.log2(N),
@@ -314,11 +314,11 @@ def check_transitive(quick: bool) -> Finding:
     order = float(description_length_table("transitive", element_count=N, chain_length=float(N)))
     pairs = float(description_length_table("transitive", element_count=n, chain_length=2.0))
     numbers = {
-        f"transitive relations of {n} elements": count,
-        "bits by counting": math.log2(count),
-        "bits by the paper, chains of two": pairs,
-        "bits by the paper for a total order of 30": order,
-        "bits a total order needs": math.log2(math.factorial(N)),
+        f"transitive_relations_of_{n}_elements": count,
+        "bits_by_counting": math.log2(count),
+        "bits_by_the_paper_chains_of_two": pairs,
+        "bits_by_the_paper_total_order_of_30": order,
+        "bits_of_a_total_order": math.log2(math.factorial(N)),
     }
     return holds_if(
         order > 0.5 * math.log2(math.factorial(N)) and pairs < 1.1 * math.log2(count),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
+from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.figures.bundled import bundled_table
 from genlaws.figures.relations.cells import grouped
@@ -60,10 +60,10 @@ def _smallest_gap(relation: str) -> Finding:
     bound = needed.pop(("bound", 0))
     best = min(needed, key=lambda name: needed[name])
     others = [one for name, one in needed.items() if name != best]
-    numbers = {f"share over the bound's, {mode}, {depth} layers": one / bound for (mode, depth), one in needed.items()}
+    numbers = {f"share_over_bound_{mode}_{depth}_layers": one / bound for (mode, depth), one in needed.items()}
     return holds_if(
         best == SMALLEST_DECODERS[relation] and min(others) > 1.1 * needed[best],
-        {"share of the best learner": bound, **numbers},
+        {"share_of_the_best_learner": bound, **numbers},
         f"The smallest gap is that of {best[0].replace('_', ' ')} without hidden layers, as in the paper.",
     )
 
@@ -76,9 +76,9 @@ def check_bias_helps(quick: bool) -> Finding:
         needed = _fractions_needed(relation)
         wrong = SMALLEST_DECODERS["less-than" if relation == "mod3" else "mod3"]
         numbers |= {
-            f"{relation}, default": needed[DEFAULT_DECODER],
-            f"{relation}, right symmetry": needed[right],
-            f"{relation}, wrong symmetry": needed[wrong],
+            number_id(f"{relation}_default"): needed[DEFAULT_DECODER],
+            number_id(f"{relation}_right_symmetry"): needed[right],
+            number_id(f"{relation}_wrong_symmetry"): needed[wrong],
         }
         helps.append(needed[right] < 0.6 * needed[DEFAULT_DECODER] and needed[wrong] == np.inf)
     return holds_if(
@@ -99,7 +99,7 @@ def check_behind_the_bound(quick: bool) -> Finding:
         excess = max(excess, *(float((one.mean(axis=0) - limit).max()) for one in curves.values()))
         needed = _fractions_needed(relation)
         delays += [one / needed["bound", 0] for name, one in needed.items() if name[0] != "bound" and one < np.inf]
-    numbers = {"largest excess over the bound": excess, "smallest delay": min(delays), "largest delay": max(delays)}
+    numbers = {"largest_excess_over_the_bound": excess, "smallest_delay": min(delays), "largest_delay": max(delays)}
     return graded(
         excess <= 0.0 and max(delays) < 1.5,
         excess <= 0.0,
@@ -118,9 +118,9 @@ def check_transition_scale(quick: bool) -> Finding:
         scale = float(description_length_table(named_relation(relation))) / 900
         needed = _fractions_needed(relation)
         found = {"bound": needed["bound", 0], "network": needed[DEFAULT_DECODER]}
-        numbers[f"b/n², {relation}"] = scale
+        numbers[number_id(f"bits_per_entry_{relation}")] = scale
         for name, share in found.items():
-            numbers[f"share at 0.9, {relation}, {name}"] = share
+            numbers[number_id(f"share_at_0_9_{relation}_{name}")] = share
             near[name] &= 0.5 < share / scale < 2.0
     return graded(
         all(near.values()),
@@ -145,9 +145,9 @@ def check_statics_of_graphs(quick: bool) -> Finding:
     by_bits, by_pairs = stats.spearmanr(bits, needed), stats.spearmanr(pairs, needed)
     numbers = {
         "relations": len(bits),
-        "rank correlation with the description length": by_bits.statistic,
-        "p-value": by_bits.pvalue,
-        "rank correlation with the number of pairs": by_pairs.statistic,
+        "rank_correlation_with_description_length": by_bits.statistic,
+        "p_value": by_bits.pvalue,
+        "rank_correlation_with_pair_count": by_pairs.statistic,
     }
     return holds_if(
         bool(by_bits.statistic > 0.0 and by_bits.pvalue < 0.05),
@@ -166,7 +166,7 @@ def check_defaults(quick: bool) -> Finding:
     other = {
         name: str(fields[name].default) for name, value in DEFAULT_SETTINGS.items() if fields[name].default != value
     }
-    numbers = {"defaults compared": len(DEFAULT_SETTINGS), "defaults that differ": len(other), **other}
+    numbers = {"defaults_compared": len(DEFAULT_SETTINGS), "defaults_that_differ": len(other), **other}
     return holds_if(
         not other,
         numbers,
@@ -184,9 +184,9 @@ def check_collision_is_needed(quick: bool) -> Finding:
     spread = np.asarray(class_spread(runs.final_embeddings, np.arange(30) % 3))
     right = np.asarray(runs.final("test_accuracy"))
     numbers = {
-        "least accuracy on other entries": right.min(),
-        "least spread": spread.min(),
-        "mean spread": spread.mean(),
+        "least_accuracy_on_other_entries": right.min(),
+        "least_spread": spread.min(),
+        "mean_spread": spread.mean(),
     }
     return corrected_if(
         bool((spread < 0.1).all()) or bool((right < TARGET_ACCURACY).any()),
@@ -202,10 +202,10 @@ def check_encoder_decoder(quick: bool) -> Finding:
     from transformers import GemmaConfig, LlamaConfig  # noqa: PLC0415
 
     found = {"LLaMA": LlamaConfig().is_encoder_decoder, "Gemma": GemmaConfig().is_encoder_decoder}
-    numbers = {f"{name} has an encoder and a decoder": str(bool(one)) for name, one in found.items()}
+    numbers = {number_id(f"{name}_has_encoder_and_decoder"): str(bool(one)) for name, one in found.items()}
     return corrected_if(
         all(found.values()),
         not any(found.values()),
-        {**numbers, "GPT-4": "not published"},
+        {**numbers, "gpt_4_has_encoder_and_decoder": "not published"},
         "LLaMA and Gemma are decoders alone; there is no encoder in them.",
     )

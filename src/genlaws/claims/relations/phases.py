@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genlaws.claims.claim import Finding, graded, holds_if
+from genlaws.claims.claim import Finding, graded, holds_if, number_id
 from genlaws.figures.bundled import bundled_table
 from genlaws.figures.relations.cells import grouped
 from genlaws.figures.relations.phases import boundaries
@@ -74,7 +74,7 @@ def check_phase_table(quick: bool) -> Finding:
     left_out = {(True, True), (True, False), (False, True), (False, False)} - {
         (train != never, test != never) for train, test, _ in cases.values()
     }
-    numbers = {"cases classified wrongly": ", ".join(wrong) or "none", "combinations without a row": len(left_out)}
+    numbers = {"cases_classified_wrongly": ", ".join(wrong) or "none", "combinations_without_a_row": len(left_out)}
     return graded(
         not wrong and not left_out,
         not wrong,
@@ -89,8 +89,8 @@ def check_slope(quick: bool) -> Finding:
     """Fit the slope of the boundary of memorizing for three relations and two optimizers."""
     everywhere = {_format_label(row): row for row in _boundary_rows("all", "memorization")}
     low = _boundary_rows("lower, fresh", "late")
-    numbers = {f"slope, {name}": _format_slope(row) for name, row in everywhere.items()}
-    numbers |= {f"lower rates, late, fresh, {_format_label(row)}": _format_slope(row) for row in low}
+    numbers = {number_id(f"slope_{name}"): _format_slope(row) for name, row in everywhere.items()}
+    numbers |= {number_id(f"slope_at_lower_rates_{_format_label(row)}"): _format_slope(row) for row in low}
 
     def allows(row: dict[str, Any]) -> bool:
         """Return whether the interval of a slope holds 1."""
@@ -118,8 +118,8 @@ def check_intercept(quick: bool) -> Finding:
             if row["optimizer"] == optimizer
         }
         spread[optimizer] = max(ratios.values()) / min(ratios.values())
-        numbers |= {f"critical ratio, {name}, {optimizer}": one for name, one in ratios.items()}
-    numbers |= {f"largest over smallest, {name}": one for name, one in spread.items()}
+        numbers |= {number_id(f"critical_ratio_{name}_{optimizer}"): one for name, one in ratios.items()}
+    numbers |= {f"largest_over_smallest_{name}": one for name, one in spread.items()}
     return graded(
         max(spread.values()) < 1.25,
         max(spread.values()) < 3.5,
@@ -134,7 +134,7 @@ def check_rule_of_thumb(quick: bool) -> Finding:
     """Compare the critical ratios with 10."""
     ratios = {_format_label(row): float(row["critical_ratio"]) for row in _boundary_rows("all", "memorization")}
     adam = [one for name, one in ratios.items() if "adam" in name]
-    numbers = {f"critical ratio, {name}": one for name, one in ratios.items()}
+    numbers = {number_id(f"critical_ratio_{name}"): one for name, one in ratios.items()}
 
     def near(values: list[float], factor: float) -> bool:
         """Return whether all values are within a factor of 10."""
@@ -157,8 +157,8 @@ def check_success_bound(quick: bool) -> Finding:
     numbers: dict[str, int] = {}
     for place, group in grouped(frame.assign(above=above), ["optimizer", "embedding_scale"]):
         name = f"{place['optimizer']}, factor {place['embedding_scale']:g}"
-        numbers[f"ratios above Eq. 12, {name}"] = int(group["above"].sum())
-        numbers["ratios in each"] = len(group)
+        numbers[number_id(f"ratios_above_eq_12_{name}")] = int(group["above"].sum())
+        numbers["ratios_in_each"] = len(group)
     return holds_if(
         not bool(above.any()),
         numbers,
@@ -176,8 +176,8 @@ def check_initial_scale(quick: bool) -> Finding:
         rises &= bool((np.diff(curves[[1.0, 0.5, 0.25]].to_numpy(), axis=1) >= -0.05).all())
         halves = [_ratio_at_half(group[group["embedding_scale"] == scale]) for scale in (1.0, 0.5)]
         factors[str(place["optimizer"])] = halves[0] / halves[1]
-    numbers = {f"factor of the critical ratio when halved, {name}": one for name, one in factors.items()}
-    numbers["factor of Eq. 12"] = EQ_12_FACTOR
+    numbers = {f"factor_when_halved_{name}": one for name, one in factors.items()}
+    numbers["factor_of_eq_12"] = EQ_12_FACTOR
     return graded(
         rises and all(abs(one / EQ_12_FACTOR - 1.0) < 0.2 for one in factors.values()),
         rises and all(one > 1.2 for one in factors.values()),
@@ -205,7 +205,7 @@ def check_depth_band(quick: bool) -> Finding:
     """See at which depths networks of width 10 generalize."""
     success = _rows_by_depth()["success"]
     inside = success[(success.index >= SHADED_DEPTHS[0]) & (success.index <= SHADED_DEPTHS[1])]
-    numbers = {f"share that generalizes, depth {depth}": one for depth, one in success.items()}
+    numbers = {f"share_that_generalizes_depth_{depth}": one for depth, one in success.items()}
     return holds_if(
         bool((inside > 0.5).all()) and success.idxmax() in inside.index,
         numbers,
@@ -221,13 +221,11 @@ def check_sweet_spot(quick: bool) -> Finding:
     for place, group in grouped(frame, ["width"]):
         success = group.set_index("depth")["success"]
         shapes[str(place["width"])] = success.iloc[0], success.max(), success.iloc[-1]
-    numbers = {
-        f"no layer, best, deepest at width {name}": ", ".join(f"{x:g}" for x in one) for name, one in shapes.items()
-    }
+    numbers = {f"shares_at_width_{name}": ", ".join(f"{x:g}" for x in one) for name, one in shapes.items()}
     fitted = float(_rows_by_depth()["fitted"].iloc[0])
     return holds_if(
         all(best > 0.4 and max(first, last) < 0.1 for first, best, last in shapes.values()) and fitted < 0.1,
-        {**numbers, "share that fits, no layer": fitted},
+        {**numbers, "share_that_fits_no_layer": fitted},
         "Without a hidden layer networks do not even fit, very deep ones do not generalize, and there is a best depth.",
     )
 
@@ -237,7 +235,7 @@ def check_too_deep(quick: bool) -> Finding:
     frame = _rows_by_depth()
     first = frame.loc[[5, 8], ["fitted", "success"]]
     last = frame.loc[[15, 20], "fitted"]
-    numbers = {f"share that fits, depth {depth}": one for depth, one in frame.loc[SHADED_DEPTHS[0] :, "fitted"].items()}
+    numbers = {f"share_that_fits_depth_{depth}": one for depth, one in frame.loc[SHADED_DEPTHS[0] :, "fitted"].items()}
     memorize = bool((first["fitted"] > 0.9).all() and (first["success"] < 0.1).all())
     return graded(
         memorize and bool((last > 0.9).all()),
@@ -262,7 +260,7 @@ def check_weight_decay(quick: bool) -> Finding:
             rows = beyond[beyond["decoder_decay"] == decay]
             fitted = (rows["count"] - rows["confusion"]).sum()
             shares[decay] = float((rows["generalization"] + rows["grokking"]).sum() / fitted)
-            numbers[f"{relation}, decay {decay:g}: share of those that fit"] = shares[decay]
+            numbers[number_id(f"{relation}_share_with_decay_{decay:g}")] = shares[decay]
         change.append(max(shares[1.0], shares[3.0]) - shares[0.0])
     return holds_if(
         max(change) < 0.1,

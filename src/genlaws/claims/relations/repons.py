@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import integrate
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
+from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.relations import matrix_invariant, modulo, pair_invariant, pair_limit, pair_path, separation_limit
 
@@ -65,7 +65,7 @@ def check_eq_8(quick: bool) -> Finding:
         decoder = gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)
         moves = 0.5 * (gradient(pair, "first") - gradient(pair, "second"))
         worst = max(worst, np.abs(decoder).max(), np.abs(moves - pair.decoder.T @ pair.decoder @ r).max())
-    numbers = {"largest difference": worst, "allowed": DIFFERENCE_TOLERANCE}
+    numbers = {"largest_difference": worst, "allowed": DIFFERENCE_TOLERANCE}
     return holds_if(
         bool(worst < DIFFERENCE_TOLERANCE), numbers, "Eq. 8 is the gradient of Eq. 6 with the bias at its best value."
     )
@@ -82,7 +82,7 @@ def check_bias_equation(quick: bool) -> Finding:
     found, both = gradient(pair, "bias"), pair.decoder @ (pair.first + pair.second)
     printed = np.abs(found - (both + pair.bias - pair.target)).max()
     right = np.abs(found - (both + 2.0 * (pair.bias - pair.target))).max()
-    numbers = {"difference from the printed form": printed, "from the form with 2(b - y)": right}
+    numbers = {"difference_from_printed_form": printed, "difference_from_form_with_factor_2": right}
     return corrected_if(
         bool(printed < DIFFERENCE_TOLERANCE),
         bool(right < DIFFERENCE_TOLERANCE),
@@ -105,7 +105,7 @@ def check_center(quick: bool) -> Finding:
     pair = _with_fitted_bias(draw_pair(4))  # any center, the bias at its best value
     r = 0.5 * (pair.first - pair.second)
     exact = np.abs(gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)).max()
-    numbers = {"center at the end, from 0": 0.5 * (end[2] + end[3]), "Eq. 8 with the best bias, difference": exact}
+    numbers = {"final_center": 0.5 * (end[2] + end[3]), "difference_from_eq_8_with_best_bias": exact}
     return corrected_if(
         abs(0.5 * (end[2] + end[3])) < REST_TOLERANCE,
         bool(exact < DIFFERENCE_TOLERANCE),
@@ -139,8 +139,8 @@ def check_theorem_1(quick: bool) -> Finding:
     wrong = int((rows_equal != (classes[:, None] == classes)).sum())
     numbers = {
         "classes": CLASS_COUNT,
-        "different inputs that must have the answer 1": same_answer,
-        "pairs whose rows give their classes wrongly": wrong,
+        "inputs_with_answer_1": same_answer,
+        "pairs_classified_wrongly": wrong,
     }
     return corrected_if(
         same_answer <= 1,
@@ -163,7 +163,12 @@ def check_theorem_2(quick: bool) -> Finding:
         merged += bool(np.linalg.norm(limit) == 0.0)
         worst = max(worst, float(np.linalg.norm(end - limit)))
         moving = max(moving, float(np.linalg.norm(end - middle)))
-    numbers = {"starts": starts, "of which merge": merged, "still moving": moving, "distance from the limit": worst}
+    numbers = {
+        "starts": starts,
+        "starts_that_merge": merged,
+        "starts_still_moving": moving,
+        "distance_from_the_limit": worst,
+    }
     return holds_if(
         moving < REST_TOLERANCE and worst < REST_TOLERANCE and 0 < merged < starts,
         numbers,
@@ -181,7 +186,7 @@ def check_eq_9(quick: bool) -> Finding:
         rates = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
         change = matrix_invariant(decoder, end, **rates) - matrix_invariant(pair.decoder, half, **rates)
         drift = max(drift, float(np.abs(change).max()))
-    numbers = {f"cosine with the start, {name}": one for name, one in cosines.items()} | {"drift of the matrix": drift}
+    numbers = {number_id(f"cosine_{name}"): one for name, one in cosines.items()} | {"drift_of_the_matrix": drift}
     return corrected_if(
         1.0 - cosines["generic start"] < FLOW_TOLERANCE,
         1.0 - cosines["singular vector"] < FLOW_TOLERANCE and drift < FLOW_TOLERANCE,
@@ -216,7 +221,7 @@ def check_eq_11(quick: bool) -> Finding:
         constant = float(pair_invariant(a0, c0, **rates))
         ends = (np.sqrt(2.0 * ETA_A * constant), 0.0) if constant > 0.0 else (0.0, np.sqrt(-ETA_X * constant))
         end_gap = max(end_gap, abs(abs(a[-1]) - ends[0]), abs(abs(c[-1]) - ends[1]))
-    numbers = {"drift of C": drift, "distance from the fixed points": end_gap, "path against the library": path_gap}
+    numbers = {"drift_of_c": drift, "distance_from_the_fixed_points": end_gap, "path_against_the_library": path_gap}
     return holds_if(
         drift < FLOW_TOLERANCE and end_gap < REST_TOLERANCE and bool(path_gap < FLOW_TOLERANCE),
         numbers,
@@ -234,8 +239,8 @@ def check_fig_4(quick: bool) -> Finding:
     stated = pair_limit(*drawn.T, encoder_rate=ETA_X, decoder_rate=ETA_A).merges
     numbers = {
         "starts": len(drawn),
-        "in the wrong sector": int((merges != green).sum()),
-        "that merge": int(merges.sum()),
+        "starts_in_the_wrong_sector": int((merges != green).sum()),
+        "starts_that_merge_in_sector": int(merges.sum()),
     }
     return holds_if(
         bool((merges == green).all() and (merges == stated).all()),
@@ -251,9 +256,9 @@ def check_oscillator(quick: bool) -> Finding:
     turns = sum(int((np.diff(np.sign(one[np.abs(one) > FLOW_TOLERANCE])) != 0).sum()) for one in (a, c))
     falls = all(bool((np.diff(np.abs(one)) <= FLOW_TOLERANCE).all()) for one in (a, c))
     numbers = {
-        "terms of positive sign": int((form > 0).sum()),
-        "of negative sign": int((form < 0).sum()),
-        "turns": turns,
+        "terms_of_positive_sign": int((form > 0).sum()),
+        "terms_of_negative_sign": int((form < 0).sum()),
+        "direction_changes": turns,
     }
     return corrected_if(
         bool((form > 0).all()) or turns > 0,
@@ -271,10 +276,10 @@ def check_two_limits(quick: bool) -> Finding:
     wide, _ = _integrate_flow(pair.decoder, pair.first, 200.0, (0.0, ETA_A))
     narrow, _ = _integrate_flow(np.array([[0.8]]), np.array([1.1]), 200.0, (0.0, ETA_A))
     numbers = {
-        "separation with the decoder held": np.linalg.norm(half),
-        "decoder with the repons held, one dimension": np.linalg.norm(narrow),
-        "decoder with the repons held, three dimensions": np.linalg.norm(wide),
-        "what it still says of the separation": np.linalg.norm(wide @ pair.first),
+        "separation_with_decoder_held": np.linalg.norm(half),
+        "decoder_with_repons_held_one_dimension": np.linalg.norm(narrow),
+        "decoder_with_repons_held_three_dimensions": np.linalg.norm(wide),
+        "decoder_along_the_separation": np.linalg.norm(wide @ pair.first),
     }
     small = {name: float(one) < REST_TOLERANCE for name, one in numbers.items()}
     held, one_dimension, three, along = small.values()
@@ -296,7 +301,7 @@ def check_repulsion(quick: bool) -> Finding:
         _, c = _integrate_path(0.4 * rng.standard_normal(), 1.0 + rng.random(), 100.0)
         memorized += bool(abs(c[-1]) > 0.1)
         growth = max(growth, float(np.diff(np.abs(c)).max()))
-    numbers = {"pairs that stay apart": memorized, "largest growth of a separation": growth}
+    numbers = {"pairs_that_stay_apart": memorized, "largest_growth_of_a_separation": growth}
     return corrected_if(
         growth > FLOW_TOLERANCE,
         memorized > 0,

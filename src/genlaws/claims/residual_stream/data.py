@@ -74,8 +74,8 @@ def check_sizes(quick: bool, claimed: tuple[int, ...] = AUTOENCODER_SIZES) -> Fi
         {
             "sizes": ", ".join(map(str, exact)),
             "factor": (2 / 4096) ** (1 / 9),
-            "million parameters": by_hand,
-            "million parameters of the library's": counted,
+            "million_parameters": by_hand,
+            "million_parameters_of_the_library": counted,
         },
         f"Ten layers with one factor go {', '.join(map(str, exact))}; encoder and decoder have {by_hand:.1f} million "
         "parameters.",
@@ -103,10 +103,10 @@ def check_sequences(quick: bool, rows: tuple[int, ...] = WIKITEXT_2, sequences: 
         long_enough >= sequences,
         other >= sequences,
         {
-            "sequences needed": sequences,
-            "rows of WikiText-2": sum(rows),
-            "of 100 to 500 characters, about": long_enough,
-            "of WikiText-103, about": other,
+            "sequences_needed": sequences,
+            "rows_of_wikitext_2": sum(rows),
+            "rows_of_wikitext_2_of_100_to_500_characters": long_enough,
+            "rows_of_wikitext_103": other,
         },
         f"WikiText-2 has {sum(rows)} rows in all, about {long_enough:.0f} of them between 100 and 500 characters: "
         f"{sequences} sequences must come from elsewhere. WikiText-103 would have about {other:.0f}.",

@@ -42,7 +42,7 @@ def _finding_on_encoder(name: str, quick: bool, judged: Judged | None, like_surr
     verdicts = {analyzed.HOLDS: HOLDS, analyzed.ALSO_HOLDS_FOR_SURROGATE: like_surrogate}
     return Finding(
         verdicts.get(found.verdict, FAILS),  # what is undecided was not borne out
-        {"measured": found.observed, "surrogate": found.surrogate, "verdict on this model": found.verdict},
+        {"measured": found.observed, "surrogate": found.surrogate, "verdict_on_this_model": found.verdict},
         f"In {ENCODER}, a post-norm encoder of six blocks, on the example texts: {found.observed}. {found.why}",
     )
 

@@ -27,9 +27,9 @@ def check_low_dimensional(quick: bool, shares: tuple[float, float] | None = None
         max(equal, paper) < LOW_DIMENSIONAL_SHARE,
         min(equal, paper) >= LOW_DIMENSIONAL_SHARE,
         {
-            "random walk: share along two components": equal,
-            "random walk: closed form": exact,
-            "walk with the paper's speeds": paper,
+            "random_walk_share_along_two_components": equal,
+            "random_walk_closed_form": exact,
+            "walk_with_paper_speeds": paper,
             "bound": LOW_DIMENSIONAL_SHARE,
         },
         "Random walks have no low-dimensional path, so that one is a finding.",
@@ -50,10 +50,10 @@ def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
         abs(last - first) < FLAT_TOLERANCE,
         spread < 1e-6,
         {
-            "pooled components: first layer": first,
-            "pooled components: last layer": last,
-            "each layer's own: first layer": own[0],
-            "each layer's own: last layer": own[-1],
+            "pooled_components_first_layer": first,
+            "pooled_components_last_layer": last,
+            "own_components_first_layer": own[0],
+            "own_components_last_layer": own[-1],
         },
         "Components of all layers together follow the layers with the longest states: with the same spectrum "
         f"everywhere they explain {first:.2f} at first and {last:.2f} at last, each layer's own {own[0]:.2f} "
@@ -70,7 +70,7 @@ def check_compressed_layers(quick: bool, speeds: Array | None = None) -> Finding
     return graded(
         share < LOW_DIMENSIONAL_SHARE,
         early < FLAT_TOLERANCE,
-        {"last third of sublayers: share of squared length": share, "first third": early},
+        {"squared_length_share_last_third": share, "squared_length_share_first_third": early},
         "All layers weigh alike in the autoencoder's loss.",
         "Its loss sees little but late layers: with the paper's speeds and steps at right angles the last third of the "
         f"sublayers has {share:.2f} of all squared length, the first third {early:.4f}. States divided by their length "
@@ -85,7 +85,7 @@ def check_compressed_steps(quick: bool, steps: tuple[float, float, float] = COMP
     return corrected_if(
         first < middle < last,
         first > middle < last,
-        {"first 12 steps": first, "middle": middle, "last": last},
+        {"first_12_steps": first, "middle": middle, "last": last},
         f"The lengths are U-shaped, by the paper's own figure: about {first:.3f} in the first dozen steps, "
         f"{middle:.3f} in the middle, up to {last:.2f} at the end.",
     )
@@ -106,9 +106,9 @@ def check_teleport_formula(quick: bool, columns: bool = False) -> Finding:
         wrong < 1e-9,
         right < 1e-9,
         {
-            "printed, x = z V[:2]^T + mu: error": wrong,
-            "x = z V[:, :2]^T + mu: error": right,
-            "largest other component of a teleported state": missing,
+            "error_of_printed_form": wrong,
+            "error_of_right_form": right,
+            "largest_other_component": missing,
         },
         "x = z V[:, :2]^T + mu: V has components in its columns. V[:2] are two rows, and its transpose does not even "
         "fit z. A teleported state also has no component outside the plane, so a return is in part regrowth.",
@@ -145,7 +145,7 @@ def check_return_without_attractor(quick: bool, attraction: float = 0.0) -> Find
     return graded(
         absolute < LOW_DIMENSIONAL_SHARE,
         relative < LOW_DIMENSIONAL_SHARE,
-        {"distance at the end over that at layer 7": absolute, "relative to the length of the state": relative},
+        {"final_distance_over_distance_at_layer_7": absolute, "ratio_relative_to_state_length": relative},
         f"The distance itself falls, to {absolute:.3f} of what it was.",
         f"Relative to the growing state a disturbance falls to {relative:.2f} of what it was at layer 7 in a stream "
         "that does not react to it at all, with the paper's speeds. Coming back must be measured in absolute distance; "
@@ -165,10 +165,10 @@ def check_lower_layers(
         not against,
         bool(low),
         {
-            "layers said to come back": ", ".join(map(str, best)),
-            "layers said not to": ", ".join(map(str, worst)) or "none",
-            "of the lower half and coming back": len(low),
-            "that say otherwise": len(against),
+            "layers_said_to_come_back": ", ".join(map(str, best)),
+            "layers_said_not_to_come_back": ", ".join(map(str, worst)) or "none",
+            "layers_of_lower_half_that_come_back": len(low),
+            "layers_that_say_otherwise": len(against),
         },
         "All layers said to come back are in the lower half.",
         f"By section 3.4 layers {', '.join(map(str, best))} come back and {', '.join(map(str, worst))} does not: the "
@@ -186,10 +186,10 @@ def check_arrows(quick: bool, layers: int = 32, at: int = 31, arrow: int = 12) -
         after + 1 < arrow and last >= 0,
         {
             "layer": at,
-            "recorded sublayers after it": after,
-            "with the state after the last block": after + 1,
-            "sublayers of an arrow": arrow,
-            "last layer with as many": last,
+            "recorded_sublayers_after_it": after,
+            "recorded_sublayers_with_the_final_state": after + 1,
+            "sublayers_of_an_arrow": arrow,
+            "last_layer_with_enough_sublayers": last,
         },
         f"After layer {at}, the last and not the penultimate, there is {after} recorded sublayer; arrows over {arrow} "
         f"can be drawn up to layer {last}.",
@@ -204,6 +204,6 @@ def check_recording(quick: bool, sites: int = 64, within: int = 32, cross: int =
     found = len(read), steps.count("attention"), steps.count("mlp")
     return holds_if(
         found == (sites, within, cross),
-        {"sublayers": found[0], "within a layer": found[1], "across layers": found[2]},
+        {"sublayers": found[0], "within_a_layer": found[1], "across_layers": found[2]},
         f"32 layers read twice give {found[0]} sublayers, {found[1]} steps within a layer and {found[2]} across.",
     )

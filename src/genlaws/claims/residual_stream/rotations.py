@@ -31,13 +31,13 @@ def check_orbits(quick: bool, claimed: float = MEAN_ROTATIONS) -> Finding:
     mean, scatter = float(counts.mean()), float(counts.std())
     beyond = (claimed - mean) / scatter
     numbers = {
-        "paper: mean rotations": claimed,
-        "walk with the paper's speeds: mean": mean,
-        "walk with the paper's speeds: deviation of a unit": scatter,
-        "walk with equal steps: mean": plain.mean(),
-        "paper beyond the walk, in deviations of a unit": beyond,
+        "paper_mean_rotations": claimed,
+        "walk_with_paper_speeds_mean": mean,
+        "walk_with_paper_speeds_unit_deviation": scatter,
+        "walk_with_equal_steps_mean": plain.mean(),
+        "paper_beyond_the_walk_in_unit_deviations": beyond,
         "bound": MIN_UNIT_SCATTERS,
-        "library against the definition": same,
+        "library_against_the_definition": same,
     }
     return holds_if(
         beyond > MIN_UNIT_SCATTERS and same < ROUNDING_TOLERANCE,
@@ -55,12 +55,12 @@ def check_turn_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE)
     lows, highs = np.array([one.min() for one in made]), np.array([one.max() for one in made])
     more = claimed[1] - float(highs.max())
     numbers = {
-        "paper: fewest rotations": claimed[0],
-        "paper: most rotations": claimed[1],
-        "walks: fewest rotations, mean of draws": lows.mean(),
-        "walks: most rotations, mean of draws": highs.mean(),
-        "walks: most rotations of all": highs.max(),
-        "draws of 4,096 units": draws,
+        "paper_fewest_rotations": claimed[0],
+        "paper_most_rotations": claimed[1],
+        "walks_fewest_rotations": lows.mean(),
+        "walks_most_rotations": highs.mean(),
+        "walks_most_rotations_of_all": highs.max(),
+        "draws_of_4096_units": draws,
     }
     return holds_if(
         more > READING_ERROR,
@@ -88,11 +88,11 @@ def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
     error = max(of_orbit.std() / np.sqrt(draws), of_walk.std() / np.sqrt(draws))
     nothing = max(abs(of_orbit.mean()), abs(of_walk.mean())) < MAX_Z_SCORE * error
     numbers = {
-        "orbits of ten periods, points in random order": of_orbit.mean(),
-        "random walks, points in random order": of_walk.mean(),
-        "deviation of one order": of_walk.std(),
-        "random walks as they are": own,
-        "random walks, gradient anew after shuffling": anew.mean(),
+        "shuffled_orbits_of_ten_periods": of_orbit.mean(),
+        "shuffled_random_walks": of_walk.mean(),
+        "deviation_of_one_order": of_walk.std(),
+        "random_walks_as_they_are": own,
+        "shuffled_random_walks_with_new_gradient": anew.mean(),
     }
     return corrected_if(
         not nothing,
@@ -121,9 +121,9 @@ def check_sign(quick: bool, sign: float = 1.0) -> Finding:
         bool(one.min() > 0 and walks.mean() > 0),
         bool(np.allclose(-one, 1.0, atol=0.01)),
         {
-            "rotations of one period of a sinusoid": one.mean(),
-            "mean rotations of random walks": walks.mean(),
-            "share of walks that turn clockwise": clockwise,
+            "rotations_of_one_sinusoid_period": one.mean(),
+            "mean_rotations_of_random_walks": walks.mean(),
+            "share_of_walks_that_turn_clockwise": clockwise,
         },
         "In the plane of a value and its gradient every path runs clockwise, so the printed R is negative: one period "
         f"of a sinusoid has {one.mean():.2f}. The positive numbers shown are of -R.",
@@ -137,7 +137,7 @@ def check_spiral(quick: bool, path: Array | None = None) -> Finding:
     return graded(
         found < 1.0,
         equal > 1.0,
-        {"paper's speeds: radius of the last third over the first": found, "equal steps: the same": equal},
+        {"paper_speeds_radius_ratio": found, "equal_steps_radius_ratio": equal},
         "A random walk does not spiral outwards, so that portraits which do show more than growing steps.",
         f"Portraits widen, but random walks do as well: {found:.1f} times from the first third to the last with the "
         f"paper's speeds, {equal:.1f} times with equal steps. It follows from going on.",

@@ -93,11 +93,11 @@ def check_basis(quick: bool, step_profile: Array | None = None, step: float = 0.
         bool(strong and own.mean() > turned.mean() + 0.01),
         bool(strong),
         {
-            "own units: mean r": own.mean(),
-            "own units: expected": expected,
-            "random axes: mean r": turned.mean(),
-            "own units: deviation": own.std(),
-            "random axes: deviation": turned.std(),
+            "own_units_mean_r": own.mean(),
+            "own_units_expected": expected,
+            "random_axes_mean_r": turned.mean(),
+            "own_units_deviation": own.std(),
+            "random_axes_deviation": turned.std(),
         },
         f"Units correlate more than random axes do: {own.mean():.3f} against {turned.mean():.3f}.",
         f"A state plus a small step is as strongly correlated along random axes, {turned.mean():.3f}, as in its own "
@@ -122,10 +122,10 @@ def check_from_the_start(quick: bool, same_end: bool = True) -> Finding:
         defined[0] == 1.0 and values[0] > STRONG_CORRELATION,
         defined[1] == 1.0 and values[1] > STRONG_CORRELATION,
         {
-            "same last token: units with a correlation": defined[0],
-            "different last tokens: units with a correlation": defined[1],
-            "different last tokens: mean r": values[1],
-            "paper: cosine of the first transition": in_order(COSINES)[0],
+            "same_last_token_units_with_correlation": defined[0],
+            "different_last_tokens_units_with_correlation": defined[1],
+            "different_last_tokens_mean_r": values[1],
+            "paper_cosine_of_the_first_transition": in_order(COSINES)[0],
         },
         "Units have a strong correlation from the first sublayer on.",
         "Only where texts end in different tokens. Lines of WikiText end with the same white space; unless it is "
@@ -146,13 +146,13 @@ def check_within_and_cross(quick: bool, lists: tuple[str, str] = COSINES) -> Fin
         bool(above.all() and min(rise) > 0 and falls < 0.02),
         bool(above.mean() > 0.9 and min(rise) > 0),
         {
-            "share of layers with attention above MLP": above.mean(),
-            "attention: rank correlation with depth": rise[0],
-            "MLP: rank correlation with depth": rise[1],
-            "largest fall from the top to the last": falls,
-            "walk with the paper's speeds: mean cosine": of_walk.mean(),
-            "paper: mean cosine": in_order(lists).mean(),
-            "rank correlation of the two": alike,
+            "layers_with_attention_above_mlp": above.mean(),
+            "attention_rank_correlation_with_depth": rise[0],
+            "mlp_rank_correlation_with_depth": rise[1],
+            "largest_fall_from_top_to_last": falls,
+            "walk_with_paper_speeds_mean_cosine": of_walk.mean(),
+            "paper_mean_cosine": in_order(lists).mean(),
+            "rank_correlation_of_the_two": alike,
         },
         "Within-layer cosines lie above cross-layer ones in every layer, and both rise throughout.",
         f"Within-layer cosines lie above cross-layer ones in {above.sum()} of {len(mlp)} layers, not in "
@@ -170,8 +170,8 @@ def check_acceleration(quick: bool, speeds: tuple[str, str] = SPEEDS, cosines: t
     return graded(
         accelerates and angles[2] > angles[0],
         accelerates,
-        {f"speed, third {k + 1}": one for k, one in enumerate(thirds)}
-        | {f"angle of a step in radians, third {k + 1}": one for k, one in enumerate(angles)},
+        {f"speed_third_{k + 1}": one for k, one in enumerate(thirds)}
+        | {f"step_angle_third_{k + 1}": one for k, one in enumerate(angles)},
         "The state speeds up, most in the last third, in length and in angle.",
         f"Steps grow {thirds[2] / thirds[0]:.1f} times from the first third to the last, most at the end, but the "
         f"state grows faster: it turns by {angles[0]:.2f} radians a step at first and {angles[2]:.2f} at last. By the "
@@ -187,7 +187,7 @@ def check_cross_faster(quick: bool, speeds: tuple[str, str] = SPEEDS) -> Finding
     return graded(
         bool(faster.all()),
         bool(faster.mean() > 0.9),
-        {"share of layers in which the MLP writes more": faster.mean(), "mean MLP over mean attention": ratio},
+        {"layers_in_which_the_mlp_writes_more": faster.mean(), "mean_mlp_over_mean_attention": ratio},
         "Cross-layer steps are longer in every layer.",
         f"Cross-layer steps are longer in {faster.sum()} of {len(mlp)} layers, {ratio:.2f} times on average; read off "
         "the paper's figure, where the first dots overlap.",
@@ -209,10 +209,10 @@ def check_paradox(quick: bool, information: tuple[str, str] = INFORMATION) -> Fi
         together <= 0,
         worst < KERNEL_COST_NATS + 0.1 / math.sqrt(pairs) and together > 0.5,
         {
-            "rank correlation of the two curves from transition 8 on": together,
-            "kernels against -ln(1 - r^2)/2: largest difference in nats": worst,
-            "paper: mean information from transition 8 on": in_order(information)[later].mean(),
-            "Gaussian with the paper's cosines as r": gaussian[later].mean(),
+            "rank_correlation_from_transition_8": together,
+            "largest_difference_from_gaussian_in_nats": worst,
+            "paper_mean_information_from_transition_8": in_order(information)[later].mean(),
+            "gaussian_with_paper_cosines": gaussian[later].mean(),
         },
         "There is no paradox: a Gaussian unit has -ln(1 - r^2)/2 nats, which rise with r, and so does the paper's own "
         f"curve from the eighth transition on (rank correlation {together:.2f}). Only the first points are high, where "
@@ -231,12 +231,12 @@ def check_early_information(quick: bool, values: int = 2, noise: float = 0.05) -
     return holds_if(
         found <= entropy + KERNEL_COST_NATS,
         {
-            "entropy of the input, nats": entropy,
-            "noise over the distance of values": noise / 2.0,
+            "entropy_of_the_input_nats": entropy,
+            "noise_over_the_distance_of_values": noise / 2.0,
             "kernels": found,
-            "paper: first transition": printed[0],
-            "values that an input needs for it": least,
-            "paper: smallest": printed.min(),
+            "paper_first_transition": printed[0],
+            "values_that_an_input_needs_for_it": least,
+            "paper_smallest": printed.min(),
         },
         f"Kernels give {found:.2f} nats, no more than the input's entropy of {entropy:.2f}.",
         f"The high first points are of the estimator: for an input of {values} values the kernels give {found:.2f} "
@@ -258,10 +258,10 @@ def check_information_and_size(quick: bool, information: tuple[str, str] = INFOR
         bool((ranks < 0).all()),
         bool(first < 0),
         {
-            "attention, first third: rank correlation": ranks[0, 0],
-            "attention, the rest": ranks[0, 1],
-            "MLP, first third": ranks[1, 0],
-            "MLP, the rest": ranks[1, 1],
+            "attention_first_third_rank_correlation": ranks[0, 0],
+            "attention_rest_rank_correlation": ranks[0, 1],
+            "mlp_first_third_rank_correlation": ranks[1, 0],
+            "mlp_rest_rank_correlation": ranks[1, 1],
         },
         "Information falls wherever activations grow.",
         f"In the first third of the layers alone (mean rank correlation {first:.2f}); in the rest information does not "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from genlaws.claims.claim import Finding, graded, holds_if
+from genlaws.claims.claim import Finding, graded, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, optimal_regularization, solve
 
@@ -44,11 +44,11 @@ def check_optimal_angle(quick: bool) -> Finding:
             apart.append(_argmin(error, 0.05, 1.5) - np.arcsin(_rho(epsilon)))
     numbers = {
         "cases": len(apart),
-        "largest distance from Eq. 39": np.abs(apart).max(),
-        "angle at fact fraction 0.2": np.arcsin(_rho(FACT_FRACTION)),
+        "largest_distance_from_eq_39": np.abs(apart).max(),
+        "angle_at_fact_fraction_0_2": np.arcsin(_rho(FACT_FRACTION)),
         "library": optimal_angle("square", fact_fraction=FACT_FRACTION),
     }
-    same = abs(numbers["angle at fact fraction 0.2"] - numbers["library"]) < TOLERANCE
+    same = abs(numbers["angle_at_fact_fraction_0_2"] - numbers["library"]) < TOLERANCE
     return holds_if(
         bool(np.abs(apart).max() < MINIMUM_TOLERANCE and same),
         numbers,
@@ -80,7 +80,7 @@ def check_optimal_regularization(quick: bool) -> Finding:
             mine = optimal_regularization("square", sample_ratio=alpha, fact_fraction=FACT_FRACTION, kernel=kernel)
             found = np.exp(_argmin(error, np.log(right) - 3.0, np.log(right) + 3.0))
             apart.append(max(abs(found / right - 1.0), abs(float(np.asarray(mine)) / right - 1.0)))
-    numbers = {"cases": len(apart), "largest relative distance from Eq. 40": max(apart), "allowed": 1e-3}
+    numbers = {"cases": len(apart), "largest_relative_distance_from_eq_40": max(apart), "allowed": 1e-3}
     return holds_if(max(apart) < 1e-3, numbers, "The best regularization is that of Eq. 40, free of the samples.")
 
 
@@ -92,12 +92,12 @@ def check_both_at_once(quick: bool) -> Finding:
     at = solve("square", kernel=Kernel.from_angle(best), **task)
     low, high = (solve("square", kernel=Kernel.from_angle(angle), **task) for angle in (below, above))
     numbers = {
-        "generalization error at the best angle": at.generalization_error,
-        "memorization error there": at.memorization_error,
-        "spread of the generalization error above it": np.ptp(high.generalization_error),
-        "smallest memorization error above it": high.memorization_error.min(),
-        "smallest excess in generalization error below it": (low.generalization_error - at.generalization_error).min(),
-        "largest regularization below it": low.regularization.max(),
+        "generalization_error_at_best_angle": at.generalization_error,
+        "memorization_error_there": at.memorization_error,
+        "generalization_error_spread_above": np.ptp(high.generalization_error),
+        "smallest_memorization_error_above_it": high.memorization_error.min(),
+        "smallest_generalization_error_excess_below": (low.generalization_error - at.generalization_error).min(),
+        "largest_regularization_below_it": low.regularization.max(),
     }
     flat = np.abs(high.generalization_error - at.generalization_error).max() < TOLERANCE
     remembers = low.regularization.max() == 0.0 == low.memorization_error.max()
@@ -122,9 +122,9 @@ def check_table_of_errors(quick: bool) -> Finding:
             differences[f"{name} at {alpha}"] = round(value, 4) - printed
     off = {name: value for name, value in differences.items() if abs(value) > 0.5 * LAST_DIGIT}
     numbers = {
-        "numbers compared": len(differences),
-        "numbers that differ": len(off),
-        **{f"{name}, rounded less printed": value for name, value in off.items()},
+        "numbers_compared": len(differences),
+        "numbers_that_differ": len(off),
+        **{number_id(f"difference_{name}"): value for name, value in off.items()},
     }
     return graded(
         not off,
@@ -161,10 +161,10 @@ def check_hinge_angle(quick: bool) -> Finding:
     square = _generalization_errors("square", alpha, np.full_like(angle, best), 0.0)
     apart, gap = np.abs(angle - best), np.abs(hinge - square)
     numbers = {
-        "best angle of ridge": best,
-        "nearest angle of the hinge": angle[apart.argmin()],
-        "farthest angle of the hinge": angle[apart.argmax()],
-        "largest difference of the errors": gap.max(),
+        "best_angle_of_ridge": best,
+        "nearest_angle_of_the_hinge": angle[apart.argmin()],
+        "farthest_angle_of_the_hinge": angle[apart.argmax()],
+        "largest_difference_of_the_errors": gap.max(),
     }
     return holds_if(
         bool(apart.min() > 1e-3 and apart.max() < 0.1 and gap.max() < 0.002),
@@ -187,11 +187,11 @@ def check_hinge_gives_up_memory(quick: bool) -> Finding:
     tuned = solve("hinge", kernel=Kernel.from_angle(free), regularization="optimal", **task)
     hard = solve("hinge", kernel=Kernel.from_angle(strict), regularization=0.0, **task)
     numbers = {
-        "generalization error, free": tuned.generalization_error,
-        "memorization error, free": tuned.memorization_error,
-        "generalization error, every fact remembered": hard.generalization_error,
-        "angle, free": free,
-        "angle, every fact remembered": strict,
+        "generalization_error_free": tuned.generalization_error,
+        "memorization_error_free": tuned.memorization_error,
+        "generalization_error_with_memory": hard.generalization_error,
+        "angle_free": free,
+        "angle_with_memory": strict,
     }
     better = hard.generalization_error - tuned.generalization_error > 0.005 and tuned.memorization_error > 0.01
     return holds_if(
@@ -211,10 +211,10 @@ def check_more_facts(quick: bool) -> Finding:
     tuned = solve("square", kernel=Kernel.from_angle(angles), regularization="optimal", **task)
     hinge = float(optimal_angle("hinge", regularization=0.0, **task))
     numbers = {
-        "generalization errors at λ → 0, below, at and above the best angle": ", ".join(f"{one:.4f}" for one in zero),
-        "generalization errors at the best λ": ", ".join(f"{one:.4f}" for one in tuned.generalization_error),
-        "best angle, ridge": best,
-        "best angle, hinge": hinge,
+        "generalization_errors_unregularized": ", ".join(f"{one:.4f}" for one in zero),
+        "generalization_errors_at_best_regularization": ", ".join(f"{one:.4f}" for one in tuned.generalization_error),
+        "best_angle_ridge": best,
+        "best_angle_hinge": hinge,
     }
     shape = zero[1] < min(zero[0], zero[2]) and abs(tuned.generalization_error[2] - zero[1]) < TOLERANCE
     return holds_if(

@@ -42,7 +42,7 @@ def check_matched_kernels_on_digits(quick: bool) -> Finding:
         ]
         gaps.append(float(pair[0] - pair[1]))
     mean, error = float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.sqrt(redraws))
-    numbers = {"difference of the generalization errors": mean, "standard error": error, "redraws": redraws}
+    numbers = {"generalization_error_difference": mean, "standard_error": error, "redraws": redraws}
     return holds_if(
         abs(mean) > 3.0 * error,
         numbers,
@@ -69,8 +69,8 @@ def check_intercept(quick: bool) -> Finding:
             path = learn_path(draw, "hinge", kernel=MATCHED_KERNEL, regularization=[lam], products=products)
             bound.append(float(path.generalization_error[0]))
         with_one[count], without[count] = float(np.mean(free)), float(np.mean(bound))
-    numbers = {f"with an intercept, {n} samples": one for n, one in with_one.items()}
-    numbers |= {f"without, {n} samples": one for n, one in without.items()}
+    numbers = {f"with_intercept_{n}_samples": one for n, one in with_one.items()}
+    numbers |= {f"without_intercept_{n}_samples": one for n, one in without.items()}
     return corrected_if(
         without[256] > 0.4 or with_one[256] < 0.4,
         without[256] < 0.2,
@@ -114,12 +114,12 @@ def _preferred_bandwidth(loss: str, quick: bool) -> Finding:
     found = preferred_parameters(rates, table)
     low, high = float(found.log_ratio.low), float(found.log_ratio.high)
     numbers = {
-        "images of one redraw": images,
+        "images_of_one_redraw": images,
         "redraws": redraws,
-        "best η at λ → 0": found.preferred_at_zero.value,
-        "best η at the best λ": found.preferred_at_best.value,
-        "logarithm of their ratio, from": low,
-        "to": high,
+        "best_eta_unregularized": found.preferred_at_zero.value,
+        "best_eta_at_best_regularization": found.preferred_at_best.value,
+        "log_ratio_from": low,
+        "log_ratio_to": high,
     }
     return graded(
         low > 0.0,
@@ -139,14 +139,14 @@ def check_two_layer(quick: bool) -> Finding:
     kernel, bayes = _theory_exponents(alpha)
     low, high = float(keeps.low), float(keeps.high)
     numbers = {
-        "exponent, every fact remembered": keeps.value,
-        "from": low,
-        "to": high,
-        "memorization error there": facts_lost,
-        "exponent, stopped at the best time": stopped.value,
-        "memorization error at the best time": float(table[-1, 6]),
-        "exponent of the best kernel that remembers every fact": kernel,
-        "exponent of the Bayes curve": bayes,
+        "exponent_with_memory": keeps.value,
+        "exponent_from": low,
+        "exponent_to": high,
+        "memorization_error_there": facts_lost,
+        "exponent_stopped_at_best_time": stopped.value,
+        "memorization_error_at_the_best_time": float(table[-1, 6]),
+        "exponent_of_best_kernel_with_memory": kernel,
+        "exponent_of_the_bayes_curve": bayes,
     }
     return graded(
         high >= bayes and facts_lost < 0.01,

@@ -44,7 +44,7 @@ def check_table_of_kernels(quick: bool) -> Finding:
         kernel = Kernel.from_name(name)
         mine = float(np.square(kernel.mu_1)), float(np.square(kernel.mu_star))
         worst = max(worst, *(abs(a - b) for a, b in zip((slope, diagonal) * 2, (first, rest, *mine), strict=True)))
-    numbers = {"kernels": len(TABLE_1), "largest difference": worst, "allowed": TOLERANCE}
+    numbers = {"kernels": len(TABLE_1), "largest_difference": worst, "allowed": TOLERANCE}
     return holds_if(worst < TOLERANCE, numbers, "Every row of the table is slope and diagonal of its kernel.")
 
 
@@ -62,7 +62,7 @@ def check_kernel_numbers(quick: bool) -> Finding:
         slope = float(np.imag(k(1j * COMPLEX_STEP)) / COMPLEX_STEP)
         diagonal = float(k(1.0) - k(0.0)) - slope
         worst = max(worst, abs(first**2 - slope), abs(square - mean**2 - first**2 - diagonal))
-    numbers = {"activations": len(activations), "largest difference": worst, "allowed": 1e-8}
+    numbers = {"activations": len(activations), "largest_difference": worst, "allowed": 1e-8}
     return holds_if(
         worst < 1e-8, numbers, "First Hermite coefficient and the rest are slope and diagonal of the kernel."
     )
@@ -92,7 +92,7 @@ def check_parameters_of_families(quick: bool) -> Finding:
     }
     worst = max(abs(value / want - 1.0) for value in left.values())
     explicit = abs(g_geo - 1.0 / (1.0 + want))
-    numbers = {"largest relative difference": worst, "gaussian γ": g_rbf, "geometric γ": g_geo, "offset c": c}
+    numbers = {"largest_relative_difference": worst, "gaussian_gamma": g_rbf, "geometric_gamma": g_geo, "offset_c": c}
     return holds_if(
         worst < 1e-8 and explicit < 1e-12,
         numbers,
@@ -114,11 +114,11 @@ def check_bandwidth_theory(quick: bool) -> Finding:
     matched = float(parameter_for_angle("gaussian", np.arcsin((1.0 - FACT_FRACTION) * np.sqrt(2.0 / np.pi))))
     narrow = errors["square", "best"][rates < matched]
     numbers = {
-        "square, best γ at λ → 0": best["square", "zero"],
-        "γ of the best angle": matched,
-        "square, spread of the error at the best λ below it": np.ptp(narrow),
-        "hinge, best γ at λ → 0": best["hinge", "zero"],
-        "hinge, best γ at the best λ": best["hinge", "best"],
+        "square_best_gamma_unregularized": best["square", "zero"],
+        "gamma_of_best_angle": matched,
+        "square_error_spread_below": np.ptp(narrow),
+        "hinge_best_gamma_unregularized": best["hinge", "zero"],
+        "hinge_best_gamma_at_best_regularization": best["hinge", "best"],
     }
     step = rates[1] / rates[0]
     same = 1.0 / step < best["square", "zero"] / matched < step
@@ -142,7 +142,7 @@ def check_finite_width(quick: bool) -> Finding:
         [] if quick else [(6, 0.1, "relu", 0.01, 9)]
     )
     worst = max(_width_gap(task) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": WIDTH_TOLERANCE}
+    numbers = {"tasks": len(tasks), "largest_difference": worst, "allowed": WIDTH_TOLERANCE}
     return holds_if(worst < WIDTH_TOLERANCE, numbers, "Eq. 88, iterated as printed, ends at the library's errors.")
 
 
@@ -184,7 +184,7 @@ def check_kernel_limit(quick: bool) -> Finding:
         gaps[loss] = np.abs(wide - solve(loss, **task).generalization_error)
     last = max(gap[-1] for gap in gaps.values())
     shrink = min(gap[1] / gap[2] for gap in gaps.values())
-    numbers = {"gap at width ratio 1e6": last, "gap at 100 over gap at 1000": shrink}
+    numbers = {"gap_at_width_ratio_1e6": last, "gap_at_100_over_gap_at_1000": shrink}
     return graded(
         last < 1e-5 and shrink > 8.0,
         last < 1e-5,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate, optimize, special, stats
 
-from genlaws.claims.claim import Finding, holds_if
+from genlaws.claims.claim import Finding, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import (
     Kernel,
@@ -42,10 +42,10 @@ def check_hinge_threshold(quick: bool) -> Finding:
     slope = -np.diff(np.log(np.asarray(interpolation_threshold("hinge", fact_fraction=few)))) / np.diff(np.log(few))
     capacity = float(np.asarray(interpolation_threshold("hinge", fact_fraction=1.0)))
     numbers = {
-        "threshold at fact fraction 0.2": float(np.asarray(interpolation_threshold("hinge", fact_fraction=0.2))),
-        "largest relative difference": worst,
-        "threshold with facts only": capacity,
-        "exponent as facts vanish": slope[0],
+        "threshold_at_fact_fraction_0_2": float(np.asarray(interpolation_threshold("hinge", fact_fraction=0.2))),
+        "largest_relative_difference": worst,
+        "threshold_with_facts_only": capacity,
+        "exponent_as_facts_vanish": slope[0],
     }
     return holds_if(
         worst < TOLERANCE
@@ -78,7 +78,7 @@ def check_threshold_runs(quick: bool) -> Finding:
         threshold = float(np.asarray(interpolation_threshold("hinge", fact_fraction=epsilon)))
         for factor in (0.75, 1.3):
             found = [_separable(dimension, factor * threshold, epsilon, seed) for seed in range(draws)]
-            shares[f"separable, facts {epsilon:g}, {factor:g} of the threshold"] = float(np.mean(found))
+            shares[number_id(f"separable_facts_{epsilon:g}_threshold_{factor:g}")] = float(np.mean(found))
     below, above = list(shares.values())[::2], list(shares.values())[1::2]
     return holds_if(
         min(below) >= 0.8 and max(above) <= 0.2,
@@ -104,7 +104,7 @@ def check_ridgeless_linear(quick: bool) -> Finding:
         worst = max(worst, *np.abs(found.generalization_error - rule), *np.abs(found.memorization_error - memory))
         thresholds.append(float(np.asarray(interpolation_threshold("square", fact_fraction=epsilon))))
         rising &= bool((np.diff(found.memorization_error[alpha > 1.0]) > 0.0).all())
-    numbers = {"largest difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)}
+    numbers = {"largest_difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)}
     return holds_if(
         worst < TOLERANCE and set(thresholds) == {1.0} and rising,
         numbers,
@@ -131,12 +131,12 @@ def check_perceptron_figure(quick: bool) -> Finding:
     square = solve("square", sample_ratio=[0.5, 0.999, 1.2, 3.0], **task)
     forgets, wrong = square.memorization_error, square.generalization_error
     numbers = {
-        "hinge, memorization error just below its threshold": hinge[1],
-        "hinge, just above": hinge[2],
-        "square, memorization error just below 1": forgets[1],
-        "square, at 1.2": forgets[2],
-        "square, generalization error just below 1": wrong[1],
-        "square, generalization error at 0.5 and at 3": f"{wrong[0]:.3f}, {wrong[3]:.3f}",
+        "hinge_memorization_error_below_threshold": hinge[1],
+        "hinge_memorization_error_above_threshold": hinge[2],
+        "square_memorization_error_below_1": forgets[1],
+        "square_memorization_error_at_1_2": forgets[2],
+        "square_generalization_error_below_1": wrong[1],
+        "square_generalization_error_at_0_5_and_3": f"{wrong[0]:.3f}, {wrong[3]:.3f}",
     }
     sharp = all(bool((one[:2] == 0.0).all() and (np.diff(one[1:]) > 0.0).all()) for one in (hinge, forgets))
     return holds_if(
@@ -155,7 +155,10 @@ def check_kernels_remember(quick: bool) -> Finding:
     falling = True
     for loss in ("square", "hinge", "logistic"):
         path = [np.max(solve(loss, regularization=lam, **task).memorization_error) for lam in (1.0, 1e-2, 1e-4, 0.0)]
-        numbers |= {f"{loss}, largest memorization error at 0.01": path[1], f"{loss}, at 0": path[-1]}
+        numbers |= {
+            f"{loss}_largest_memorization_error_at_0_01": path[1],
+            f"{loss}_largest_memorization_error_at_0": path[-1],
+        }
         falling &= bool((np.diff(path) <= 0.0).all()) and path[-1] < 1e-12
     return holds_if(falling, numbers, "Every kernel with a non-linear part remembers all facts as λ → 0, at any α.")
 
@@ -178,7 +181,7 @@ def check_infinite_regularization(quick: bool) -> Finding:
         for found in (closed, *strong.values()):
             gaps = np.abs(found.generalization_error - rule), np.abs(found.memorization_error - memory)
             worst = max(worst, *(gap.max() for gap in gaps))
-    numbers = {"largest difference, all losses at 1e7": worst, "allowed": 1e-4}
+    numbers = {"largest_difference_at_1e7": worst, "allowed": 1e-4}
     return holds_if(worst < 1e-4, numbers, "At strong regularization all losses give the errors of Eqs. 191 and 192.")
 
 
@@ -194,7 +197,7 @@ def check_ridge_decay(quick: bool) -> Finding:
             ratios += list(found / law)
         ratios.append(float(np.asarray(large_sample_error(sample_ratio=alpha, fact_fraction=epsilon))) / law)
     apart = np.abs(np.array(ratios) - 1.0).max()
-    numbers = {"cases": len(ratios), "largest relative distance at 1e6 samples per dimension": apart}
+    numbers = {"cases": len(ratios), "largest_relative_distance_at_1e6_samples": apart}
     return holds_if(
         bool(apart < 1e-3), numbers, "The coefficient is that of Eq. 42 for every kernel and regularization."
     )
@@ -213,9 +216,9 @@ def check_bayes_decay(quick: bool) -> Finding:
         law = float(np.asarray(large_sample_bayes_error(sample_ratio=alpha, fact_fraction=epsilon)))
         worst = max(worst, *(abs(one * alpha / constants[epsilon] - 1.0) for one in (found, law)))
     numbers = {
-        "constant without facts": constants[0.0],
-        "constant at fact fraction 0.2": constants[0.2],
-        "largest relative distance at 1e6": worst,
+        "constant_without_facts": constants[0.0],
+        "constant_at_fact_fraction_0_2": constants[0.2],
+        "largest_relative_distance_at_1e6": worst,
     }
     return holds_if(
         bool(worst < 1e-3) and round(constants[0.0], 2) == BAYES_CONSTANT,
@@ -241,7 +244,7 @@ def check_decay_figure(quick: bool) -> Finding:
         for name in DECAY_EXPONENTS
     }
     apart = max(abs(found[name] - rate) for name, rate in DECAY_EXPONENTS.items())
-    numbers = {**{f"exponent, {name}": one for name, one in found.items()}, "allowed distance": EXPONENT_TOLERANCE}
+    numbers = {**{f"exponent_{name}": one for name, one in found.items()}, "allowed_distance": EXPONENT_TOLERANCE}
     return holds_if(
         apart < EXPONENT_TOLERANCE, numbers, "Bayes falls as 1/α, ridge and support vector machine as 1/√α."
     )
@@ -257,7 +260,7 @@ def check_hinge_conjecture(quick: bool) -> Finding:
         for name in KERNELS
         for lam in strengths
     ]
-    numbers = {"cases": len(found), "smallest exponent": min(found), "largest exponent": max(found)}
+    numbers = {"cases": len(found), "smallest_exponent": min(found), "largest_exponent": max(found)}
     return holds_if(
         max(abs(one - DECAY_EXPONENTS["hinge"]) for one in found) < EXPONENT_TOLERANCE,
         numbers,
@@ -269,7 +272,7 @@ def check_hinge_without_facts(quick: bool) -> Finding:
     """Measure the exponent of the hinge loss and a linear learner where every label follows the rule."""
     found = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.0, regularization=0.0)
     with_facts = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.01, regularization=0.0)
-    numbers = {"exponent without facts": found, "exponent with one fact in a hundred": with_facts}
+    numbers = {"exponent_without_facts": found, "exponent_with_one_fact_in_a_hundred": with_facts}
     return holds_if(
         abs(found - DECAY_EXPONENTS["bayes"]) < EXPONENT_TOLERANCE and with_facts < 0.9,
         numbers,
@@ -287,7 +290,7 @@ def check_kernels_are_too_slow(quick: bool) -> Finding:
     )
     lag = keeps / bayes_optimal(sample_ratio=alpha, fact_fraction=0.2).generalization_error
     growth = stats.linregress(np.log(alpha[1:]), np.log(lag[1:])).slope
-    numbers = {"lag at 10": lag[0], "lag at 1e4": lag[-1], "exponent of the lag": growth}
+    numbers = {"lag_at_10": lag[0], "lag_at_1e4": lag[-1], "exponent_of_the_lag": growth}
     return holds_if(
         bool((np.diff(lag) > 0.0).all()) and abs(growth - 0.5) < 0.05,
         numbers,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from genlaws.claims.claim import Finding, holds_if
+from genlaws.claims.claim import Finding, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Draw, bayes_optimal, draw_gaussian, message_passing, solve
 from genlaws.rules_facts.finite_size import DrawProducts, extrapolate, learn_path, quadratic_match
@@ -38,8 +38,8 @@ def check_theory_against_runs(quick: bool) -> Finding:
             means, spread = found[..., place].mean(axis=1), found[..., place].std(axis=1, ddof=1)
             limit = extrapolate(dimensions, means, np.maximum(spread, 1e-6) / np.sqrt(runs))
             score = (limit.value - getattr(theory, error)) / limit.error
-            scores[f"z of the {error.split('_')[0]} error, {label}"] = float(score)
-    numbers = {"runs in each dimension": runs, "dimensions": ", ".join(map(str, dimensions)), **scores}
+            scores[number_id(f"z_of_{error}_{label}")] = float(score)
+    numbers = {"runs_in_each_dimension": runs, "dimensions": ", ".join(map(str, dimensions)), **scores}
     return holds_if(
         max(abs(one) for one in scores.values()) < MAX_Z_SCORE,
         numbers,
@@ -77,10 +77,15 @@ def check_order_parameters(quick: bool) -> Finding:
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(runs)
     allowed = MAX_Z_SCORE * error + 2.0 / dimension  # and a correction of first order in 1/d
     want = np.array([theory.teacher_overlap, theory.self_overlap])
-    numbers = {"m, measured": mean[0], "m, theory": want[0], "q, measured": mean[1], "q, theory": want[1]}
+    numbers = {
+        "teacher_overlap_measured": mean[0],
+        "teacher_overlap_theory": want[0],
+        "self_overlap_measured": mean[1],
+        "self_overlap_theory": want[1],
+    }
     return holds_if(
         bool((np.abs(mean - want) < allowed).all()),
-        {**numbers, "allowed for m": allowed[0], "allowed for q": allowed[1]},
+        {**numbers, "teacher_overlap_allowed": allowed[0], "self_overlap_allowed": allowed[1]},
         "Overlap with the teacher and squared length of the trained weights are the order parameters m and q.",
     )
 
@@ -99,7 +104,7 @@ def check_self_averaging(quick: bool) -> Finding:
         spread[dimension] = float(np.std(errors, ddof=1))
     ratio = spread[small] / spread[large]
     allowed = 3.0 / np.sqrt(runs)  # relative, three standard errors of a ratio of spreads
-    numbers = {f"spread in {d} dimensions": one for d, one in spread.items()} | {"ratio": ratio, "expected ratio": 3.0}
+    numbers = {f"spread_in_{d}_dimensions": one for d, one in spread.items()} | {"ratio": ratio, "expected_ratio": 3.0}
     return holds_if(
         abs(ratio / 3.0 - 1.0) < allowed,
         numbers,
@@ -126,10 +131,10 @@ def check_matched_kernels(quick: bool) -> Finding:
         errors.append(float(np.std(gaps, ddof=1) / np.sqrt(runs)))
     limit = extrapolate(dimensions, means, errors, order=2)
     score = limit.value / limit.error
-    numbers = {f"difference in {d} dimensions": one for d, one in zip(dimensions, means, strict=True)}
+    numbers = {f"difference_in_{d}_dimensions": one for d, one in zip(dimensions, means, strict=True)}
     return holds_if(
         abs(score) < MAX_Z_SCORE and abs(means[-1]) < 0.6 * abs(means[0]),
-        {**numbers, "z of the difference in the limit": score},
+        {**numbers, "z_of_the_difference_in_the_limit": score},
         "Two kernels with equal numbers differ in generalization error by an amount that vanishes as the dimension "
         "grows.",
     )
@@ -151,7 +156,7 @@ def check_message_passing(quick: bool) -> Finding:
             )
         curve = float(bayes_optimal(sample_ratio=alpha, fact_fraction=FACT_FRACTION).generalization_error)
         mean, error = float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(runs))
-        numbers |= {f"measured at {alpha:g}": mean, f"Bayes curve at {alpha:g}": curve}
+        numbers |= {number_id(f"measured_at_{alpha:g}"): mean, number_id(f"bayes_curve_at_{alpha:g}"): curve}
         fine &= abs(mean - curve) < MAX_Z_SCORE * error + 1.0 / dimension
     return holds_if(fine, numbers, "Message passing with the channel of rules and facts lands on the Bayes curve.")
 
@@ -165,7 +170,7 @@ def check_bayes_forgets(quick: bool) -> Finding:
         weights = np.asarray(message_passing(draw.inputs, draw.labels, FACT_FRACTION).weights)
         facts = draw.inputs[draw.is_fact] @ weights * draw.labels[draw.is_fact]
         wrong.append(float((facts < 0.0).mean()))
-    numbers = {"memorization error": np.mean(wrong), "samples per dimension": alpha, "chance": 0.5}
+    numbers = {"memorization_error": np.mean(wrong), "samples_per_dimension": alpha, "chance": 0.5}
     return holds_if(
         float(np.mean(wrong)) > 0.3,
         numbers,

@@ -37,9 +37,9 @@ def check_bayes_equations(quick: bool) -> Finding:
     guess = bayes_optimal(sample_ratio=5.0, fact_fraction=1.0).generalization_error
     numbers = {
         "points": len(points),
-        "largest difference": worst,
+        "largest_difference": worst,
         "allowed": QUADRATURE_TOLERANCE,
-        "error with facts only": guess,
+        "error_with_facts_only": guess,
     }
     return holds_if(
         worst < QUADRATURE_TOLERANCE and guess == 0.5,
@@ -69,7 +69,7 @@ def check_bayes_unique(quick: bool) -> Finding:
     alpha, epsilon = 10.0 ** rng.uniform(-1.0, 3.0, count), rng.uniform(0.0, 0.95, count)
     logit = np.linspace(-18.0, 18.0, 500 if quick else 4000)
     roots = np.array([_sign_changes(logit, a, e) for a, e in zip(alpha, epsilon, strict=True)])
-    numbers = {"tasks": count, "fewest roots": roots.min(), "most roots": roots.max()}
+    numbers = {"tasks": count, "fewest_roots": roots.min(), "most_roots": roots.max()}
     return holds_if(bool((roots == 1).all()), numbers, "Every task has exactly one solution on the grid of overlaps.")
 
 
@@ -95,10 +95,10 @@ def check_bayes_is_lowest(quick: bool) -> Finding:
         "regularization": 10.0 ** rng.uniform(-4.0, 2.0, count),
     }
     excess = {loss: solve(loss, **task, **learner).generalization_error - least for loss in ("square", "hinge")}
-    lowest = {f"least excess, {loss}": np.nanmin(one) for loss, one in excess.items()}
+    lowest = {f"least_excess_{loss}": np.nanmin(one) for loss, one in excess.items()}
     return holds_if(
         all(value >= -ROUNDING_TOLERANCE for value in lowest.values()),
-        {"learners of each loss": count, **lowest},
+        {"learners_of_each_loss": count, **lowest},
         "No learner has a smaller generalization error than the Bayes-optimal one.",
     )
 
@@ -146,7 +146,7 @@ def check_state_equations(quick: bool) -> Finding:
     worst = {}
     for loss in SLOPES:
         worst[loss] = max(_largest_residual(loss, *task) for task in tasks)
-    numbers = {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual, {loss}": one for loss, one in worst.items()}}
+    numbers = {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual_{loss}": one for loss, one in worst.items()}}
     return holds_if(
         max(worst.values()) < GRID_ERROR,
         numbers,
@@ -182,9 +182,9 @@ def check_memory_formula(quick: bool) -> Finding:
     same_form = max(gaps[loss][0] for loss in ("square", "hinge"))
     library = max(gap[1] for gap in gaps.values())
     numbers = {
-        "difference, square and hinge": same_form,
-        "difference of the same form, logistic": gaps["logistic"][0],
-        "difference of the library, all three": library,
+        "difference_square_and_hinge": same_form,
+        "difference_of_the_same_form_logistic": gaps["logistic"][0],
+        "difference_of_the_library_all_three": library,
         "allowed": QUADRATURE_TOLERANCE,
     }
     return holds_if(
@@ -199,7 +199,7 @@ def check_square_loss(quick: bool) -> Finding:
     """Iterate Eqs. 24 and 35 to rest and compare with the closed form."""
     tasks = [(2.0, 0.2, "relu", 0.1), (5.0, 0.5, "erf", 1.0), (0.8, 0.1, "linear", 0.3)]
     worst = max(_iterated_gap(*task, rounds=2000 if quick else 20000) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest difference": worst, "allowed": QUADRATURE_TOLERANCE}
+    numbers = {"tasks": len(tasks), "largest_difference": worst, "allowed": QUADRATURE_TOLERANCE}
     return holds_if(
         worst < QUADRATURE_TOLERANCE, numbers, "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3)."
     )
@@ -225,10 +225,10 @@ def check_invariance(quick: bool) -> Finding:
     change = _largest_change("square"), _largest_change("hinge")
     fixed = solve(sample_ratio=4.0, fact_fraction=0.2, kernel=Kernel([0.5, 1.5], [0.6, 1.8]), regularization=0.1)
     numbers = {
-        "largest change, square": change[0],
-        "largest change, hinge": change[1],
+        "largest_change_square": change[0],
+        "largest_change_hinge": change[1],
         "allowed": 1e-9,
-        "change with the regularization left as it is": abs(np.diff(fixed.generalization_error)[0]),
+        "change_without_scaled_regularization": abs(np.diff(fixed.generalization_error)[0]),
     }
     return holds_if(
         max(change) < 1e-9, numbers, "Both errors depend on the angle and on the scaled regularization alone."

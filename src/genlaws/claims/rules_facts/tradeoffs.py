@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from genlaws.claims.claim import Finding, holds_if
+from genlaws.claims.claim import Finding, holds_if, number_id
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, interpolation_threshold, optimal_angle, solve
 
@@ -43,11 +43,11 @@ def check_linear_tradeoff(quick: bool) -> Finding:
     rising = [bool((np.diff(one.memory) >= -ROUNDING_TOLERANCE).all()) for one in paths.values()]
     forgets = [float(one.memory[one.rule.argmin()]) for one in paths.values()]
     numbers = {
-        "memorization error where the generalization error is least, square": forgets[0],
-        "the same, hinge": forgets[1],
-        "price of remembering, hinge": paths["hinge"].price,
-        "memorization error at λ → 0, square": paths["square"].memory[0],
-        "memorization error at λ → 0, hinge": paths["hinge"].memory[0],
+        "memorization_error_at_least_generalization_error_square": forgets[0],
+        "memorization_error_at_least_generalization_error_hinge": forgets[1],
+        "price_of_remembering_hinge": paths["hinge"].price,
+        "memorization_error_unregularized_square": paths["square"].memory[0],
+        "memorization_error_unregularized_hinge": paths["hinge"].memory[0],
     }
     trade = min(forgets) > 0.1 and min(one.price for one in paths.values()) > 0.03
     return holds_if(
@@ -61,7 +61,7 @@ def check_linear_tradeoff(quick: bool) -> Finding:
 def check_kernels_serve_both(quick: bool) -> Finding:
     """Compare what remembering costs the linear, erf and ReLU kernels."""
     price = {(loss, name): path(loss, name, quick).price for loss in LOSSES for name in ("linear", "erf", "relu")}
-    numbers = {f"price of remembering, {name}, {loss}": one for (loss, name), one in price.items()}
+    numbers = {f"price_of_remembering_{name}_{loss}": one for (loss, name), one in price.items()}
     relu = max(price[loss, "relu"] for loss in LOSSES)
     ordered = all(price[loss, "relu"] < 0.4 * price[loss, "erf"] < price[loss, "linear"] for loss in LOSSES)
     return holds_if(
@@ -85,11 +85,12 @@ def check_width(quick: bool) -> Finding:
         remembers = [bool(one.memory[0] < ROUNDING_TOLERANCE) for one in paths]
         fine &= bool((np.diff(least) < 0.0).all()) and least[-2] - least[-1] < 0.01
         fine &= remembers == [one >= TASK["sample_ratio"] for one in limit] and kernel.memory[0] < ROUNDING_TOLERANCE
-        numbers |= {f"{name}, memorization error at width ratio 0.5": paths[0].memory[0]}
+        numbers |= {f"{name}_memorization_error_at_0_5": paths[0].memory[0]}
         numbers |= {
-            f"{name}, least generalization error at {w:g}": r for w, r in zip((0.5, 10.0), least[[0, 3]], strict=True)
+            number_id(f"{name}_least_generalization_error_at_{w:g}"): r
+            for w, r in zip((0.5, 10.0), least[[0, 3]], strict=True)
         }
-        numbers |= {f"{name}, kernel": least[-1]}
+        numbers |= {f"{name}_least_generalization_error_of_kernel": least[-1]}
     return holds_if(
         fine,
         numbers,
@@ -110,13 +111,11 @@ def check_best_angle_paths(quick: bool) -> Finding:
         middle = float(np.asarray(optimal_angle(loss, **({"fact_fraction": 0.2} if loss == "square" else TASK))))
         paths = {angle: path(loss, Kernel.from_angle(angle), quick) for angle in (0.4, middle, 1.4)}
         below, at, above = paths.values()
-        numbers |= {f"{loss}, price of remembering at the best angle": at.price, f"{loss}, at 1.4": above.price}
-        numbers |= {
-            f"{loss}, generalization error with memory at 0.4 less that at the best angle": below.rule[0] - at.rule[0]
-        }
+        numbers |= {f"{loss}_price_at_best_angle": at.price, f"{loss}_price_at_1_4": above.price}
+        numbers |= {f"{loss}_generalization_error_excess_at_0_4": below.rule[0] - at.rule[0]}
         fine &= at.price < 0.25 * above.price and below.rule[0] > at.rule[0] < above.rule[0]
     return holds_if(
-        bool(fine) and numbers["square, price of remembering at the best angle"] < 1e-6,
+        bool(fine) and numbers["square_price_at_best_angle"] < 1e-6,
         numbers,
         "At the angle that is best with memory, remembering costs nothing more; larger angles pay for it, smaller ones "
         "find less of the rule.",
@@ -131,10 +130,10 @@ def check_angle_transition(quick: bool) -> Finding:
     positive = found.regularization > 0.0
     hinge = [float(optimal_angle("hinge", regularization=lam, **TASK)) for lam in (0.0, "optimal")]
     numbers = {
-        "smallest angle with a positive λ": angles[positive].min(),
-        "arcsin ρ": best,
-        "hinge, best angle at λ → 0": hinge[0],
-        "hinge, best angle at the best λ": hinge[1],
+        "smallest_angle_with_positive_regularization": angles[positive].min(),
+        "arcsin_rho": best,
+        "hinge_best_angle_unregularized": hinge[0],
+        "hinge_best_angle_at_best_regularization": hinge[1],
     }
     step = float(angles[1] - angles[0])
     sharp = bool((np.diff(positive.astype(int)) >= 0).all()) and 0.0 <= angles[positive].min() - best <= step
@@ -151,13 +150,13 @@ def check_bayes_map(quick: bool) -> Finding:
     alpha, epsilon = np.geomspace(0.1, 100.0, points)[:, None], np.linspace(0.0, 1.0, points)
     error = bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon).generalization_error
     numbers = {
-        "smallest step with more facts": np.diff(error, axis=1).min(),
-        "largest step with more samples": np.diff(error[:, :-1], axis=0).max(),
-        "error with facts only": error[:, -1].min(),
+        "smallest_step_with_more_facts": np.diff(error, axis=1).min(),
+        "largest_step_with_more_samples": np.diff(error[:, :-1], axis=0).max(),
+        "error_with_facts_only": error[:, -1].min(),
     }
     return holds_if(
         bool((np.diff(error, axis=1) > 0.0).all() and (np.diff(error[:, :-1], axis=0) < 0.0).all())
-        and numbers["error with facts only"] == 0.5,
+        and numbers["error_with_facts_only"] == 0.5,
         numbers,
         "The error grows with the facts, to one half, and falls with the samples.",
     )
@@ -173,7 +172,7 @@ def check_linear_map(quick: bool) -> Finding:
         task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
         error = solve(loss, regularization="optimal", **task).generalization_error
         fine &= bool((np.diff(error, axis=1) > 0.0).all() and (np.diff(error, axis=0) < 0.0).all())
-        numbers |= {f"{loss}, few samples and many facts": error[0, -1], f"{loss}, the opposite corner": error[-1, 0]}
+        numbers |= {f"{loss}_few_samples_many_facts": error[0, -1], f"{loss}_many_samples_few_facts": error[-1, 0]}
         fine &= error[0, -1] > 0.45 and error[-1, 0] < 0.1
     return holds_if(
         bool(fine),

@@ -29,7 +29,7 @@ def check_theorem_3_identification(
     good = unequal == 0 and largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"unequal fractions": unequal, "largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
+        {"unequal_fractions": unequal, "largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE},
         f"(1 - q^n)/(n b) {'equals' if good else 'does not equal'} the sum over the items inside the ball as a "
         f"fraction, at {len(masses) * len(numbers)} points, and the test played on the circle with up to 20 items.",
     )
@@ -47,7 +47,7 @@ def check_theorem_3_generalization(quick: bool, formula: Formula = generalizatio
     good = apart < 1e-10 and largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest difference from fractions": apart, "largest departure in standard errors": largest},
+        {"largest_difference_from_fractions": apart, "largest_departure_in_standard_errors": largest},
         f"The sum over the items inside the ball {'agrees' if good else 'does not agree'} with exact fractions and "
         "with the test played on the circle with up to 20 items.",
     )
@@ -79,7 +79,7 @@ def check_theorem_3_noise(
     good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
+        {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE},
         f"With background and 4, 8 and 12 items both forms of Theorem 3 {'agree' if good else 'do not agree'} with the "
         f"tests played on the circle: the farthest is {largest:.1f} standard errors away.",
     )
@@ -97,10 +97,10 @@ def check_collapse(quick: bool, constant_of: Callable[[float], float] = lambda b
     return Finding(
         HOLDS if apart < LIMIT_TOLERANCE else FAILS,
         {
-            "largest relative error": apart,
+            "largest_relative_error": apart,
             "bound": LIMIT_TOLERANCE,
-            "identification of 4 items at ball mass 1/2": best[0],
-            "identification of 10 items at ball mass 1/2": best[1],
+            "identification_of_4_items_at_half": best[0],
+            "identification_of_10_items_at_half": best[1],
         },
         f"n p_I tends to 1/b: with n b = {5 if quick else 50} it is {100 * apart:.2g} % off at most, exactly (1-b)^n. "
         f"At the resolution that is best for two items, ten are identified with {best[1]:.2f}.",
@@ -122,11 +122,11 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
     return Finding(
         verdict,
         {
-            "with background: n p_I": pair[1],
-            "with background: 1/(b + (1-b) background)": due,
-            "with background: 1/b": 1.0 / b,
-            "segment: n p_I": on_segment[1],
-            "segment: 1 over the mean ball mass": 1.0 / mean,
+            "with_background_n_times_identification": pair[1],
+            "with_background_general_form": due,
+            "with_background_inverse_ball_mass": 1.0 / b,
+            "segment_n_times_identification": on_segment[1],
+            "segment_inverse_mean_ball_mass": 1.0 / mean,
         },
         "The law 1/n stays with a background and in an uneven space, but its constant is not 1/b: it is one over the "
         f"mean similarity seen by a probe, averaged over probes ({pair[1]:.3f} instead of {1 / b:.3f} with a "
@@ -144,10 +144,10 @@ def check_not_monotone(quick: bool, ball_mass: float = 0.01) -> Finding:
     return Finding(
         HOLDS if good else FAILS,
         {
-            "fewest right at n": int(numbers[low]),
-            "generalization there": float(p_s[low]),
-            "most right at n": int(numbers[high]),
-            "generalization at that n": float(p_s[high]),
+            "item_count_with_fewest_right": int(numbers[low]),
+            "least_generalization": float(p_s[low]),
+            "item_count_with_most_right": int(numbers[high]),
+            "largest_generalization_at_item_count": float(p_s[high]),
         },
         f"With ball mass {ball_mass} generalization falls to {p_s[low]:.3f} at {numbers[low]} items, rises to "
         f"{p_s[high]:.3f} at {numbers[high]} and falls again."
@@ -181,10 +181,10 @@ def check_finer_for_more(quick: bool) -> Finding:
     return Finding(
         HOLDS if good else FAILS,
         {
-            **{f"best ball mass for {n} items": b for n, b in best.items()},
-            "limit of n times the best ball mass": float(limit.x),
-            "limit of the best generalization": float(-limit.fun),
-            "largest difference from the library's root": apart,
+            **{f"best_ball_mass_for_{n}_items": b for n, b in best.items()},
+            "limit_of_n_times_the_best_ball_mass": float(limit.x),
+            "limit_of_the_best_generalization": float(-limit.fun),
+            "largest_difference_from_library": apart,
         },
         f"More items call for a finer resolution: the best ball mass is {', '.join(f'{b:.3f}' for b in best.values())} "
         f"for {', '.join(map(str, best))} items, and n b tends to {limit.x:.4f} with generalization {-limit.fun:.5f}.",
@@ -204,7 +204,7 @@ def check_peak_identity(quick: bool, factor: Callable[[int], float] = float) -> 
     good = largest < 1e-5
     return Finding(
         HOLDS if good else FAILS,
-        {"largest difference": largest, "bound": 1e-5},
+        {"largest_difference": largest, "bound": 1e-5},
         f"(1-b) dp_S/db {'equals' if good else 'does not equal'} n (p_I - p_S) for 2, 3, 7 and 25 items and three "
         "backgrounds, so that a front of constant similarity has its peak where it crosses the diagonal.",
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, Finding
+from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, Finding, number_id
 from genlaws.claims.semanticity.trials import constant, luce, play
 from genlaws.probes.outcomes import parse_answer
 from genlaws.semanticity.choices.fit import fit_choices
@@ -35,12 +35,12 @@ def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
     return Finding(
         HOLDS if not wrong else CORRECTED if right else FAILS,
         {
-            "planted resolution": planted,
-            "fitted without likings": blind.resolution,
-            "fitted with likings": seeing.resolution,
-            "lower end": low,
-            "upper end": high,
-            "answers triangle": share,
+            "planted_resolution": planted,
+            "fitted_without_biases": blind.resolution,
+            "fitted_with_biases": seeing.resolution,
+            "lower_end": low,
+            "upper_end": high,
+            "answers_triangle": share,
         },
         f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is read as "
         f"{blind.resolution:.1f} by a fit of distances alone, and as {seeing.resolution:.1f} [{low:.1f}, {high:.1f}] "
@@ -57,7 +57,7 @@ def check_repeated_years(quick: bool, people: int = MAX_PEOPLE, years: int = YEA
     bad = own_shared > 0.01
     return Finding(
         CORRECTED if bad else HOLDS,
-        {"some two share a year": any_shared, "the queried year has two right answers": own_shared, "people": people},
+        {"some_two_share_a_year": any_shared, "queried_year_has_two_right_answers": own_shared, "people": people},
         f"Of {people} people with independent years from {years}, some two share a year in {100 * any_shared:.1f} % of "
         f"trials, and the queried year belongs to another person as well in {100 * own_shared:.1f} %. The right form: "
         "years without repetition.",
@@ -72,7 +72,7 @@ def check_names_in_names(quick: bool, options: tuple[str, str] = ("Alex", "Alexa
     strict = "" if found is None else options[found]
     return Finding(
         CORRECTED if len(inside) > 1 and strict == options[1] else HOLDS,
-        {"reply": reply, "found inside it": " and ".join(inside), "found as words": strict},
+        {"reply": reply, "found_inside_it": " and ".join(inside), "found_as_words": strict},
         f"Looking for names inside the reply finds {' and '.join(inside)}; whole words find {strict or 'none'} alone, "
         "which is the right form, with names of which none is part of another.",
     )
@@ -93,9 +93,9 @@ def check_dropped_replies(quick: bool, refusals: float = 0.5) -> Finding:
         CORRECTED if biased else HOLDS,
         {
             "silent": float(silent.mean()),
-            "right if silence is dropped": dropped,
-            "right if silence is wrong": counted,
-            "right if all had been answered": whole,
+            "right_if_silence_is_dropped": dropped,
+            "right_if_silence_is_wrong": counted,
+            "right_if_all_had_been_answered": whole,
         },
         f"A chooser who does not answer {100 * silent.mean():.0f} % of the trials, all of them hard, scores "
         f"{dropped:.3f} if these are dropped and {whole:.3f} had it answered. The right form: count them, and report "
@@ -115,7 +115,11 @@ def check_sampled_scores(quick: bool, temperature: float = 0.5) -> Finding:
     spread = float(np.sqrt(exact * (1.0 - exact) / 100))
     return Finding(
         CORRECTED if abs(sharpened - exact) > 0.01 else HOLDS,
-        {"exact": exact, f"after temperature {temperature}": sharpened, "error of 100 drawn decisions": spread},
+        {
+            "exact": exact,
+            number_id(f"after_temperature_{temperature}"): sharpened,
+            "error_of_100_drawn_decisions": spread,
+        },
         f"Scores taken after a temperature of {temperature} give {sharpened:.3f} where the chooser's own probabilities "
         f"give {exact:.3f}, and 100 drawn decisions are uncertain by {spread:.3f}. The right form: the probability "
         "itself, before temperature and top-k.",
@@ -134,7 +138,7 @@ def check_threshold_units(quick: bool, resolutions: Mapping[str, float] | None =
     same = abs(masses["arc"] - masses["chord"]) < 0.02
     return Finding(
         HOLDS if same else CORRECTED,
-        {f"ball mass of the threshold as {name}": one for name, one in masses.items()},
+        {f"ball_mass_as_{name}": one for name, one in masses.items()},
         f"One threshold of {thresholds['arc']:.3g} covers {masses['arc']:.2f} of the circle as an arc and "
         f"{masses['chord']:.2f} as a distance of features. The right form: compare curves at equal ball mass, or at "
         "equal identification."
@@ -155,7 +159,7 @@ def check_tie_term(quick: bool, squared: bool = False) -> Finding:
     apart = abs(played.generalization - written) / played.generalization_error
     return Finding(
         HOLDS if apart <= 4.0 else CORRECTED,
-        {"without the square": written, "with the square": exact, "played": played.generalization, "ball mass": mass},
+        {"without_the_square": written, "with_the_square": exact, "played": played.generalization, "ball_mass": mass},
         f"At ball mass {b} the sum gives {written:.3f} if the chance that no item is inside enters as 1-b, {exact:.3f} "
         f"if as (1-b)^2, and the test played gives {played.generalization:.3f}: both items must be outside."
         if apart > 4.0

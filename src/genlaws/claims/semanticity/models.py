@@ -43,8 +43,8 @@ def check_answers_follow_distance(quick: bool, table: pd.DataFrame | None = None
     verdict = HOLDS if len(above) == len(excess) else LIMITED if above else FAILS
     return Finding(
         verdict,
-        {f"{name}: above chance": float(row["value"]) for name, row in excess.iterrows()}
-        | {f"{name}: upper end": float(row["high"]) for name, row in excess.iterrows()},
+        {f"{name}_above_chance": float(row["value"]) for name, row in excess.iterrows()}
+        | {f"{name}_upper_end": float(row["high"]) for name, row in excess.iterrows()},
         "Over all similarity and two-anchor trials the answers of SmolLM2-135M are "
         + (f"above chance with {', '.join(above)}." if above else "not above chance with any of three templates:")
         + ("" if above else " it has no resolution to report. The paper's models are 15 to 50 times larger."),
@@ -67,8 +67,8 @@ def check_language_collapse(quick: bool, table: pd.DataFrame | None = None) -> F
     )
     return Finding(
         verdict,
-        {f"{name}: exponent": float(exponents.loc[name, "value"]) for name in limits.index}
-        | {f"{name}: constant of c/n": float(limits.loc[name, "value"]) for name in limits.index},
+        {f"{name}_exponent": float(exponents.loc[name, "value"]) for name in limits.index}
+        | {f"{name}_collapse_constant": float(limits.loc[name, "value"]) for name in limits.index},
         f"SmolLM2-135M identifies beyond chance with {', '.join(map(str, able)) or 'no template'}; there the exponent "
         f"is {shown or 'unknown'}, and 1/n is {'not refused' if right == able else 'refused where it leaves 1 out'}. "
         "Guessing falls as 1/n, too, so the other templates are uninformative.",
@@ -87,10 +87,10 @@ def check_encoder_resolution(quick: bool) -> Finding:
     return Finding(
         FAILS if not finite else HOLDS if inside else LIMITED,
         {
-            "resolution in years": float(row["resolution"]),
-            "lower end": low,
-            "upper end": high,
-            "explained by the shape": explained,
+            "resolution_in_years": float(row["resolution"]),
+            "lower_end": low,
+            "upper_end": high,
+            "explained_by_the_shape": explained,
             "shape": str(row["shape"]),
         },
         f"Years in the output of all-MiniLM-L6-v2 have a finite resolution of {row['resolution']:.0f} [{low:.0f}, "
@@ -112,12 +112,12 @@ def check_layers_trade(quick: bool, table: pd.DataFrame | None = None) -> Findin
     return Finding(
         HOLDS if share == 1.0 else LIMITED if share > 0.5 else FAILS,
         {
-            "layers that generalize beyond chance": share,
-            "largest generalization": float(best["best_generalization"]),
-            "in layer": int(best["layer"]),
-            "identification there": float(best["identification_there"]),
-            "finest threshold identifies": float(best["best_identification"]),
-            "Theorem 1 at that identification": bound,
+            "layers_that_generalize_beyond_chance": share,
+            "largest_generalization": float(best["best_generalization"]),
+            "layer_of_largest": int(best["layer"]),
+            "identification_at_layer": float(best["identification_there"]),
+            "finest_threshold_identifies": float(best["best_identification"]),
+            "theorem_1_at_identification": bound,
         },
         f"In {len(able)} of {len(layers)} layers of SmolLM2-135M a middling threshold generalizes beyond chance, "
         f"{best['best_generalization']:.3f} at most (layer {best['layer']:.0f}) at identification "

@@ -40,7 +40,7 @@ def check_relu_start(quick: bool) -> Finding:
     near = [abs(one - 0.5) < START_TOLERANCE for one in (p_s, p_i)]
     return Finding(
         HOLDS if all(near) else LIMITED if any(near) else FAILS,
-        {"generalization": p_s, "identification": p_i, "bound from 1/2": START_TOLERANCE},
+        {"generalization": p_s, "identification": p_i, "bound_from_half": START_TOLERANCE},
         f"Untrained networks start at p_S = {p_s:.3f} and p_I = {p_i:.3f}: generalization is at chance; identification "
         "is above it, as the product of a vector of positive numbers with itself is larger than with another.",
     )
@@ -54,7 +54,7 @@ def check_relu_climb(quick: bool, claimed: float = PAPER_PEAK) -> Finding:
     steps = runs.steps[runs.generalization.argmax(axis=1)]
     return Finding(
         HOLDS if good else FAILS,
-        {"largest generalization": float(peaks.mean()), "claimed": claimed, "at step": float(steps.mean())},
+        {"largest_generalization": float(peaks.mean()), "claimed": claimed, "step_of_largest": float(steps.mean())},
         f"{len(peaks)} networks climb to p_S = {peaks.mean():.3f}, on average at step {steps.mean():.0f}.",
     )
 
@@ -66,7 +66,7 @@ def check_relu_front(quick: bool, curve: Callable[[], PlaneCurve] = linear_front
     mean, largest = float(apart.mean()), float(apart.max())
     return Finding(
         HOLDS if mean <= MAX_FRONT_DISTANCE else FAILS,
-        {"mean distance after the peak": mean, "largest": largest, "bound": MAX_FRONT_DISTANCE},
+        {"mean_distance_after_the_peak": mean, "largest": largest, "bound": MAX_FRONT_DISTANCE},
         f"After their peak networks lie {mean:.4f} from the front of Proposition 1 on average, {largest:.4f} at most.",
     )
 
@@ -80,7 +80,7 @@ def check_relu_slide(quick: bool) -> Finding:
     good = bool(np.all(lost > 0) and np.all(gained > 0))
     return Finding(
         HOLDS if good else FAILS,
-        {"generalization lost": float(lost.mean()), "identification gained": float(gained.mean())},
+        {"generalization_lost": float(lost.mean()), "identification_gained": float(gained.mean())},
         f"From the peak to step {int(runs.steps[-1])} networks lose {lost.mean():.3f} of generalization and gain "
         f"{gained.mean():.3f} of identification, {'all of them' if good else 'but not all of them'}.",
     )
@@ -96,9 +96,9 @@ def check_relu_resolution(quick: bool) -> Finding:
     return Finding(
         HOLDS if good else FAILS,
         {
-            "resolution at step 300": float(resolution[:, early].mean()),
-            "resolution in the end": float(resolution[:, -1].mean()),
-            "similarity below 1 % from distance": float(cut.mean()),
+            "resolution_at_step_300": float(resolution[:, early].mean()),
+            "resolution_in_the_end": float(resolution[:, -1].mean()),
+            "distance_of_similarity_below_1_percent": float(cut.mean()),
         },
         f"The learned similarity narrows from {resolution[:, early].mean():.3f} at step 300 to "
         f"{resolution[:, -1].mean():.3f} and ends in a cut at {cut.mean():.2f}: the networks were given no resolution.",
@@ -114,7 +114,7 @@ def check_relu_segment(quick: bool) -> Finding:
         {
             "circle": float(round_.mean()),
             "segment": float(open_.mean()),
-            "smallest difference": float((round_ - open_).min()),
+            "smallest_difference": float((round_ - open_).min()),
         },
         f"Generalization reaches {open_.mean():.3f} on the segment and {round_.mean():.3f} on the circle, "
         f"{'lower for every seed' if good else 'not lower for every seed'}.",
@@ -139,8 +139,8 @@ def check_relu_collapse(quick: bool) -> Finding:
     slope = float(np.log(found[-2] / found[-1]) / np.log(COLLAPSE_ITEM_COUNTS[1] / COLLAPSE_ITEM_COUNTS[0]))
     return Finding(
         HOLDS if abs(slope - 1.0) < 0.1 else FAILS,
-        {f"identification of {n} items": float(p) for n, p in zip((2, 4, 8, *COLLAPSE_ITEM_COUNTS), found, strict=True)}
-        | {"exponent of 1/n between the last two": slope, "bound from 1": 0.1},
+        {f"identification_of_{n}_items": float(p) for n, p in zip((2, 4, 8, *COLLAPSE_ITEM_COUNTS), found, strict=True)}
+        | {"exponent_between_last_two": slope, "bound_from_1": 0.1},
         f"Identification of trained networks falls from {found[0]:.3f} with two items to {found[-1]:.3f} with "
         f"{COLLAPSE_ITEM_COUNTS[1]}, there as n to the power -{slope:.2f}.",
     )
@@ -170,9 +170,9 @@ def check_slots_maximum(quick: bool) -> Finding:
     return Finding(
         verdict,
         {
-            "mean distance: above one similarity on the same stimuli": stays,
-            "least distance: above the front of the circle": leaves,
-            "least distance: above one similarity on the same stimuli": float(least.excess_at_peak.mean()),
+            "mean_distance_above_one_similarity": stays,
+            "least_distance_above_circle_front": leaves,
+            "least_distance_above_one_similarity": float(least.excess_at_peak.mean()),
         },
         f"Where near means near in any feature, the maximum over slots lies {leaves:+.3f} from the front of the "
         "circle, though not above the best single similarity on its own stimuli. Where near means near on average, it "
@@ -188,8 +188,8 @@ def check_slots_product(quick: bool) -> Finding:
         HOLDS if low > 0 else FAILS,
         {
             "generalization": float(runs.peak_generalization.mean()),
-            "above one similarity on the same stimuli": excess,
-            "lower end": low,
+            "above_one_similarity": excess,
+            "lower_end": low,
         },
         f"With three features of eight values the product over slots lies {excess:+.3f} from the best that one "
         "similarity of the true distance with a finite resolution reaches at the same identification: it "
@@ -218,7 +218,7 @@ def check_convolutional_generalization(quick: bool) -> Finding:
     return Finding(
         HOLDS if np.all(change > 0) else FAILS,
         {
-            "change of the best generalization": float(change.mean()),
+            "change_of_the_best_generalization": float(change.mean()),
             "smallest": float(change.min()),
             "seeds": len(change),
         },
@@ -234,7 +234,7 @@ def check_convolutional_identification(quick: bool) -> Finding:
     verdict = HOLDS if at_best < 0 and overall < 0 else LIMITED if at_best < 0 or overall < 0 else FAILS
     return Finding(
         verdict,
-        {"change at the best threshold": at_best, "change of the mean over thresholds": overall},
+        {"change_at_the_best_threshold": at_best, "change_of_the_mean_over_thresholds": overall},
         f"At the threshold that generalizes best identification changes by {at_best:+.3f}; averaged over all "
         f"thresholds by {overall:+.3f}. Which of the two is meant decides.",
     )

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize
 
-from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, Finding
+from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, Finding, number_id
 from genlaws.claims.semanticity.trials import (
     MAX_Z_SCORE,
     Played,
@@ -46,10 +46,10 @@ def check_proposition_1(quick: bool, formula: Both = linear_on_circle) -> Findin
     return Finding(
         HOLDS if good else FAILS,
         {
-            "largest departure in standard errors": largest,
+            "largest_departure_in_standard_errors": largest,
             "bound": MAX_Z_SCORE,
-            "beyond the circle, 2 eps = 1.6: generalization played": beyond.generalization,
-            "beyond the circle: by the formula": float(0.5 + 1.6 - (1.5 - np.log(2.0)) * 1.6**2),
+            "beyond_the_circle_generalization_played": beyond.generalization,
+            "beyond_the_circle_generalization_formula": float(0.5 + 1.6 - (1.5 - np.log(2.0)) * 1.6**2),
         },
         f"Up to b = 2 eps = 1 the closed form {'agrees' if good else 'does not agree'} with the tests played on the "
         "circle; where the decay reaches around the circle it no longer applies.",
@@ -62,7 +62,7 @@ def check_proposition_1_peak(quick: bool, place: float = 0.61969, height: float 
     good = abs(peak.ball_mass - place) < 1e-4 and abs(peak.generalization - height) < 1e-5
     return Finding(
         HOLDS if good else FAILS,
-        {"best ball mass": peak.ball_mass, "generalization": peak.generalization, "gap": peak.diagonal_gap},
+        {"best_ball_mass": peak.ball_mass, "generalization": peak.generalization, "gap": peak.diagonal_gap},
         f"Linear decay on the circle generalizes best, {peak.generalization:.5f}, at b = {peak.ball_mass:.5f} = 1/(3 - "
         "2 ln 2), on the diagonal.",
     )
@@ -94,7 +94,10 @@ def check_half_is_best(quick: bool) -> Finding:
     exact = all(abs(one - 0.5) < 0.01 for one in (*two.values(), ten))
     return Finding(
         HOLDS if exact else LIMITED if abs(two["constant, circle"] - 0.5) < 1e-3 else FAILS,
-        {**{f"{name}: best ball mass": one for name, one in two.items()}, "constant, ten items: best ball mass": ten},
+        {
+            **{number_id(f"best_ball_mass_{name}"): one for name, one in two.items()},
+            "best_ball_mass_constant_ten_items": ten,
+        },
         "Half of the space is best for constant similarity, a homogeneous space and two items. Other shapes and spaces "
         f"have their best ball mass between {min(two.values()):.2f} and "
         f"{max(two.values()):.2f}{' (still about one half)' if near else ''}, and ten items ask for {ten:.3f}.",
@@ -113,7 +116,7 @@ def check_peak_on_diagonal(quick: bool) -> Finding:
     verdict = HOLDS if len(on) == len(gaps) else LIMITED if on else FAILS
     return Finding(
         verdict,
-        {f"{name}: p_I - p_S at the peak": gap for name, gap in gaps.items()},
+        {number_id(f"gap_at_peak_{name}"): gap for name, gap in gaps.items()},
         f"The peak lies on the diagonal for constant similarity in a homogeneous space and for {' and '.join(on)}; not "
         f"for {', '.join(name for name in gaps if name not in on)}, where identification exceeds generalization by up "
         f"to {max(gaps.values()):.3f}.",
@@ -137,7 +140,7 @@ def check_one_front_for_all(quick: bool, shapes: tuple[str, ...] = ("linear", "e
     spread = max(there.values()) - min(there.values())
     return Finding(
         HOLDS if spread < CURVE_TOLERANCE else CORRECTED if same else FAILS,
-        {f"p_S at p_I = {at}: {name}": one for name, one in there.items()}
+        {number_id(f"generalization_{name}"): one for name, one in there.items()}
         | {"spread": spread, "bound": CURVE_TOLERANCE},
         f"At p_I = {at} generalization is {min(there.values()):.3f} to {max(there.values()):.3f}, by shape and space. "
         "The right form: one front for each shape of the similarity and, unless that is constant, for each space; "
@@ -161,9 +164,9 @@ def check_front_is_a_bound(quick: bool, resolution: float = 0.25, shape: Callabl
         {
             "generalization": played.generalization,
             "identification": played.identification,
-            "above the front of Theorem 1": above,
-            "standard error": error,
-            "linear decay on the circle lies above it for p_I over": crossing,
+            "above_theorem_1_front": above,
+            "standard_error": error,
+            "least_identification_of_linear_decay_above": crossing,
         },
         f"Linear decay over {resolution} lies {above:.3f} ± {2 * error:.1g} above the curve of Theorem 1. The right "
         "form: a front belongs to one similarity and to Luce's rule; it is no bound on every system of finite "
@@ -190,7 +193,7 @@ def check_exponential_form(quick: bool, formula: Both = exponential_on_circle) -
     good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE},
+        {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE},
         f"The closed forms of Shepard's exponential similarity {'agree' if good else 'do not agree'} with the tests "
         "played on the circle.",
     )
@@ -206,9 +209,9 @@ def check_exponential_trades(quick: bool, floors: tuple[float, ...] = (0.01, 0.0
     verdict = HOLDS if traded and not free else LIMITED if traded else FAILS
     return Finding(
         verdict,
-        {"no floor, resolution 0.002: p_S": fine.generalization, "no floor, resolution 0.002: p_I": fine.identification}
-        | {f"floor {floor}: best p_S": one.generalization for floor, one in peaks.items()}
-        | {f"floor {floor}: at resolution": one.resolution for floor, one in peaks.items()},
+        {"no_floor_generalization": fine.generalization, "no_floor_identification": fine.identification}
+        | {number_id(f"best_generalization_floor_{floor}"): one.generalization for floor, one in peaks.items()}
+        | {number_id(f"best_resolution_floor_{floor}"): one.resolution for floor, one in peaks.items()},
         "Without a floor there is nothing to trade: both probabilities tend to 1 as an exponential similarity gets "
         f"finer. With a floor of {', '.join(map(str, floors))} generalization is at best "
         f"{', '.join(f'{one.generalization:.3f}' for one in peaks.values())}.",
@@ -233,11 +236,11 @@ def check_finite_set(quick: bool, stimuli: int = STIMULUS_COUNT) -> Finding:
     return Finding(
         verdict,
         {
-            "on the circle": p_s,
-            "on the stimuli, ties split": split,
-            "on the stimuli, ties dropped": dropped,
-            "share of triples with a tie": float(tied.mean()),
-            "expected shift": shift,
+            "on_the_circle": p_s,
+            "on_the_stimuli_ties_split": split,
+            "on_the_stimuli_ties_dropped": dropped,
+            "share_of_triples_with_a_tie": float(tied.mean()),
+            "expected_shift": shift,
         },
         f"On {stimuli} stimuli linear decay has p_S = {split:.4f} where the circle has {p_s:.4f}, as probe and items "
         f"are different (expected shift {shift:+.4f}); {100 * tied.mean():.1f} % of triples are ties, and "

@@ -105,7 +105,7 @@ def _against_simulation(
     good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE, "trials of each case": trials},
+        {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE, "trials_of_each_case": trials},
         f"{name} {'agrees' if good else 'does not agree'} with the two tests played out on the circle, the torus, the "
         f"sphere, the segment and an uneven segment: the farthest of {2 * len(CASES) * len(backgrounds)} probabilities "
         f"is {largest:.1f} standard errors away.",
@@ -127,9 +127,9 @@ def check_heterogeneity(quick: bool, variance_term: Callable[[float], float] = l
     return Finding(
         HOLDS if good else FAILS,
         {
-            "smallest loss": float(loss.min()),
-            "largest loss": float(loss.max()),
-            "largest departure from the variance in standard errors": departure,
+            "smallest_loss": float(loss.min()),
+            "largest_loss": float(loss.max()),
+            "largest_departure_from_variance_in_standard_errors": departure,
             "bound": MAX_Z_SCORE,
         },
         f"Against a homogeneous space of the same mean ball mass, uneven ones lose {loss.min():.3f} to "
@@ -151,7 +151,7 @@ def check_homogeneous_front(quick: bool, curve: Formula = homogeneous_front) -> 
     good = largest <= MAX_Z_SCORE
     return Finding(
         HOLDS if good else FAILS,
-        {"largest departure in standard errors": largest, "bound": MAX_Z_SCORE, "points": len(EVEN)},
+        {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE, "points": len(EVEN)},
         "With constant similarity, no background and two items, points of the circle, the torus, the sphere and the "
         f"hypercube {'lie' if good else 'do not lie'} on one curve p_S = 1/2 + 2 (1 - p_I)(2 p_I - 1) within error.",
     )
@@ -165,7 +165,7 @@ def check_peak(quick: bool, height: float = 0.75, place: float = 0.5) -> Finding
     good = abs(p_s[best] - height) < 1e-6 and abs(masses[best] - place) < 1e-6
     return Finding(
         HOLDS if good else FAILS,
-        {"best ball mass": float(masses[best]), "generalization": float(p_s[best]), "identification": float(p_i[best])},
+        {"best_ball_mass": float(masses[best]), "generalization": float(p_s[best]), "identification": float(p_i[best])},
         f"Generalization is largest, {p_s[best]:.4f}, at ball mass {masses[best]:.4f}, where identification equals it.",
     )
 
@@ -182,10 +182,10 @@ def check_regimes(quick: bool) -> Finding:
     return Finding(
         HOLDS if good else FAILS,
         {
-            "fine: generalization": fine.generalization,
-            "fine: identification": fine.identification,
-            "coarse: generalization": coarse.generalization,
-            "coarse: identification": coarse.identification,
+            "fine_generalization": fine.generalization,
+            "fine_identification": fine.identification,
+            "coarse_generalization": coarse.generalization,
+            "coarse_identification": coarse.identification,
         },
         "A fine resolution identifies and guesses in generalization, a coarse one guesses in both, and between them "
         f"identification falls steadily while generalization rises and falls{'' if good else '; not so here'}.",
@@ -203,7 +203,7 @@ def check_noise_lowers_both(quick: bool) -> Finding:
     good = steepest < 0
     return Finding(
         HOLDS if good else FAILS,
-        {"largest change from one background to the next": steepest},
+        {"largest_change_between_backgrounds": steepest},
         f"Both probabilities {'fall' if good else 'do not fall'} with every step of the background, at every ball mass "
         "strictly between 0 and 1, for 2, 3, 10 and 40 items.",
     )
@@ -224,7 +224,7 @@ def check_segment_moments(quick: bool, variance: Callable[[Array], Array] | None
     bound = 2.0 / points
     return Finding(
         HOLDS if apart < bound else FAILS,
-        {"largest difference": apart, "bound": bound},
+        {"largest_difference": apart, "bound": bound},
         f"Mean and variance of the ball mass on the segment {'agree' if apart < bound else 'do not agree'} with a sum "
         f"over {points} probes at seven resolutions up to the whole segment.",
     )
@@ -253,10 +253,10 @@ def check_segment_below_circle(quick: bool) -> Finding:
     return Finding(
         HOLDS if good else FAILS,
         {
-            "smallest gap between the fronts": smallest,
-            "largest gap between the fronts": float(np.max(gaps)),
-            "circle, linear decay over 0.3": played[0].generalization,
-            "segment, linear decay over 0.3": played[1].generalization,
+            "smallest_gap_between_the_fronts": smallest,
+            "largest_gap_between_the_fronts": float(np.max(gaps)),
+            "circle_linear_decay": played[0].generalization,
+            "segment_linear_decay": played[1].generalization,
         },
         f"At equal identification between 0.77 and 0.93 the segment lies {smallest:.4f} to {np.max(gaps):.4f} "
         f"{'below' if good else 'from'} the circle, for the constant and the linear similarity.",
