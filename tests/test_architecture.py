@@ -46,6 +46,7 @@ LIBRARIES: dict[str, set[str]] = {
     "ensembles": {"numpy", "torch"},
     "ensembles/fused": {"numpy", "torch", "triton"},  # loaded where a kernel runs alone
     "models": {*THEORY, "torch", "transformers", "PIL"},
+    "models/server.py": {"numpy", "httpx"},
     **dict.fromkeys(SYSTEMS, THEORY),
     "semanticity/networks": {
         *(*THEORY, "torch", "torchvision", "transformers", "sklearn", "PIL"),

@@ -58,7 +58,8 @@ def machine_names(text: str) -> list[str]:
 
 
 def test_extras_exist():
-    assert set(PROJECT["optional-dependencies"]) == {"networks", "models", "graphs", "cluster", "export", "page", "dev"}
+    extras = {"networks", "models", "servers", "graphs", "cluster", "export", "page", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == extras
 
 
 @pytest.mark.parametrize("group", ["core", "dev", "graphs", "cluster", "export", "page", "networks", "models"])

@@ -73,6 +73,17 @@ def test_a_trained_model_needs_the_extra_that_brings_torch_and_transformers(libr
     )
 
 
+def test_a_model_behind_a_server_needs_httpx_alone():
+    arguments = ("semanticity", "probe", "small", "--server", "http://127.0.0.1:9", "--trials", "1", "--items", "2")
+    found = run_without("httpx", *arguments)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == (
+        "genlaws: This needs httpx, which is not installed. Install it with: pip install 'genlaws[servers]'\n"
+    )
+    found = run_without("torch", *arguments, "--retries", "0")
+    assert "No server listens at the address." in found.stderr
+
+
 def test_every_extra_brings_what_it_is_named_for():
     file = ROOT / "pyproject.toml"
     extras = tomllib.loads(file.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -83,7 +94,7 @@ def test_every_extra_brings_what_it_is_named_for():
     }
     assert {library for libraries in brought.values() for library in libraries} == set(EXTRAS)
     assert all(library in brought[extra] for library, extra in EXTRAS.items())
-    assert {"torch", "transformers"} <= brought["models"]
+    assert {"torch", "transformers", "httpx"} <= brought["models"]
 
 
 def test_the_experiments_are_listed_without_torch():

@@ -1,5 +1,7 @@
 """A real server on loopback that fails in every way a server can, and what is stored when a run is stopped."""
 
+import gc
+import gzip
 import json
 import os
 import signal
@@ -195,6 +197,79 @@ def test_requests_under_way_are_limited():
     with ScriptedServer(usual=scripted.slow(0.05)) as server:
         model_at(server, concurrency=3).reply(prompts_of(*map(str, range(18))))
         assert server.most_at_once == 3
+
+
+class KeepingHandler(scripted.Handler):
+    """Keeps a connection for further requests, as the servers of models do."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        with self.server.lock:
+            self.server.connections += 1
+
+
+@pytest.fixture
+def keeping():
+    with ScriptedServer() as server:
+        server.RequestHandlerClass, server.connections = KeepingHandler, 0
+        yield server
+
+
+def test_requests_share_connections(keeping):
+    model = model_at(keeping, concurrency=3)
+    for _ in range(2):
+        assert not any(reply.error for reply in model.reply(prompts_of(*map(str, range(30)))))
+    assert 1 <= keeping.connections <= 3
+
+
+def test_a_connection_that_the_server_closed_is_not_used_again(keeping):
+    def answer_and_close(handler, body):
+        scripted.answer(handler, body)
+        handler.close_connection = True
+
+    keeping.usual = answer_and_close
+    model = model_at(keeping, concurrency=1, retries=0)
+    for number in range(5):
+        assert model.reply(prompts_of(str(number)))[0].text == words_for(str(number))
+        time.sleep(0.05)  # until the connection is closed
+    assert keeping.connections == 5
+
+
+def test_a_reply_that_was_given_up_does_not_leak_into_the_next(keeping):
+    keeping.script = {"huge": [scripted.huge], "broken": [scripted.close_in_middle], "500": [status(500, "x" * 10**6)]}
+    model = model_at(keeping, concurrency=1, retries=0)
+    replies = model.reply(prompts_of("huge", "a", "broken", "b", "500", "c"))
+    assert [reply.text for reply in replies[1::2]] == [words_for(text) for text in "abc"]
+    assert all(reply.error for reply in replies[::2])
+
+
+def test_more_requests_at_once_than_a_usual_pool_holds():
+    with ScriptedServer(usual=scripted.slow(0.3)) as server:
+        server.request_queue_size = 200
+        server.socket.listen(200)
+        replies = model_at(server, concurrency=150, retries=0).reply(prompts_of(*map(str, range(150))))
+        assert not any(reply.error for reply in replies)
+        assert server.most_at_once > 100
+
+
+def test_connections_end_with_the_model(keeping):
+    model = model_at(keeping, concurrency=1)
+    client = model._server._client
+    assert model.reply(prompts_of("a"))[0].text
+    assert not client.is_closed
+    del model
+    gc.collect()
+    assert client.is_closed
+
+
+def test_a_compressed_reply_is_not_asked_for_nor_unpacked():
+    packed = gzip.compress(b" " * 10_000_000)
+    with ScriptedServer({"a": [lambda handler, body: handler.send(packed, Content_Encoding="gzip")] * 9}) as server:
+        (reply,) = model_at(server).reply(prompts_of("a"))
+        assert reply.error == "The server's reply is not UTF-8."
+        assert server.headers[0]["Accept-Encoding"] == "identity"
 
 
 def test_an_interrupt_keeps_what_was_answered_and_what_is_under_way(tmp_path):

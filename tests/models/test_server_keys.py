@@ -131,3 +131,32 @@ def test_a_proxy_of_the_environment_is_not_used_for_this_machine(monkeypatch):
     monkeypatch.delenv("no_proxy", raising=False)
     with ScriptedServer() as server:
         assert model_at(server).reply(prompts_of("a"))[0].text == words_for("a")
+
+
+def test_no_cookie_is_kept():
+    with ScriptedServer({"a": [status(500, Set_Cookie="name=value; Path=/")]}) as server:
+        model = model_at(server, concurrency=1)
+        assert all(reply.text for reply in model.reply(prompts_of("a", "b")))
+        assert len(server.headers) == 3
+        assert not any("Cookie" in headers for headers in server.headers)
+
+
+def test_a_proxy_of_the_environment_is_used_for_other_machines(monkeypatch):
+    with ScriptedServer() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert model_at("http://far.example").reply(prompts_of("a"))[0].text == words_for("a")
+        assert proxy.paths == ["http://far.example/v1/completions"]
+        monkeypatch.setenv("no_proxy", "far.example")
+        (reply,) = model_at("http://far.example", retries=0, timeout=5).reply(prompts_of("a"))
+        assert reply.error
+        assert len(proxy.paths) == 1
+
+
+@pytest.mark.parametrize("proxy", ["ftp://proxy.example", "http://[::1"])
+def test_a_proxy_that_cannot_be_used_is_said_at_the_start(proxy, monkeypatch):
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(InputError, match="The proxy in the environment cannot be used: "):
+        ServerModel("http://far.example", "small")
+    ServerModel("http://localhost", "small")

@@ -25,6 +25,7 @@ EXTRAS = {
     "transformers": "models",
     "accelerate": "models",
     "gguf": "models",
+    "httpx": "servers",
     "igraph": "graphs",
     "networkx": "graphs",
     "dask": "cluster",

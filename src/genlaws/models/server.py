@@ -3,14 +3,13 @@
 The address of the server and its key are checked before anything is sent. Each request ends with an answer in JSON, or
 with a sentence that states why there is none. A temporary failure (a broken connection, a busy server) is tried again
 after a growing wait; a permanent one is not. The key is read from the environment for each request, and is never stored
-or shown. No library beyond Python's own is needed.
+or shown. Requests share the connections of one httpx client.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import http.client
 import ipaddress
 import json
 import math
@@ -20,14 +19,17 @@ import socket
 import ssl
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
+from http.client import responses
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from itertools import accumulate
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
@@ -36,18 +38,35 @@ from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar
 from genlaws.core.errors import InputError
 from genlaws.models.interface import MODES, NO_PLAIN_PICTURES, Keep, Prompt, Reply
 
+if TYPE_CHECKING:
+    import httpx
+
+Post = Callable[[str, Mapping[str, object]], Any]  # sends a body to a path and returns the answer
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 WRONG_SCHEMA = "The server's reply does not have the form of an OpenAI completion."
 SCORE_FIELDS = {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}  # 0 tokens mean "no limit" to some
-READ_SIZE = 65536  # bytes read at once
+IDLE_SECONDS = 2.0  # an unused connection is kept so long; servers close theirs after 5 s or later
 FIRST_WAIT_SECONDS = 0.5  # seconds before the first repeat; doubled for each further one
 MAX_QUOTE_LENGTH = 200  # characters of a server's own message in an error
 MIN_KEY_LENGTH = 8  # a shorter key, such as "none", is a placeholder and is not searched for in a server's text
+HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a small compressed reply could fill the memory
+    "User-Agent": "genlaws",
+}
 RETRY_STATUSES = {408, 429}  # with all of 500 and above
+CLOSED_IN_THE_MIDDLE = "The server closed the connection in the middle of its reply."
 NO_SCORES = "The server gives no log-probabilities of a prompt (completions with echo and logprobs); use text mode."
 NO_CHAT_SCORES = "A server gives no log-probabilities of answers in a chat; use a plain template, or text mode."
 PROMPT_STATUSES = {400, 413, 422}  # the prompt is at fault, and the next one may work
 UNSUPPORTED_STATUSES = {400, 404, 405, 422, 501}  # the server does not support the request
+CONNECTION_FAILURES = {
+    ssl.SSLCertVerificationError: "The server's certificate is not trusted.",
+    socket.gaierror: "The server's name is unknown.",
+    ConnectionRefusedError: "No server listens at the address.",
+    ConnectionError: CLOSED_IN_THE_MIDDLE,
+}
 RESERVED_FIELDS = {"model", "prompt", "messages", "echo", "logprobs", "top_logprobs", "stream", "n", "stop"}
 
 
@@ -199,20 +218,11 @@ class ServerFailure(Exception):  # noqa: N818 - never leaves the probes; it beco
         Whether the failure is temporary, so that another attempt may succeed.
     wait : float
         Seconds of waiting that the server requests; 0 if it requests none.
-    attempts : int
-        How often it was tried.
     """
 
     def __init__(self, sentence: str, *, status: int = 0, may_pass: bool = False, wait: float = 0.0) -> None:
         super().__init__(sentence)
-        self.status, self.may_pass, self.wait, self.attempts = status, may_pass, wait, 1
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A key and the prompts go to the server that was named, not where it points."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Follow nothing."""
+        self.status, self.may_pass, self.wait = status, may_pass, wait
 
 
 @dataclass
@@ -246,13 +256,23 @@ class Server:
     seed: int
 
     def __post_init__(self) -> None:
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
-        if is_here(urlsplit(self.url)):
-            handlers.append(urllib.request.ProxyHandler({}))
-        self._opener = urllib.request.build_opener(*handlers)
+        import httpx  # noqa: PLC0415 - optional, and slow to load
 
-    def post(self, path: str, body: Mapping[str, object], stop: threading.Event) -> tuple[Any, int]:
-        """Return what the server answers and in how many attempts; `stop` ends the trying again.
+        try:
+            self._client = httpx.Client(
+                headers=HEADERS,
+                timeout=self.timeout,
+                verify=ssl.create_default_context(),  # certificates that the system trusts
+                trust_env=not is_here(urlsplit(self.url)),  # no proxy between this machine and itself
+                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),  # as many connections as there are threads
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise InputError(f"The proxy in the environment cannot be used: {error}") from None
+        weakref.finalize(self, self._client.close)
+
+    def post(self, path: str, body: Mapping[str, object], stop: threading.Event, attempts: list[int]) -> Any:
+        """Return what the server answers; `stop` ends the trying again, and `attempts` gets the number of each attempt.
 
         Raises
         ------
@@ -262,12 +282,12 @@ class Server:
         sent = json.dumps(body).encode()
         attempt = 1
         while True:
+            attempts.append(attempt)
             try:
-                return self._exchange(path, sent), attempt
+                return self._exchange(path, sent)
             except ServerFailure as failure:
                 more = failure.may_pass and attempt <= self.retries and not stop.is_set()
                 if not more or stop.wait(self._wait(failure, sent, attempt)):
-                    failure.attempts = attempt
                     raise
             attempt += 1
 
@@ -285,64 +305,63 @@ class Server:
 
     def _exchange(self, path: str, sent: bytes) -> Any:
         """Send once and return the JSON that comes back."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "genlaws"}
+        import httpx  # noqa: PLC0415
+
         key = key_in(self.key_variable)
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(self.url + path, data=sent, headers=headers, method="POST")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         until = time.monotonic() + self.timeout
         try:
-            with self._opener.open(request, timeout=self.timeout) as response:
+            with self._client.stream("POST", self.url + path, content=sent, headers=headers) as response:
+                if not response.is_success:
+                    raise self._http_error(response, until)
                 return self._completed(self._content(response, until))
-        except urllib.error.HTTPError as error:
-            with error:
-                raise self._http_error(error, until) from None
-        except (OSError, http.client.HTTPException) as error:
-            raise _broken(error, self.timeout) from None
+        except (httpx.TimeoutException, TimeoutError):
+            raise ServerFailure(f"The server did not answer within {self.timeout:g} s.", may_pass=True) from None
+        except httpx.RemoteProtocolError:
+            raise ServerFailure(CLOSED_IN_THE_MIDDLE, may_pass=True) from None
+        except httpx.HTTPError as error:
+            raise _broken(error) from None
 
-    def _content(self, response: IO[bytes], until: float) -> bytes:
+    def _content(self, response: httpx.Response, until: float) -> bytes:
         """Read a reply piece by piece, within the time and the size allowed."""
-        pieces, size = [], 0
-        while piece := response.read1(READ_SIZE):  # type: ignore[attr-defined]
-            pieces.append(piece)
-            size += len(piece)
-            if size > self.largest_reply:
+        content = bytearray()
+        for piece in response.iter_raw():
+            content += piece
+            if len(content) > self.largest_reply:
                 raise ServerFailure(f"The server's reply is larger than {self.largest_reply} bytes.")
             if time.monotonic() > until:
                 raise TimeoutError
-        if getattr(response, "length", None):
-            raise ServerFailure("The server closed the connection in the middle of its reply.", may_pass=True)
-        return b"".join(pieces)
+        return bytes(content)
 
     def _completed(self, content: bytes) -> Any:
         """Return the JSON of a reply; some servers send an error with the status of success."""
         body = _parsed(content)
         if isinstance(body, Mapping) and body.get("error") and "choices" not in body:
-            quote = self._quoted(content)
-            raise ServerFailure(_with_full_stop(f"The server answered with an error{quote}"), may_pass=True)
+            raise ServerFailure(
+                _with_full_stop(f"The server answered with an error{self._quoted(body)}"), may_pass=True
+            )
         return body
 
-    def _quoted(self, content: bytes) -> str:
+    def _quoted(self, body: Any) -> str:
         """Return the error message of a server, to be appended to a sentence."""
-        text = " ".join(self.without_key(_error_text(content)).split())[:MAX_QUOTE_LENGTH]
+        text = " ".join(self.without_key(_error_text(body)).split())[:MAX_QUOTE_LENGTH]
         return f": {text}" if text else ""
 
-    def _http_error(self, error: urllib.error.HTTPError, until: float) -> ServerFailure:
+    def _http_error(self, response: httpx.Response, until: float) -> ServerFailure:
         """Return the failure for an answer with a status other than success."""
-        status = error.code
+        status = response.status_code
         if 300 <= status < 400:
-            target = urlsplit(error.headers.get("Location", "")).hostname or "another address"
+            target = urlsplit(response.headers.get("Location", "")).hostname or "another address"
             sentence = f"The server redirects to {target}, which is not followed; give the final address as url."
             return ServerFailure(sentence, status=status)
-        try:
-            quote = self._quoted(self._content(error, until))
-        except (OSError, http.client.HTTPException, ServerFailure):
-            quote = ""
+        meaning, quote = responses.get(status, "unknown status").lower(), ""
+        with suppress(Exception):  # the status is known, whatever happens to the text
+            quote = self._quoted(_parsed(self._content(response, until)))
         return ServerFailure(
-            _with_full_stop(f"The server answered {status} ({_meaning(status)}){quote}"),
+            _with_full_stop(f"The server answered {status} ({meaning}){quote}"),
             status=status,
             may_pass=status in RETRY_STATUSES or status >= 500,
-            wait=_requested_wait(error.headers.get("Retry-After", "")),
+            wait=_requested_wait(response.headers.get("Retry-After", "")),
         )
 
 
@@ -357,19 +376,14 @@ def _parsed(content: bytes) -> Any:
         raise ServerFailure("The server's reply is not JSON, or was cut short.", may_pass=True) from None
 
 
-def _broken(error: OSError | http.client.HTTPException, timeout: float) -> ServerFailure:
+def _broken(error: httpx.HTTPError) -> ServerFailure:
     """Return the failure for a connection that broke or was never made."""
-    cause = error.reason if isinstance(error, urllib.error.URLError) and isinstance(error.reason, OSError) else error
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return ServerFailure("The server's certificate is not trusted.")
-    if isinstance(cause, TimeoutError):
-        return ServerFailure(f"The server did not answer within {timeout:g} s.", may_pass=True)
-    if isinstance(cause, socket.gaierror):
-        return ServerFailure("The server's name is unknown.", may_pass=True)
-    if isinstance(cause, ConnectionRefusedError):
-        return ServerFailure("No server listens at the address.", may_pass=True)
-    if isinstance(cause, http.client.HTTPException | ConnectionError):
-        return ServerFailure("The server closed the connection in the middle of its reply.", may_pass=True)
+    cause: BaseException = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    for kind, sentence in CONNECTION_FAILURES.items():
+        if isinstance(cause, kind):
+            return ServerFailure(sentence, may_pass=kind is not ssl.SSLCertVerificationError)
     return ServerFailure(f"The connection to the server failed ({type(cause).__name__}).", may_pass=True)
 
 
@@ -377,16 +391,8 @@ def _with_full_stop(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
-def _meaning(status: int) -> str:
-    return http.client.responses.get(status, "unknown status").lower()
-
-
-def _error_text(content: bytes) -> str:
+def _error_text(found: Any) -> str:
     """Return the error message of a server, if it is in a usual place; empty otherwise."""
-    try:
-        found = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return ""
     for name in ("error", "message", "detail"):
         inner = found.get(name) if isinstance(found, Mapping) else None
         found = inner if isinstance(inner, str | Mapping) else found
@@ -396,13 +402,11 @@ def _error_text(content: bytes) -> str:
 def _requested_wait(text: str) -> float:
     """Return the seconds of a Retry-After header, which may hold a number or a date."""
     try:
-        return max(float(text), 0.0) if text.strip()[:1].isdigit() else _until(text)
+        if text.strip()[:1].isdigit():
+            return max(float(text), 0.0)
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError):
         return 0.0
-
-
-def _until(date: str) -> float:
-    return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
 
 
 class ServerModel:
@@ -539,70 +543,62 @@ class ServerModel:
         if call.given_up:
             return Reply(error=call.given_up), 0
         attempts: list[int] = []
+        post = partial(self._server.post, stop=call.stop, attempts=attempts)
         try:
             if mode == "text":
-                reply = Reply(text=self._text(prompt, call, attempts))
+                reply = Reply(text=self._text(prompt, post))
             else:
-                reply = Reply(log_probabilities=self._scores(prompt, call, attempts))
+                reply = Reply(log_probabilities=self._scores(prompt, post))
         except ServerFailure as failure:
             if failure.may_pass or (failure.status and failure.status not in PROMPT_STATUSES):
                 call.failed(str(failure))
-            return Reply(error=str(failure)), sum(attempts)
+            return Reply(error=str(failure)), len(attempts)
         except Exception as error:  # one prompt's fault must not cost the others their answers
-            return Reply(error=f"The request could not be made ({type(error).__name__})."), max(sum(attempts), 1)
+            return Reply(error=f"The request could not be made ({type(error).__name__})."), max(len(attempts), 1)
         call.succeeded()
-        return reply, sum(attempts)
+        return reply, len(attempts)
 
-    def _text(self, prompt: Prompt, call: _Call, attempts: list[int]) -> str:
+    def _text(self, prompt: Prompt, post: Post) -> str:
         if prompt.images and not prompt.chat:
             raise ServerFailure(NO_PLAIN_PICTURES)
         stop = self._stop if self._stop is not None else ([] if prompt.chat else ["\n"])
         content: dict[str, object] = {"messages": messages_of(prompt)} if prompt.chat else {"prompt": prompt.text}
         fields = {name: value for name, value in self._fields.items() if value is not None}
         body = {"model": self._model, **content, **fields, **({"stop": stop} if stop else {})}
-        answer = self._post("/chat/completions" if prompt.chat else "/completions", body, call, attempts)
+        answer = post("/chat/completions" if prompt.chat else "/completions", body)
         return self._server.without_key(text_in(answer, prompt.chat, stop))
 
-    def _scores(self, prompt: Prompt, call: _Call, attempts: list[int]) -> Array:
+    def _scores(self, prompt: Prompt, post: Post) -> Array:
         if prompt.chat:
             raise ServerFailure(NO_CHAT_SCORES)
         with self._trying:  # the first prompt finds out what the server can do, the others wait for it
-            self._scoring = self._scoring or self._tried_scoring(call, attempts)
+            self._scoring = self._scoring or self._tried_scoring(post)
         if self._scoring == "none":
             raise ServerFailure(NO_SCORES)
         answers = [prompt.answer_prefix + option for option in prompt.options]
         if self._scoring == "many":
-            return self._scored(prompt.text, answers, call, attempts)
-        return np.concatenate([self._scored(prompt.text, [answer], call, attempts) for answer in answers])
+            return self._scored(prompt.text, answers, post)
+        return np.concatenate([self._scored(prompt.text, [answer], post) for answer in answers])
 
-    def _scored(self, text: str, answers: list[str], call: _Call, attempts: list[int]) -> Array:
+    def _scored(self, text: str, answers: list[str], post: Post) -> Array:
         """Return log-probabilities of answers from one request, with a list of prompts where there are several."""
         prompts = [text + answer for answer in answers]
         body = {"model": self._model, "prompt": prompts if len(prompts) > 1 else prompts[0], **SCORE_FIELDS}
-        return scores_in(self._post("/completions", body, call, attempts), text, answers)
+        return scores_in(post("/completions", body), text, answers)
 
-    def _tried_scoring(self, call: _Call, attempts: list[int]) -> str:
+    def _tried_scoring(self, post: Post) -> str:
         """Return whether the server scores many prompts in a request, one, or none."""
         try:
-            self._scored("Two and two", [" is"], call, attempts)
+            self._scored("Two and two", [" is"], post)
         except ServerFailure as failure:
             if failure.status in UNSUPPORTED_STATUSES or (not failure.status and not failure.may_pass):
                 return "none"
             raise
         try:
-            self._scored("Two and two", [" is", " make"], call, attempts)
+            self._scored("Two and two", [" is", " make"], post)
         except ServerFailure:
             return "one"
         return "many"
-
-    def _post(self, path: str, body: Mapping[str, object], call: _Call, attempts: list[int]) -> object:
-        try:
-            answer, number = self._server.post(path, body, call.stop)
-        except ServerFailure as failure:
-            attempts.append(failure.attempts)
-            raise
-        attempts.append(number)
-        return answer
 
 
 class _Call:
