@@ -22,7 +22,8 @@ class PlaneCurve:
     def generalization_at(self, identification: ArrayLike) -> Array:
         """Return the generalization at an identification, interpolated; beyond an end, that of the end."""
         order = np.argsort(self.identification, kind="stable")
-        return np.asarray(np.interp(identification, self.identification[order], self.generalization[order]))
+        at = np.asarray(identification, dtype=np.float64)
+        return np.asarray(np.interp(at, self.identification[order], self.generalization[order]))
 
     def distance(self, generalization: ArrayLike, identification: ArrayLike) -> Array:
         """Return the distance of points from the curve; positive above it, negative below.
