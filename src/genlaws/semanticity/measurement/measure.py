@@ -81,7 +81,7 @@ def measure(
         Among items equally near to the probe one is right at random, or such sets are left out.
     tie_tolerance : float or None
         Distances from a probe that differ by no more are equal. If not given, what rounding can do, as
-        :func:`~genlaws.semanticity.theory.ties.tie_tolerance` finds it for a matrix.
+        ``genlaws.semanticity.theory.ties.tie_tolerance`` finds it for a matrix.
     intervals, fronts : bool
         Leave either out to save time.
     memory : float
