@@ -149,6 +149,18 @@ def slow(seconds: float) -> Act:
     return act
 
 
+def together(count: int) -> Act:
+    """Answer once this many requests are in at once, or after `LIMIT` seconds if they never are."""
+
+    def act(handler: Handler, body: dict[str, Any]) -> None:
+        server, deadline = handler.server, time.monotonic() + LIMIT
+        while server.most_at_once < count and time.monotonic() < deadline and not server.ended.wait(0.005):
+            pass
+        answer(handler, body)
+
+    return act
+
+
 def cut_json(handler: Handler, body: dict[str, Any]) -> None:
     handler.send(completion(body, words_for(prompt_in(body)))[:-9])
 
