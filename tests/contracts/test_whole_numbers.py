@@ -61,7 +61,7 @@ def test_sliders_refuse_fractions():
     "call",
     [
         lambda count: semanticity.front(CIRCLE, NEAR, count),
-        lambda count: semanticity.whole_curve(CIRCLE, NEAR, count),
+        lambda count: semanticity.even_set(CIRCLE, count),
         semanticity.sphere,
         lambda count: semanticity.finite_identification(1, set_size=count, item_count=2),
         lambda count: fit_collapse([2, 3, 4], [50, 40, 30], [100, 100, 100], from_items=count),

@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity import (
-    circle,
-    hypercube,
-    power_law,
-    probabilities,
-    segment,
-    similarity,
-    sphere,
-    torus,
-    user_shape,
-)
+from genlaws.semanticity import circle, hypercube, power_law, segment, similarity, sphere, torus, user_shape
+from genlaws.semanticity.theory.exact import probabilities
 from luce_cases import ALL_SPACES, BLOCK_SHAPE, MANY, ROUNDING, SHAPES
 
 

@@ -13,22 +13,8 @@ from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
 from genlaws.semanticity.choices.trials import Trials, read_trials
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
-from genlaws.semanticity.theory.curves import (
-    FrontCurve,
-    WholeCurve,
-    best_on_curve,
-    front_curve,
-    point_on_curve,
-    whole_curve,
-)
-from genlaws.semanticity.theory.front import (
-    Front,
-    FrontPoint,
-    best_resolution,
-    finite_set_probabilities,
-    front,
-    probabilities,
-)
+from genlaws.semanticity.theory.exact import FrontPoint
+from genlaws.semanticity.theory.front import Front, front
 from genlaws.semanticity.theory.many_items import (
     best_ball_mass,
     best_generalization,
@@ -51,6 +37,7 @@ from genlaws.semanticity.theory.spaces import (
     torus,
     tree,
 )
+from genlaws.semanticity.theory.stimulus_sets import EvenSet, StimulusSet, even_set, stimulus_set
 from genlaws.semanticity.theory.tradeoff import (
     exponential_on_circle,
     generalization_probability,
@@ -67,31 +54,28 @@ __all__ = [
     "ChoiceModel",
     "ContinuousSpace",
     "DiscreteSpace",
+    "EvenSet",
     "Front",
-    "FrontCurve",
     "FrontPoint",
     "Measurement",
     "PowerAnalysis",
     "Shape",
     "ShapeComparison",
     "Similarity",
+    "StimulusSet",
     "Trials",
-    "WholeCurve",
     "best_ball_mass",
     "best_generalization",
-    "best_on_curve",
-    "best_resolution",
     "circle",
     "collapse_constant",
     "compare_shapes",
+    "even_set",
     "exponential_on_circle",
     "finite_generalization",
     "finite_identification",
-    "finite_set_probabilities",
     "fit_choices",
     "from_distances",
     "front",
-    "front_curve",
     "generalization_of_many",
     "generalization_probability",
     "homogeneous_front",
@@ -100,20 +84,18 @@ __all__ = [
     "identification_probability",
     "linear_on_circle",
     "measure",
-    "point_on_curve",
     "power_law",
-    "probabilities",
     "read_trials",
     "segment",
     "similarity",
     "simulate_choices",
     "space",
     "sphere",
+    "stimulus_set",
     "torus",
     "tree",
     "trials_to_distinguish",
     "user_shape",
-    "whole_curve",
 ]
 
 __getattr__, __dir__ = loaded_on_access(__name__)

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genlaws import semanticity
+
 KEYS = {
     "generalization",
     "identification",
@@ -237,6 +239,26 @@ def test_a_set_of_stimuli_is_counted_out(genlaws, stimuli, matrix, name, items, 
     assert answer["generalization"] == pytest.approx(generalization, abs=EXACT)
     assert answer["identification"] == pytest.approx(identification, abs=EXACT)
     assert answer["ball_mass"] == pytest.approx(((stimuli <= 0.25).sum(axis=1) - 1).mean() / 6)
+
+
+@pytest.mark.parametrize("space", ["sphere", "torus"])
+def test_many_items_have_a_best_resolution_in_two_dimensions(genlaws, space):
+    arguments = ("--space", space, "--similarity", "linear", "--items", "100000", "--resolution")
+    best = front(genlaws, *arguments, "0.01")["best_resolution"]
+    heights = [front(genlaws, *arguments, repr(best * factor))["generalization"] for factor in (0.97, 1.0, 1.03)]
+    assert heights[1] > max(heights[0], heights[2])
+
+
+def test_the_best_resolution_of_a_set_is_best_at_every_distance(genlaws, tmp_path: Path):
+    places = np.random.default_rng(0).random((30, 2))
+    apart = np.linalg.norm(places[:, None] - places, axis=-1)
+    np.save(tmp_path / "distances.npy", apart)
+    arguments = ("--distances", str(tmp_path / "distances.npy"), "--set-size", "30", "--similarity", "linear")
+    answer = front(genlaws, *arguments, "--items", "5", "--resolution", "0.3")
+    jumps = np.unique(apart[apart > 0])[100:300:5]  # around the best; just beyond a distance generalization jumps
+    stimuli = semanticity.stimulus_set(apart)
+    near = semanticity.front(stimuli, semanticity.similarity("linear", 1.0), 5, jumps * (1.0 + 1e-8))
+    assert answer["best_generalization"] >= near.generalization.max()
 
 
 def test_weighted_places_are_drawn_with_replacement(genlaws, stimuli, matrix, tmp_path: Path):

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from genlaws.semanticity import finite_generalization, finite_set_probabilities, similarity
+from genlaws.semanticity import finite_generalization, similarity
 from genlaws.semanticity.measurement import empirical_front as module
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront, constant_front, empirical_front
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.tests import MeasuredSet, two_items
 from genlaws.semanticity.theory.similarity import SHAPES
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 
 # The front is drawn with a rule good to 1e-7, and pieces between its points are straight.
 RULE = 2e-7
@@ -62,7 +63,7 @@ def test_each_point_of_a_front_is_the_exact_average(planted, ties, n):
     d = ring(np.arange(n) / n).round(12)
     front = front_of(planted(d), d, planted, ties)
     for place in (0, 10, 20, 30):
-        s, i = finite_set_probabilities(d, planted.at_resolution(front.resolution[place]), (2,), ties)
+        s, i = stimulus_set(d).probabilities(planted.at_resolution(front.resolution[place]), (2,), ties)
         assert front.generalization[place] == pytest.approx(s[0], abs=RULE)
         assert front.identification[place] == pytest.approx(i[0], abs=RULE)
 

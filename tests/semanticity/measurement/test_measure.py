@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from genlaws.semanticity import circle, finite_set_probabilities, probabilities, similarity
+from genlaws.semanticity import circle, similarity
 from genlaws.semanticity.measurement import pairs
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.theory import finite_sets
+from genlaws.semanticity.theory.exact import probabilities
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 
 # Sums of up to a million terms, each good to a few units of the last digit.
 ROUNDING = 1e-12
@@ -130,7 +132,7 @@ def test_the_set_itself_agrees_with_the_exact_engine_of_the_theory():
     x = np.random.default_rng(3).random(30)
     planted = similarity("linear", 0.17, background=0.02)
     measured = measure_planted(x, planted, items=(2, 3, 5, 10, 29), intervals=False)
-    s, i = finite_set_probabilities(around(x), planted, (2, 3, 5, 10, 29))
+    s, i = stimulus_set(around(x)).probabilities(planted, (2, 3, 5, 10, 29))
     np.testing.assert_allclose(measured.items.generalization, s, atol=ROUNDING)
     np.testing.assert_allclose(measured.items.identification, i, atol=ROUNDING)
     assert measured.generalization.value == pytest.approx(s[0], abs=ROUNDING)

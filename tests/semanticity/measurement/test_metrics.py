@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity import finite_set_probabilities, from_distances, probabilities, similarity
+from genlaws.semanticity import from_distances, similarity
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.metrics import (
     METRICS,
@@ -13,7 +13,9 @@ from genlaws.semanticity.measurement.metrics import (
     tree_distances,
 )
 from genlaws.semanticity.networks.image_tests import tree_tests
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 from genlaws.semanticity.theory.ties import merge_ties, tie_tolerance
 
 ROUNDING = 1e-14
@@ -175,7 +177,7 @@ def test_every_call_that_compares_distances_finds_the_ties_of_a_dated_tree():
     # Ties left out, what is exactly a dated tree and what is one but for rounding give the same.
     exact = tree_distances(dated_tree("%.17g", 100.0))
     form = similarity("exponential", 50.0)
-    sets = [finite_set_probabilities(one, form, (2,), "drop")[0][0] for one in (d, exact)]
+    sets = [stimulus_set(one).probabilities(form, (2,), "drop")[0][0] for one in (d, exact)]
     spaces = [probabilities(from_distances(one), form, 2, "drop").generalization for one in (d, exact)]
     assert sets[0] == pytest.approx(sets[1], abs=1e-5)
     assert spaces[0] == pytest.approx(spaces[1], abs=1e-5)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from genlaws.core.estimate import from_standard_error
-from genlaws.semanticity import circle, probabilities, segment, similarity
+from genlaws.semanticity import circle, segment, similarity
 from genlaws.semanticity.measurement import tests as module
 from genlaws.semanticity.measurement.tests import MeasuredSet, item_curve, two_items
+from genlaws.semanticity.theory.exact import probabilities
 
 # The sum of exponentials is good to rounding; so are sums over a few hundred trials.
 ENUMERATED = 1e-13

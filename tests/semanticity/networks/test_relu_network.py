@@ -12,8 +12,8 @@ from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, dra
 from genlaws.semanticity.networks.relu_runs import linear_front
 from genlaws.semanticity.networks.stacked_tests import ProfileMeans, StackedTests, untied_triples
 from genlaws.semanticity.theory.finite_sets import sort_others, stimulus_distances, tuple_probabilities
-from genlaws.semanticity.theory.front import finite_set_probabilities
 from genlaws.semanticity.theory.similarity import similarity
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 
 ROUNDING = 1e-12  # double precision, sums of some thousand terms
 EXACT = 1e-9  # the quadrature behind the exact probabilities
@@ -73,7 +73,7 @@ def test_stacked_tests_agree_with_the_theory_of_finite_sets_and_with_measure(res
     d, linear = stimulus_distances("circle", 15), similarity("linear", resolution)
     g = linear(d) + SIMILARITY_FLOOR
     found = [float(part) for part in StackedTests(d)(torch.from_numpy(g[None]))]
-    theory = finite_set_probabilities(d, linear, (2,), "drop")
+    theory = stimulus_set(d).probabilities(linear, (2,), "drop")
     np.testing.assert_allclose(found, np.ravel(theory), rtol=0, atol=1e-8)  # the floor
     measured = measure(g, distances=d, similarity="precomputed", ties="drop", intervals=False, fronts=False)
     np.testing.assert_allclose(found[0], measured.generalization.value, rtol=0, atol=EXACT)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity import circle, probabilities, segment, similarity
+from genlaws.semanticity import circle, segment, similarity
 from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_front, space_front
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
-from genlaws.semanticity.theory.front import finite_set_probabilities
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 from genlaws.semanticity.theory.tradeoff import linear_on_circle
 
 CHORD = 1.5e-6  # between a curve and the straight pieces that stand for it
@@ -57,7 +58,7 @@ def test_front_of_a_set_goes_through_resolutions_between_its_distances(name):
     front = set_front(d)
     steps = 20 if name == "circle" else 19
     for k in (1, 3, 5):
-        exact = finite_set_probabilities(d, similarity("linear", (k + 0.5) / steps), (2,), "drop")
+        exact = stimulus_set(d).probabilities(similarity("linear", (k + 0.5) / steps), (2,), "drop")
         np.testing.assert_allclose(front.distance(*exact), 0.0, atol=1e-3)  # between the points of the curve
     assert front.identification[0] == pytest.approx(1.0)
     assert front.generalization[0] == pytest.approx(0.5)
@@ -125,7 +126,7 @@ def test_many_items_are_those_of_the_finite_set():
     runs = runs_of(np.stack([shape(d) for shape in shapes]), d)
     found = runs.many_items(counts)
     for place, shape in enumerate(shapes):
-        expected = finite_set_probabilities(d, shape, counts, "drop")
+        expected = stimulus_set(d).probabilities(shape, counts, "drop")
         np.testing.assert_allclose(found[0][place], expected[0], rtol=0, atol=1e-10)
         np.testing.assert_allclose(found[1][place], expected[1], rtol=0, atol=1e-10)
     for wrong in ((1,), (14,), (2.5,)):

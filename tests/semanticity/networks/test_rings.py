@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity import circle, finite_set_probabilities, linear_on_circle, probabilities, similarity
+from genlaws.semanticity import circle, linear_on_circle, similarity
 from genlaws.semanticity.measurement.empirical_front import constant_front, empirical_front
 from genlaws.semanticity.measurement.tests import MeasuredSet
 from genlaws.semanticity.networks.rings import (
@@ -16,6 +16,8 @@ from genlaws.semanticity.networks.rings import (
     level_pairs,
     steps_apart,
 )
+from genlaws.semanticity.theory.exact import probabilities
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 
 ROUNDING = 1e-12
 INTERPOLATED = 2e-4  # between the resolutions of a tabulated front
@@ -48,7 +50,7 @@ def drawn_set(request):
 def test_levels_give_both_tests_of_a_radial_similarity(drawn_set, shape, resolution):
     pairs, distance = drawn_set
     g = similarity(shape, resolution)
-    nearer, named = finite_set_probabilities(distance, g, ties="drop")
+    nearer, named = stimulus_set(distance).probabilities(g, ties="drop")
     found = pairs.probabilities(g(pairs.distance))
     assert found == pytest.approx((nearer[0], named[0]), abs=ROUNDING)
 

@@ -7,19 +7,15 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.core.numerics.reciprocal import TEN_DIGIT_SPACING
-from genlaws.semanticity import (
-    circle,
-    finite_generalization,
-    finite_identification,
-    finite_set_probabilities,
-    probabilities,
-    similarity,
-)
+from genlaws.semanticity import circle, finite_generalization, finite_identification, similarity
 from genlaws.semanticity.theory import finite_sets
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.finite_sets import sort_others, subset_share, tuple_probabilities
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 
 # Sums over at most a few thousand sets of numbers good to the last digits.
 ROUNDING = 1e-12
+DISTANT_CUT = 10.0  # beyond every distance: changes no number, but the closed form is not used
 COUNTS = (1, 2, 3, 5, 6)
 
 
@@ -185,8 +181,8 @@ def ring(size):
 @pytest.mark.parametrize("n", [2, 3, 7, 39])
 def test_the_constant_similarity_has_hypergeometric_closed_forms(n, delta):
     d = ring(41)
-    g = similarity("constant", 0.2, background=delta)
-    generalization, identification = finite_set_probabilities(d, g, (n,))
+    g = similarity("constant", 0.2, background=delta, cut=DISTANT_CUT)
+    generalization, identification = stimulus_set(d).probabilities(g, (n,))
     neighbors = (d[0] <= 0.2).sum() - 1
     assert generalization[0] == pytest.approx(float(finite_generalization(neighbors, 41, n, delta)), rel=ROUNDING)
     assert identification[0] == pytest.approx(float(finite_identification(neighbors, 41, n, delta)), rel=ROUNDING)
@@ -196,7 +192,7 @@ def test_an_irregular_set_averages_its_probes():
     points = np.random.default_rng(2).random((30, 2))
     d = np.linalg.norm(points[:, None] - points, axis=-1)
     neighbors = (d <= 0.3).sum(axis=1) - 1
-    found = finite_set_probabilities(d, similarity("constant", 0.3, background=0.1), (2, 5))
+    found = stimulus_set(d).probabilities(similarity("constant", 0.3, background=0.1, cut=DISTANT_CUT), (2, 5))
     for column, n in enumerate((2, 5)):
         assert found[0][column] == pytest.approx(finite_generalization(neighbors, 30, n, 0.1).mean(), rel=ROUNDING)
         assert found[1][column] == pytest.approx(finite_identification(neighbors, 30, n, 0.1).mean(), rel=ROUNDING)
@@ -216,7 +212,7 @@ def test_a_large_ring_approaches_the_circle(shape, n):
     g = similarity(shape, 0.15)
     law = probabilities(circle(), g, n)
     once, twice = (
-        np.array(finite_set_probabilities(ring(size), g, (n,)))[:, 0] - [law.generalization, law.identification]
+        np.array(stimulus_set(ring(size)).probabilities(g, (n,)))[:, 0] - [law.generalization, law.identification]
         for size in (201, 401)
     )
     # The finite-size term is of order n²/N; what is left after halving it away is of the order of its square.
@@ -226,7 +222,7 @@ def test_a_large_ring_approaches_the_circle(shape, n):
 
 
 def test_without_any_untied_set_generalization_is_undefined():
-    found = finite_set_probabilities(np.ones((4, 4)) - np.eye(4), similarity("linear", 2.0), (2,), "drop")
+    found = stimulus_set(np.ones((4, 4)) - np.eye(4)).probabilities(similarity("linear", 2.0), (2,), "drop")
     assert np.isnan(found[0][0])
     assert found[1][0] == pytest.approx(1 / 1.5, rel=ROUNDING)
 
@@ -234,7 +230,7 @@ def test_without_any_untied_set_generalization_is_undefined():
 def test_many_items_overflow_nothing():
     points = np.random.default_rng(0).random(100)
     d = np.abs(np.subtract.outer(points, points))
-    found = finite_set_probabilities(d, similarity("exponential", 0.02), (2, 40, 99))
+    found = stimulus_set(d).probabilities(similarity("exponential", 0.02), (2, 40, 99))
     for part in found:
         assert np.isfinite(part).all()
         assert (part > 0).all()
@@ -255,20 +251,20 @@ LINEAR = similarity("linear", 0.3)
     ("call", "complaint"),
     [
         (
-            lambda: finite_set_probabilities(ring(5), LINEAR, (5,)),
-            "item_counts must be a whole number, .* at most 4; got 5",
+            lambda: stimulus_set(ring(5)).probabilities(LINEAR, (5,)),
+            "item_count must be a whole number, .* at most 4; got 5",
         ),
-        (lambda: finite_set_probabilities(ring(5), LINEAR, (1,)), "at least 2 and at most 4; got 1"),
-        (lambda: finite_set_probabilities(ring(5), LINEAR, (2.5,)), "item_counts must be a whole number"),
-        (lambda: finite_set_probabilities(ring(5), LINEAR, ()), "item_counts must name at least one"),
+        (lambda: stimulus_set(ring(5)).probabilities(LINEAR, (1,)), "at least 2 and at most 4; got 1"),
+        (lambda: stimulus_set(ring(5)).probabilities(LINEAR, (2.5,)), "item_count must be a whole number"),
+        (lambda: stimulus_set(ring(5)).probabilities(LINEAR, ()), "item_counts must name at least one"),
         (
-            lambda: finite_set_probabilities(ring(5), LINEAR, (2,), "keep"),
+            lambda: stimulus_set(ring(5)).probabilities(LINEAR, (2,), "keep"),
             "ties must be one of split, drop; got 'keep'",
         ),
-        (lambda: finite_set_probabilities(np.ones((2, 3)), LINEAR), "must be a square matrix"),
-        (lambda: finite_set_probabilities([[0, 1], [2, 0]], LINEAR), "must be symmetric"),
+        (lambda: stimulus_set(np.ones((2, 3))), "must be a square matrix"),
+        (lambda: stimulus_set([[0, 1, 1], [2, 0, 1], [1, 1, 0]]), "must be symmetric"),
         (
-            lambda: finite_set_probabilities(ring(30), similarity("exponential", 1e-4)),
+            lambda: stimulus_set(ring(30)).probabilities(similarity("exponential", 1e-4)),
             "resolution must be coarser than 0.0001 for the exponential similarity",
         ),
         (

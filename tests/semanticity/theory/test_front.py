@@ -8,8 +8,8 @@ from genlaws.core.errors import InputError
 from genlaws.semanticity import (
     Similarity,
     best_ball_mass,
-    best_resolution,
     circle,
+    even_set,
     exponential_on_circle,
     from_distances,
     front,
@@ -18,14 +18,15 @@ from genlaws.semanticity import (
     hypercube,
     identification_of_many,
     linear_on_circle,
-    probabilities,
     segment,
     similarity,
     sphere,
+    stimulus_set,
     torus,
     tree,
     user_shape,
 )
+from genlaws.semanticity.theory.exact import probabilities
 
 # Both sides are good to twelve digits.
 CLOSED = 1e-12
@@ -82,7 +83,7 @@ def test_closed_forms_of_two_items_on_the_circle():
 @pytest.mark.parametrize("name", HOMOGENEOUS)
 def test_the_constant_similarity_has_its_peak_on_the_diagonal(name, n, background):
     where = HOMOGENEOUS[name]
-    peak = best_resolution(where, similarity("constant", 1.0, background=background), n)
+    peak = front(where, similarity("constant", 1.0, background=background), n).peak
     assert peak.ball_mass == pytest.approx(float(best_ball_mass(n, background)), rel=1e-10)
     assert peak.diagonal_gap == pytest.approx(0.0, abs=1e-11)
 
@@ -144,7 +145,7 @@ def test_why_the_linear_similarity_fails_in_two_dimensions():
     ("where", "gap", "tolerance"), [(torus(2), 0.0339, 1e-4), (sphere(2), 0.0310, 1e-4), (circle(), 0.0, AT_PEAK)]
 )
 def test_the_linear_similarity_has_its_peak_beside_the_diagonal_but_on_the_circle(where, gap, tolerance):
-    peak = best_resolution(where, similarity("linear", 1.0))
+    peak = front(where, similarity("linear", 1.0)).peak
     assert peak.diagonal_gap == pytest.approx(gap, abs=tolerance)
 
 
@@ -173,7 +174,7 @@ def test_the_linear_front_of_the_circle():
 )
 def test_a_floor_gives_the_exponential_circle_a_peak(background, generalization, resolution, near):
     shape = similarity("exponential", 1.0, background=background)
-    peak = best_resolution(circle(), shape)
+    peak = front(circle(), shape).peak
     assert peak.generalization == pytest.approx(generalization, abs=5e-6)
     assert peak.resolution == pytest.approx(resolution, abs=2e-5)
     if near:
@@ -221,7 +222,7 @@ def test_the_constant_front_reaches_its_peak_for_any_number_of_items(n):
 
 
 def test_the_linear_front_finds_the_peak_of_a_million_items():
-    peak = best_resolution(torus(2), similarity("linear", 1.0), 10**6)
+    peak = front(torus(2), similarity("linear", 1.0), 10**6).peak
     nearby = [peak.resolution * factor for factor in (0.9, 0.99, 1.01, 1.1)]
     others = [probabilities(torus(2), similarity("linear", r), 10**6).generalization for r in nearby]
     assert peak.generalization > max(others)
@@ -235,12 +236,43 @@ def test_given_resolutions_are_used_and_sorted():
     assert front(circle(), similarity("linear", 1.0), 2, 0.3).peak is None
 
 
+def test_the_own_point_is_that_of_the_similarity():
+    shape = similarity("linear", 0.2, background=0.01)
+    expected = probabilities(circle(), shape, 3)
+    assert front(circle(), shape, 3).point == expected
+    alone = front(circle(), shape, 3, 0.2)
+    assert alone.point is alone.points[0]
+    assert alone.point == expected
+    assert front(circle(), shape, 3, [0.1, 0.3]).point == expected
+
+
+@pytest.mark.parametrize(("where", "shape"), [(sphere(2), "gaussian"), (circle(), "linear"), (tree(2, 5), "linear")])
+def test_neighboring_points_of_a_front_lie_close_together(where, shape):
+    found = front(where, similarity(shape, 1.0, background=0.02), 5)
+    chords = np.hypot(np.diff(found.generalization), np.diff(found.identification))
+    jumps = np.diff(np.log(found.resolution)) < 1e-7
+    assert chords[~jumps].max() < 0.05
+    assert jumps.any() == (where.name == "tree")
+
+
+def test_an_even_set_is_a_ring_of_places():
+    apart = np.abs(np.subtract.outer(np.arange(21), np.arange(21)))
+    ring = stimulus_set(np.minimum(apart, 21 - apart) / 21.0)
+    for background in (0.0, 0.1):
+        shape = similarity("constant", 1.0, background=background)
+        even, given = (front(where, shape, 4) for where in (even_set(circle(), 21), ring))
+        assert even.peak.generalization == pytest.approx(given.peak.generalization, rel=CLOSED)
+        # On a ring places come in pairs, so that its steps are every other one of the even set.
+        np.testing.assert_allclose(even.generalization[::2], given.generalization, rtol=CLOSED)
+        np.testing.assert_allclose(even.identification[::2], given.identification, rtol=CLOSED)
+
+
 @pytest.mark.parametrize(
     ("where", "n"), [(hypercube(40), 2), (hypercube(300), 3), (tree(2, 12), 7), (hypercube(4), 10**6)]
 )
 def test_the_best_step_of_a_discrete_space(where, n):
     shape = similarity("constant", 1.0, background=0.01)
-    peak = best_resolution(where, shape, n)
+    peak = front(where, shape, n).peak
     masses = where.ball(np.unique(where.distance))[0]
     assert peak.generalization == pytest.approx(generalization_of_many(masses, n, 0.01).max(), rel=CLOSED)
     assert peak.identification == pytest.approx(float(identification_of_many(peak.ball_mass, n, 0.01)), rel=CLOSED)
@@ -249,23 +281,23 @@ def test_the_best_step_of_a_discrete_space(where, n):
 def test_the_best_step_among_many_distances():
     points = np.random.default_rng(4).random((25, 2))
     where = from_distances(np.linalg.norm(points[:, None] - points, axis=-1))
-    peak = best_resolution(where, similarity("constant", 1.0))
+    peak = front(where, similarity("constant", 1.0)).peak
     radii = np.unique(where.distance)[1:]
     mean, variance = where.ball(radii)
     assert peak.generalization == pytest.approx((0.5 + mean - mean**2 - variance).max(), rel=CLOSED)
 
 
 def test_the_finest_resolution_may_be_the_best_of_a_discrete_space():
-    peak = best_resolution(hypercube(10), similarity("linear", 1.0), 10**6)
+    peak = front(hypercube(10), similarity("linear", 1.0), 10**6).peak
     assert peak.resolution < 1
     assert peak.generalization == pytest.approx(float(generalization_of_many(2.0**-10, 10**6)), rel=1e-10)
 
 
 def test_a_cut_holds_the_peak_back():
-    peak = best_resolution(circle(), similarity("constant", 1.0, cut=0.1))
+    peak = front(circle(), similarity("constant", 1.0, cut=0.1)).peak
     assert peak.generalization == pytest.approx(float(generalization_of_many(0.2, 2)), rel=CLOSED)
     assert peak.resolution == 0.1
-    free = best_resolution(circle(), similarity("constant", 1.0, cut=0.4))
+    free = front(circle(), similarity("constant", 1.0, cut=0.4)).peak
     assert free.generalization == pytest.approx(0.75, rel=CLOSED)
 
 
@@ -311,7 +343,7 @@ def test_item_counts_are_whole_numbers(count):
         (lambda: front(circle(), similarity("linear", 0.1), 1), "item_count must be a whole number, at least 2; got 1"),
         (lambda: front(circle(), similarity("linear", 0.1), 2, [0.1, -0.1]), "resolutions must be positive and finite"),
         (lambda: front(circle(), similarity("linear", 0.1), 2, []), "resolutions must name at least one"),
-        (lambda: front(circle(), similarity("linear", 0.1), 2, None, "keep"), "ties must be one of split, drop"),
+        (lambda: front(circle(), similarity("linear", 0.1), 2, ties="keep"), "ties must be one of split, drop"),
         (lambda: probabilities(circle(), similarity("linear", 0.1), 2, "keep"), "ties must be one of split, drop"),
         (
             lambda: front(circle(), similarity("exponential", 1.0), 2, [1e-5, 0.1]),

@@ -12,7 +12,6 @@ from genlaws.semanticity import (
     generalization_of_many,
     hypercube,
     identification_of_many,
-    probabilities,
     segment,
     similarity,
     sphere,
@@ -20,6 +19,7 @@ from genlaws.semanticity import (
     tree,
     user_shape,
 )
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.luce import probabilities_from_density
 from luce_cases import ALL_SPACES, BLOCK_SHAPE, MANY, ROUNDING, SHAPES, SMOOTH_INSIDE, stairs
 

@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from genlaws.semanticity import from_distances, hypercube, probabilities, similarity, torus, tree
+from genlaws.semanticity import from_distances, hypercube, similarity, torus, tree
 from genlaws.semanticity.theory import luce
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.luce import probabilities_from_density, probabilities_from_masses
 from luce_cases import MANY, ROUNDING
 

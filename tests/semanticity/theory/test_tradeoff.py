@@ -14,10 +14,10 @@ from genlaws.semanticity import (
     homogeneous_front,
     identification_probability,
     linear_on_circle,
-    probabilities,
     segment,
     similarity,
 )
+from genlaws.semanticity.theory.exact import probabilities
 
 # Rounding of a closed form.
 CLOSED = 1e-12

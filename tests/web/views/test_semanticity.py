@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from genlaws.cli import app
-from genlaws.semanticity import best_resolution, linear_on_circle, probabilities, similarity, space
-from genlaws.semanticity.theory.curves import ACCURACY
+from genlaws.semanticity import front, linear_on_circle, similarity, space
+from genlaws.semanticity.theory.exact import probabilities
+from genlaws.semanticity.theory.fixed_rule import ACCURACY
 from genlaws.web.views.semanticity import (
     VIEW,
     FrontQuery,
@@ -98,7 +99,7 @@ def test_numbers_are_those_of_the_exact_functions(given):
     form = similarity(
         settings.similarity, settings.resolution * where.reach, background=settings.background, exponent=exponent
     )
-    expected, best = probabilities(where, form, settings.item_count), best_resolution(where, form, settings.item_count)
+    expected, best = probabilities(where, form, settings.item_count), front(where, form, settings.item_count).peak
     shown = numbers_of(answer(settings))
     assert float(shown["Generalization p_S"]) == pytest.approx(expected.generalization, abs=SHOWN)
     assert float(shown["Identification p_I"]) == pytest.approx(expected.identification, abs=SHOWN)

@@ -19,7 +19,8 @@ from genlaws.claims.semanticity.trials import (
     play,
     trial_count,
 )
-from genlaws.semanticity.theory.front import FrontPoint, front, probabilities
+from genlaws.semanticity.theory.exact import FrontPoint, probabilities
+from genlaws.semanticity.theory.front import front
 from genlaws.semanticity.theory.many_items import best_ball_mass
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.spaces import space

@@ -14,12 +14,14 @@ from cyclopts import Parameter
 from genlaws import semanticity
 from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, as_json, show
-from genlaws.core.arguments import one_of, positive, real
+from genlaws.core.arguments import one_of, positive, real, within
 from genlaws.core.errors import InputError
+from genlaws.core.tables import read_matrix
+from genlaws.semanticity.theory.spaces import resolution_of_ball
 
 if TYPE_CHECKING:
-    from genlaws.cli.semanticity.source import Source
     from genlaws.semanticity import Front, FrontPoint, Similarity
+    from genlaws.semanticity.theory.exact import Items
 
 POINT_COLUMNS = (
     "generalization",
@@ -105,45 +107,80 @@ def front(
     Give either --ball-mass or --resolution; with --sweep they mark points on the front and may be left out.
     Where several numbers are given the answer is a table over all combinations.
     """
-    from genlaws.cli.semanticity.source import choose_source
-
     one_of("ties", ties, ("split", "drop"))
     _check_one_way(ball_mass, resolution, sweep)
     floors = _read_list("background", background)
     shapes = [_similarity(similarity, floor, cut, exponent) for floor in floors]
     counts = _read_counts(items)
-    source = choose_source(
-        space,
-        dimension=dimension,
-        branching=branching,
-        depth=depth,
-        distances=distances,
-        weights=weights,
-        set_size=set_size,
-        ties=ties,
-    )
-    _check_even_set(source, shapes[0], resolution)
-    axes = Axes(shapes, counts, _resolutions(source, ball_mass, resolution))
-    options = FrontOptions(source.name, similarity, cut, exponent, set_size, ties)
+    sizes = {"dimension": dimension, "branching": branching, "depth": depth}
+    if distances is None:
+        where = _named_items(space or "circle", sizes, weights, set_size, ties)
+    else:
+        where = _given_items(distances, {"space": space, **sizes}, weights, set_size)
+    _check_even_set(where, shapes[0], resolution)
+    axes = Axes(shapes, counts, _resolutions(where, ball_mass, resolution))
+    options = FrontOptions(where.name, similarity, cut, exponent, set_size, ties)
     answer = _sweep if sweep else _points
-    answer(options, source, axes, output)
+    answer(options, where, axes, output)
 
 
-def _points(options: FrontOptions, source: Source, axes: Axes, output: Output) -> None:
+def _named_items(
+    name: str, sizes: dict[str, int | None], weights: Path | None, set_size: int | None, ties: str
+) -> Items:
+    """Return a space by name, or stimuli spread evenly over it."""
+    if weights is not None:
+        raise InputError("weights must come with --distances, one weight for each of its rows; got no --distances.")
+    where = semanticity.space(name, **sizes)
+    if set_size is None:
+        return where
+    if ties != "split":
+        raise InputError("ties must be split with --set-size unless --distances says which stimuli are equally near.")
+    return semanticity.even_set(where, set_size)
+
+
+def _given_items(
+    distances: Path, other: dict[str, str | int | None], weights: Path | None, set_size: int | None
+) -> Items:
+    """Return the space of a distance matrix, or its stimuli as a set; options of another space raise."""
+    for option, value in other.items():
+        if value is not None:
+            raise InputError(f"distances are a space of their own; leave out --{option} or --distances.")
+    matrix = read_matrix("distances", distances)
+    if not matrix.any():
+        raise InputError("distances must not all be zero; the stimuli would be one and the same.")
+    if set_size is None:
+        return semanticity.from_distances(matrix, None if weights is None else read_matrix("weights", weights).ravel())
+    if weights is not None:
+        raise InputError("weights must be left out with --set-size: each stimulus is drawn at most once, all alike.")
+    if set_size != len(matrix):
+        raise InputError(f"set_size must be {len(matrix)}, the number of rows of distances; got {set_size}.")
+    return semanticity.stimulus_set(matrix)
+
+
+def _points(options: FrontOptions, where: Items, axes: Axes, output: Output) -> None:
     """Answer at each resolution, together with the best one for each background and number of items."""
     points: list[tuple[float, FrontPoint, FrontPoint | None]] = []
     for shape, count in product(axes.similarities, axes.item_counts):
-        here = [source.at(shape.at_resolution(radius), count) for radius in axes.resolutions]
-        _check_judged(here)
-        alike = shape.shape.name == "constant" and shape.background == 1.0
-        best = None if alike else source.front(shape, count).peak
+        here = _points_at(where, shape, count, axes.resolutions, options.ties)
+        best = semanticity.front(where, shape, count, ties=options.ties).peak
         points += [(shape.background, point, best) for point in here]
     answer = {**point_answer(points), **options.named(), "seed": output.seed}
     text = explain_point(options, answer) if len(points) == 1 else explain_table(options, answer)
     show("front", answer, text, output)
 
 
-def _sweep(options: FrontOptions, source: Source, axes: Axes, output: Output) -> None:
+def _points_at(
+    where: Items, shape: Similarity, count: int, resolutions: list[float], ties: str
+) -> tuple[FrontPoint, ...]:
+    """Return the points at some resolutions in the order given."""
+    points = [
+        semanticity.front(where, shape.at_resolution(radius), count, radius, ties=ties).point for radius in resolutions
+    ]
+    _check_judged(points)
+    return tuple(points)
+
+
+def _sweep(options: FrontOptions, where: Items, axes: Axes, output: Output) -> None:
     """Answer from fine to coarse and draw the front."""
     import json
 
@@ -152,8 +189,8 @@ def _sweep(options: FrontOptions, source: Source, axes: Axes, output: Output) ->
     if len(axes.similarities) > 1 or len(axes.item_counts) > 1:
         raise InputError("sweep must have one background and one number of items; got several of them.")
     shape, count = axes.similarities[0], axes.item_counts[0]
-    marked = [source.at(shape.at_resolution(radius), count) for radius in axes.resolutions]
-    found = source.front(shape, count)
+    marked = _points_at(where, shape, count, axes.resolutions, options.ties)
+    found = semanticity.front(where, shape, count, ties=options.ties)
     _check_judged(found.points)
     named = {**options.named(), "background": shape.background, "item_count": count}
     files = write_front(found, marked, output.out or DEFAULT_FOLDER, options.title(shape.background, count), named)
@@ -176,21 +213,15 @@ def _check_one_way(ball_mass: str | None, resolution: str | None, sweep: bool) -
 
 
 def _check_judged(points: Sequence[FrontPoint]) -> None:
-    import math
-
     if any(math.isnan(point.generalization) for point in points):
         raise InputError(
             "ties must be split here: in every set of items several are nearest, so none is left to judge."
         )
 
 
-def _check_even_set(source: Source, shape: Similarity, resolution: str | None) -> None:
+def _check_even_set(where: Items, shape: Similarity, resolution: str | None) -> None:
     """Raise if an option needs distances and there are none."""
-    import math
-
-    from genlaws.cli.semanticity.source import EvenSet
-
-    if not isinstance(source, EvenSet):
+    if not isinstance(where, semanticity.EvenSet):
         return
     if shape.shape.name != "constant" or math.isfinite(shape.cut):
         raise InputError(
@@ -206,12 +237,19 @@ def _similarity(shape: str, background: float, cut: float | None, exponent: floa
     return semanticity.similarity(shape, 1.0, background=background, cut=cut, exponent=exponent)
 
 
-def _resolutions(source: Source, ball_mass: str | None, resolution: str | None) -> list[float]:
+def _resolutions(where: Items, ball_mass: str | None, resolution: str | None) -> list[float]:
     if ball_mass is not None:
-        return [source.resolution_of(float(real("ball_mass", mass))) for mass in _read_list("ball_mass", ball_mass)]
+        return [_resolution_of(where, float(real("ball_mass", mass))) for mass in _read_list("ball_mass", ball_mass)]
     if resolution is None:
         return []
     return [float(positive("resolution", radius)) for radius in _read_list("resolution", resolution)]
+
+
+def _resolution_of(where: Items, ball_mass: float) -> float:
+    if isinstance(where, semanticity.EvenSet | semanticity.StimulusSet):
+        return where.resolution_of(ball_mass)
+    within("ball_mass", ball_mass, 0.0, 1.0, open_low=True, hint="It is a share of the space, not a radius.")
+    return resolution_of_ball(where, ball_mass)
 
 
 def _read_counts(text: str) -> list[int]:

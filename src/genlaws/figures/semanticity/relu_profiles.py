@@ -30,7 +30,7 @@ from genlaws.figures.semanticity.relu import (
     relu_cells,
     step_axis,
 )
-from genlaws.semanticity import best_resolution, similarity, space
+from genlaws.semanticity import front, similarity, space
 from genlaws.sweeps.computing import ComputedCell
 
 Width = Annotated[int, Field(ge=1, le=10_000)]
@@ -79,7 +79,7 @@ def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
 @lru_cache(maxsize=2)
 def _best_resolution(name: str) -> float:
     """Return the resolution with which linear decay generalizes best in a space; on the segment this takes seconds."""
-    best = best_resolution(space(name), similarity("linear", 1.0))
+    best = front(space(name), similarity("linear", 1.0)).peak
     return best.resolution if best else math.nan
 
 

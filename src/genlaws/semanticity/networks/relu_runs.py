@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,12 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from genlaws.core.arguments import Array, Mask, Whole, scalar, whole_number, within
+from genlaws.semanticity.theory.exact import FrontPoint, probabilities
 from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
-from genlaws.semanticity.theory.front import finite_set_probabilities, probabilities
 from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.spaces import Space
+from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 from genlaws.semanticity.theory.tradeoff import linear_on_circle
 
@@ -35,8 +37,7 @@ def linear_front() -> PlaneCurve:
 def space_front(where: Space, shape: str = "linear") -> PlaneCurve:
     """Return the front of one shape of similarity in a space, from fine to coarser than the space."""
     resolutions = np.geomspace(FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS) * where.reach
-    points = [probabilities(where, similarity(shape, one)) for one in resolutions.tolist()]
-    return _joined(resolutions, np.array([(one.generalization, one.identification) for one in points]))
+    return _smooth_curve(resolutions, [probabilities(where, similarity(shape, one)) for one in resolutions.tolist()])
 
 
 def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
@@ -52,14 +53,16 @@ def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
         between = between[np.round(np.linspace(0, len(between) - 1, FRONT_RESOLUTIONS)).astype(int)]
     coarse = largest * np.geomspace(FIRST_COARSE_RESOLUTION, COARSEST_RESOLUTION, 12)
     resolutions = np.array([0.5 * occurring[0], *between, *coarse])
-    points = [finite_set_probabilities(distances, similarity(shape, one), (2,), "drop") for one in resolutions.tolist()]
-    return _joined(resolutions, np.array(points)[..., 0])
+    stimuli = stimulus_set(distances)
+    points = [probabilities(stimuli, similarity(shape, one), 2, "drop") for one in resolutions.tolist()]
+    return _smooth_curve(resolutions, points)
 
 
-def _joined(resolutions: Array, points: Array) -> PlaneCurve:
-    """Return a smooth curve through the points of growing resolutions, (points, 2)."""
+def _smooth_curve(resolutions: Array, points: Sequence[FrontPoint]) -> PlaneCurve:
+    """Return a smooth curve through the points of growing resolutions."""
     at = np.log(resolutions)
-    return PlaneCurve(*CubicSpline(at, points)(np.linspace(at[0], at[-1], CURVE_POINTS)).T)
+    both = np.array([(point.generalization, point.identification) for point in points])
+    return PlaneCurve(*CubicSpline(at, both)(np.linspace(at[0], at[-1], CURVE_POINTS)).T)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, fraction, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.theory.front import probabilities
+from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity, similarity
 from genlaws.semanticity.theory.spaces import circle

@@ -6,75 +6,57 @@ every system.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
+from numpy.typing import ArrayLike, NDArray
 
-from genlaws.core.arguments import Array, one_of, positive, whole_number
+from genlaws.core.arguments import Array, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES, sort_others, tuple_probabilities
-from genlaws.semanticity.theory.luce import (
-    distinct_similarities,
-    mean_similarities,
-    probabilities_from_density,
-    probabilities_from_masses,
-)
-from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
+from genlaws.semanticity.theory.exact import FrontPoint, Items, probabilities
+from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES
+from genlaws.semanticity.theory.fixed_rule import ACCURACY, MAX_ITEMS, collapse_constants, fixed_rule
+from genlaws.semanticity.theory.many_items import best_ball_mass
 from genlaws.semanticity.theory.similarity import Similarity
-from genlaws.semanticity.theory.spaces import DiscreteSpace, Space, check_distances, resolution_of_ball
-from genlaws.semanticity.theory.ties import tie_tolerance
+from genlaws.semanticity.theory.spaces import ContinuousSpace, DiscreteSpace, resolution_of_ball
+from genlaws.semanticity.theory.stimulus_sets import EvenSet, StimulusSet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FRONT_POINTS = 61
+FRONT_POINTS, MAX_SHOWN = 41, 200  # points of a front at first; steps of a front that are all among them
+MAX_CHORD = 0.02  # in the plane of both probabilities; more points are placed between neighbors farther apart
+FULL_PRECISION = 1e-12  # tolerance of the exact integrals
 FINEST_RESOLUTION, COARSEST_RESOLUTION = 2e-3, 30.0  # resolutions of a front, in units of the largest distance
 FINEST_EXPECTED_ITEMS = 0.05  # items expected inside the finest resolution
-MIN_EDGE_DISTANCE = 1e-12  # distance from an edge; closer to it there are too few probes to matter
 JUMP_OFFSET = 1e-8  # relative; resolutions just below and just above a distance of a discrete space
+# Nats by which a similarity may fall over the whole space; at finer resolutions its ratios are not accurate.
+MAX_SIMILARITY_FALL = math.log(1.0 / MIN_RELATIVE_SIMILARITY) / 4.0
+# Steps of a front that are all tried, and the same in numbers, steps times distances.
+MAX_TRIED, MAX_TRIED_SIZE = 2_000, 20_000_000
+ZOOM_POINTS = 13  # steps tried between the neighbors of the best of fewer
 MIN_FRONT_RISE = 1e-13  # a front that rises by less has no peak
-
-
-@dataclass(frozen=True)
-class FrontPoint:
-    r"""Both probabilities at one resolution.
-
-    Attributes
-    ----------
-    item_count : int
-    resolution : float
-    ball_mass, ball_mass_variance : float
-        Mean and variance over probes of the share of the space within the resolution.
-    generalization, identification : float
-        :math:`p_S^n` and :math:`p_I^n`.
-    collapse_constant : float
-        c in :math:`p_I^n \to c/n`: the similarity at no distance over the mean similarity, averaged over probes.
-    """
-
-    item_count: int
-    resolution: float
-    ball_mass: float
-    ball_mass_variance: float
-    generalization: float
-    identification: float
-    collapse_constant: float
-
-    @property
-    def diagonal_gap(self) -> float:
-        """Identification minus generalization; zero where the front crosses the diagonal."""
-        return self.identification - self.generalization
+NOISE_SHARE = 1e-4  # of the tolerance; neighboring resolutions share their errors, so differences are this accurate
+# Resolutions between the neighbors of the highest point, and the degree of the polynomial fitted to their heights.
+PEAK_POINTS, PEAK_DEGREE = 9, 5
+# By which the polynomial may miss them, and the same as a share of the tolerance.
+MAX_MISFIT, MISFIT_SHARE = 1e-13, 0.03
+MAX_IMAGINARY_PART = 1e-8  # a root with a larger imaginary part is not real
+# Relative width of the interval around a peak that no polynomial fits, and the same in units of the tolerance.
+PEAK_WIDTH, PEAK_WIDTH_SHARE = 1e-9, 1e3
 
 
 @dataclass(frozen=True)
 class Front:
-    """Points of a front from fine to coarse, and its peak.
+    """Points of a front from fine to coarse, its peak, and the point of the similarity itself.
 
     Attributes
     ----------
+    point : FrontPoint
+        At the similarity's own resolution.
     points : tuple of FrontPoint
     peak : FrontPoint or None
         Where generalization is largest; none if it keeps growing toward the finest or the coarsest resolution, or is
@@ -82,9 +64,15 @@ class Front:
     message : str
     """
 
+    point: FrontPoint
     points: tuple[FrontPoint, ...]
     peak: FrontPoint | None
     message: str
+
+    @property
+    def resolution(self) -> Array:
+        """Resolution of each point."""
+        return np.array([point.resolution for point in self.points])
 
     @property
     def generalization(self) -> Array:
@@ -103,85 +91,33 @@ class Front:
         return pd.DataFrame([vars(point) for point in self.points])
 
 
-def probabilities(where: Space, similarity: Similarity, item_count: int = 2, ties: str = "split") -> FrontPoint:
-    """Return both probabilities of a space and a similarity, for items drawn independently.
-
-    Closed form for the constant similarity, otherwise one integral; nothing is sampled.
-
-    Parameters
-    ----------
-    where : Space
-    similarity : Similarity
-    item_count : int, at least 1
-    ties : {"split", "drop"}
-        What to do, in a discrete space, with items equally near to the probe.
-
-    References
-    ----------
-    :cite:p:`nurisso2026`, Theorems 1 to 3 and Proposition 1, extended to any similarity and space.
-    """
-    n = whole_number("item_count", item_count, at_least=1)
-    one_of("ties", ties, TIES)
-    discrete = isinstance(where, DiscreteSpace)
-    if similarity.is_constant and where.homogeneous and (ties == "split" or not discrete):
-        b = where.ball(np.array(similarity.support))[0]
-        generalization = float(generalization_of_many(b, n, similarity.background).squeeze())
-        identification = float(identification_of_many(b, n, similarity.background).squeeze())
-    elif isinstance(where, DiscreteSpace):
-        s, i = probabilities_from_masses(where.distance, where.mass, similarity, (n,), ties)
-        generalization, identification = (float(_mean_over_probes(part, where.probe_mass)[0]) for part in (s, i))
-    else:
-        weights, measures = zip(*where.probes(_probe_kinks(similarity, n)), strict=True)
-        values = [probabilities_from_density(measure, similarity, (n,)) for measure in measures]
-        generalization, identification = (float(part) for part in np.array(weights) @ np.array(values)[..., 0])
-    constant = _collapse_constant(where, similarity)
-    mean, variance = (float(moment) for moment in where.ball(np.array(similarity.resolution)))
-    chances = (min(generalization, 1.0), min(identification, 1.0))  # rounding may lift them above 1
-    return FrontPoint(n, similarity.resolution, mean, variance, *chances, constant)
-
-
-def finite_set_probabilities(
-    distances: ArrayLike, similarity: Similarity, item_counts: tuple[int, ...] = (2,), ties: str = "split"
-) -> tuple[Array, Array]:
-    """Return both probabilities for different stimuli drawn from a finite set, for each item count.
-
-    Parameters
-    ----------
-    distances : array_like of shape (N, N)
-    similarity : Similarity
-    item_counts : tuple of int from 2 to N - 1
-    ties : {"split", "drop"}
-        Among equally near items one is right at random, or sets whose nearest item has an equal are left out. Then
-        every probe that has another set counts alike; without any such probe generalization is NaN.
-
-    Returns
-    -------
-    generalization, identification : arrays of the length of `item_counts`
-    """
-    d = check_distances(distances)
-    counts = tuple(whole_number("item_counts", n, at_least=2, at_most=len(d) - 1) for n in item_counts)
-    share = (1.0 - np.eye(len(d))) / (len(d) - 1.0)
-    g = distinct_similarities(similarity, d, share, counts)
-    generalization, identification = tuple_probabilities(
-        sort_others(g, d, np.diagonal(g).copy(), tolerance=tie_tolerance(d)), counts, ties
-    )
-    return _mean_over_probes(generalization, np.ones(len(d))), identification.mean(axis=0)
-
-
 def front(
-    where: Space, similarity: Similarity, item_count: int = 2, resolutions: ArrayLike | None = None, ties: str = "split"
+    where: Items,
+    similarity: Similarity,
+    item_count: int = 2,
+    resolutions: ArrayLike | None = None,
+    *,
+    ties: str = "split",
+    tolerance: float = FULL_PRECISION,
 ) -> Front:
-    r"""Return the front: both probabilities from fine to coarse resolution, and the peak of generalization.
+    r"""Return both probabilities at the similarity's resolution, at all others, and where generalization is largest.
 
     Parameters
     ----------
-    where : Space
+    where : Space, StimulusSet or EvenSet
+        Items are drawn independently from a space; from a set each stimulus is drawn at most once.
     similarity : Similarity
-        Its own resolution does not matter.
-    item_count : int, at least 2
+        Its resolution is that of the result's `point`; the front goes through all resolutions.
+    item_count : int, at least 2; in a set of N stimuli at most N - 1
     resolutions : array_like or None
-        About 61 of them, spread over all that differ, if not given.
+        Those of the result's `points`. If not given, so many that the whole front is shown and neighboring points
+        lie close to each other. The similarity's own resolution alone is the fastest.
     ties : {"split", "drop"}
+        What to do, where there are finitely many distances, with items equally near to the probe.
+    tolerance : float
+        Largest error of both probabilities. From 1e-5 on one fixed quadrature is used for all resolutions, which takes
+        some 10 ms in a homogeneous space and 100 ms on the segment instead of 0.1 to 50 s; with more than a
+        thousand items, and below 1e-5, the integrals are computed to nearly the last digit.
 
     Notes
     -----
@@ -195,128 +131,153 @@ def front(
     """
     n = whole_number("item_count", item_count, at_least=2)
     one_of("ties", ties, TIES)
-
-    def at(resolution: float) -> FrontPoint:
-        return probabilities(where, similarity.at_resolution(resolution), n, ties)
-
-    radii = _resolutions(where, similarity, n, at) if resolutions is None else positive("resolutions", resolutions)
-    if not radii.size:
-        raise InputError("resolutions must name at least one resolution; got none.")
-    radii = np.sort(radii.ravel())
-    points = tuple(at(float(resolution)) for resolution in (_spread(radii) if resolutions is None else radii))
-    heights = np.array([point.generalization for point in points])
-    if np.isnan(heights).all() or np.nanmax(heights) - np.nanmin(heights) < MIN_FRONT_RISE:
-        peak = None
-    elif similarity.is_constant and isinstance(where, DiscreteSpace):
-        peak = _best_step(radii, at)
-    elif resolutions is None and _has_jumps(where, similarity):
-        tried = [at(float(radius)) for radius in radii]
-        peak = tried[_highest(tried)]
+    law = _Law(where, similarity, n, ties, float(non_negative("tolerance", tolerance)))
+    if resolutions is None:
+        radii = law.resolutions()
+        points, peak = law.follow(radii, _spread(radii), all_steps=law.jumps)
+        points = law.fill_gaps(points)
     else:
-        peak = _peak(where, similarity, points, at)
+        radii = np.sort(positive("resolutions", resolutions), axis=None)
+        if not radii.size:
+            raise InputError("resolutions must name at least one resolution; got none.")
+        points, peak = law.follow(radii, radii)
     if peak is None:
-        return Front(points, None, "generalization has no peak inside these resolutions: there is nothing to trade")
-    return Front(points, peak, "generalization is largest at the peak; finer resolution identifies better")
-
-
-def best_resolution(where: Space, similarity: Similarity, item_count: int = 2) -> FrontPoint | None:
-    """Return the resolution with the largest generalization for n items, or none if there is no best one."""
-    return front(where, similarity, item_count).peak
-
-
-def _probe_kinks(similarity: Similarity, n: int) -> tuple[float, ...]:
-    """Return distances from an edge of the space between which the view of a probe changes smoothly.
-
-    It changes at the kinks, over the resolution, where the similarity sinks into its background, and over the distance
-    of the nearest item, which is followed down to 0.001; a similarity that goes to zero adds a weak singularity at its
-    end.
-    """
-    finest = max(min(similarity.resolution, max(1.0 / n, 1e-3)), MIN_EDGE_DISTANCE)
-    doubling = finest * 2.0 ** np.arange(max(0.0, np.ceil(-np.log2(finest))))
-    before_end = similarity.support * (1.0 - 4.0 ** -np.arange(1.0, 4.0))
-    sinking = _distances_of(similarity, similarity.background * (1.0 + 10.0 ** np.arange(2.0, -3.0, -1.0)))
-    return (*similarity.kinks, *doubling[doubling < similarity.support].tolist(), *before_end.tolist(), *sinking)
-
-
-def _distances_of(similarity: Similarity, levels: Array) -> list[float]:
-    """Return the distances up to 1 at which the similarity sinks through each level, by bisection."""
-    low, high = np.zeros(levels.shape), np.ones(levels.shape)
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        above = similarity(middle) > levels
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return [float(distance) for distance in np.unique(high[(low > 0) & (high < 1)])]
-
-
-def _collapse_constant(where: Space, similarity: Similarity) -> float:
-    if isinstance(where, DiscreteSpace):
-        mean = (similarity(where.distance) * where.mass).sum(axis=1)
-        weights = where.probe_mass
+        message = "generalization has no peak inside these resolutions: there is nothing to trade"
     else:
-        probes = where.probes(_probe_kinks(similarity, 1))
-        mean = mean_similarities([measure for _, measure in probes], similarity)
-        weights = np.array([weight for weight, _ in probes])
-    with np.errstate(divide="ignore", over="ignore"):
-        return float((float(similarity(0.0)) / mean) @ weights)
+        message = "generalization is largest at the peak; finer resolution identifies better"
+    own = [point for point in points if point.resolution == similarity.resolution]
+    point = own[0] if own else law.at(np.array([similarity.resolution]))[0]
+    return Front(point, tuple(points), peak, message)
 
 
-def _mean_over_probes(values: Array, weights: Array) -> Array:
-    """Return the weighted mean of each column over the probes that have a value, NaN where none has."""
-    total = np.where(np.isnan(values), 0.0, weights[:, None])
-    weighted = np.where(np.isnan(values), 0.0, values) * total
-    with np.errstate(invalid="ignore"):
-        mean: Array = weighted.sum(axis=0) / total.sum(axis=0)
-    return mean
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """Both probabilities as functions of the resolution."""
 
+    where: Items
+    similarity: Similarity
+    item_count: int
+    ties: str
+    tolerance: float
 
-def _spread(radii: Array) -> Array:
-    """Return all radii, or as many as a front has points, spread evenly over their order."""
-    spread: Array = radii[np.unique(np.linspace(0, radii.size - 1, FRONT_POINTS).astype(int))]
-    return spread
+    @property
+    def jumps(self) -> bool:
+        """Whether generalization jumps where the resolution passes a distance, since any similarity beats none."""
+        return not isinstance(self.where, ContinuousSpace) and bool(np.isfinite(self.similarity.shape.support))
 
+    def at(self, radii: Array) -> list[FrontPoint]:
+        """Return the point of each resolution."""
+        where, similarity, n = self.where, self.similarity, self.item_count
+        untied = self.ties == "split" or isinstance(where, ContinuousSpace)
+        fast = self.tolerance >= ACCURACY and n <= MAX_ITEMS and untied
+        if fast and isinstance(where, ContinuousSpace | DiscreteSpace):
+            s, i = (part[:, 0] for part in fixed_rule(where, similarity, radii, (n,)))
+            columns = (radii, *where.ball(radii), s, i, collapse_constants(where, similarity, radii))
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            return [FrontPoint(n, *row) for row in rows]
+        return [probabilities(where, similarity.at_resolution(one), n, self.ties) for one in radii.tolist()]
 
-def _resolutions(where: Space, similarity: Similarity, n: int, at: Callable[[float], FrontPoint]) -> Array:
-    """Return resolutions from fine to coarse.
+    def resolutions(self) -> Array:
+        """Return resolutions from fine to coarse.
 
-    All that differ, or even in ball mass and in its logarithm, for the constant similarity; else even in their own
-    logarithm.
-    """
-    if isinstance(where, DiscreteSpace):
-        radii = np.unique(where.distance[where.distance > 0])
-        reach = float(radii.max(initial=0.0)) or 1.0
-        rare = 0.5 * float(radii.min(initial=reach))
-        if similarity.is_constant:
-            return np.concatenate([[rare], radii])
-        if _has_jumps(where, similarity):
-            jumps = [radii * (1.0 - JUMP_OFFSET), radii * (1.0 + JUMP_OFFSET)]
-            finest = min(FINEST_RESOLUTION * reach, rare)
-            return np.concatenate([*jumps, np.geomspace(finest, COARSEST_RESOLUTION * reach, FRONT_POINTS)])
-    else:
-        reach, rare = where.reach, resolution_of_ball(where, FINEST_EXPECTED_ITEMS / n)
-        if similarity.is_constant:
-            half = FRONT_POINTS // 2
-            fine = np.geomspace(FINEST_EXPECTED_ITEMS / n, 1.0, half, endpoint=False)
-            return np.unique([resolution_of_ball(where, b) for b in [*fine, *np.linspace(0.0, 1.0, half + 2)[1:]]])
-    finest, coarsest = min(FINEST_RESOLUTION * reach, rare), COARSEST_RESOLUTION * reach
-    while finest < coarsest and not _can_be_computed(where, similarity.at_resolution(finest), at):
-        finest *= 1.25
-    return np.geomspace(finest, coarsest, FRONT_POINTS)
+        All that differ, or even in ball mass and in its logarithm, for the constant similarity; else even in their own
+        logarithm, and those just below and above each distance if generalization jumps there.
+        """
+        where, constant, jumps = self.where, self.similarity.is_constant, np.empty(0)
+        if isinstance(where, EvenSet):
+            return where.steps
+        reach = where.reach or 1.0
+        if isinstance(where, ContinuousSpace):
+            share = FINEST_EXPECTED_ITEMS / self.item_count
+            if constant:
+                half = FRONT_POINTS // 2
+                masses = [*np.geomspace(share, 1.0, half, endpoint=False), *np.linspace(0.0, 1.0, half + 2)[1:]]
+                return np.unique([resolution_of_ball(where, mass) for mass in masses])
+            finest = resolution_of_ball(where, share)
+        else:
+            finest = 0.5 * float(where.steps.min(initial=reach))
+            if constant:
+                return np.concatenate([[finest], where.steps])
+            if self.jumps:
+                jumps = np.concatenate([where.steps * (1.0 - JUMP_OFFSET), where.steps * (1.0 + JUMP_OFFSET)])
+        finest = min(FINEST_RESOLUTION * reach, finest)
+        finest = max(finest, reach / _steepest(self.similarity, reach / finest))
+        return np.unique(np.concatenate([jumps, np.geomspace(finest, COARSEST_RESOLUTION * reach, FRONT_POINTS)]))
 
+    def follow(self, radii: Array, shown: Array, all_steps: bool = False) -> tuple[list[FrontPoint], FrontPoint | None]:
+        """Return the points of the resolutions shown, and the peak among all of them.
 
-def _has_jumps(where: Space, similarity: Similarity) -> bool:
-    """Return whether generalization jumps where the resolution passes a distance: any similarity beats none."""
-    return isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support)
+        With `all_steps` the resolutions are both sides of every jump, so that there is nothing between them.
+        """
+        points = self.at(shown)
+        heights = np.array([point.generalization for point in points])
+        if np.isnan(heights).all() or np.nanmax(heights) - np.nanmin(heights) < MIN_FRONT_RISE:
+            return points, None
+        if all_steps or (self.jumps and self.similarity.is_constant):
+            return points, self._best_step(radii, points)
+        top = _highest(points)
+        if top == 0 and self.jumps:
+            return points, points[0]  # finer than every distance, nothing changes any more
+        if top in {0, shown.size - 1} or heights[top] - heights[0] < NOISE_SHARE * self.tolerance:
+            return points, None
+        if self.similarity.is_constant and isinstance(self.where, ContinuousSpace) and self.where.homogeneous:
+            mass = float(best_ball_mass(self.item_count, self.similarity.background))
+            best = min(resolution_of_ball(self.where, mass), self.similarity.cut)
+            return points, self.at(np.array([best]))[0]
+        return points, self._refine(shown[top - 1], shown[top + 1])
 
+    def fill_gaps(self, points: list[FrontPoint]) -> list[FrontPoint]:
+        """Return the points and others between those that lie far apart, except where the front jumps."""
+        if self.jumps and self.similarity.is_constant:
+            return points
+        radii = np.array([point.resolution for point in points])
+        both = np.array([(point.generalization, point.identification) for point in points])
+        chords = np.hypot(*np.diff(both, axis=0).T)
+        smooth = np.diff(np.log(radii)) > 10.0 * JUMP_OFFSET
+        counts = np.where(smooth & np.isfinite(chords), np.ceil(chords / MAX_CHORD), 1.0).astype(int)
+        pairs = zip(radii[:-1], radii[1:], counts, strict=True)
+        between = [np.geomspace(low, high, count + 1)[1:-1] for low, high, count in pairs if count > 1]
+        if not between:
+            return points
+        return sorted([*points, *self.at(np.concatenate(between))], key=lambda point: point.resolution)
 
-def _can_be_computed(where: Space, similarity: Similarity, at: Callable[[float], FrontPoint]) -> bool:
-    """Return whether the similarity spans few enough decades over the space."""
-    if similarity.support == np.inf and 0.0 <= float(similarity(where.reach)) < MIN_RELATIVE_SIMILARITY**0.5:
-        return False
-    try:
-        at(similarity.resolution)
-    except InputError:
-        return False
-    return True
+    def _best_step(self, radii: Array, points: Sequence[FrontPoint]) -> FrontPoint:
+        """Return the best of many steps; `points` are some of them, spread over their order.
+
+        That is the best of all if they are not too many; otherwise the best of a few of them, then of those next to the
+        best of these, and so on, as the constant similarity allows, whose front has one peak.
+        """
+        distances = self.where.distance.size if isinstance(self.where, DiscreteSpace | StimulusSet) else 1
+        few = radii.size <= min(MAX_TRIED, MAX_TRIED_SIZE // distances)
+        if few and not self.similarity.is_constant and len(points) < radii.size:
+            points = self.at(radii)
+        places = _spread(np.arange(radii.size))
+        while len(points) < radii.size:
+            top = _highest(points)
+            radii = radii[places[max(top - 1, 0)] : places[min(top + 1, len(points) - 1)] + 1]
+            places = np.unique(np.linspace(0, radii.size - 1, ZOOM_POINTS).astype(int))
+            points = self.at(radii[places])
+        return points[_highest(points)]
+
+    def _refine(self, finest: float, coarsest: float) -> FrontPoint:
+        """Return the peak between two resolutions, that of a polynomial fitted where it is accurate enough."""
+        low, high = math.log(finest), math.log(coarsest)
+        x = np.linspace(-1.0, 1.0, PEAK_POINTS)
+        while True:
+            middle, half = 0.5 * (low + high), 0.5 * (high - low)
+            points = self.at(np.exp(middle + half * x))
+            heights = np.array([point.generalization for point in points])
+            fitted = np.polynomial.Polynomial.fit(x, heights, PEAK_DEGREE)
+            flat = fitted.deriv().roots()
+            inside = flat[(np.abs(flat.imag) < MAX_IMAGINARY_PART) & (np.abs(flat.real) < 1.0)].real
+            misfit = float(np.abs(fitted(x) - heights).max())
+            if inside.size and misfit < max(MAX_MISFIT, MISFIT_SHARE * self.tolerance):
+                best = inside[np.argmax(fitted(inside))]
+                return self.at(np.exp(np.array([middle + half * best])))[0]
+            top = int(np.argmax(heights))
+            if high - low < max(PEAK_WIDTH, PEAK_WIDTH_SHARE * self.tolerance):
+                return points[top]
+            low, high = (middle + half * x[place] for place in (max(top - 1, 0), min(top + 1, PEAK_POINTS - 1)))
 
 
 def _highest(points: Sequence[FrontPoint]) -> int:
@@ -325,34 +286,19 @@ def _highest(points: Sequence[FrontPoint]) -> int:
     return int(np.argmax(heights > np.nanmax(heights) - MIN_FRONT_RISE))
 
 
-def _best_step(radii: Array, at: Callable[[float], FrontPoint]) -> FrontPoint:
-    """Return the best of many steps: of a few of them, then of those next to the best of these, and so on."""
-    while True:
-        chosen = _spread(radii)
-        points = [at(float(radius)) for radius in chosen]
-        top = _highest(points)
-        if chosen.size == radii.size:
-            return points[top]
-        radii = radii[(radii >= chosen[max(top - 1, 0)]) & (radii <= chosen[min(top + 1, chosen.size - 1)])]
+def _spread(radii: NDArray[Any]) -> NDArray[Any]:
+    """Return all resolutions if they are not too many, or as many as a front has points, spread over their order."""
+    if radii.size <= MAX_SHOWN:
+        return radii
+    spread: NDArray[Any] = radii[np.unique(np.linspace(0, radii.size - 1, FRONT_POINTS).astype(int))]
+    return spread
 
 
-def _peak(
-    where: Space, similarity: Similarity, points: tuple[FrontPoint, ...], at: Callable[[float], FrontPoint]
-) -> FrontPoint | None:
-    """Return the largest generalization between the neighbors of the highest point."""
-    top = _highest(points)
-    if top == 0 and isinstance(where, DiscreteSpace) and np.isfinite(similarity.shape.support):
-        return points[0]  # finer than every distance, nothing changes any more
-    if top in {0, len(points) - 1}:
-        return None
-    low, high = points[top - 1].resolution, points[top + 1].resolution
-    if similarity.is_constant and where.homogeneous:
-        best = resolution_of_ball(where, float(best_ball_mass(points[0].item_count, similarity.background)))
-        return at(min(best, similarity.cut))
-    found = minimize_scalar(
-        lambda x: -at(float(np.exp(x))).generalization,
-        bounds=(np.log(low), np.log(high)),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return max(at(float(np.exp(found.x))), points[top], key=lambda point: point.generalization)
+def _steepest(similarity: Similarity, largest: float) -> float:
+    """Return the scaled distance, up to the largest, within which the similarity falls by `MAX_SIMILARITY_FALL`."""
+    if np.isfinite(similarity.shape.support):
+        return largest
+    x = np.geomspace(1e-2, largest, 800)
+    with np.errstate(over="ignore", under="ignore"):
+        level = similarity.shape.profile(x) + similarity.background
+    return float(x[level >= np.exp(-MAX_SIMILARITY_FALL)].max(initial=x[0]))

@@ -72,6 +72,11 @@ class DiscreteSpace:
         return float(self.distance.max())
 
     @property
+    def steps(self) -> Array:
+        """The distances at which a ball gains stimuli, sorted."""
+        return np.unique(self.distance[self.distance > 0])
+
+    @property
     def homogeneous(self) -> bool:
         """Whether all probes see the same distances; one row stands for all of them."""
         return len(self.distance) == 1
@@ -251,8 +256,10 @@ def resolution_of_ball(where: Space, ball_mass: float) -> float:
         while high > MIN_RADIUS * where.reach and low < (middle := 0.5 * (low + high)) < high:
             low, high = (middle, high) if float(where.ball(np.array(middle))[0]) < b else (low, middle)
         return high
-    radii = np.unique(where.distance)
-    masses = where.ball(radii)[0]
+    order = np.argsort(where.distance, axis=None)
+    sums = np.minimum(np.cumsum((where.probe_mass[:, None] * where.mass).ravel()[order]), 1.0)
+    radii, first = np.unique(where.distance.ravel()[order], return_index=True)
+    masses = sums[np.append(first[1:], order.size) - 1]
     nearest = int(np.argmin(np.abs(masses - b)))
     if not math.isclose(masses[nearest], b, rel_tol=MASS_TOLERANCE):
         nearby = [f"{mass:.6g}" for mass in (masses[masses < b][-1:].tolist() + masses[masses > b][:1].tolist())]

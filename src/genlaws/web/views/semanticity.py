@@ -17,18 +17,16 @@ from genlaws.core.arguments import Array
 from genlaws.figures.bundled import bundled_table
 from genlaws.render import Curve, Panel
 from genlaws.semanticity import (
-    FrontCurve,
+    Front,
     FrontPoint,
     Similarity,
-    front_curve,
+    front,
     generalization_of_many,
     identification_of_many,
-    point_on_curve,
     similarity,
     space,
-    whole_curve,
 )
-from genlaws.semanticity.theory.curves import WholeCurve
+from genlaws.semanticity.theory.fixed_rule import ACCURACY, fixed_rule
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space
 from genlaws.web.bundled import bundled_rows
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
@@ -113,20 +111,23 @@ def _space(name: str, sizes: tuple[int, ...]) -> Space:
 @lru_cache(maxsize=CACHE_SIZE)
 def point_of(query: FrontQuery) -> FrontPoint | None:
     """Return both tests at the chosen resolution, or nothing where the similarity is too steep."""
-    return None if query.too_steep() else point_on_curve(query.where(), query.form(), query.item_count)
+    if query.too_steep():
+        return None
+    return front(query.where(), query.form(), query.item_count, query.radius(), tolerance=ACCURACY).point
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def whole_front(query: FrontQuery) -> WholeCurve:
-    """Return the front and its peak, which is that of `best_on_curve`."""
-    return whole_curve(query.where(), query.form(), query.item_count)
+def whole_front(query: FrontQuery) -> Front:
+    """Return the front and its peak."""
+    return front(query.where(), query.form(), query.item_count, tolerance=ACCURACY)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def many_items(query: FrontQuery) -> FrontCurve:
-    """Return both tests at the chosen resolution for several numbers of items."""
+def many_items(query: FrontQuery) -> tuple[list[int], list[float], list[float]]:
+    """Return numbers of items, with generalization and identification at the chosen resolution."""
     counts = SEGMENT_ITEM_COUNTS if query.space == "segment" else ITEM_COUNTS
-    return front_curve(query.where(), query.form(), query.radius(), counts)
+    s, i = fixed_rule(query.where(), query.form(), query.radius(), counts)
+    return list(counts), s[0].tolist(), i[0].tolist()
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -193,16 +194,15 @@ def language_model(test: str) -> tuple[tuple[int, float, float, float], ...]:
 def front_panel(query: FrontQuery) -> Panel:
     """Return generalization against identification, with the chosen point and runs."""
     found, here, n = whole_front(query.without_resolution()), point_of(query), query.item_count
-    curve = found.curve
     floor = f", Δ = {query.background:g}" if query.background else ""
     curves = [
         Curve(
             f"{query.similarity}{floor}, {query.space}",
             "theory",
-            curve.identification[:, 0].tolist(),
-            curve.generalization[:, 0].tolist(),
+            found.identification.tolist(),
+            found.generalization.tolist(),
             SHAPE_COLORS[query.similarity],
-            notes=[f"ε = {share:.3g}" for share in (curve.resolution / query.where().reach).tolist()],
+            notes=[f"ε = {share:.3g}" for share in (found.resolution / query.where().reach).tolist()],
         )
     ]
     if query.similarity != "constant" or query.background or not query.where().homogeneous:
@@ -233,8 +233,8 @@ def resolution_panel(query: FrontQuery) -> Panel:
     """Return both tests against the resolution, with the best one."""
     found, here, n = whole_front(query.without_resolution()), point_of(query), query.item_count
     reach = query.where().reach
-    shares = (found.curve.resolution / reach).tolist()
-    tests = [getattr(found.curve, name)[:, 0].tolist() for name in ("generalization", "identification")]
+    shares = (found.resolution / reach).tolist()
+    tests = [getattr(found, name).tolist() for name in ("generalization", "identification")]
     if shares[-1] < RESOLUTION_RANGE[1]:  # a constant similarity sees all alike beyond the largest distance
         shares, tests = [*shares, RESOLUTION_RANGE[1]], [[*one, one[-1]] for one in tests]
     curves = [
@@ -242,9 +242,9 @@ def resolution_panel(query: FrontQuery) -> Panel:
         Curve("identification p_I", "theory", shares, tests[1], IDENTIFICATION_COLOR),
         Curve("chance", "chance", list(RESOLUTION_RANGE), [1 / n, 1 / n], "gray"),
     ]
-    if found.best is not None:
-        at = found.best.resolution / reach
-        curves.append(Curve("best resolution", "paper", [at, at], [1 / n, found.best.generalization], "ink"))
+    if found.peak is not None:
+        at = found.peak.resolution / reach
+        curves.append(Curve("best resolution", "paper", [at, at], [1 / n, found.peak.generalization], "ink"))
     for name, runs, networks in _runs(query, linear_only=True):
         shown = [one for one in runs if RESOLUTION_RANGE[0] <= one.share <= MAX_NETWORK_RESOLUTION]
         colors = ("sky", "orange") if networks == "sky" else (GENERALIZATION_COLOR, IDENTIFICATION_COLOR)
@@ -299,12 +299,11 @@ def items_panel(query: FrontQuery) -> Panel:
 
 
 def _theory_of_items(query: FrontQuery, here: FrontPoint) -> list[Curve]:
-    found = many_items(query.without_items())
-    n = found.item_count.tolist()
+    n, s, i = many_items(query.without_items())
     law = [min(here.collapse_constant / one, 1.0) for one in n]
     return [
-        Curve("generalization p_S", "theory", n, found.generalization[0].tolist(), GENERALIZATION_COLOR),
-        Curve("identification p_I", "theory", n, found.identification[0].tolist(), IDENTIFICATION_COLOR),
+        Curve("generalization p_S", "theory", n, s, GENERALIZATION_COLOR),
+        Curve("identification p_I", "theory", n, i, IDENTIFICATION_COLOR),
         Curve("collapse c/n", "paper", n, law, "ink"),
         Curve("chance 1/n", "chance", n, [1 / one for one in n], "gray"),
     ]
@@ -398,7 +397,7 @@ class FrontSettings(ViewSettings):
 def answer(settings: FrontSettings) -> Answer:
     """Return the front of the space and the similarity, and what the chosen resolution gives."""
     query = query_of(settings)
-    here, best = point_of(query), whole_front(query.without_resolution()).best
+    here, best = point_of(query), whole_front(query.without_resolution()).peak
     return Answer(
         (front_panel(query), resolution_panel(query), items_panel(query)),
         _numbers(query, here, best),
@@ -491,13 +490,14 @@ def _python(query: FrontQuery) -> str:
     floor = f", background={query.background!r}" if query.background else ""
     power = "" if query.exponent is None else f", exponent={query.exponent!r}"
     n = query.item_count
-    point = "" if query.too_steep() else f"print(semanticity.point_on_curve(space, similarity, {n}))\n"
+    # A similarity too steep at the chosen resolution still has a front.
+    point, radius = ("", 1.0) if query.too_steep() else ("print(found.point)\n", query.radius())
     return (
         "from genlaws import semanticity\n\n"
         f'space = semanticity.space("{query.space}"{sizes})\n'
-        f'similarity = semanticity.similarity("{query.similarity}", {query.radius()!r}{floor}{power})\n'
-        f"{point}"
-        f"print(semanticity.best_on_curve(space, similarity, {n}))\n"
+        f'similarity = semanticity.similarity("{query.similarity}", {radius!r}{floor}{power})\n'
+        f"found = semanticity.front(space, similarity, {n}, tolerance={ACCURACY})\n"
+        f"{point}print(found.peak)\n"
     )
 
 
