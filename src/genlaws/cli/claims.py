@@ -6,7 +6,7 @@ import json as json_module
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -14,7 +14,7 @@ from genlaws.claims import VERDICTS, all_claims, get_claim
 from genlaws.claims.claim import PAPERS, UNTESTED, number_label
 from genlaws.claims.records import NOT_RUN, as_document, bundled_records, missing_libraries, record_claim
 from genlaws.cli import EXTRAS
-from genlaws.cli.output import ProgressBar, aligned, as_json
+from genlaws.cli.output import Json, ProgressBar, aligned, as_json, print_json, table
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import ConvergenceError, InputError
 
@@ -31,7 +31,6 @@ app = App(
 )
 
 RECORDS_FILE = "claims.json"
-Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 Paper = Annotated[str | None, Parameter(help="semanticity, rules-facts, relations or residual-stream.")]
 Verdict = Annotated[
     str | None,
@@ -83,7 +82,8 @@ def record_claims(ids: Sequence[str], *, quick: bool, jobs: int, quiet: bool) ->
     broken: dict[str, str] = {}
     with ProgressBar(quiet=quiet) as bar:
         bar.start(len(ids), "claims")
-        answers = _checked_here(ids, quick) if jobs == 1 else _checked_in_processes(ids, quick, jobs)
+        here = ((name, checked(name, quick)) for name in ids)
+        answers = here if jobs == 1 else _checked_in_processes(ids, quick, jobs)
         for name, answer in answers:
             if isinstance(answer, str):
                 broken[name] = answer
@@ -97,16 +97,8 @@ def checked(name: str, quick: bool) -> Record | str:
     """Return the record of a claim, or the sentence of the error that stopped its check."""
     try:
         return record_claim(name, quick=quick)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # one failing check must not stop the others; it is reported at the end
+    except (Exception, SystemExit) as error:  # one failing check must not stop the others; it is reported at the end
         return f"{type(error).__name__}: {error}"
-
-
-def _checked_here(ids: Sequence[str], quick: bool) -> Iterator[tuple[str, Record | str]]:
-    for name in ids:
-        yield name, checked(name, quick)
 
 
 def _checked_in_processes(ids: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Record | str]]:
@@ -135,14 +127,12 @@ def list_claims(*, paper: Paper = None, verdict: Verdict = None, json: Json = Fa
     rows = [_row(one, bundled.get(one.id)) for one in all_claims() if paper in {None, one.paper}]
     rows = [row for row in rows if verdict in {None, row["verdict"]}]
     if json:
-        _print_json({"claims": rows})
+        print_json({"claims": rows})
         return
     if not rows:
         print("No claim of this paper has this verdict.")
         return
-    width, wide = (max(len(row[name]) for row in rows) for name in ("id", "verdict"))
-    for row in rows:
-        print(f"{row['id']:<{width}}  {row['verdict']:<{wide}}  {row['date']:<10}  {row['statement']}")
+    print(table([[row["id"], row["verdict"], f"{row['date']:<10}", row["statement"]] for row in rows]))
     print(_format_counts([row["verdict"] for row in rows]))
 
 
@@ -164,7 +154,7 @@ def show(claim: Id, /, *, json: Json = False) -> None:
     one = get_claim(claim)
     record = bundled_records().get(claim)
     if json:
-        _print_json({**asdict(one), "paper": one.paper, "record": None if record is None else asdict(record)})
+        print_json({**asdict(one), "paper": one.paper, "record": None if record is None else asdict(record)})
         return
     about = {
         "statement": one.statement,
@@ -210,7 +200,7 @@ def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: 
         out.mkdir(parents=True, exist_ok=True)
         (out / RECORDS_FILE).write_text(json_module.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
     if json:
-        _print_json(document)
+        print_json(document)
     else:
         _print_records(records, skipped)
         for name, (_, before) in changed.items():
@@ -248,13 +238,7 @@ def _print_records(records: list[Record], skipped: dict[str, str]) -> None:
         print(f"{records[0].id}: {records[0].verdict}")
         print(_format_record(records[0]))
     elif records:
-        width, wide = (max(len(getattr(one, name)) for one in records) for name in ("id", "verdict"))
-        for one in records:
-            print(f"{one.id:<{width}}  {one.verdict:<{wide}}  {one.seconds:6.1f} s  {one.sentence}")
+        print(table([[one.id, one.verdict, f"{one.seconds:6.1f} s", one.sentence] for one in records]))
         print(_format_counts([one.verdict for one in records]))
     for name, library in skipped.items():
         print(f"{name} was not run: it needs {library}, which is not installed.")
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    print(json_module.dumps(as_json(document), indent=2))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json as json_module
 import sys
+import threading
+import webbrowser
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -30,25 +33,9 @@ def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = 
 
     def ready(address: str) -> None:
         """Print the address of the page, and open it."""
-        _print_address(address, json)
-        if browser:
-            _open_browser(address)
+        text = json_module.dumps({"address": address}) if json else f"The page is at {address}\nCtrl-C stops it."
+        print(text, flush=True)
+        if browser:  # in a thread of its own: the browser requests the page once the server has started
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     serve(name, port, open_to_others=host is not None, ready=ready)
-
-
-def _print_address(address: str, as_json: bool) -> None:
-    import json
-
-    if as_json:
-        print(json.dumps({"address": address}), flush=True)
-    else:
-        print(f"The page is at {address}\nCtrl-C stops it.", flush=True)
-
-
-def _open_browser(address: str) -> None:
-    """Open the page in a separate thread: the browser requests it once the server has started."""
-    import threading
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

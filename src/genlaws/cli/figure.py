@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, print_json
 from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, draw_figure, get_figure
 from genlaws.figures.bundled import bundled_ids, bundled_table
@@ -52,7 +52,7 @@ def figure(
                 drawn.append(draw_figure(figure_id, folder, settings=given, progress=progress, bundled=bundled))
     if output.json:
         answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
-        print(json.dumps({"figures": answer, "seed": output.seed}, indent=2))
+        print_json({"figures": answer, "seed": output.seed})
         return
     for one in drawn:
         print(f"{one.id}  {one.caption}")
@@ -63,11 +63,9 @@ def figure(
 def _list_figures(figures: Mapping[str, Figure], output: Output) -> None:
     if output.json:
         listed = [{"id": one.id, "title": one.title, "citation": one.citation} for one in figures.values()]
-        print(json.dumps({"figures": listed}, indent=2))
-        return
-    width = max(len(one) for one in figures)
-    for one, figure in figures.items():
-        print(f"{one:<{width}}  {figure.title}")
+        print_json({"figures": listed})
+    else:
+        print(aligned({one: figure.title for one, figure in figures.items()}))
 
 
 def _read_change(text: str) -> tuple[str, Any]:

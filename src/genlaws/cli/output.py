@@ -5,19 +5,28 @@ from __future__ import annotations
 import json as json_module
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
+
+
+def bar_on_stderr(*columns: TextColumn, quiet: bool = False) -> Progress:
+    """Return a bar on standard error with further columns at its end; a quiet one shows nothing."""
+    usual = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*usual, *columns, console=Console(stderr=True), disable=quiet)
+
 
 class ProgressBar:
     """A progress bar on standard error with ``start(total, label)`` and ``advance(n)``; a context manager.
+
+    Nothing is shown before `start`.
 
     Parameters
     ----------
@@ -26,21 +35,19 @@ class ProgressBar:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), disable=quiet)
+        self._progress = bar_on_stderr(quiet=quiet)
         self._task: TaskID | None = None
 
     def __enter__(self) -> ProgressBar:
-        self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+    def __exit__(self, *error: object) -> None:
+        if self._task is not None:
+            self._progress.stop()
 
     def start(self, total: int | None, label: str) -> None:
         """Begin a new line of the bar; without a total it only shows that something is going on."""
+        self._progress.start()
         self._task = self._progress.add_task(label, total=total)
 
     def advance(self, n: int = 1) -> None:
@@ -66,6 +73,11 @@ class Output:
 
 DEFAULT_OUTPUT = Output()
 LINE_CHARACTERS = 115  # of a printed line
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    print(json_module.dumps(as_json(document), indent=2))
 
 
 def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
@@ -126,6 +138,13 @@ def aligned(rows: Mapping[str, str]) -> str:
     """Return `rows` as two aligned columns, name and value."""
     width = max(len(name) for name in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def paragraph(*sentences: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from genlaws.cli import require_installed
-from genlaws.cli.output import ProgressBar, as_json
+from genlaws.cli.output import Json, ProgressBar, print_json
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 
@@ -40,7 +39,6 @@ Positions = Annotated[
 Texts = Annotated[Path | None, Parameter(help="Texts for --model, one per line.")]
 Quick = Annotated[bool, Parameter(negative="", help="Much smaller runs, for a quick check.")]
 Seed = Annotated[int, Parameter(help="Of all runs.")]
-Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 
 
 def report(
@@ -70,7 +68,7 @@ def report(
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(made.html, encoding="utf-8")
     if json:
-        print(json_module.dumps(as_json(summary(made) | {"seed": seed, "quick": quick, "file": str(page)}), indent=2))
+        print_json(summary(made) | {"seed": seed, "quick": quick, "file": str(page)})
         return
     for section in made.sections:
         print(section.question)

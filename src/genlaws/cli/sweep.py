@@ -10,15 +10,13 @@ import sys
 import time
 from pathlib import Path
 from textwrap import indent
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from cyclopts import App, Parameter
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID, TextColumn
 
 from genlaws.cli import install_hint
-from genlaws.cli.output import aligned, as_json
+from genlaws.cli.output import Json, aligned, bar_on_stderr, print_json
 from genlaws.core.errors import InputError
 from genlaws.sweeps import (
     EXPERIMENTS,
@@ -44,7 +42,6 @@ app = App(
     help_format="plaintext",
 )
 
-Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, Parameter(help="Folder of the sweep.")]
 Name = Annotated[str | None, Parameter(help="Experiment; genlaws sweep list shows them. Left out with --resume.")]
 AxisText = Annotated[
@@ -88,6 +85,17 @@ class _Counting:
         spent = time.monotonic() - self.begun
         return self.computed / spent if spent > 0 else 0.0
 
+    @property
+    def failures(self) -> str:
+        """The number of failures for the end of a line; nothing if there are none."""
+        return f", failures: {self.failed}" if self.failed else ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.show()
+
     def start(self, total: int, label: str) -> None:
         """Begin."""
         self.total, self.label, self.begun = total, label, time.monotonic()
@@ -95,15 +103,26 @@ class _Counting:
     def skip(self, n: int) -> None:
         """Count cells that were done before."""
         self.done += n
+        self.show_if_due()
 
     def advance(self, n: int = 1) -> None:
         """Count cells just committed."""
         self.done += n
         self.computed += n
+        self.show_if_due()
 
     def fail(self, n: int, error: str) -> None:
         """Count failures; a cell that is tried again may fail again."""
         self.failed += n
+        self.show_if_due()
+
+    def show_if_due(self) -> None:
+        """Show the counts after a change, unless they were shown just before."""
+        self.show()
+
+    def show(self) -> None:
+        """Show the counts."""
+        raise NotImplementedError
 
 
 class SweepBar(_Counting):
@@ -111,24 +130,15 @@ class SweepBar(_Counting):
 
     def __init__(self) -> None:
         super().__init__()
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[status]}"),
-        )
-        self._bar = Progress(*columns, console=Console(stderr=True))
+        self._bar = bar_on_stderr(TextColumn("{task.fields[status]}"))
         self._task: TaskID | None = None
 
-    def __enter__(self) -> SweepBar:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._show()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self._bar.stop()
 
     def start(self, total: int, label: str) -> None:
@@ -136,25 +146,10 @@ class SweepBar(_Counting):
         super().start(total, label)
         self._task = self._bar.add_task(label, total=total, status="")
 
-    def skip(self, n: int) -> None:
-        """Move the bar over cells that were done before."""
-        super().skip(n)
-        self._show()
-
-    def advance(self, n: int = 1) -> None:
+    def show(self) -> None:
         """Move the bar."""
-        super().advance(n)
-        self._show()
-
-    def fail(self, n: int, error: str) -> None:
-        """Show the number of failures."""
-        super().fail(n, error)
-        self._show()
-
-    def _show(self) -> None:
         if self._task is not None:
-            status = f"{self.rate:.3g} cells/s" + (f", failures: {self.failed}" if self.failed else "")
-            self._bar.update(self._task, completed=self.done, status=status)
+            self._bar.update(self._task, completed=self.done, status=f"{self.rate:.3g} cells/s{self.failures}")
 
 
 class SweepLines(_Counting):
@@ -165,41 +160,21 @@ class SweepLines(_Counting):
         self._quiet = quiet
         self._latest = time.monotonic()
 
-    def __enter__(self) -> SweepLines:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._print_line()
-
-    def advance(self, n: int = 1) -> None:
-        """Write a line if one is due."""
-        super().advance(n)
-        self._print_when_due()
-
-    def fail(self, n: int, error: str) -> None:
-        """Count, and write a line if one is due."""
-        super().fail(n, error)
-        self._print_when_due()
-
-    def _print_when_due(self) -> None:
+    def show_if_due(self) -> None:
+        """Write a line if the latest is some seconds old."""
         if time.monotonic() - self._latest >= LINE_INTERVAL_SECONDS:
-            self._print_line()
+            self.show()
 
-    def _print_line(self) -> None:
+    def show(self) -> None:
+        """Write a line."""
         self._latest = time.monotonic()
         if self._quiet or not self.total:
             return
         left = (
             f", about {(self.total - self.done) / self.rate:.0f} s left" if self.rate and self.done < self.total else ""
         )
-        failed = f", failures: {self.failed}" if self.failed else ""
-        print(
-            f"{self.label}: {self.done}/{self.total} cells, {self.rate:.3g} cells/s{left}{failed}",
-            file=sys.stderr,
-            flush=True,
-        )
+        speed = f"{self.done}/{self.total} cells, {self.rate:.3g} cells/s"
+        print(f"{self.label}: {speed}{left}{self.failures}", file=sys.stderr, flush=True)
 
 
 @app.command(name="list")
@@ -207,7 +182,7 @@ def list_experiments(*, json: Json = False) -> None:
     """List the experiments, with the paper they belong to, what a cell costs, and their settings."""
     rows = [_experiment_row(experiment) for experiment in EXPERIMENTS.values()]
     if json:
-        _print_json({"experiments": rows})
+        print_json({"experiments": rows})
         return
     for row in rows:
         known = row["settings"] or {}
@@ -225,15 +200,8 @@ def _experiment_row(experiment: Experiment) -> dict[str, Any]:
         settings = {name: _default(field.default) for name, field in fields.items()}
     except ModuleNotFoundError as error:
         needs = install_hint(error)
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "citation": experiment.citation,
-        "figure": experiment.figure,
-        "cost": experiment.cost,
-        "settings": settings,
-        "needs": needs,
-    }
+    about = {name: getattr(experiment, name) for name in ("name", "title", "citation", "figure", "cost")}
+    return {**about, "settings": settings, "needs": needs}
 
 
 def _default(value: Any) -> Any:
@@ -269,7 +237,7 @@ def run(
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. Finished cells are stored; run the same command to continue.") from None
     if json:
-        _print_json({**vars(report), "folder": str(out)})
+        print_json({**vars(report), "folder": str(out)})
     else:
         print(_format_report(report, out))
 
@@ -327,7 +295,7 @@ def status(folder: Folder, /, *, traceback: Traceback = False, json: Json = Fals
     if json:
         names = ("settings", "repeat", "error", "traceback")
         errors = [dict(zip(names, failure, strict=True)) for failure in failures]
-        _print_json({"experiment": about["experiment"], **vars(counts), "errors": errors})
+        print_json({"experiment": about["experiment"], **vars(counts), "errors": errors})
         return
     print(_format_status(about, counts))
     for settings, repeat, error, trace in failures[:MAX_FAILURES_PRINTED]:
@@ -372,12 +340,6 @@ def export(folder: Folder, /, *, to: Kind = "csv", out: OutFile = None, json: Js
         path = write(store, to, out)
         done = store.counts().done
     if json:
-        _print_json({"file": str(path), "cells": done})
+        print_json({"file": str(path), "cells": done})
     else:
         print(f"{done} cells written to {path}")
-
-
-def _print_json(answer: dict[str, Any]) -> None:
-    import json
-
-    print(json.dumps(as_json(answer), indent=2))

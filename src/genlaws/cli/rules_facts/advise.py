@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
 from genlaws.cli.numbers import read_numbers
-from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json, table
 from genlaws.core.arguments import fraction
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
@@ -124,8 +125,8 @@ def _format_headline(advice: Advice) -> str:
 
 def _format_choice(advice: Advice, choice: Choice) -> str:
     return (
-        f"{_format_kernel(advice, choice)} with {_format_regularization(advice, choice)}: generalization error "
-        f"{choice.generalization_error_text}, memorization error {choice.memorization_error:.3f}"
+        f"{_format_kernel(advice, choice.parameter)} with {_format_regularization(advice, choice)}: generalization "
+        f"error {choice.generalization_error_text}, memorization error {choice.memorization_error:.3f}"
     )
 
 
@@ -165,7 +166,7 @@ def _format_table(advice: Advice) -> str:
         rows.append(
             (
                 title,
-                _format_kernel(advice, choice),
+                _format_kernel(advice, choice.parameter),
                 f"{choice.regularization:.3g}",
                 f"{choice.kernel_angle:.3f}",
                 choice.generalization_error_text,
@@ -176,10 +177,7 @@ def _format_table(advice: Advice) -> str:
                 ),
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return table(rows)
 
 
 def _predictions(advice: Advice) -> dict[str, str]:
@@ -192,7 +190,7 @@ def _predictions(advice: Advice) -> dict[str, str]:
 
 def _numbers(advice: Advice) -> dict[str, str]:
     counts = f"generalization error from {advice.rule_count}, memorization error from {advice.memory_samples_text}"
-    first, last = f"{advice.family}:{advice.parameter[0]:.4g}", f"{advice.family}:{advice.parameter[-1]:.4g}"
+    first, last = (_format_kernel(advice, advice.parameter[end]) for end in (0, -1))
     effective = f"per effective dimension {advice.effective_sample_ratio:.3g}"
     rows = {
         "samples n": f"{advice.sample_count}; {counts}",
@@ -204,14 +202,14 @@ def _numbers(advice: Advice) -> dict[str, str]:
     chosen = {getattr(advice, name).parameter for name in CHOICE_LABELS}
     for row, parameter in enumerate(advice.parameter):
         if parameter in chosen:
-            rows[f"{advice.family}:{parameter:.4g}"] = (
+            rows[_format_kernel(advice, parameter)] = (
                 f"μ1 {advice.mu_1[row]:.4f}, μ* {advice.mu_star[row]:.4f}, angle {advice.kernel_angle[row]:.3f} rad"
             )
     return rows
 
 
-def _format_kernel(advice: Advice, choice: Choice) -> str:
-    return f"{advice.family}:{choice.parameter:.4g}"
+def _format_kernel(advice: Advice, parameter: float) -> str:
+    return f"{advice.family}:{parameter:.4g}"
 
 
 def _format_regularization(advice: Advice, choice: Choice) -> str:
@@ -246,10 +244,8 @@ def advise(
     Without it the labels of the two classes are taken as they are, and the share of facts among them is estimated.
     With --out the answer, its picture and their table are written.
     """
-    import json
-
     check_folder("out", output.out)
-    tried = None if parameters is None else _parameters(parameters)
+    tried = None if parameters is None else np.atleast_1d(read_numbers("parameters", parameters))
     draw = _draw(
         data,
         rule_classes,
@@ -258,7 +254,14 @@ def advise(
         size=(sample_count, sample_ratio),
         seed=output.seed,
     )
-    with _Kernels(quiet=output.json) as progress:
+    with ProgressBar(quiet=output.json) as bar:
+
+        def progress(done: int, total: int) -> None:
+            """Move the bar, which begins with the first kernel: then it is known how many there are."""
+            if done == 1:
+                bar.start(total, "kernels")
+            bar.advance()
+
         advice = find_advice(
             draw.inputs,
             draw.labels,
@@ -280,32 +283,6 @@ def advise(
     print(explain(advice))
     for path in written:
         print(f"Written to {path}")
-
-
-class _Kernels:
-    """Shows each finished kernel; the bar begins with the first, when it is known how many there are."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._bar = ProgressBar(quiet=quiet)
-        self._open = ExitStack()
-
-    def __enter__(self) -> _Kernels:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
-
-    def __call__(self, done: int, total: int) -> None:
-        if done == 1:
-            self._open.enter_context(self._bar)
-            self._bar.start(total, "kernels")
-        self._bar.advance()
-
-
-def _parameters(text: str) -> Any:
-    import numpy as np
-
-    return np.atleast_1d(read_numbers("parameters", text))
 
 
 def _draw(
