@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from genlaws.cli.relations.source import holds_matrix, read_relation
 from genlaws.cli.residual_stream.analyze import read_texts
@@ -62,25 +65,21 @@ def read_user_data(given: str, positions: Path | None) -> UserData:
     table = read_table(kind, path)
     values = _checked(path, kind, table.values)
     message = " ".join(filter(None, [message, table.names_message(path.name)]))
+    data = UserData(path.name, kind, message, values, options=table.options)
     if positions is None:
-        return UserData(path.name, kind, message, values, options=table.options)
+        return data
     truth = read_table("positions", positions, rows=len(values))
-    return UserData(
-        path.name,
-        kind,
-        " ".join(filter(None, [message, truth.names_message(positions.name)])),
-        values,
-        _positions(truth.values),
-        positions.name,
-        options=table.options,
+    return replace(
+        data,
+        message=" ".join(filter(None, [message, truth.names_message(positions.name)])),
+        positions=_positions(truth.values),
+        positions_name=positions.name,
         positions_options=truth.options,
     )
 
 
 def _checked(path: Path, kind: str, table: Any) -> Array:
     """Return a table of finite numbers, one row for each stimulus."""
-    import numpy as np
-
     values = real(kind, table)
     if values.ndim != 2:
         raise InputError(f"{path.name} must be a table of two dimensions; got shape {values.shape}.")
@@ -141,8 +140,6 @@ def _kind_of_text_table(path: Path) -> tuple[str, str]:
 
 def _kind_of_number_table(values: Any) -> tuple[str, str]:
     """Return the kind of a table of numbers."""
-    import numpy as np
-
     table = np.asarray(values)
     square = table.ndim == 2 and table.shape[0] == table.shape[1]
     if square and np.isin(table, (0, 1)).all():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
 from genlaws import rules_facts
@@ -44,36 +46,25 @@ def solve(
     The kernel is the linear model unless --kernel, --kernel-angle or --mu-1 with --mu-star is given.
     Where several numbers are given the answer is a table over all combinations.
     """
-    chosen = choose_kernel(kernel, kernel_angle, mu_1, mu_star)
-    axes = {
-        "sample_ratio": read_numbers("sample_ratio", sample_ratio),
-        "fact_fraction": read_numbers("fact_fraction", fact_fraction),
-        "kernel_angle": chosen.kernel_angle,
-        "regularization": "optimal" if regularization == "optimal" else read_numbers("regularization", regularization),
-        "width_ratio": None if width_ratio is None else read_numbers("width_ratio", width_ratio),
-    }
-    grid = _combine(axes)
-    solution = rules_facts.solve(
-        loss,
-        sample_ratio=grid["sample_ratio"],
-        fact_fraction=grid["fact_fraction"],
-        kernel=_spread_kernel(chosen, axes),
-        regularization=grid["regularization"],
-        width_ratio=grid["width_ratio"],
+    ridge = "optimal" if regularization == "optimal" else read_numbers("regularization", regularization)
+    grid = _combine(
+        sample_ratio=read_numbers("sample_ratio", sample_ratio),
+        fact_fraction=read_numbers("fact_fraction", fact_fraction),
+        kernel=choose_kernel(kernel, kernel_angle, mu_1, mu_star),
+        regularization=ridge,
+        width_ratio=None if width_ratio is None else read_numbers("width_ratio", width_ratio),
     )
-    given = {name: value for name, value in grid.items() if value is not None and name != "regularization"}
-    _show_answer("solve", {"loss": loss, **given, **vars(solution)}, output, _explain_solution)
+    solution = rules_facts.solve(loss, **grid)
+    _show_answer("solve", {"loss": loss, **_as_columns(grid), **vars(solution)}, output, _explain_solution)
 
 
 def bayes(*, sample_ratio: Ratio, fact_fraction: Share, output: Output = DEFAULT_OUTPUT) -> None:
     """Give the least generalization error any learner can reach."""
-    axes = {
-        "sample_ratio": read_numbers("sample_ratio", sample_ratio),
-        "fact_fraction": read_numbers("fact_fraction", fact_fraction),
-    }
-    grid = _combine(axes)
-    solution = rules_facts.bayes_optimal(**grid)
-    _show_answer("bayes", {**grid, **vars(solution)}, output, _explain_bayes)
+    grid = _combine(
+        sample_ratio=read_numbers("sample_ratio", sample_ratio),
+        fact_fraction=read_numbers("fact_fraction", fact_fraction),
+    )
+    _show_answer("bayes", {**grid, **vars(rules_facts.bayes_optimal(**grid))}, output, _explain_bayes)
 
 
 def threshold(
@@ -88,24 +79,14 @@ def threshold(
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
     """Give the largest sample ratio at which every label can be fitted."""
-    import numpy as np
-
-    chosen = choose_kernel(kernel, kernel_angle, mu_1, mu_star)
-    axes = {
-        "fact_fraction": read_numbers("fact_fraction", fact_fraction),
-        "kernel_angle": chosen.kernel_angle,
-        "width_ratio": None if width_ratio is None else read_numbers("width_ratio", width_ratio),
-    }
-    grid = _combine(axes)
-    found = rules_facts.interpolation_threshold(
-        loss,
-        fact_fraction=grid["fact_fraction"],
-        kernel=_spread_kernel(chosen, axes),
-        width_ratio=grid["width_ratio"],
+    grid = _combine(
+        fact_fraction=read_numbers("fact_fraction", fact_fraction),
+        kernel=choose_kernel(kernel, kernel_angle, mu_1, mu_star),
+        width_ratio=None if width_ratio is None else read_numbers("width_ratio", width_ratio),
     )
-    given = {name: value for name, value in grid.items() if value is not None}
+    found = rules_facts.interpolation_threshold(loss, **grid)
     message = np.where(np.isinf(found), "any number of labels can be fitted", "labels can be fitted up to this ratio")
-    answer = {"loss": loss, **given, "sample_ratio": found, "message": message}
+    answer = {"loss": loss, **_as_columns(grid), "sample_ratio": found, "message": message}
     _show_answer("threshold", answer, output, _explain_threshold)
 
 
@@ -151,34 +132,26 @@ def choose_kernel(name: str | None, angle: str | None, mu_1: str | None, mu_star
     return Kernel.linear()
 
 
-def _combine(axes: dict[str, Any]) -> dict[str, Any]:
-    """Return every combination of the axes as flat arrays; scalars stay scalars when nothing has an axis."""
-    import numpy as np
-
-    long = {name: np.asarray(value) for name, value in axes.items() if np.ndim(value) == 1}
-    if not long:
-        return axes
-    mesh = np.meshgrid(*long.values(), indexing="ij")
-    flat = {name: part.ravel() for name, part in zip(long, mesh, strict=True)}
-    return {name: flat.get(name, value) for name, value in axes.items()}
+def _combine(**axes: Any) -> dict[str, Any]:
+    """Return every combination of the axes, numbers or kernels, as flat arrays; without an axis, scalars."""
+    long = {name: value for name, value in axes.items() if getattr(value, "shape", ())}
+    places = np.indices([value.shape[0] for value in long.values()])
+    return axes | {name: value[place.ravel()] for (name, value), place in zip(long.items(), places, strict=True)}
 
 
-def _spread_kernel(kernel: Kernel, axes: dict[str, Any]) -> Kernel:
-    """Return the kernel at every combination of the axes."""
-    import numpy as np
-
-    if kernel.shape == ():
-        return kernel
-    position = dict(axes, kernel_angle=np.arange(kernel.shape[0]))
-    index = _combine(position)["kernel_angle"]
-    return Kernel(np.asarray(kernel.mu_1)[index], np.asarray(kernel.mu_star)[index])
+def _as_columns(grid: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given as columns, the kernel by its angle; the regularization is a column of the answer."""
+    given = {name: value for name, value in grid.items() if value is not None and name != "regularization"}
+    return {
+        "kernel_angle" if name == "kernel" else name: getattr(value, "kernel_angle", value)
+        for name, value in given.items()
+    }
 
 
 def _show_answer(
     command: str, answer: dict[str, Any], output: Output, explain: Callable[[dict[str, Any]], str]
 ) -> None:
     """Show a single answer as text and several as a table."""
-    import numpy as np
     import pandas as pd
 
     document = {**answer, "seed": output.seed}
@@ -220,8 +193,6 @@ def _explain_bayes(answer: dict[str, Any]) -> str:
 
 
 def _explain_threshold(answer: dict[str, Any]) -> str:
-    import math
-
     if math.isinf(answer["sample_ratio"]):
         return "sample ratio  inf\nThis learner can fit any number of labels."
     return (
@@ -231,8 +202,6 @@ def _explain_threshold(answer: dict[str, Any]) -> str:
 
 
 def _explain_kernel(answer: dict[str, Any]) -> str:
-    import math
-
     rows = {name: f"{answer[name]:.10g}" for name in ("mu_1", "mu_star", "kernel_angle")}
     if "parameter" in answer:
         rows["parameter"] = f"{answer['parameter']:.10g}"
