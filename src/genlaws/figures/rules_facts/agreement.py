@@ -20,6 +20,7 @@ from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     ERRORS,
     LOSSES,
+    POINT,
     Dimension,
     Group,
     Seed,
@@ -28,14 +29,16 @@ from genlaws.figures.rules_facts.tables import (
     add_runs,
     averaged,
     cell_count,
+    draw_path,
     draw_points,
     learner_groups,
     point_handle,
     regularization_path,
     run_cells,
+    task_errors,
     with_runs,
 )
-from genlaws.figures.rules_facts.tradeoff import draw_path, kernel_path, loss_panels
+from genlaws.figures.rules_facts.tradeoff import loss_panels
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle, solve
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 from genlaws.sweeps.experiment import Settings
@@ -56,7 +59,6 @@ MIN_WRONG_FACTS = 10.0
 SETTING_COLUMNS = ["loss", "kernel", "width_ratio", "sample_ratio", "fact_fraction", "regularization"]
 FIT_COLUMNS = ("limit", "limit_error", "correction", "correction_error", "chi_square", "z_score")
 ERROR_MARKERS = {"generalization": "o", "memorization": "s"}
-POINT: dict[str, Any] = {"linestyle": "none", "markersize": 3.2, "markeredgewidth": 0.7, "markerfacecolor": "white"}
 
 
 class AgreementSettings(TaskSettings):
@@ -88,9 +90,8 @@ def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFr
     for loss, name in names.items():
         solved = Kernel.from_name(name)
         for family, matched in MATCHED_KERNELS.items():
-            about: dict[str, Any] = {"family": family, "kernel": name, "matched": matched}
-            angle = float(solved.kernel_angle)
-            tables.append(kernel_path(settings, loss, solved, strengths, **about, kernel_angle=angle))
+            about = {"family": family, "kernel": name, "matched": matched, "kernel_angle": solved.kernel_angle}
+            tables.append(task_errors(settings, loss, solved, strengths, about=about))
             progress.advance(1)
     return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 

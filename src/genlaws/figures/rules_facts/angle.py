@@ -12,7 +12,7 @@ from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES
+from genlaws.figures.rules_facts.tables import LOSSES, REGULARIZATIONS
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
@@ -20,7 +20,6 @@ from genlaws.sweeps.experiment import Settings
 
 # The hinge loss jumps at π/2 when the linear model cannot fit every label, so the curve stops just short of it.
 MIN_ANGLE, MAX_ANGLE = 0.02, np.pi / 2 - 0.004
-REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
 ERROR_MARGIN = 0.004  # of the vertical axes, in units of the error
 
 

@@ -15,16 +15,14 @@ from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array
-from genlaws.core.estimate import Estimate
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
-    ERRORS,
     Redraws,
     RedrawSettings,
     data_title,
-    draw_path,
+    draw_measured_path,
     error_axes,
     format_estimate,
     label_paths,
@@ -33,14 +31,19 @@ from genlaws.figures.rules_facts.redraws import (
     redraw_sweep,
     task_columns,
 )
-from genlaws.figures.rules_facts.tables import errors_table, regularization_path
+from genlaws.figures.rules_facts.tables import (
+    REGULARIZATIONS,
+    draw_path,
+    interval_columns,
+    regularization_path,
+    task_errors,
+)
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.finite_size import Preference, preferred_parameters
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiments.rules_facts import Loss
 
-REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
 # At the optimal regularization the best angle of the hinge loss may be that of the linear model, π/2, which no
 # bandwidth reaches; the search ends just below it.
 MAX_ANGLE = np.pi / 2 - 1e-3
@@ -123,15 +126,9 @@ def _fine_parameters(settings: BandwidthSettings) -> Array:
 def _theory_rows(settings: BandwidthSettings, role: str, choice: str, parameters: Array) -> pd.DataFrame:
     """Return errors of Gaussian inputs: along the regularization of one bandwidth, or along bandwidths."""
     squares = FAMILIES["gaussian"].squares(parameters)
+    kernel = Kernel(np.sqrt(squares[0]), np.sqrt(squares[1]))
     path = regularization_path(settings.path_points) if choice == "all" else REGULARIZATIONS[choice]
-    table = errors_table(
-        settings.loss,
-        sample_ratio=settings.sample_ratio,
-        fact_fraction=settings.fact_fraction,
-        regularization=path,
-        kernel=Kernel(np.sqrt(squares[0]), np.sqrt(squares[1])),
-        parameter=parameters,
-    )
+    table = task_errors(settings, settings.loss, kernel, path, parameter=parameters)
     unused = ["loss", "sample_ratio", "fact_fraction"]
     return table.drop(columns=unused).assign(series="theory", role=role, regularization_choice=choice)
 
@@ -191,19 +188,15 @@ def _measured_preferred(runs: Redraws, found: Preference) -> pd.DataFrame:
                 "series": "measured",
                 "role": "preferred",
                 "regularization_choice": choice,
-                **_interval_columns("parameter", estimate),
+                **interval_columns("parameter", estimate),
                 "generalization_error": float(np.interp(np.log(estimate.value), np.log(runs.parameter), mean)),
                 "converged": bool(runs.converged.all()),
-                **_interval_columns("log_ratio", found.log_ratio),
-                **_interval_columns("price", found.price),
+                **interval_columns("log_ratio", found.log_ratio),
+                **interval_columns("price", found.price),
                 "at_edge": int(mean.argmin()) in (0, len(mean) - 1),
             }
         )
     return pd.DataFrame(rows)
-
-
-def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def bandwidth_summary(frame: pd.DataFrame, settings: BandwidthSettings) -> pd.DataFrame:
@@ -269,13 +262,8 @@ def _draw_paths(
         for parameter in drawn:
             path = here[here["parameter"] == parameter]
             width = HIGHLIGHT_WIDTH if parameter == best else PLAIN_WIDTH
-            color = colors.to_rgba(parameter)
-            if series == "measured":
-                line = draw_path(axes, path, color, width)
-            else:
-                x, y = (path[name].to_numpy() for name in ERRORS)
-                (line,) = axes.plot(x, y, color=color, linewidth=width)
-                style.mark_path_ends(axes, x, y)
+            draw = draw_measured_path if series == "measured" else draw_path
+            line = draw(axes, path, colors.to_rgba(parameter), width)
             if parameter == best:
                 labeled.append((axes, line, float(best)))
         error_axes(axes, here)

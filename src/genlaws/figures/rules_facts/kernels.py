@@ -77,12 +77,7 @@ def _kernel(family: str, degree: int, parameter: np.ndarray) -> Kernel:
 
 
 def _rows(series: str, family: str, kernel: Kernel, **given: float | np.ndarray) -> pd.DataFrame:
-    columns = {
-        **given,
-        "mu_1": kernel.mu_1,
-        "mu_star": kernel.mu_star,
-        "kernel_angle": kernel.kernel_angle,
-    }
+    columns = given | {name: getattr(kernel, name) for name in ("mu_1", "mu_star", "kernel_angle")}
     spread = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in columns.values()))
     return pd.DataFrame({"series": series, "kernel": family, **dict(zip(columns, spread, strict=True))})
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES
+from genlaws.figures.rules_facts.tables import LOSSES, samples_table
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
@@ -53,15 +53,7 @@ def map_rows(settings: MapSettings, progress: Progress, *axes: Axis, **fixed: st
     base = {**ends, "largest_sample_ratio": settings.largest_sample_ratio, **fixed}
     shares = Axis("fact_fraction", tuple(np.linspace(0.0, 1.0, settings.fact_points).tolist()))
     sweep = make_sweep(get_experiment("rules-facts.samples"), base, [*axes, shares])
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {"learner": cell.settings.learner, "fact_fraction": cell.settings.fact_fraction, **cell.result}
-            )
-            for cell in compute_cells(sweep, progress, "map rows")
-        ],
-        ignore_index=True,
-    )
+    return samples_table(compute_cells(sweep, progress, "map rows"))
 
 
 def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:

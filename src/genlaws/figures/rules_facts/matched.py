@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,11 +15,10 @@ from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
-    ERRORS,
     Redraws,
     RedrawSettings,
     data_title,
-    draw_path,
+    draw_measured_path,
     error_axes,
     format_estimate,
     label_paths,
@@ -29,11 +27,11 @@ from genlaws.figures.rules_facts.redraws import (
     redraw_sweep,
     task_columns,
 )
+from genlaws.figures.rules_facts.tables import ERRORS, Angle
 from genlaws.rules_facts import Kernel
 from genlaws.sweeps import Axis
 from genlaws.sweeps.computing import compute_cells
 
-Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
 FIGURE_HEIGHT = 3.1
 PAIR_STYLES = {"gaussian": ("Gaussian", style.PURPLE), "matched": ("quadratic", style.GREEN)}
 DIFFERENCES = {"generalization_error": "generalization_difference", "memorization_error": "memorization_difference"}
@@ -119,12 +117,13 @@ def draw_matched(frame: pd.DataFrame, settings: MatchedSettings) -> Figure:
     left, middle, right = figure.subplots(1, 3)
     rows = frame[frame["series"] == "quadratic"]
     lines = [
-        draw_path(left, rows[rows["kernel_angle"] == angle], style.angle_color(angle)) for angle in settings.angles
+        draw_measured_path(left, rows[rows["kernel_angle"] == angle], style.angle_color(angle))
+        for angle in settings.angles
     ]
     left.set_title(f"quadratic kernels,\n{data_title(settings)}")
     error_axes(left, rows)
     pair = frame[frame["series"].isin(PAIR_STYLES)]
-    both = [draw_path(middle, pair[pair["series"] == name], color) for name, (_, color) in PAIR_STYLES.items()]
+    both = [draw_measured_path(middle, pair[pair["series"] == name], color) for name, (_, color) in PAIR_STYLES.items()]
     middle.set_title(
         f"Gaussian kernel, $\\gamma={settings.parameter:g}$,\nand quadratic with its $\\mu_1$, $\\mu_\\star$"
     )

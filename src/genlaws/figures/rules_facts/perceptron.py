@@ -40,13 +40,10 @@ def ridgeless_data(settings: RidgelessSettings, progress: Progress) -> pd.DataFr
     tables = []
     for loss in LOSSES:
         limit = np.asarray(interpolation_threshold(loss, fact_fraction=shares))
-        samples = _solve_rows(loss, _with_threshold(ratios, limit), shares, limit)
-        samples.insert(1, "series", "samples")
+        tables.append(_solve_rows(loss, "samples", _with_threshold(ratios, limit), shares, limit))
         progress.advance(1)
         limits = np.asarray(interpolation_threshold(loss, fact_fraction=along))
-        threshold = _solve_rows(loss, limits, along, limits)
-        threshold.insert(1, "series", "threshold")
-        tables += [samples, threshold]
+        tables.append(_solve_rows(loss, "threshold", limits, along, limits))
         progress.advance(1)
     return pd.concat(tables, ignore_index=True)
 
@@ -56,19 +53,17 @@ def _with_threshold(ratios: np.ndarray, limit: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([np.broadcast_to(ratios, (limit.shape[0], ratios.size)), limit], axis=1), axis=1)
 
 
-def _solve_rows(loss: str, ratios: np.ndarray, shares: np.ndarray, limit: np.ndarray) -> pd.DataFrame:
+def _solve_rows(loss: str, series: str, ratios: np.ndarray, shares: np.ndarray, limit: np.ndarray) -> pd.DataFrame:
+    about = {"series": series}
     return errors_table(
-        loss, sample_ratio=ratios, fact_fraction=shares, regularization=0.0, kernel="linear", threshold=limit
+        loss, sample_ratio=ratios, fact_fraction=shares, regularization=0.0, about=about, threshold=limit
     )
 
 
 def draw_ridgeless(frame: pd.DataFrame, settings: RidgelessSettings) -> Figure:
     """Draw both errors by loss, and the thresholds."""
     figure = style.new_figure(style.PAGE, 4.0)
-    panels = figure.subplot_mosaic(
-        [["square gen", "square mem", "threshold"], ["hinge gen", "hinge mem", "threshold"]],
-        width_ratios=(1.0, 1.0, 1.0),
-    )
+    panels = figure.subplot_mosaic([["square gen", "square mem", "threshold"], ["hinge gen", "hinge mem", "threshold"]])
     samples = frame[frame["series"] == "samples"]
     names = [rf"$\varepsilon={share:g}$" for share in settings.fact_fractions]
     for loss in LOSSES:

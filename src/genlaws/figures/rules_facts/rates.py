@@ -12,8 +12,8 @@ from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES, errors_table
-from genlaws.rules_facts import Kernel, large_sample_bayes_error, large_sample_error
+from genlaws.figures.rules_facts.tables import LOSSES, errors_table, samples_table
+from genlaws.rules_facts import large_sample_bayes_error, large_sample_error
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
@@ -49,14 +49,7 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
     sweep = make_sweep(
         get_experiment("rules-facts.samples"), settings.model_dump(), [Axis("learner", (*LOSSES, "bayes"))]
     )
-    about = {"fact_fraction": settings.fact_fraction}
-    frame = pd.concat(
-        [
-            pd.DataFrame({"learner": cell.settings.learner, **about, **cell.result})
-            for cell in compute_cells(sweep, progress, "learners")
-        ],
-        ignore_index=True,
-    )
+    frame = samples_table(compute_cells(sweep, progress, "learners"))
     laws = {"square": large_sample_error(**task), "bayes": large_sample_bayes_error(**task)}
     for learner, law in laws.items():
         frame.loc[frame["learner"] == learner, "leading_law"] = law
@@ -109,9 +102,9 @@ def exponent_data(settings: ExponentSettings, progress: Progress) -> pd.DataFram
             sample_ratio=ratios,
             fact_fraction=settings.fact_fraction,
             regularization="optimal",
-            kernel=Kernel.from_name(name),
+            kernel=name,
+            about={"kernel": name},
         )
-        table.insert(1, "kernel", name)
         error = table["generalization_error"].to_numpy()
         table["scaled_error"] = error * np.sqrt(ratios)
         table["local_exponent"] = np.gradient(np.log(error), np.log(ratios))

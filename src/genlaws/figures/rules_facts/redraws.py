@@ -16,7 +16,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
 from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array, Mask
@@ -24,6 +23,7 @@ from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio
+from genlaws.figures.rules_facts.tables import ERRORS, draw_path, pad_error_axis
 from genlaws.rules_facts.labels.data import pools_of, sizes_of
 from genlaws.rules_facts.labels.loading import load_labeled
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
@@ -31,7 +31,6 @@ from genlaws.sweeps.computing import ComputedCell
 from genlaws.sweeps.experiment import Settings
 from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, Loss
 
-ERRORS = ("generalization_error", "memorization_error")
 # Crosses of intervals along a path; more would hide the curves.
 PATH_CROSSES = 8
 BAR_WIDTH, BAR_OPACITY = 0.5, 0.6
@@ -39,7 +38,6 @@ HALO_WIDTH = 2.0  # points of white around a label on top of bars
 MAX_NAME_LENGTH = 18  # characters of a file in the title of a panel
 # Ratio of the largest to the smallest error above which the axis is logarithmic.
 LOG_AXIS_RATIO = 10.0
-AXIS_MARGIN = 0.06  # of an axis beyond the data
 MIN_AXIS_HEIGHT = 0.02  # of the axis of memorization errors
 
 
@@ -91,12 +89,12 @@ class Redraws:
     def of(cls, cells: Sequence[ComputedCell]) -> Redraws:
         """Stack the cells of one family of kernels, one for each redraw."""
         results = [cell.result for cell in cells]
+        errors = {name: np.array([result[name] for result in results]) for name in ERRORS}
         gap = np.max([result["duality_gap"] for result in results], axis=0)
         return cls(
             parameter=np.asarray(results[0]["parameter"]),
             regularization=np.asarray(results[0]["regularization"]),
-            generalization_error=np.array([result["generalization_error"] for result in results]),
-            memorization_error=np.array([result["memorization_error"] for result in results]),
+            **errors,
             converged=gap <= cells[0].settings.tolerance,
             sample_count=int(results[0]["sample_count"]),
         )
@@ -164,16 +162,14 @@ def data_title(settings: RedrawSettings) -> str:
     return f"{short}, {first} against {second}"
 
 
-def draw_path(axes: Axes, table: pd.DataFrame, color: Any, width: float = 1.2) -> Line2D:
+def draw_measured_path(axes: Axes, table: pd.DataFrame, color: Any, width: float = 1.2) -> Line2D:
     """Draw the mean path of redraws with intervals of both errors at some of its points, and return the line."""
-    x, y = (table[name].to_numpy() for name in ERRORS)
-    (line,) = axes.plot(x, y, color=color, linewidth=width)
+    line = draw_path(axes, table, color, width)
     for _, row in table.iloc[:: max(1, len(table) // PATH_CROSSES)].iterrows():
         center, (across, along) = [row[name] for name in ERRORS], [row[[f"{n}_low", f"{n}_high"]] for n in ERRORS]
         # Separate lines, which labels of curves avoid.
         axes.plot(across, [center[1]] * 2, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
         axes.plot([center[0]] * 2, along, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
-    style.mark_path_ends(axes, x, y)
     return line
 
 
@@ -191,9 +187,7 @@ def error_axes(axes: Axes, table: pd.DataFrame) -> None:
     if low > 0.0 and high > LOG_AXIS_RATIO * low:
         style.log_axis(axes, "x", low / 1.3, high * 1.15)
     else:
-        margin = AXIS_MARGIN * (high - low)
-        axes.set_xlim(low - margin, high + margin)
-        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        pad_error_axis(axes, low, high)
     tallest = max(MIN_AXIS_HEIGHT, float(y.max()))
     axes.set_ylim(-0.03 * tallest, 1.08 * tallest)
     axes.set_xlabel(style.GENERALIZATION)

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from genlaws.core.estimate import from_standard_error
+from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import InnerShare, Ratio
@@ -26,12 +27,14 @@ from genlaws.sweeps.experiment import Settings
 Repeats = Annotated[int, Field(ge=0, le=10_000)]
 Dimension = Annotated[int, Field(ge=10, le=20_000)]
 Seed = Annotated[int, Field(ge=0)]
+Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
 # The hinge loss has no run at regularization zero: a small one is that limit.
 Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
 # Values of the fields of a run; every combination of them is run.
 Group = Mapping[str, Sequence[Any]]
 
 LOSSES = ("square", "hinge")
+REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
 MIN_REGULARIZATION, MAX_REGULARIZATION = 1e-7, 1e4  # beyond these a path is indistinguishable from its ends on paper
 LEARNER_COLUMNS = ("loss", "kernel", "width_ratio", "matched", "sample_ratio", "fact_fraction", "regularization")
 ERRORS = ("generalization_error", "memorization_error")
@@ -46,6 +49,7 @@ POINT: dict[str, Any] = {
 }
 BAR_WIDTH = 0.7
 INTERCEPT_TOLERANCE = 1e-12
+AXIS_MARGIN = 0.06  # of an axis beyond the data
 
 
 def errors_table(
@@ -55,23 +59,27 @@ def errors_table(
     fact_fraction: ArrayLike,
     regularization: ArrayLike | str,
     kernel: Kernel | str | None = None,
+    about: Mapping[str, object] | None = None,
     **columns: ArrayLike,
 ) -> pd.DataFrame:
     """Solve over broadcast arguments; one row per point.
 
-    Further `columns` are broadcast along; one named ``width_ratio`` is also the width that is solved for. A point that
-    could not be solved has NaN errors and ``converged`` false.
+    The columns of `about` come after the loss. Further `columns` are broadcast along; one named ``width_ratio`` is also
+    the width that is solved for, infinite for a kernel. A point that could not be solved has NaN errors and
+    ``converged`` false.
     """
+    width = columns.get("width_ratio", np.inf)
     solution = solve(
         loss,
         sample_ratio=sample_ratio,
         fact_fraction=fact_fraction,
         kernel=kernel,
         regularization=regularization,
-        width_ratio=columns.get("width_ratio"),
+        width_ratio=None if np.isinf(width).all() else width,
     )
     axes = {"sample_ratio": sample_ratio, "fact_fraction": fact_fraction, **columns}
-    frame = {"loss": np.full(int(np.prod(solution.shape)), loss)}
+    length = int(np.prod(solution.shape))
+    frame = {name: np.full(length, value) for name, value in {"loss": loss, **(about or {})}.items()}
     frame |= {name: np.ravel(np.broadcast_to(np.asarray(value), solution.shape)) for name, value in axes.items()}
     for name in ("regularization", "generalization_error", "memorization_error", "converged"):
         frame[name] = np.ravel(getattr(solution, name))
@@ -103,6 +111,14 @@ class TaskSettings(PointSettings):
     sample_ratio: Ratio = 2.0
     fact_fraction: InnerShare = 0.2
     strongest_with_intercept: Ratio = 0.5
+
+
+def task_errors(
+    settings: Any, loss: str, kernel: Kernel | str, regularization: ArrayLike | str, **columns: Any
+) -> pd.DataFrame:
+    """Return the errors on the task of a figure, of one sample ratio and fact fraction; see `errors_table`."""
+    task = {name: getattr(settings, name) for name in ("sample_ratio", "fact_fraction")}
+    return errors_table(loss, **task, regularization=regularization, kernel=kernel, **columns)
 
 
 class Announced:
@@ -199,6 +215,17 @@ def mean_columns(name: str, values: NDArray[np.float64]) -> dict[str, float]:
     return dict(zip((name + part for part in PARTS), (mean, found.low, found.high, error), strict=True))
 
 
+def interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return a number and the ends of its interval under its name."""
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+def samples_table(cells: Iterable[ComputedCell]) -> pd.DataFrame:
+    """Return the results of the experiment along the samples, with the learner and the fact fraction of each cell."""
+    rows = [{**cell.settings.model_dump(include={"learner", "fact_fraction"}), **cell.result} for cell in cells]
+    return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
+
+
 def join_runs(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the theory with the runs in further columns, empty at regularizations without runs."""
     if points.empty:
@@ -217,6 +244,22 @@ def add_runs(
 def with_runs(path: NDArray[np.float64], settings: PointSettings) -> NDArray[np.float64]:
     """Return a path of regularizations that also passes through those of the runs."""
     return np.union1d(path, settings.run_regularizations) if settings.repeats else path
+
+
+def pad_error_axis(axes: Axes, low: float, high: float) -> None:
+    """Give the axis of generalization errors a margin on either side and few ticks."""
+    margin = AXIS_MARGIN * (high - low)
+    axes.set_xlim(low - margin, high + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+
+
+def draw_path(axes: Axes, path: pd.DataFrame, color: object, width: float = 1.4, markers: bool = True) -> Line2D:
+    """Draw memorization against generalization error along the regularization, with its two ends marked."""
+    x, y = (path[name].to_numpy() for name in ERRORS)
+    (line,) = axes.plot(x, y, color=color, linewidth=width)
+    if markers:
+        style.mark_path_ends(axes, x, y)
+    return line
 
 
 def draw_points(axes: Axes, table: pd.DataFrame, color: Any, marker: str = "o") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,6 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
-from pydantic import Field
 
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
@@ -21,20 +19,22 @@ from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     LOSSES,
+    Angle,
     TaskSettings,
     add_runs,
     cell_count,
+    draw_path,
     draw_points,
-    errors_table,
     learner_groups,
+    pad_error_axis,
     path_handles,
     regularization_path,
+    task_errors,
     with_runs,
 )
 from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
 
-Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
 FIGURE_HEIGHT = 3.0
 
 
@@ -83,25 +83,10 @@ def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
     for loss in LOSSES:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
-            tables.append(kernel_path(settings, loss, solved, strengths, kernel=name, kernel_angle=solved.kernel_angle))
+            about = {"kernel": name, "kernel_angle": solved.kernel_angle}
+            tables.append(task_errors(settings, loss, solved, strengths, about=about))
             progress.advance(1)
     return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
-
-
-def kernel_path(
-    settings: TaskSettings | BestAngleSettings, loss: str, solved: Kernel, strengths: Any, **columns: Any
-) -> pd.DataFrame:
-    """Return the errors of one kernel along the regularizations, with further columns after the loss."""
-    table = errors_table(
-        loss,
-        sample_ratio=settings.sample_ratio,
-        fact_fraction=settings.fact_fraction,
-        regularization=strengths,
-        kernel=solved,
-    )
-    for place, (name, value) in enumerate(columns.items(), start=1):
-        table.insert(place, name, value)
-    return table
 
 
 def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
@@ -128,10 +113,7 @@ def loss_panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[s
     for loss, axes in zip(LOSSES, (left, right), strict=True):
         axes.set_title(f"{loss} loss, {where}")
         axes.set_xlabel(style.GENERALIZATION)
-        low, high = _extent(frame[frame["loss"] == loss], "generalization_error")
-        margin = 0.06 * (high - low)
-        axes.set_xlim(low - margin, high + margin)
-        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        pad_error_axis(axes, *_extent(frame[frame["loss"] == loss], "generalization_error"))
     left.set_ylabel(style.MEMORIZATION)
     right.tick_params(labelleft=True)
     left.set_ylim(0.0, 0.02 + _extent(frame, "memorization_error")[1])
@@ -145,15 +127,6 @@ def _extent(frame: pd.DataFrame, name: str) -> tuple[float, float]:
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def draw_path(axes: Axes, path: pd.DataFrame, color: object, width: float = 1.4, markers: bool = True) -> Line2D:
-    """Draw memorization against generalization error along the regularization, with its two ends marked."""
-    x, y = path["generalization_error"].to_numpy(), path["memorization_error"].to_numpy()
-    (line,) = axes.plot(x, y, color=color, linewidth=width)
-    if markers:
-        style.mark_path_ends(axes, x, y)
-    return line
-
-
 def _curves_with_points(axes: Axes, paths: Sequence[pd.DataFrame], colors: Sequence[Any]) -> list[Line2D]:
     lines = [draw_path(axes, path, color) for path, color in zip(paths, colors, strict=True)]
     for path, color in zip(paths, colors, strict=True):
@@ -164,26 +137,15 @@ def _curves_with_points(axes: Axes, paths: Sequence[pd.DataFrame], colors: Seque
 def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of every width, and of the kernel as width ``inf``, for the two pairs of units and loss."""
     pairs = {"square": "erf", "hinge": "relu"}
-    widths = (*settings.width_ratios, None)
-    run = tuple(one for one in widths if one is None or one <= settings.widest_run)
+    widths = (*settings.width_ratios, np.inf)
+    run = (*(one for one in settings.width_ratios if one <= settings.widest_run), None)
     groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), run)]
     progress.start(len(pairs) * len(widths) + cell_count(groups, settings.repeats), "widths and runs")
     path = with_runs(regularization_path(settings.path_points), settings)
     tables = []
     for loss, name in pairs.items():
         for width in widths:
-            table = errors_table(
-                loss,
-                sample_ratio=settings.sample_ratio,
-                fact_fraction=settings.fact_fraction,
-                regularization=path,
-                kernel=name,
-                **({} if width is None else {"width_ratio": width}),
-            )
-            if width is None:
-                table.insert(3, "width_ratio", np.inf)
-            table.insert(1, "kernel", name)
-            tables.append(table)
+            tables.append(task_errors(settings, loss, name, path, about={"kernel": name}, width_ratio=width))
             progress.advance(1)
     return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
 
@@ -226,8 +188,8 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
         )
         choices = {"smaller": settings.smaller_angle, "best": float(best), "larger": settings.larger_angle}
         for choice, angle in choices.items():
-            solved = Kernel.from_angle(angle)
-            tables.append(kernel_path(settings, loss, solved, strengths, angle_choice=choice, kernel_angle=angle))
+            about = {"angle_choice": choice, "kernel_angle": angle}
+            tables.append(task_errors(settings, loss, Kernel.from_angle(angle), strengths, about=about))
             progress.advance(1)
     return pd.concat(tables, ignore_index=True)
 
@@ -258,18 +220,11 @@ def all_angles_data(settings: AllAnglesSettings, progress: Progress) -> pd.DataF
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     spaced = np.linspace(settings.smallest_angle, settings.largest_angle, settings.angle_points)
     angles = np.append(spaced, best)[:, None]
+    kernels, strengths = Kernel.from_angle(angles), regularization_path(settings.path_points)
     progress.start(len(LOSSES), "losses")
     tables = []
     for loss in LOSSES:
-        table = errors_table(
-            loss,
-            sample_ratio=settings.sample_ratio,
-            fact_fraction=settings.fact_fraction,
-            regularization=regularization_path(settings.path_points),
-            kernel=Kernel.from_angle(angles),
-            kernel_angle=angles,
-        )
-        tables.append(table)
+        tables.append(task_errors(settings, loss, kernels, strengths, kernel_angle=angles))
         progress.advance(1)
     return pd.concat(tables, ignore_index=True)
 

@@ -13,11 +13,20 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 from pydantic import Field
 
-from genlaws.core.estimate import Estimate
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import POINT, Announced, Dimension, Seed, draw_bars, interval_of, mean_columns
+from genlaws.figures.rules_facts.tables import (
+    ERRORS,
+    POINT,
+    Announced,
+    Dimension,
+    Seed,
+    draw_bars,
+    interval_columns,
+    interval_of,
+    mean_columns,
+)
 from genlaws.rules_facts import Kernel, bayes_optimal, fit_decay, optimal_angle, solve
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
@@ -75,12 +84,14 @@ def two_layer_data(settings: TwoLayerFigureSettings, progress: Progress) -> pd.D
 def _cells(rates: Rates, settings: TwoLayerFigureSettings, progress: Progress) -> list[ComputedCell]:
     names = ("dimension", "fact_fraction", "width_ratio", "activation", "loss", "readout_scale", "steps", "device")
     base = {name: getattr(settings, name) for name in (*names, "test_count")}
-    axes = [
-        Axis(name, (one,)) for name, one in zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True)
-    ]
+    axes = [Axis(name, (one,)) for name, one in _named(rates).items()]
     axes.append(Axis("sample_ratio", settings.sample_ratios))
     sweep = make_sweep(get_experiment("rules-facts.two-layer"), base, axes, settings.repeats, settings.seed)
     return compute_cells(sweep, Announced(progress), "")
+
+
+def _named(rates: Rates) -> dict[str, float]:
+    return dict(zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True))
 
 
 def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureSettings) -> list[pd.DataFrame]:
@@ -92,7 +103,7 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
     for moment in MOMENTS:
         errors = {
             name: np.array([[one[f"{moment}_{name}"] for one in results] for results in runs.values()])
-            for name in ("generalization_error", "memorization_error")
+            for name in ERRORS
         }
         rows = [
             {
@@ -104,9 +115,8 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
             for (ratio, results), rule, fact in zip(runs.items(), *errors.values(), strict=True)
         ]
         found = fit_decay(list(runs), errors["generalization_error"], seed=settings.seed)
-        about = _exponent_columns(found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
-        named = dict(zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True))
-        tables.append(pd.DataFrame(rows).assign(learner=NETWORK, moment=moment, **named, **about))
+        about = interval_columns("exponent", found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
+        tables.append(pd.DataFrame(rows).assign(learner=NETWORK, moment=moment, **_named(rates), **about))
     return tables
 
 
@@ -124,24 +134,18 @@ def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
     run = np.isin(ratios, settings.sample_ratios)
     tables = []
     for learner, error in curves.items():
-        fitted = _exponent_columns(fit_decay(ratios[run], error[run]).exponent)
+        fitted = interval_columns("exponent", fit_decay(ratios[run], error[run]).exponent)
         tables.append(
             pd.DataFrame({"learner": learner, "sample_ratio": ratios, "generalization_error": error}).assign(**fitted)
         )
     return pd.concat(tables, ignore_index=True)
 
 
-def _exponent_columns(found: Estimate) -> dict[str, float]:
-    return dict(zip(EXPONENT, (found.value, found.low, found.high), strict=True))
-
-
 def two_layer_summary(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> pd.DataFrame:
     """Return the exponents, and the errors at the largest sample ratio that was run."""
     last = frame[frame["sample_ratio"] == max(settings.sample_ratios)]
     names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT, "misfit"]
-    errors = [
-        f"{name}{end}" for name in ("generalization_error", "memorization_error") for end in ("", "_low", "_high")
-    ]
+    errors = [f"{name}{end}" for name in ERRORS for end in ("", "_low", "_high")]
     table = last[[*names, "sample_ratio", *errors, "remembering_share"]].reset_index(drop=True)
     return table.assign(fitted_from=min(settings.sample_ratios), fitted_to=max(settings.sample_ratios))
 
@@ -188,7 +192,7 @@ def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLa
             table, shift = _rows(frame, rates, moment), shifts[len(handles)]
             inside = color if moment == "final" else "white"
             mark: dict[str, Any] = {**POINT, "marker": "o", "markerfacecolor": inside, "markeredgecolor": color}
-            for axes, name in ((left, "generalization_error"), (right, "memorization_error")):
+            for axes, name in zip((left, right), ERRORS, strict=True):
                 x, y = table["sample_ratio"].to_numpy() * shift, table[name].to_numpy()
                 axes.plot(x, y, color=color, linewidth=0.5, linestyle=":", zorder=1)
                 low, high = interval_of(table, name)
@@ -200,7 +204,7 @@ def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLa
 
 def _rows(frame: pd.DataFrame, rates: Rates, moment: str) -> pd.DataFrame:
     chosen = (frame["learner"] == NETWORK) & (frame["moment"] == moment)
-    for name, one in zip(("learning_rate", "feature_rate", "weight_decay"), rates, strict=True):
+    for name, one in _named(rates).items():
         chosen &= frame[name] == one
     return frame[chosen]
 
