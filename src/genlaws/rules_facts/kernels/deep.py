@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, non_negative, one_of, positive, real, whole_number
+from genlaws.core.arguments import Array, non_negative, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.rules_facts.kernels.families import check_correlation
 
@@ -115,8 +115,8 @@ def network_kernel(
     kind = one_of("kind", kind, ("nngp", "ntk"))
     if weight_variance is None:
         weight_variance = 2.0 if activation == "relu" else 1.0
-    weight = _as_scalar("weight_variance", positive("weight_variance", weight_variance))
-    bias = _as_scalar("bias_variance", non_negative("bias_variance", bias_variance))
+    weight = float(scalar("weight_variance", positive("weight_variance", weight_variance)))
+    bias = float(scalar("bias_variance", non_negative("bias_variance", bias_variance)))
     maps, label = _dual_maps(activation, derivative, kinks)
     if kind == "ntk" and maps.tangent_problem:
         raise InputError(maps.tangent_problem)
@@ -159,12 +159,6 @@ def _call_one_by_one(name: str, call: Callable[..., object], z: Array) -> Array:
         return np.array(values, dtype=np.float64).reshape(z.shape)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(f"{name} must be a function of one real number; calling it raised: {error}.") from error
-
-
-def _as_scalar(name: str, array: Array) -> float:
-    if array.ndim:
-        raise InputError(f"{name} must be a single number; got an array of shape {array.shape}.")
-    return float(array)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from genlaws.core.arguments import Array
 from genlaws.core.numerics.elementwise import find_roots
 from genlaws.core.numerics.gaussian import gauss_legendre, normal_density
-from genlaws.rules_facts.theory.problem import read_task
+from genlaws.rules_facts.theory.problem import in_shape, read_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,14 +76,12 @@ def bayes_optimal(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> Bayes
     out of it.
     """
     alpha, epsilon = read_task(sample_ratio, fact_fraction)
-    shape = alpha.shape
     logit, residual = _solve_overlap(np.ravel(alpha), np.ravel(epsilon))
     overlap, missing = 1.0 / (1.0 + np.exp(-logit)), 1.0 / (1.0 + np.exp(logit))
     error = np.arctan2(np.sqrt(missing), np.sqrt(overlap)) / np.pi
     converged = residual <= RESIDUAL_TOLERANCE
     columns = (np.where(converged, error, np.nan), np.where(converged, overlap, np.nan), converged, residual)
-    shaped = [column.reshape(shape) for column in columns]
-    return BayesSolution(*((column.item() for column in shaped) if shape == () else shaped))
+    return BayesSolution(*(in_shape(column, alpha.shape) for column in columns))
 
 
 def channel_integral(logit: Array, fact_fraction: Array) -> Array:

@@ -86,21 +86,13 @@ class Moments(NamedTuple):
     slope_by_response: Array
 
 
-class Averages(NamedTuple):
-    r"""The channel averages that one evaluation of the state equations needs, at m = gain · pull."""
-
-    pull: Pull
-    m: Array
-    moments: Moments
-
-
 class Channel(Protocol):
     """The channel averages of one loss; every argument is a one-dimensional array of the same length."""
 
     def pull(self, tau: Array, response: Array, delta: Array) -> Pull:
         r"""Return :math:`\hat m/\alpha` at (τ, V)."""
 
-    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
+    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> tuple[Pull, Moments]:
         r"""Return the pull at (τ, V) and the moments at (m, τ, V), where m is the pull times `gain`."""
 
     def force(self, u: Array, response: Array) -> Array:
@@ -116,6 +108,11 @@ class _FieldEdge(NamedTuple):
     c: Array
     density: Array
     distribution: Array
+
+    @classmethod
+    def at(cls, c: Array) -> _FieldEdge:
+        """Return the edge at c."""
+        return cls(c, normal_density(c), ndtr(c))
 
 
 class _MarginEdge(NamedTuple):
@@ -135,13 +132,11 @@ class HingeChannel:
 
     hard: bool = False
 
-    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
-        r"""Return the pull, m = gain · pull, and the moments at that m; shared terms are computed once."""
-        lower, upper = self._field_edges(tau, response)
-        linear = self._linear_pull(tau, response, lower, upper)
-        pull = _pull(response, delta, linear, lower, upper)
-        m = gain * pull.value
-        return Averages(pull, m, self._moments(m, tau, response, delta, (linear, lower, upper)))
+    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> tuple[Pull, Moments]:
+        r"""Return the pull, and the moments at m = gain · pull; shared terms are computed once."""
+        field = self._field(tau, response)
+        pull = _pull(response, delta, *field)
+        return pull, self._moments(gain * pull.value, tau, response, delta, field)
 
     def pull(self, tau: Array, response: Array, delta: Array) -> Pull:
         r"""Return :math:`\hat m/\alpha`.
@@ -149,14 +144,11 @@ class HingeChannel:
         The average of f over the field of the rule is
         :math:`\Phi(c_1) + [\Phi(c_2) - \Phi(c_1) + \tau(\varphi(c_2) - \varphi(c_1))]/V`.
         """
-        lower, upper = self._field_edges(tau, response)
-        return _pull(response, delta, self._linear_pull(tau, response, lower, upper), lower, upper)
+        return _pull(response, delta, *self._field(tau, response))
 
     def moments(self, m: Array, tau: Array, response: Array, delta: Array) -> Moments:
         r"""Return :math:`\hat q/\alpha` and :math:`\hat V/\alpha`."""
-        lower, upper = self._field_edges(tau, response)
-        linear = self._linear_pull(tau, response, lower, upper)
-        return self._moments(m, tau, response, delta, (linear, lower, upper))
+        return self._moments(m, tau, response, delta, self._field(tau, response))
 
     def force(self, u: Array, response: Array) -> Array:
         """Return the pull f(u, V)."""
@@ -167,17 +159,11 @@ class HingeChannel:
         upper = np.ones_like(response)
         return [upper] if self.hard else [1.0 - response, upper]
 
-    def _field_edges(self, tau: Array, response: Array) -> tuple[_FieldEdge, _FieldEdge]:
-        c = 1.0 / tau
-        upper = _FieldEdge(c, normal_density(c), ndtr(c))
-        if self.hard:
-            nothing = np.zeros_like(tau)
-            return _FieldEdge(nothing, nothing, nothing), upper
-        c = (1.0 - response) / tau
-        return _FieldEdge(c, normal_density(c), ndtr(c)), upper
-
-    def _linear_pull(self, tau: Array, response: Array, lower: _FieldEdge, upper: _FieldEdge) -> Array:
-        """Return the linear branch's part of E f over the field of the rule."""
+    def _field(self, tau: Array, response: Array) -> tuple[Array, _FieldEdge, _FieldEdge]:
+        """Return the linear branch's part of E f over the field of the rule, and the edges of the branch."""
+        nothing = np.zeros_like(tau)
+        lower = _FieldEdge(nothing, nothing, nothing) if self.hard else _FieldEdge.at((1.0 - response) / tau)
+        upper = _FieldEdge.at(1.0 / tau)
         mass, tilt = upper.distribution - lower.distribution, upper.density - lower.density
         linear = np.asarray((mass + tau * tilt) / response)
         narrow = np.flatnonzero(response < MIN_CLOSED_FORM_WIDTH * tau)
@@ -186,7 +172,7 @@ class HingeChannel:
             width = (response[narrow] / tau[narrow])[:, None]
             density = normal_density(lower.c[narrow, None] + width * nodes)
             linear[narrow] = width[:, 0] * (density @ (weights * (1.0 - nodes)))
-        return linear
+        return linear, lower, upper
 
     def _moments(
         self, m: Array, tau: Array, response: Array, delta: Array, field: tuple[Array, _FieldEdge, _FieldEdge]

@@ -2,16 +2,16 @@ r"""Limits of the errors: many samples, strong regularization, and the power law
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from genlaws.core.arguments import Array, positive, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import CONFIDENCE, Estimate, from_replicates
+from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.bayes import channel_integral
@@ -47,7 +47,7 @@ def large_sample_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> 
     rho = rule_signal(epsilon)
     with np.errstate(divide="ignore"):
         error = np.sqrt(1.0 - rho**2) / (np.pi * rho * np.sqrt(alpha))
-    return in_shape(np.ravel(error), alpha.shape)
+    return in_shape(error, alpha.shape)
 
 
 def large_sample_bayes_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> Array | float:
@@ -65,7 +65,7 @@ def large_sample_bayes_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLik
     integral = channel_integral(np.full(epsilon.size, np.inf), np.ravel(epsilon)).reshape(epsilon.shape)
     with np.errstate(divide="ignore"):
         error = (2.0 * np.pi) ** 1.5 / (4.0 * np.pi * (1.0 - epsilon) ** 2 * integral * alpha)
-    return in_shape(np.ravel(error), alpha.shape)
+    return in_shape(error, alpha.shape)
 
 
 def infinite_regularization(
@@ -255,14 +255,10 @@ def _normal_intervals(
 ) -> tuple[Estimate, Estimate]:
     """Return the estimates with intervals from the standard errors, or without if there are none."""
     if not known:
-        return Estimate(gamma), Estimate(float(np.exp(log_c)))
+        return Estimate(gamma), Estimate(math.exp(log_c))
     x = np.log(alpha)
     middle = (weights * x).sum() / weights.sum()
     spread = (weights * (x - middle) ** 2).sum()
-    z = float(ndtri(0.5 * (1.0 + CONFIDENCE)))
-    half = z / np.sqrt(spread)
-    tall = z * np.sqrt(1.0 / weights.sum() + middle**2 / spread)
-    return (
-        Estimate(gamma, gamma - half, gamma + half),
-        Estimate(float(np.exp(log_c)), float(np.exp(log_c - tall)), float(np.exp(log_c + tall))),
-    )
+    slope = from_standard_error(gamma, float(1.0 / np.sqrt(spread)), 0, math.inf)
+    height = from_standard_error(log_c, float(np.sqrt(1.0 / weights.sum() + middle**2 / spread)), 0, math.inf)
+    return slope, Estimate(math.exp(log_c), math.exp(height.low), math.exp(height.high))

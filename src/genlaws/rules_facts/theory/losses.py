@@ -48,7 +48,7 @@ MAX_NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-8
 
 
-def find_kinks(proximal: Callable[[Array, Array], Array]) -> Array:
+def find_kinks(proximal: Proximal) -> Array:
     """Return the kinks as rows (z, p): the value of the map, and the pull there."""
     count = round(2.0 * SEARCH_REACH / SEARCH_SPACING) + 1
     grid = np.linspace(-SEARCH_REACH, SEARCH_REACH, count)
@@ -73,7 +73,7 @@ def find_kinks(proximal: Callable[[Array, Array], Array]) -> Array:
     return np.stack([landing, landing - places], axis=1)
 
 
-def _where_tangents_meet(proximal: Callable[[Array, Array], Array], places: Array, aside: float) -> Array:
+def _where_tangents_meet(proximal: Proximal, places: Array, aside: float) -> Array:
     """Return where the lines through two points on either side of each kink meet; exact for straight pieces."""
     ones = np.ones_like(places)
     far_left, left, right, far_right = (proximal(places + step * aside, ones) for step in (-2.0, -1.0, 1.0, 2.0))
@@ -82,7 +82,7 @@ def _where_tangents_meet(proximal: Callable[[Array, Array], Array], places: Arra
     return places + np.clip(gap / (slope_left - slope_right), -aside, aside)
 
 
-def _jumps(proximal: Callable[[Array, Array], Array], margins: Array) -> Array:
+def _jumps(proximal: Proximal, margins: Array) -> Array:
     """Return by how much the slope changes at each inner point of each row, over two neighboring intervals."""
     values = np.asarray(proximal(margins.ravel(), np.ones(margins.size)), dtype=np.float64).reshape(margins.shape)
     slope = np.diff(values, axis=1) / np.diff(margins, axis=1)

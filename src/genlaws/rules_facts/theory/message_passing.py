@@ -19,10 +19,8 @@ from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_ratio
 
-INITIAL_FACT_FRACTION, BISECTION_STEPS = (
-    0.5,
-    40,
-)  # of a fact fraction that is to be learned, and of the interval it lies in
+INITIAL_FACT_FRACTION = 0.5  # of a fact fraction that is to be learned
+BISECTION_STEPS = 40  # of the interval it lies in
 MAX_OVERLAP = 100.0  # fixed points have 1 at most; an iteration this far out has diverged
 MAX_SETTLING_CHANGE = 0.1  # relative change of the weights above which waiting will not help
 SQUARED_LENGTH_RANGE = 1e-290, 1e290  # squared lengths of inputs; outside, digits are lost

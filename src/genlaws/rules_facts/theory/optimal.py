@@ -24,7 +24,7 @@ from genlaws.core.numerics.elementwise import find_minima
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
 from genlaws.rules_facts.theory.point_solver import FAILED, Points, solve_points
-from genlaws.rules_facts.theory.problem import SHARE_HINT, in_shape, read_problem, read_sample_ratio
+from genlaws.rules_facts.theory.problem import SHARE_HINT, Problem, in_shape, read_problem, read_sample_ratio
 from genlaws.rules_facts.theory.random_features import Learner
 from genlaws.rules_facts.theory.square_loss import rule_signal
 from genlaws.rules_facts.theory.state_equations import Task
@@ -208,12 +208,17 @@ def optimal_regularization(
     :cite:t:`farne2026`, Eq. 40.
     """
     problem = read_problem(sample_ratio, fact_fraction, kernel, width_ratio)
-    ridge, points = optimal_ridge(get_loss(loss), problem.task, problem.learner(np.zeros_like(problem.mu_1)))
+    lam, points = optimal_point(get_loss(loss), problem)
     if problem.shape == () and points.status[0] == FAILED:
         raise ConvergenceError("The state equations were not solved at the optimal regularization.", points)
-    with np.errstate(all="ignore"):
-        lam = np.where(problem.mu_1 > 0.0, ridge * problem.mu_1**2, 0.0)
     return in_shape(lam, problem.shape)
+
+
+def optimal_point(loss: Loss, problem: Problem) -> tuple[Array, Points]:
+    """Return the regularization of least generalization error, flat, and the solution there."""
+    ridge, points = optimal_ridge(loss, problem.task, problem.learner())
+    with np.errstate(all="ignore"):
+        return np.where(problem.mu_1 > 0.0, ridge * problem.mu_1**2, 0.0), points
 
 
 def optimal_angle(
@@ -262,15 +267,14 @@ def optimal_angle(
     if loss.closed_form == "square":
         if sample_ratio is not None:
             epsilon, _ = broadcast(fact_fraction=epsilon, sample_ratio=read_sample_ratio(sample_ratio))
-        return in_shape(np.ravel(np.arcsin(rule_signal(epsilon))), epsilon.shape)
+        return in_shape(np.arcsin(rule_signal(epsilon)), epsilon.shape)
     if sample_ratio is None:
         raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss is free of it.")
     if loss.limit == "unknown" and at_zero:
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
     alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
     task = Task(np.ravel(alpha), 1.0 - np.ravel(epsilon))
-    best = _best_angle(loss, task, at_optimal=at_optimal)
-    return in_shape(best, alpha.shape)
+    return in_shape(_best_angle(loss, task, at_optimal=at_optimal), alpha.shape)
 
 
 def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Points]:

@@ -205,8 +205,7 @@ def _put_fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: P
     here, unit = task.take(where), learner.take(where)
     unit = unit._replace(ridge=np.full(unit.ridge.shape, UNIT_RIDGE))
     if loss.limit == "label":
-        square = _solve_square_loss(here, unit, fits_labels=True)
-        found = StateSolution(*square, np.zeros(square.m.shape, dtype=np.int64))
+        found = _solve_square_loss(here, unit, fits_labels=True)
     else:
         found = _solve_margin_limit(here, unit)
     m, tau = found.m, found.tau
@@ -231,7 +230,7 @@ def _solve_margin_limit(task: Task, learner: Learner) -> StateSolution:
         weak = learner.take(rest)._replace(ridge=np.full(int(rest.sum()), MIN_RIDGE))
         soft = follow_ridge(HingeChannel(), task.take(rest), weak, 1.0, steps)
         again = solve_state_equations(hard, task.take(rest), learner.take(rest), soft.tau, soft.rigidity / MIN_RIDGE)
-        found = _merge(found, rest, again)
+        found.put(rest, again)
     return found
 
 
@@ -240,9 +239,8 @@ def _solve_ordinary(
 ) -> tuple[StateSolution, Whole]:
     """Solve the state equations as they stand, with 0 ≤ λ < ∞; return the solutions and their status."""
     if loss.closed_form == "square":
-        square = _solve_square_loss(task, learner, fits_labels=False)
-        nothing: Whole = np.zeros(square.m.shape, dtype=np.int64)
-        return StateSolution(*square, nothing), np.where(square.residual <= ACCEPTABLE_RESIDUAL, CLOSED_FORM, FAILED)
+        found = _solve_square_loss(task, learner, fits_labels=False)
+        return found, np.where(found.residual <= ACCEPTABLE_RESIDUAL, CLOSED_FORM, FAILED)
     channel: Channel = HingeChannel() if loss.closed_form == "hinge" else ProximalChannel(loss)
     if guess is None:
         seed = _solve_square_loss(task, learner, fits_labels=False)
@@ -254,7 +252,7 @@ def _solve_ordinary(
         if not rest.any():
             break
         again = _follow_to_ridge(channel, loss, task.take(rest), learner.take(rest), steps)
-        found = _merge(found, rest, again)
+        found.put(rest, again)
         status[rest] = np.where(again.residual <= ACCEPTABLE_RESIDUAL, FOLLOWED, FAILED)
     if isinstance(channel, ProximalChannel):
         # Quadrature can be consistent with itself and wrong: a finer rule must find the same solution.
@@ -271,22 +269,17 @@ def _follow_to_ridge(channel: Channel, loss: Loss, task: Task, learner: Learner,
     return found
 
 
-def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> SquareSolution:
+def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> StateSolution:
     alpha, epsilon = task.sample_ratio, 1.0 - task.rule_share
     if learner.inverse_width.any():
-        return solve_square_features(alpha, epsilon, learner, fits_labels=fits_labels)
-    limit = np.full(alpha.shape, fits_labels) | (learner.ridge == 0.0)
-    if not limit.any():
-        return solve_square(alpha, epsilon, learner)
-    at_zero = solve_square_limit(alpha, epsilon, learner)
-    ordinary = solve_square(alpha, epsilon, learner)
-    return SquareSolution(*(np.where(limit, one, other) for one, other in zip(at_zero, ordinary, strict=True)))
-
-
-def _merge(found: StateSolution, where: Mask, again: StateSolution) -> StateSolution:
-    for old, new in zip(found, again, strict=True):
-        old[where] = new
-    return found
+        found = solve_square_features(alpha, epsilon, learner, fits_labels=fits_labels)
+    else:
+        found = solve_square(alpha, epsilon, learner)
+        limit = np.full(alpha.shape, fits_labels) | (learner.ridge == 0.0)
+        if limit.any():
+            at_zero = solve_square_limit(alpha, epsilon, learner)
+            found = SquareSolution(*(np.where(limit, one, other) for one, other in zip(at_zero, found, strict=True)))
+    return StateSolution(*found, np.zeros(alpha.shape, dtype=np.int64))
 
 
 def _put_errors(points: Points, where: Mask, found: StateSolution, slope: float) -> None:

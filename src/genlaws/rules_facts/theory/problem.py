@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from genlaws.core.arguments import Array, broadcast, fraction, non_negative, positive, scalar, within
 from genlaws.core.errors import InputError
@@ -39,13 +39,12 @@ class Problem:
     inverse_width: Array
     regularization: Array
 
-    def learner(self, regularization: Array | None = None) -> Learner:
-        """Return the learner in units where μ1 = 1, at the given regularization."""
-        lam = self.regularization if regularization is None else regularization
+    def learner(self) -> Learner:
+        """Return the learner in units where μ1 = 1."""
         # Random features without a linear part have finite rank and forget: take the limit of a small linear part.
         mu_1 = np.where((self.mu_1 == 0.0) & (self.inverse_width > 0.0), SMALL_LINEAR_PART * self.mu_star, self.mu_1)
         with np.errstate(all="ignore"):
-            ridge = np.where(mu_1 > 0.0, lam / mu_1**2, np.inf)
+            ridge = np.where(mu_1 > 0.0, self.regularization / mu_1**2, np.inf)
             share = np.where(mu_1 > 0.0, (self.mu_star / mu_1) ** 2, np.inf)
         return Learner(ridge, share, self.inverse_width)
 
@@ -84,8 +83,8 @@ def read_fact_fraction(fact_fraction: ArrayLike) -> float:
 
 def read_task(sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> tuple[Array, Array]:
     """Return sample ratio and fact fraction as arrays of one shape."""
-    alpha, epsilon = read_sample_ratio(sample_ratio), fraction("fact_fraction", fact_fraction, SHARE_HINT)
-    alpha, epsilon = broadcast(sample_ratio=alpha, fact_fraction=epsilon)
+    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
     return alpha, epsilon
 
 
@@ -110,10 +109,9 @@ def read_kernel(kernel: Kernel | str | None) -> Kernel:
     return kernel
 
 
-def in_shape(flat: Array, shape: tuple[int, ...]) -> Array | float:
-    """Return a flat array in its shape, and a Python number where the shape is that of a scalar."""
-    value = flat.reshape(shape)
-    return float(value) if shape == () else value
+def in_shape(flat: NDArray[Any], shape: tuple[int, ...]) -> Array | float:
+    """Return a flat array in its shape, and a Python value where the shape is that of a scalar."""
+    return flat.reshape(shape) if shape else flat.item()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from genlaws.core.numerics.gaussian import (
     skew_density,
     skew_density_slope,
 )
-from genlaws.rules_facts.theory.channels import Averages, Channel, Moments, Pull
+from genlaws.rules_facts.theory.channels import Channel, Moments, Pull
 from genlaws.rules_facts.theory.losses import Loss
 
 PANEL_NODES = 16
@@ -49,11 +49,10 @@ class ProximalChannel:
         """Return the same channel with twice the nodes, to check a solution with."""
         return ProximalChannel(self.loss, 2 * self.panel_nodes)
 
-    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> Averages:
-        """Return the pull, m = gain · pull, and the moments at that m."""
+    def averages(self, tau: Array, response: Array, delta: Array, gain: Array) -> tuple[Pull, Moments]:
+        """Return the pull, and the moments at m = gain · pull."""
         pull = self.pull(tau, response, delta)
-        m = gain * pull.value
-        return Averages(pull, m, self.moments(m, tau, response, delta))
+        return pull, self.moments(gain * pull.value, tau, response, delta)
 
     def pull(self, tau: Array, response: Array, delta: Array) -> Pull:
         r"""Return :math:`\hat m/\alpha` with derivatives by forward differences."""

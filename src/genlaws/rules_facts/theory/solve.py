@@ -9,9 +9,9 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
-from genlaws.rules_facts.theory.optimal import optimal_ridge
+from genlaws.rules_facts.theory.optimal import optimal_point
 from genlaws.rules_facts.theory.point_solver import FAILED, MESSAGES, NO_RULE, Points, solve_points
-from genlaws.rules_facts.theory.problem import RIDGE_HINT, Problem, Solution, read_problem
+from genlaws.rules_facts.theory.problem import RIDGE_HINT, Problem, Solution, in_shape, read_problem
 
 
 def solve(
@@ -74,9 +74,7 @@ def solve(
         sample_ratio, fact_fraction, kernel, width_ratio, 0.0 if isinstance(regularization, str) else regularization
     )
     if optimal:
-        ridge, points = optimal_ridge(loss, problem.task, problem.learner(np.zeros_like(problem.mu_1)))
-        with np.errstate(all="ignore"):
-            lam = np.where(problem.mu_1 > 0.0, ridge * problem.mu_1**2, 0.0)
+        lam, points = optimal_point(loss, problem)
     else:
         lam = problem.regularization
         _refuse_unknown_limit(loss, lam)
@@ -117,7 +115,4 @@ def _as_solution(problem: Problem, regularization: Array, points: Points) -> Sol
         "iterations": points.iterations,
         "message": np.array(MESSAGES, dtype=object)[points.status],
     }
-    shaped = {name: column.reshape(problem.shape) for name, column in columns.items()}
-    if problem.shape == ():
-        shaped = {name: column.item() for name, column in shaped.items()}
-    return Solution(**shaped)
+    return Solution(**{name: in_shape(column, problem.shape) for name, column in columns.items()})

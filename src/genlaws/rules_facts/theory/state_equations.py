@@ -87,6 +87,11 @@ class StateSolution(NamedTuple):
     residual: Array
     iterations: Whole
 
+    def put(self, where: Mask, other: StateSolution) -> None:
+        """Write another solution at the elements `where`."""
+        for old, new in zip(self, other, strict=True):
+            old[where] = new
+
 
 def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: Array, rigidity: Array) -> StateSolution:
     """Solve the state equations by Newton's method from the guess (τ, K).
@@ -112,8 +117,7 @@ def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: A
         if not doubtful.any():
             break
         again = _solve_balanced(channel, task.take(doubtful), learner.take(doubtful), *(x[doubtful] for x in start))
-        for old, new in zip(found, again, strict=True):
-            old[doubtful] = new
+        found.put(doubtful, again)
         doubtful &= ~(found.residual <= ACCEPTABLE_RESIDUAL)
     return found
 
@@ -153,7 +157,7 @@ def state_residual(channel: Channel, task: Task, learner: Learner, log_tau: Arra
     V, D, A, B = learner_side(learner, K)
     V_K, D_K, A_K, B_K = learner_side_slope(learner, K)
 
-    pull, _, moments = channel.averages(tau, V, delta, alpha * D)
+    pull, moments = channel.averages(tau, V, delta, alpha * D)
     m_hat, m_hat_tau, m_hat_K = alpha * pull.value, alpha * tau * pull.by_tau, alpha * V_K * pull.by_response
     m_tau, m_K = D * m_hat_tau, D * m_hat_K + D_K * m_hat
     q_hat, V_hat = alpha * moments.square, alpha * moments.slope

@@ -138,10 +138,8 @@ def _below_the_root(h: Array, epsilon: Array) -> Array:
     """
     delta = 1.0 - epsilon
     with np.errstate(divide="ignore"):
-        without_facts, without_loss = (
-            (3.0 * np.maximum(1.0 - h, 0.0)) ** -0.5,
-            np.cbrt(delta / (1.5 * np.pi)) / np.cbrt(epsilon),
-        )
+        without_facts = (3.0 * np.maximum(1.0 - h, 0.0)) ** -0.5
+        without_loss = np.cbrt(delta / (1.5 * np.pi)) / np.cbrt(epsilon)
     large = 0.5 * np.minimum(without_facts, without_loss)
     return np.where(large > MIN_SERIES_OVERLAP, large, 2.0 * delta * h / np.pi)
 
