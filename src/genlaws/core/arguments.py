@@ -52,13 +52,8 @@ def within(
     array = real(name, value, hint)
     too_low = array <= low if open_low else array < low
     too_high = array >= high if open_high else array > high
-    outside = too_low | too_high
-    if outside.any():
-        left, right = "(" if open_low else "[", ")" if open_high else "]"
-        raise InputError(
-            _format_error(name, f"must lie in {left}{low:g}, {high:g}{right}", array[outside].flat[0], hint)
-        )
-    return array
+    left, right = "(" if open_low else "[", ")" if open_high else "]"
+    return _none_outside(name, array, too_low | too_high, f"must lie in {left}{low:g}, {high:g}{right}", hint)
 
 
 def fraction(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -69,18 +64,20 @@ def fraction(name: str, value: ArrayLike, hint: str = "") -> Array:
 def positive(name: str, value: ArrayLike, hint: str = "") -> Array:
     """Return `value` as a float array of finite numbers above zero."""
     array = real(name, value, hint)
-    outside = ~((array > 0) & np.isfinite(array))
-    if outside.any():
-        raise InputError(_format_error(name, "must be positive and finite", array[outside].flat[0], hint))
-    return array
+    return _none_outside(name, array, ~((array > 0) & np.isfinite(array)), "must be positive and finite", hint)
 
 
 def non_negative(name: str, value: ArrayLike, *, infinite: bool = False, hint: str = "") -> Array:
     """Return `value` as a float array of numbers that are not negative, finite unless `infinite` is true."""
     array = real(name, value, hint)
     outside = array < 0 if infinite else ~((array >= 0) & np.isfinite(array))
+    allowed = "must be zero, positive or infinite" if infinite else "must be zero or positive, and finite"
+    return _none_outside(name, array, outside, allowed, hint)
+
+
+def _none_outside(name: str, array: Array, outside: Mask, allowed: str, hint: str) -> Array:
+    """Return `array`, or raise an error with the first of its numbers outside of what is allowed."""
     if outside.any():
-        allowed = "must be zero, positive or infinite" if infinite else "must be zero or positive, and finite"
         raise InputError(_format_error(name, allowed, array[outside].flat[0], hint))
     return array
 

@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from genlaws.core.errors import InputError
@@ -89,7 +89,7 @@ class Panel:
     y_log: bool = False
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
-    caption: str = field(default="")
+    caption: str = ""
 
     def __post_init__(self) -> None:
         if not NAME_PATTERN.fullmatch(self.name):
@@ -113,13 +113,8 @@ class Panel:
         table.writerow(CSV_COLUMNS)
         for one in self.curves:
             absent = (math.nan,) * len(one.x)
-            rows = zip(
-                one.x,
-                one.y,
-                absent if one.low is None else one.low,
-                absent if one.high is None else one.high,
-                strict=True,
-            )
+            ends = (absent if end is None else end for end in (one.low, one.high))
+            rows = zip(one.x, one.y, *ends, strict=True)
             table.writerows((one.name, one.kind, *map(_format_cell, row)) for row in rows)
         return text.getvalue()
 
