@@ -13,6 +13,7 @@ import numpy as np
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
+from genlaws.rules_facts.finite_size.gram import blocks
 from genlaws.rules_facts.kernels.deep import vectorized
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import read_parameters
@@ -66,9 +67,8 @@ class FeatureLayer:
         if inputs.ndim != 2 or inputs.shape[1] != dimension:
             raise InputError(f"inputs must have {dimension} features; got shape {inputs.shape}.")
         out = np.empty((len(inputs), width))
-        for start in range(0, len(inputs), INPUTS_PER_BLOCK):
-            block = inputs[start : start + INPUTS_PER_BLOCK] @ self.weights.T
-            out[start : start + INPUTS_PER_BLOCK] = self.activation(block / np.sqrt(dimension))
+        for rows in blocks(len(inputs), INPUTS_PER_BLOCK):
+            out[rows] = self.activation(inputs[rows] @ self.weights.T / np.sqrt(dimension))
         out /= np.sqrt(width)
         return out
 

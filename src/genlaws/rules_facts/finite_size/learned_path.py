@@ -17,9 +17,9 @@ from genlaws.core.arguments import Array, Mask, one_of
 from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.features import FeatureLayer
 from genlaws.rules_facts.finite_size.gram import Products, inner_products
-from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, hinge_path
+from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, HingePath, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
-from genlaws.rules_facts.finite_size.ridge import ridge_path
+from genlaws.rules_facts.finite_size.ridge import RidgePath, ridge_path
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.task import Draw
 
@@ -159,22 +159,22 @@ def path_errors(
         raise InputError(
             f"test must have a row per test input and a column per training input, {shape}; got {test.shape}."
         )
+    path: RidgePath | HingePath
     if loss == "square":
-        ridge = ridge_path(train, draw.labels, regularization, leave_one_out=leave_one_out)
-        gap, dimension, left_out = np.zeros(len(ridge.regularization)), ridge.effective_dimension, ridge.leave_one_out
-        lam, coefficients, fitted = ridge.regularization, ridge.coefficients, ridge.fitted
-        converged = np.ones(len(lam), dtype=bool)
+        path = ridge_path(train, draw.labels, regularization, leave_one_out=leave_one_out)
+        dimension, left_out = path.effective_dimension, path.leave_one_out
+        gap, converged = np.zeros(len(dimension)), np.ones(len(dimension), dtype=bool)
     else:
-        hinge = hinge_path(train, draw.labels, regularization, tolerance=tolerance)
-        gap, dimension, left_out = hinge.duality_gap, hinge.support_count.astype(np.float64), None
-        lam, coefficients, fitted, converged = hinge.regularization, hinge.coefficients, hinge.fitted, hinge.converged
+        path = hinge_path(train, draw.labels, regularization, tolerance=tolerance)
+        dimension, left_out = path.support_count.astype(np.float64), None
+        gap, converged = path.duality_gap, path.converged
     facts = draw.is_fact
     return LearnedPath(
-        regularization=lam,
-        generalization_error=sign_error(test @ coefficients, draw.test_labels),
-        memorization_error=sign_error(fitted[facts], draw.labels[facts]),
-        training_error=sign_error(fitted, draw.labels),
-        leave_one_out_error=np.full(len(lam), np.nan) if left_out is None else sign_error(left_out, draw.labels),
+        regularization=path.regularization,
+        generalization_error=sign_error(test @ path.coefficients, draw.test_labels),
+        memorization_error=sign_error(path.fitted[facts], draw.labels[facts]),
+        training_error=sign_error(path.fitted, draw.labels),
+        leave_one_out_error=np.full(len(gap), np.nan) if left_out is None else sign_error(left_out, draw.labels),
         effective_dimension=dimension,
         duality_gap=gap,
         converged=converged,

@@ -28,6 +28,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh_trid
 
 from genlaws.core.arguments import Array, non_negative
 from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.rules_facts.finite_size.gram import blocks
 
 # An eigenvalue below this share of the largest, times n, counts as zero: it is rounding of the factorization.
 ZERO_EIGENVALUE_SHARE = 1e-15
@@ -215,12 +216,12 @@ def ridge_solution(matrix: Array, right: Array, regularization: float) -> Array:
     return np.asarray(cho_solve(factor, right, check_finite=False))
 
 
-def ridge_weights(blocks: Iterable[tuple[Array, Array]], width: int, regularization: float) -> Array:
+def ridge_weights(pairs: Iterable[tuple[Array, Array]], width: int, regularization: float) -> Array:
     r"""Return the weights of features, :math:`(\Phi^\top\Phi + \lambda I)^{-1}\Phi^\top y`.
 
     Parameters
     ----------
-    blocks : iterable of pairs of arrays, (b, width) and (b,)
+    pairs : iterable of pairs of arrays, (b, width) and (b,)
         Features and labels, some samples at a time.
     width : int
         The number of features; a matrix of width × width is all that is built.
@@ -228,7 +229,7 @@ def ridge_weights(blocks: Iterable[tuple[Array, Array]], width: int, regularizat
         λ; zero is the limit λ → 0⁺.
     """
     square, right = np.zeros((width, width)), np.zeros(width)
-    for features, labels in blocks:
+    for features, labels in pairs:
         square += features.T @ features
         right += features.T @ labels
     return ridge_solution(square, right, regularization)
@@ -253,9 +254,8 @@ def read_path(gram: Array, labels: ArrayLike, regularization: ArrayLike) -> tupl
 
 def _is_symmetric(gram: Array) -> bool:
     allowed = MATRIX_TOLERANCE * float(np.abs(gram).max())
-    starts = range(0, len(gram), ROWS_PER_COMPARISON)
-    rows = (slice(start, start + ROWS_PER_COMPARISON) for start in starts)
-    return all(float(np.abs(gram[part] - gram[:, part].T).max()) <= allowed for part in rows)
+    parts = blocks(len(gram), ROWS_PER_COMPARISON)
+    return all(float(np.abs(gram[part] - gram[:, part].T).max()) <= allowed for part in parts)
 
 
 def without_rounding(eigenvalues: Array) -> Array:

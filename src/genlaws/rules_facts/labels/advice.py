@@ -119,12 +119,11 @@ class Advisor:
 
     def predict(self, tried: list[EvaluatedKernel], regularization: float | str, share: float = 1.0) -> Solution:
         """Return the theory's errors at each kernel, for a learner trained on a share of the samples."""
-        kernels = [one.numbers.kernel for one in tried]
         return solve(
             self.trial.loss,
             sample_ratio=share * self.sample_ratio,
             fact_fraction=self.facts.share.value,
-            kernel=Kernel([float(one.mu_1) for one in kernels], [float(one.mu_star) for one in kernels]),
+            kernel=Kernel(_kernel_numbers("mu_1", tried), _kernel_numbers("mu_star", tried)),
             regularization=regularization,
         )
 

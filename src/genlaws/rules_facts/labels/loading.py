@@ -27,8 +27,6 @@ from genlaws.core.errors import InputError
 from genlaws.core.tables import counts_up, is_number
 from genlaws.rules_facts.labels.data import LabeledData, as_text
 
-__all__ = ["LabeledData", "load_labeled"]
-
 SOURCE_HINT = "'digits', a file ending in .npz or .csv, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
 # Names under which an archive may hold inputs and classes.
 ARRAY_NAMES = (

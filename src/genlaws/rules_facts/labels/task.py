@@ -189,11 +189,8 @@ def draw_gaussian(
     n = _sample_count(sample_ratio, d)
     m = whole_number("test_count", test_count, at_least=1)
     for_teacher, for_inputs, for_facts, for_coins, for_test = _spawn_generators(seed, 5)
-    teacher, inputs, test_inputs = (
-        for_teacher.standard_normal(d),
-        _draw_normal(for_inputs, n, d),
-        _draw_normal(for_test, m, d),
-    )
+    teacher = for_teacher.standard_normal(d)
+    inputs, test_inputs = _draw_normal(for_inputs, n, d), _draw_normal(for_test, m, d)
     is_fact = for_facts.random(n) < epsilon
     labels = np.where(is_fact, _random_labels(for_coins, n), _rule_labels(inputs, teacher))
     return Draw(inputs, labels, is_fact, test_inputs, _rule_labels(test_inputs, teacher), teacher, "gaussian")

@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, optimal_angle, solve
 from genlaws.rules_facts.finite_size import DrawProducts, gram_numbers, learn_path, path_errors, quadratic_match
-from genlaws.rules_facts.labels.loading import LabeledData, load_labeled
-from genlaws.rules_facts.labels.task import Draw, draw_gaussian, draw_labeled
+from genlaws.rules_facts.labels.loading import load_labeled
+from genlaws.rules_facts.labels.task import draw_gaussian, draw_labeled
 from genlaws.rules_facts.theory.bayes import bayes_optimal
 from genlaws.rules_facts.theory.message_passing import message_passing
 from genlaws.sweeps.experiment import Procedure, Settings
@@ -45,27 +45,17 @@ class SamplesSettings(Settings):
 def along_samples(settings: SamplesSettings, seed: int) -> dict[str, Any]:
     """Return the errors of one learner against the samples per dimension; nothing is random."""
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.points)
+    task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     if settings.learner == "bayes":
-        best = bayes_optimal(sample_ratio=ratios, fact_fraction=settings.fact_fraction)
-        return {
-            "sample_ratio": ratios,
-            "generalization_error": best.generalization_error,
-            "converged": best.converged,
-        }
-    found = solve(
-        settings.learner,
-        sample_ratio=ratios,
-        fact_fraction=settings.fact_fraction,
-        kernel=settings.kernel,
-        regularization=settings.regularization,
-    )
+        return {"sample_ratio": ratios, **_errors(bayes_optimal(**task))}
+    found = solve(settings.learner, **task, kernel=settings.kernel, regularization=settings.regularization)
     return {"sample_ratio": ratios, **_errors(found)}
 
 
 class AnglesSettings(Settings):
     """One loss over the kernel angles, at one sample ratio."""
 
-    loss: Literal["square", "hinge"] = "hinge"
+    loss: Loss = "hinge"
     regularization: Strength = "optimal"
     fact_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     sample_ratio: Ratio = 10.0
@@ -90,8 +80,9 @@ def along_angles(settings: AnglesSettings, seed: int) -> dict[str, Any]:
 
 
 def _errors(found: Any) -> dict[str, Any]:
+    """Return the columns of a solution; the Bayes-optimal one has no regularization and no memorization error."""
     names = ("regularization", "generalization_error", "memorization_error", "converged")
-    return {name: np.asarray(getattr(found, name)) for name in names}
+    return {name: np.asarray(getattr(found, name)) for name in names if hasattr(found, name)}
 
 
 ALONG_SAMPLES = Procedure(SamplesSettings, along_samples)
@@ -132,19 +123,14 @@ def gaussian_run(settings: GaussianRunSettings, seed: int) -> dict[str, Any]:
         test_count=settings.test_count,
         seed=for_draw,
     )
+    learner: dict[str, Any]
     if settings.width_ratio is not None:
         width = max(1, round(settings.width_ratio * settings.dimension))
-        path = learn_path(
-            draw,
-            settings.loss,
-            regularization=settings.regularizations,
-            activation=settings.kernel,
-            width=width,
-            seed=for_features,
-        )
+        learner = {"activation": settings.kernel, "width": width, "seed": for_features}
     else:
         kernel = quadratic_match(settings.kernel) if settings.matched else settings.kernel
-        path = learn_path(draw, settings.loss, regularization=settings.regularizations, kernel=kernel, normalize=True)
+        learner = {"kernel": kernel, "normalize": True}
+    path = learn_path(draw, settings.loss, regularization=settings.regularizations, **learner)
     return {
         "regularization": path.regularization,
         "generalization_error": path.generalization_error,
@@ -183,7 +169,15 @@ def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
 
     The draw depends on `redraw`, not on the cell's seed, so that differences are paired.
     """
-    draw = _labeled_draw(settings)
+    draw = draw_labeled(
+        _load_data(settings.data),
+        settings.rule_classes,
+        fact_fraction=settings.fact_fraction,
+        sample_ratio=settings.sample_ratio,
+        fact_classes=settings.fact_classes,
+        test_count=settings.test_count,
+        seed=settings.redraw,
+    )
     products = DrawProducts.of(draw, normalize=settings.normalize)
     lam = np.geomspace(settings.smallest_regularization, settings.largest_regularization, settings.regularization_count)
     rows: list[dict[str, Any]] = []
@@ -192,15 +186,8 @@ def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
         train, test = products.grams(quadratic_match(name) if settings.matched else name)
         path = path_errors(draw, train, test, settings.loss, lam, tolerance=settings.tolerance)
         measured = gram_numbers(train, products.train)
-        rows.append(
-            {
-                "generalization_error": path.generalization_error,
-                "memorization_error": path.memorization_error,
-                "duality_gap": path.duality_gap,
-                "mu_1": measured.kernel.mu_1,
-                "mu_star": measured.kernel.mu_star,
-            }
-        )
+        errors = {name: getattr(path, name) for name in ("generalization_error", "memorization_error", "duality_gap")}
+        rows.append({**errors, "mu_1": measured.kernel.mu_1, "mu_star": measured.kernel.mu_star})
     stacked: dict[str, Any] = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     return {
         "parameter": np.array(settings.parameters),
@@ -212,21 +199,7 @@ def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=2)
-def _load_data(source: str) -> LabeledData:
-    return load_labeled(source)
-
-
-def _labeled_draw(settings: LabeledRunSettings) -> Draw:
-    return draw_labeled(
-        _load_data(settings.data),
-        settings.rule_classes,
-        fact_fraction=settings.fact_fraction,
-        sample_ratio=settings.sample_ratio,
-        fact_classes=settings.fact_classes,
-        test_count=settings.test_count,
-        seed=settings.redraw,
-    )
+_load_data = lru_cache(maxsize=2)(load_labeled)
 
 
 class MessagePassingSettings(Settings):
