@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genlaws.core.arguments import Array
+from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures.figure import Progress
 from genlaws.render import Curve, Panel
@@ -227,14 +227,9 @@ def _error_curves(learned: dict[str, Learned], error: str) -> tuple[Curve, ...]:
         curves.append(
             Curve(f"{LEARNER_NAMES[name]}, theory", "theory", line.tolist(), law.tolist(), LEARNER_COLORS[name])
         )
-        curves.append(
-            _points(
-                f"{LEARNER_NAMES[name]}, {RUN_KINDS[name]}",
-                one.sample_ratio.tolist(),
-                one.mean(error),
-                LEARNER_COLORS[name],
-            )
-        )
+        value, low, high = np.array([[mean.value, mean.low, mean.high] for mean in one.mean(error)]).T.tolist()
+        points = f"{LEARNER_NAMES[name]}, {RUN_KINDS[name]}"
+        curves.append(Curve(points, "run", one.sample_ratio.tolist(), value, LEARNER_COLORS[name], low, high))
     return tuple(curves)
 
 
@@ -275,22 +270,12 @@ def _format_setting() -> str:
 def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
     curves = []
     for one, color in zip(digits, PAIR_COLORS, strict=False):
-        advice, best = one.advice, one.advice.generalization_error.argmin(axis=1)
-        rows = np.arange(len(best))
-        found = [
-            Estimate(*numbers)
-            for numbers in zip(
-                advice.generalization_error[rows, best],
-                advice.generalization_low[rows, best],
-                advice.generalization_high[rows, best],
-                strict=True,
-            )
-        ]
-        name = f"{one.first} against {one.second}"
+        advice, name = one.advice, f"{one.first} against {one.second}"
         if advice.theory_fits:
             line = advice.predicted_at_best.tolist()
             curves.append(Curve(f"{name}, theory", "theory", advice.parameter.tolist(), line, color))
-        curves.append(_points(f"{name}, left-out digits", advice.parameter.tolist(), found, color))
+        best = advice.generalization_error.argmin(axis=1)
+        curves.append(left_out_curve(f"{name}, left-out digits", advice, best, color))
     count = digits[0].advice.sample_count
     return Panel(
         "rules-facts-digits",
@@ -306,10 +291,13 @@ def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:
     )
 
 
-def _points(name: str, x: list[float], found: list[Estimate], color: str) -> Curve:
-    """Return estimates as points with intervals."""
-    low, high = [one.low for one in found], [one.high for one in found]
-    return Curve(name, "run", x, [one.value for one in found], color, low, high)
+def left_out_curve(name: str, advice: Advice, columns: Whole, color: str) -> Curve:
+    """Return the generalization error of every kernel, each at one of its regularizations, as points with intervals."""
+    value, low, high = (
+        getattr(advice, f"generalization_{part}")[np.arange(len(columns)), columns].tolist()
+        for part in ("error", "low", "high")
+    )
+    return Curve(name, "run", advice.parameter.tolist(), value, color, low, high)
 
 
 def _compared(learned: dict[str, Learned]) -> dict[str, Agreement]:

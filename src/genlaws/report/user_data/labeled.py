@@ -11,7 +11,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.render import Curve, Panel
 from genlaws.report.section import Section
-from genlaws.report.sections.rules_facts import LAW
+from genlaws.report.sections.rules_facts import LAW, left_out_curve
 from genlaws.report.user_data.data import UserData
 from genlaws.rules_facts import Advice, advise, draw_labeled
 from genlaws.rules_facts.labels.data import LabeledData
@@ -72,7 +72,6 @@ def _rule(data: UserData, content: LabeledData) -> tuple[int | str, int | str]:
 
 
 def _panel(advice: Advice, name: str, pair: str) -> Panel:
-    rows = np.arange(len(advice.parameter))
     best = advice.generalization_error.argmin(axis=1)
     curves = []
     if advice.theory_fits:
@@ -81,11 +80,7 @@ def _panel(advice: Advice, name: str, pair: str) -> Panel:
             Curve("theory, λ → 0", "theory", advice.parameter.tolist(), advice.predicted_at_zero.tolist(), "orange"),
         ]
     for label, column, color in (("best λ", best, "blue"), ("least λ", np.zeros_like(best), "orange")):
-        value, low, high = (
-            getattr(advice, one)[rows, column].tolist()
-            for one in ("generalization_error", "generalization_low", "generalization_high")
-        )
-        curves.append(Curve(f"left-out samples, {label}", "run", advice.parameter.tolist(), value, color, low, high))
+        curves.append(left_out_curve(f"left-out samples, {label}", advice, column, color))
     return Panel(
         f"{name}-kernels",
         f"Kernels tried on {pair}",

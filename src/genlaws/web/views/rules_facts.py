@@ -29,7 +29,9 @@ from genlaws.web.views.rules_facts_theory import (
     solved_here,
 )
 
-GENERALIZATION_COLOR, MEMORIZATION_COLOR, BAYES_COLOR = "green", "purple", "ink"
+ERROR_COLORS = {"generalization": "green", "memorization": "purple"}
+ERROR_SYMBOLS = {"generalization": "ε_gen", "memorization": "ε_mem"}
+BAYES_COLOR = "ink"
 LOSS_COLORS = {"square": "blue", "hinge": "vermillion"}
 LEARNERS = {"square": "ridge regression", "hinge": "support vector machine"}
 ERROR_LABEL = "error (share of wrong answers)"
@@ -153,31 +155,23 @@ def _half_width(near: NearRuns) -> float:
 
 def _around(low: float, high: float) -> tuple[float, float]:
     """Return ends of an axis around two numbers, in steps, so that the axis stands still while a slider moves."""
-    return AXIS_STEP * np.floor((low - 0.2 * AXIS_STEP) / AXIS_STEP), AXIS_STEP * np.ceil(
-        (high + 0.2 * AXIS_STEP) / AXIS_STEP
-    )
+    below, above = (low - 0.2 * AXIS_STEP) / AXIS_STEP, (high + 0.2 * AXIS_STEP) / AXIS_STEP
+    return AXIS_STEP * np.floor(below), AXIS_STEP * np.ceil(above)
 
 
-def _pair(errors: Errors) -> tuple[Curve, Curve]:
-    return (
-        Curve(
-            "generalization error ε_gen",
-            "theory",
-            errors.axis.tolist(),
-            errors.generalization.tolist(),
-            GENERALIZATION_COLOR,
-        ),
-        Curve(
-            "memorization error ε_mem", "theory", errors.axis.tolist(), errors.memorization.tolist(), MEMORIZATION_COLOR
-        ),
-    )
+def _pair(errors: Errors) -> list[Curve]:
+    axis = errors.axis.tolist()
+    return [
+        Curve(f"{name} error {ERROR_SYMBOLS[name]}", "theory", axis, getattr(errors, name).tolist(), color)
+        for name, color in ERROR_COLORS.items()
+    ]
 
 
-def _marks(here: Errors, place: float) -> tuple[Curve, Curve]:
-    return (
-        Curve("generalization error here", "mark", [place], here.generalization.tolist(), GENERALIZATION_COLOR),
-        Curve("memorization error here", "mark", [place], here.memorization.tolist(), MEMORIZATION_COLOR),
-    )
+def _marks(here: Errors, place: float) -> list[Curve]:
+    return [
+        Curve(f"{name} error here", "mark", [place], getattr(here, name).tolist(), color)
+        for name, color in ERROR_COLORS.items()
+    ]
 
 
 def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> tuple[Curve, ...]:
@@ -197,20 +191,14 @@ def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> 
     )
 
 
-def _runs(near: NearRuns | None, axis: Callable[[Run], float]) -> tuple[Curve, ...]:
+def _runs(near: NearRuns | None, axis: Callable[[Run], float]) -> list[Curve]:
     if near is None:
-        return ()
-    place = [axis(run) for run in near.runs]
-
-    def points(name: str, color: str, values: list[tuple[float, float, float]]) -> Curve:
-        """Return one error of all runs with its interval."""
-        columns = [[one[at] for one in values] for at in range(3)]
-        return Curve(f"{name}, runs at {near.name}", "run", place, columns[0], color, columns[1], columns[2])
-
-    return (
-        points("generalization error", GENERALIZATION_COLOR, [run.generalization for run in near.runs]),
-        points("memorization error", MEMORIZATION_COLOR, [run.memorization for run in near.runs]),
-    )
+        return []
+    place, curves = [axis(run) for run in near.runs], []
+    for name, color in ERROR_COLORS.items():
+        value, low, high = ([getattr(run, name)[at] for run in near.runs] for at in range(3))
+        curves.append(Curve(f"{name} error, runs at {near.name}", "run", place, value, color, low, high))
+    return curves
 
 
 def _runs_sentence(near: NearRuns | None) -> str:

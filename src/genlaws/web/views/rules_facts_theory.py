@@ -25,10 +25,8 @@ from genlaws.web.bundled import bundled_rows
 
 SAMPLE_RATIOS = (0.1, 100.0)
 ANGLES = (0.05, 1.57)
-MIN_REGULARIZATION, MAX_REGULARIZATION = (
-    1e-4,
-    30.0,
-)  # regularizations of a path, in units of the kernel, and of 1 + α at the strong end
+# Regularizations of a path, in units of the kernel, and of 1 + α at the strong end.
+MIN_REGULARIZATION, MAX_REGULARIZATION = 1e-4, 30.0
 # Points along each axis, sample ratio and angle: fewer where the best regularization is searched for; and along a path.
 CLOSED_FORM_POINTS, SEARCHED_POINTS, SEARCHED_FEATURE_POINTS = (49, 41), (15, 13), (11, 9)
 PATH_POINTS = 61
@@ -101,27 +99,21 @@ class Errors:
     memorization: Array
     regularization: Array
 
+    @property
+    def columns(self) -> tuple[Array, ...]:
+        """Everything but the axis."""
+        return self.generalization, self.memorization, self.regularization
+
     def part(self, first: int, last: int, axis: Array) -> Errors:
         """Return the points from `first` up to `last`, along an axis of their own."""
-        return Errors(
-            axis, self.generalization[first:last], self.memorization[first:last], self.regularization[first:last]
-        )
+        return Errors(axis, *(values[first:last] for values in self.columns))
 
     def through(self, here: Errors, place: float) -> Errors:
         """Return the same with the one point of `here` at its place on the axis, so that a mark lies on its line."""
         other = self.axis != place
         at = int(np.searchsorted(self.axis[other], place))
-
-        def joined(values: Array, one: Array | float) -> Array:
-            """Return values with the one of the point among them."""
-            return np.insert(values[other], at, one)
-
-        return Errors(
-            joined(self.axis, place),
-            joined(self.generalization, here.generalization),
-            joined(self.memorization, here.memorization),
-            joined(self.regularization, here.regularization),
-        )
+        pairs = zip((self.axis, *self.columns), (np.array([place]), *here.columns), strict=True)
+        return Errors(*(np.insert(values[other], at, one) for values, one in pairs))
 
 
 @dataclass(frozen=True)
@@ -243,10 +235,8 @@ def _searched_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]
     tries = np.column_stack([grid, *(np.full_like(low, end) for end in ends)])
     flat, path = _solved_with_path(learner, _spread(points, tries.shape[1]), np.exp(tries).ravel())
     first = _in_rows(flat, tries)
-    best, step = (
-        grid[rows, np.nanargmin(first.generalization[:, :first_tries], axis=1)],
-        (high - low) / (first_tries - 1),
-    )
+    best = grid[rows, np.nanargmin(first.generalization[:, :first_tries], axis=1)]
+    step = (high - low) / (first_tries - 1)
     grid = best[:, None] + step[:, None] * np.linspace(-1.0, 1.0, next_tries)
     second = _in_rows(_solved(learner, _spread(points, next_tries), np.exp(grid).ravel()), grid)
     return _or_ends(first, _solved(learner, points, np.exp(_vertex(second)))), path
@@ -265,9 +255,7 @@ def _spread(points: _Points, tries: int) -> _Points:
 
 
 def _in_rows(flat: Errors, tries: Array) -> Errors:
-    return Errors(
-        tries, *(part.reshape(tries.shape) for part in (flat.generalization, flat.memorization, flat.regularization))
-    )
+    return Errors(tries, *(part.reshape(tries.shape) for part in flat.columns))
 
 
 def _vertex(tried: Errors) -> Array:
@@ -285,13 +273,11 @@ def _vertex(tried: Errors) -> Array:
 
 def _or_ends(first: Errors, inside: Errors) -> Errors:
     """Return what was found inside the range, or no or infinite regularization where that is better."""
-    generalization, memorization, strength = inside.generalization, inside.memorization, inside.regularization
+    found = inside.columns
     for column, allowed in ((-1, -ERROR_TIE_TOLERANCE), (-2, ERROR_TIE_TOLERANCE)):
-        better = first.generalization[:, column] <= generalization + allowed
-        generalization = np.where(better, first.generalization[:, column], generalization)
-        memorization = np.where(better, first.memorization[:, column], memorization)
-        strength = np.where(better, first.regularization[:, column], strength)
-    return Errors(strength, generalization, memorization, strength)
+        better = first.generalization[:, column] <= found[0] + allowed
+        found = tuple(np.where(better, end[:, column], one) for end, one in zip(first.columns, found, strict=True))
+    return Errors(found[2], *found)
 
 
 @dataclass(frozen=True)
@@ -376,12 +362,12 @@ def _near(
             continue
         wanted = _scaled(name, _setting(learner, name))
         nearest = min(
-            sorted({_setting_of_run(run, name) for run in found}), key=lambda v: abs(_scaled(name, v) - wanted)
+            sorted({float(getattr(run, name)) for run in found}), key=lambda v: abs(_scaled(name, v) - wanted)
         )
         if abs(_scaled(name, nearest) - wanted) > MAX_RUN_DISTANCE[name]:
             return None
         exact &= abs(_scaled(name, nearest) - wanted) < 1e-3
-        found = [run for run in found if _setting_of_run(run, name) == nearest]
+        found = [run for run in found if getattr(run, name) == nearest]
         labels.append(f"{_SYMBOLS[name]} = {nearest:g}")
     found.sort(key=axis)
     return NearRuns(_learner(found[0]), tuple(found), exact, ", ".join(labels))
@@ -398,10 +384,6 @@ def _setting(learner: Learner, name: str) -> float:
         "regularization": (learner.regularization or 0.0) / learner.size,
     }
     return given[name]
-
-
-def _setting_of_run(run: Run, name: str) -> float:
-    return float(getattr(run, name))
 
 
 def _scaled(name: str, value: float) -> float:
