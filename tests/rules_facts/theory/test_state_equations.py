@@ -10,7 +10,7 @@ from genlaws.rules_facts.theory.losses import get_loss, squared_hinge_loss
 from genlaws.rules_facts.theory.point_solver import FAILED, solve_points
 from genlaws.rules_facts.theory.proximal import ProximalChannel
 from genlaws.rules_facts.theory.random_features import Learner
-from genlaws.rules_facts.theory.state_equations import Task, _solve_balanced, remaining_share
+from genlaws.rules_facts.theory.state_equations import Task, _solve, balanced_residual, remaining_share
 
 # The usual equations solved by `reference` below with 50 digits, so that nothing that cancels matters:
 # sample ratio, fact fraction, non-linear share, ridge, generalization error, memorization error.
@@ -127,7 +127,7 @@ def test_both_forms_of_the_equations_have_the_same_solution(loss, width):
     task, learner = Task(alpha, 1.0 - epsilon), Learner(ridge, share, gamma)
     channel = HingeChannel() if loss == "hinge" else ProximalChannel(squared_hinge_loss())
     usual = solve_points(get_loss(loss), task, learner)
-    balanced = _solve_balanced(channel, task, learner, 1.1 * usual.tau, 1.1 * usual.rigidity)
+    balanced = _solve(balanced_residual, channel, task, learner, (1.1 * usual.tau, 1.1 * usual.rigidity))
     solved = balanced.residual <= 1e-10
     # A strong ridge is what the balanced form is not made for: there K - ℓ cancels.
     assert solved.mean() > 0.85
@@ -149,7 +149,7 @@ def test_no_extreme_point_is_called_solved_and_wrong():
     assert solved.mean() > 0.98
     lost = remaining_share(learner, found.m, found.tau, found.rigidity) < 1e-7
     assert lost[solved].sum() > 100, "these settings are meant to be the hard ones"
-    again = _solve_balanced(HingeChannel(), task, learner, 0.9 * found.tau, 1.2 * found.rigidity)
+    again = _solve(balanced_residual, HingeChannel(), task, learner, (0.9 * found.tau, 1.2 * found.rigidity))
     both = solved & (again.residual <= 1e-10)
     assert both.mean() > 0.9
     error = np.arctan2(again.tau, again.m)[both] / np.pi

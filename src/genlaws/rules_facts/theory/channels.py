@@ -44,7 +44,6 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from genlaws.core.arguments import Array, Mask
@@ -123,7 +122,9 @@ class _MarginEdge(NamedTuple):
     below: Array
     density: Array
     slope: Array
-    moments: tuple[Array, Array, Array]
+    zeroth: Array
+    first: Array
+    second: Array
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,9 @@ class HingeChannel:
         linear, field_lower, field_upper = field
         root_q, a = np.sqrt(m * m + tau * tau), m / tau
         upper = _margin_edge(1.0 / root_q, a, delta, tau / root_q, field_upper)
-        lower = _nothing_below(upper)
-        if not self.hard:
+        if self.hard:  # at minus infinity every density and moment is zero; b is never used
+            lower = _MarginEdge(*(np.zeros_like(part) for part in upper))
+        else:
             lower = _margin_edge((1.0 - response) / root_q, a, delta, tau / root_q, field_lower)
         mass, square = self._linear_branch(lower, upper, a, delta)
         square *= (root_q / response) ** 2
@@ -197,7 +199,7 @@ class HingeChannel:
         slope_curvature = (upper.slope - lower.slope) / (root_q**2 * response)
         slope_slope = rule * (field_lower.density - field_upper.density) / (tau * response)
         return Moments(
-            square=lower.moments[0] + square,
+            square=lower.zeroth + square,
             square_by_m=m * square_curvature - 2.0 * rule * linear / response,
             square_by_tau=tau * square_curvature,
             square_by_response=-2.0 * square / response,
@@ -209,7 +211,8 @@ class HingeChannel:
 
     def _linear_branch(self, lower: _MarginEdge, upper: _MarginEdge, a: Array, delta: Array) -> tuple[Array, Array]:
         r"""Return :math:`\int g\,db` and :math:`\int (b_2-b)^2 g\,db` over the linear branch."""
-        zeroth, first, second = (high - low for high, low in zip(upper.moments, lower.moments, strict=True))
+        # The partial moments are the last three fields of an edge.
+        zeroth, first, second = (high - low for high, low in zip(upper[-3:], lower[-3:], strict=True))
         square = second - 2.0 * upper.b * first + upper.b**2 * zeroth
         with np.errstate(divide="ignore"):
             carried = np.where(a > 0.0, SKEW_EDGES[0] / a, -np.inf)
@@ -217,7 +220,7 @@ class HingeChannel:
         short = np.flatnonzero(upper.b - start < MIN_CLOSED_FORM_WIDTH)
         if short.size:
             rule = _short_interval(start[short], upper.b[short], a[short])
-            fact = self._facts(_take(lower, short), _take(upper, short))
+            fact = self._facts(*(_MarginEdge(*(part[short] for part in edge)) for edge in (lower, upper)))
             share = delta[short]
             zeroth[short] = (1.0 - share) * fact[0] + share * rule[0]
             square[short] = (1.0 - share) * fact[1] + share * rule[1]
@@ -254,19 +257,7 @@ def _margin_edge(b: Array, a: Array, delta: Array, cosine: Array, field: _FieldE
     first = rule * field.distribution - density
     second = zeroth - b * density - rule * cosine * field.density
     slope = delta * SQRT_2_OVER_PI * a * field.density - b * density
-    return _MarginEdge(b, normal, below, density, slope, (zeroth, first, second))
-
-
-def _nothing_below(edge: _MarginEdge) -> _MarginEdge:
-    """Return the edge at minus infinity, where every density and moment is zero; its b is never used."""
-    nothing = np.zeros_like(edge.b)
-    return _MarginEdge(nothing, nothing, nothing, nothing, nothing, (nothing, nothing, nothing))
-
-
-def _take(edge: _MarginEdge, index: NDArray[np.intp]) -> _MarginEdge:
-    zeroth, first, second = edge.moments
-    b, normal, below, density, slope = (part[index] for part in edge[:-1])
-    return _MarginEdge(b, normal, below, density, slope, (zeroth[index], first[index], second[index]))
+    return _MarginEdge(b, normal, below, density, slope, zeroth, first, second)
 
 
 def _short_interval(lower: Array, upper: Array, a: Array) -> tuple[Array, Array]:

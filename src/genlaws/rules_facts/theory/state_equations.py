@@ -36,13 +36,14 @@ It is the usual equation divided by :func:`remaining_share`, the part of its ter
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.numerics.gaussian import SQRT_2_OVER_PI, normal_density, skew_density
-from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL, Root, TwoEquations, solve_two_equations
+from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL, TwoEquations, solve_two_equations
 from genlaws.rules_facts.theory.channels import Channel
 from genlaws.rules_facts.theory.proximal import (
     DIFFERENCE_STEP,
@@ -77,6 +78,9 @@ class Task(NamedTuple):
         return Task(self.sample_ratio[index], self.rule_share[index])
 
 
+Residual = Callable[[Channel, Task, Learner, Array, Array], TwoEquations]
+
+
 class StateSolution(NamedTuple):
     """Order parameters at the solution, with residual and iterations per element."""
 
@@ -105,33 +109,28 @@ def solve_state_equations(channel: Channel, task: Task, learner: Learner, tau: A
     tau, rigidity : arrays
         Initial guess, for example the ridge solution.
     """
-
-    def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
-        return state_residual(channel, task.take(index), learner.take(index), x, y)
-
-    found = _state_at_root(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
+    found = _solve(state_residual, channel, task, learner, (tau, rigidity))
     with np.errstate(all="ignore"):
         remaining = remaining_share(learner, found.m, found.tau, found.rigidity)
         doubtful = ~(np.maximum(found.residual, MIN_RESIDUAL) <= MAX_TRUSTED_RESIDUAL * remaining)
     for start in (found.tau.copy(), found.rigidity.copy()), (tau, rigidity):
         if not doubtful.any():
             break
-        again = _solve_balanced(channel, task.take(doubtful), learner.take(doubtful), *(x[doubtful] for x in start))
-        found.put(doubtful, again)
+        near = start[0][doubtful], start[1][doubtful]
+        found.put(doubtful, _solve(balanced_residual, channel, task.take(doubtful), learner.take(doubtful), near))
         doubtful &= ~(found.residual <= ACCEPTABLE_RESIDUAL)
     return found
 
 
-def _solve_balanced(channel: Channel, task: Task, learner: Learner, tau: Array, rigidity: Array) -> StateSolution:
-    """Solve the balanced equations, which stay precise where the terms of the usual ones nearly cancel."""
+def _solve(
+    residual: Residual, channel: Channel, task: Task, learner: Learner, start: tuple[Array, Array]
+) -> StateSolution:
+    """Solve the usual equations, or the balanced ones, which stay precise where the terms of the former cancel."""
 
     def equations(x: Array, y: Array, index: Whole) -> TwoEquations:
-        return balanced_residual(channel, task.take(index), learner.take(index), x, y)
+        return residual(channel, task.take(index), learner.take(index), x, y)
 
-    return _state_at_root(channel, task, learner, solve_two_equations(equations, np.log(tau), np.log(rigidity)))
-
-
-def _state_at_root(channel: Channel, task: Task, learner: Learner, root: Root) -> StateSolution:
+    root = solve_two_equations(equations, np.log(start[0]), np.log(start[1]))
     tau, rigidity = np.exp(root.x), np.exp(root.y)
     side = learner_side(learner, rigidity)
     m = side.rule_gain * task.sample_ratio * channel.pull(tau, side.response, task.rule_share).value
