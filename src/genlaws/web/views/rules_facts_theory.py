@@ -73,6 +73,10 @@ class Learner:
         """Kernel angle."""
         return float(np.arctan2(self.mu_1, self.mu_star))
 
+    def points(self, count: int) -> _Points:
+        """Return this learner several times."""
+        return _Points(*(np.full(count, one) for one in (self.sample_ratio, self.mu_1, self.mu_star)))
+
     @property
     def size(self) -> float:
         """Unit of the regularization: the kernel of an input with itself, without its constant."""
@@ -137,16 +141,7 @@ class _Points:
 @lru_cache(maxsize=512)
 def solved_here(learner: Learner) -> Errors:
     """Return the one point of the sliders as `solve` gives it; NaN where the equations were not solved."""
-    found = solve(
-        learner.loss,
-        sample_ratio=[learner.sample_ratio],
-        fact_fraction=learner.fact_fraction,
-        kernel=Kernel(learner.mu_1, learner.mu_star),
-        regularization="optimal" if learner.regularization is None else learner.regularization,
-        width_ratio=learner.width_ratio,
-    )
-    axis = np.array([learner.sample_ratio])
-    return Errors(axis, found.generalization_error, found.memorization_error, found.regularization)
+    return _solved(learner, learner.points(1), "optimal" if learner.regularization is None else learner.regularization)
 
 
 @lru_cache(maxsize=512)
@@ -182,14 +177,14 @@ def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
 
 def _path(learner: Learner) -> tuple[_Points, Array]:
     """Return the learner at regularizations from none to infinite."""
-    here = _Points(*(np.full(PATH_POINTS, one) for one in (learner.sample_ratio, learner.mu_1, learner.mu_star)))
+    here = learner.points(PATH_POINTS)
     strong = MAX_REGULARIZATION * learner.size * (1.0 + learner.sample_ratio)
     inside = np.geomspace(_weakest_tried(learner, here)[0], strong, PATH_POINTS - 2)
     return here, np.concatenate([[learner.weakest], inside, [np.inf]])
 
 
-def _solved(learner: Learner, points: _Points, strengths: Array) -> Errors:
-    """Solve points with one regularization each."""
+def _solved(learner: Learner, points: _Points, strengths: Array | float | str) -> Errors:
+    """Solve points with one regularization each, or with the best; the axis is the sample ratio."""
     found = solve(
         learner.loss,
         sample_ratio=points.sample_ratio,
@@ -198,7 +193,7 @@ def _solved(learner: Learner, points: _Points, strengths: Array) -> Errors:
         regularization=strengths,
         width_ratio=learner.width_ratio,
     )
-    return Errors(strengths, found.generalization_error, found.memorization_error, strengths)
+    return Errors(points.sample_ratio, found.generalization_error, found.memorization_error, found.regularization)
 
 
 def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tuple[Errors, Errors]:
