@@ -34,23 +34,21 @@ NO_THEORY_NOTE = (
     "The theory, for Gaussian inputs and a linear rule, is not drawn: it does not describe these data, because"
 )
 CLIPPED_NOTE = "A generalization error below zero after the correction for the share of facts is drawn at zero."
-CHOICE_LABELS = {
-    "theory_memory": "theory's choice, for memory",
-    "theory_rule": "theory's choice, for the rule",
-    "found_memory": "best found, for memory",
-    "found_rule": "best found, for the rule",
-}
 DASHED = (0, (4, 2))
 MARKS: dict[str, dict[str, Any]] = {
-    "theory_memory": {"color": style.GREEN, "linestyle": "-"},
-    "theory_rule": {"color": style.GREEN, "linestyle": DASHED},
-    "found_memory": {"color": style.PURPLE, "linestyle": "-"},
-    "found_rule": {"color": style.PURPLE, "linestyle": DASHED},
+    "theory_memory": {"label": "theory's choice, for memory", "color": style.GREEN, "linestyle": "-"},
+    "theory_rule": {"label": "theory's choice, for the rule", "color": style.GREEN, "linestyle": DASHED},
+    "found_memory": {"label": "best found, for memory", "color": style.PURPLE, "linestyle": "-"},
+    "found_rule": {"label": "best found, for the rule", "color": style.PURPLE, "linestyle": DASHED},
 }
 ZERO_COLOR, BEST_COLOR = style.BLUE, style.ORANGE
 MEMORY_LABEL_SUFFIXES = {FACTS: "", CONTRADICTED: ", contradicted labels", ALL: ", all labels"}
 POINT: dict[str, Any] = {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.8, "linestyle": "none", "zorder": 3}
 INTERVAL_STYLE: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+MEASURED_COLUMNS = (
+    *("regularization", "generalization_error", "generalization_low", "generalization_high"),
+    "generalization_clipped",
+)
 # Points of a theory curve, and the smallest angle it is solved at: below, the linear part of a kernel is negligible.
 CURVE_POINTS, PATH_POINTS = 120, 300
 MIN_ANGLE = 1e-4
@@ -79,7 +77,7 @@ def advice_table(advice: Advice) -> pd.DataFrame:
         parts.append(_measured_rows("measured_path", advice, np.full_like(columns, row), columns))
         if advice.theory_fits and advice.memory_samples == FACTS:
             parts.append(_theory_path(advice, row))
-    parts.append(pd.DataFrame([_choice_row(name, getattr(advice, name)) for name in CHOICE_LABELS]))
+    parts.append(pd.DataFrame([_choice_row(name, getattr(advice, name)) for name in MARKS]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -92,7 +90,7 @@ def _choice_row(name: str, choice: Choice) -> dict[str, str | float]:
 
 def _chosen_rows(advice: Advice) -> list[int]:
     """Return the kernels that were chosen, each once."""
-    chosen = [getattr(advice, name).parameter for name in CHOICE_LABELS]
+    chosen = [getattr(advice, name).parameter for name in MARKS]
     return np.flatnonzero(np.isin(advice.parameter, chosen)).tolist()
 
 
@@ -104,11 +102,7 @@ def _measured_rows(series: str, advice: Advice, rows: np.ndarray, columns: np.nd
             "series": series,
             "parameter": advice.parameter[rows],
             "kernel_angle": advice.kernel_angle[rows],
-            "regularization": advice.regularization[rows, columns],
-            "generalization_error": advice.generalization_error[rows, columns],
-            "generalization_low": advice.generalization_low[rows, columns],
-            "generalization_high": advice.generalization_high[rows, columns],
-            "generalization_clipped": advice.generalization_clipped[rows, columns],
+            **{name: getattr(advice, name)[rows, columns] for name in MEASURED_COLUMNS},
             "memorization_error": forgotten,
             "memorization_low": [one.low for one in counted],
             "memorization_high": [one.high for one in counted],
@@ -194,7 +188,7 @@ def _draw_kernels(axes: Axes, table: pd.DataFrame, family: str) -> None:
         Line2D([], [], color=ZERO_COLOR, marker="o", markersize=3.0, label=r"$\lambda\to0$"),
         Line2D([], [], color=BEST_COLOR, marker="o", markersize=3.0, label=r"best $\lambda$"),
     ]
-    handles += [Line2D([], [], label=CHOICE_LABELS[name], **_weight(name), **mark) for name, mark in MARKS.items()]
+    handles += [Line2D([], [], **_weight(name), **mark) for name, mark in MARKS.items()]
     _draw_legend(axes, handles, 3)
 
 

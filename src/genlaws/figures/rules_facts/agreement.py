@@ -23,23 +23,22 @@ from genlaws.figures.rules_facts.tables import (
     POINT,
     Dimension,
     Group,
+    PathLearner,
     Seed,
     Strengths,
     TaskSettings,
-    add_runs,
     averaged,
     cell_count,
     draw_path,
     draw_points,
+    errors_table,
     learner_groups,
+    paths_and_runs,
     point_handle,
-    regularization_path,
     run_cells,
-    task_errors,
-    with_runs,
 )
 from genlaws.figures.rules_facts.tradeoff import loss_panels
-from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle, solve
+from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 from genlaws.sweeps.experiment import Settings
 
@@ -84,16 +83,13 @@ def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFr
         for chosen, (loss, name) in zip((settings, weaker), names.items(), strict=True)
         for group in learner_groups(chosen, (loss,), (name,), matched=tuple(MATCHED_KERNELS.values()))
     ]
-    progress.start(len(LOSSES) * len(MATCHED_KERNELS) + cell_count(groups, settings.repeats), "kernels and runs")
-    strengths = with_runs(regularization_path(settings.path_points), settings)
-    tables = []
+    learners: list[PathLearner] = []
     for loss, name in names.items():
         solved = Kernel.from_name(name)
         for family, matched in MATCHED_KERNELS.items():
             about = {"family": family, "kernel": name, "matched": matched, "kernel_angle": solved.kernel_angle}
-            tables.append(task_errors(settings, loss, solved, strengths, about=about))
-            progress.advance(1)
-    return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
+            learners.append((loss, solved, {"about": about}))
+    return paths_and_runs(settings, learners, groups, progress, "kernels and runs")
 
 
 def _best_rate(loss: str, settings: AgreementSettings) -> float:
@@ -189,8 +185,8 @@ def limit_data(settings: LimitSettings, progress: Progress) -> pd.DataFrame:
     points = averaged(run_cells(groups, settings.repeats, settings.seed, progress))
     rows = []
     for key, table in points.groupby(SETTING_COLUMNS, sort=False):
-        setting = dict(zip(SETTING_COLUMNS, key, strict=True))
-        theory = _theory_errors(setting)
+        setting: dict[str, Any] = dict(zip(SETTING_COLUMNS, key, strict=True))
+        theory = errors_table(**setting).iloc[0]
         rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in ERRORS]
     return pd.DataFrame(rows)
 
@@ -214,19 +210,6 @@ def _groups(settings: LimitSettings) -> list[Group]:
         for width, names in kernels.items()
         for dimension in settings.dimensions
     ]
-
-
-def _theory_errors(setting: dict[str, Any]) -> dict[str, float]:
-    width = setting["width_ratio"]
-    found = solve(
-        setting["loss"],
-        sample_ratio=setting["sample_ratio"],
-        fact_fraction=setting["fact_fraction"],
-        kernel=setting["kernel"],
-        regularization=setting["regularization"],
-        width_ratio=None if np.isinf(width) else width,
-    )
-    return {name: getattr(found, name) for name in ERRORS}
 
 
 def _comparison_row(name: str, table: pd.DataFrame, theory: float, settings: LimitSettings) -> dict[str, Any]:

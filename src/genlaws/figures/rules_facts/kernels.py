@@ -14,6 +14,7 @@ from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Recipe
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
+from genlaws.rules_facts.kernels.families import FAMILIES as KERNEL_FAMILIES
 from genlaws.sweeps.experiment import Settings
 
 FIXED_KERNELS = ("linear", "sign", "erf", "relu")
@@ -71,9 +72,8 @@ def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFram
 
 
 def _kernel(family: str, degree: int, parameter: np.ndarray) -> Kernel:
-    prefix = f"{family}:{degree}," if degree else f"{family}:"
-    kernels = [Kernel.from_name(f"{prefix}{value!r}") for value in np.ravel(parameter).tolist()]
-    return Kernel(np.array([k.mu_1 for k in kernels]), np.array([k.mu_star for k in kernels]), family)
+    squares = KERNEL_FAMILIES[family].squares(*([degree] if degree else []), np.ravel(parameter))
+    return Kernel(np.sqrt(squares[0]), np.sqrt(squares[1]), family)
 
 
 def _rows(series: str, family: str, kernel: Kernel, **given: float | np.ndarray) -> pd.DataFrame:

@@ -22,11 +22,10 @@ from genlaws.figures.rules_facts.tables import (
     Dimension,
     Seed,
     draw_bars,
-    errors_table,
     interval_of,
     mean_columns,
 )
-from genlaws.rules_facts import bayes_optimal
+from genlaws.rules_facts import bayes_optimal, solve
 from genlaws.rules_facts.theory.message_passing import state_evolution
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
@@ -101,23 +100,13 @@ def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigu
     """Return the curves of the theory, and on that of the Bayes-optimal learner the errors of the runs."""
     low, high = min(settings.sample_ratios) / AXIS_FACTOR, max(settings.sample_ratios) * AXIS_FACTOR
     ratios = np.union1d(np.geomspace(low, high, settings.points), settings.sample_ratios)
-    best = bayes_optimal(sample_ratio=ratios, fact_fraction=settings.fact_fraction)
+    task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
+    solved: dict[str, Any] = {"bayes": bayes_optimal(**task)}
+    solved |= {loss: solve(loss, **task, kernel=settings.kernel) for loss in LOSSES}
     curves = [
-        pd.DataFrame({"learner": "bayes", "sample_ratio": ratios, "generalization_error": best.generalization_error})
+        pd.DataFrame({"learner": name, "sample_ratio": ratios, "generalization_error": found.generalization_error})
+        for name, found in solved.items()
     ]
-    for loss in LOSSES:
-        solved = errors_table(
-            loss,
-            sample_ratio=ratios,
-            fact_fraction=settings.fact_fraction,
-            regularization="optimal",
-            kernel=settings.kernel,
-        )
-        curves.append(
-            pd.DataFrame(
-                {"learner": loss, "sample_ratio": ratios, "generalization_error": solved["generalization_error"]}
-            )
-        )
     rows: list[dict[str, Any]] = []
     for ratio, cells in runs.items():
         errors = np.array([cell.result["generalization_error"] for cell in cells])

@@ -32,6 +32,7 @@ Angle = Annotated[float, Field(gt=0, le=np.pi / 2)]
 Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
 # Values of the fields of a run; every combination of them is run.
 Group = Mapping[str, Sequence[Any]]
+PathLearner = tuple[str, Kernel | str, dict[str, Any]]  # loss, kernel, and arguments of errors_table
 
 LOSSES = ("square", "hinge")
 REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
@@ -234,16 +235,19 @@ def join_runs(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
     return theory.merge(points[[*on, *RUN_COLUMNS]], how="left", on=on, validate="one_to_one")
 
 
-def add_runs(
-    theory: pd.DataFrame, groups: Sequence[Group], settings: PointSettings, progress: Progress
+def paths_and_runs(
+    settings: Any, learners: Sequence[PathLearner], groups: Sequence[Group], progress: Progress, label: str
 ) -> pd.DataFrame:
-    """Run the learners of the groups and join their means to the table of the theory."""
-    return join_runs(theory, averaged(run_cells(groups, settings.repeats, settings.seed, progress)))
-
-
-def with_runs(path: NDArray[np.float64], settings: PointSettings) -> NDArray[np.float64]:
-    """Return a path of regularizations that also passes through those of the runs."""
-    return np.union1d(path, settings.run_regularizations) if settings.repeats else path
+    """Return the path of every learner, through the regularizations of the runs, with the means of the runs."""
+    progress.start(len(learners) + cell_count(groups, settings.repeats), label)
+    path = regularization_path(settings.path_points)
+    path = np.union1d(path, settings.run_regularizations) if settings.repeats else path
+    tables = []
+    for loss, kernel, columns in learners:
+        tables.append(task_errors(settings, loss, kernel, path, **columns))
+        progress.advance(1)
+    points = averaged(run_cells(groups, settings.repeats, settings.seed, progress))
+    return join_runs(pd.concat(tables, ignore_index=True), points)
 
 
 def pad_error_axis(axes: Axes, low: float, high: float) -> None:

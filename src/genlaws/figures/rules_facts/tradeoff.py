@@ -20,17 +20,16 @@ from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     LOSSES,
     Angle,
+    PathLearner,
     TaskSettings,
-    add_runs,
-    cell_count,
     draw_path,
     draw_points,
     learner_groups,
     pad_error_axis,
     path_handles,
+    paths_and_runs,
     regularization_path,
     task_errors,
-    with_runs,
 )
 from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
@@ -77,16 +76,12 @@ class AllAnglesSettings(Settings):
 def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of every kernel under both losses, with the means of the runs."""
     groups = learner_groups(settings, LOSSES, settings.kernels)
-    progress.start(len(LOSSES) * len(settings.kernels) + cell_count(groups, settings.repeats), "kernels and runs")
-    strengths = with_runs(regularization_path(settings.path_points), settings)
-    tables = []
+    learners: list[PathLearner] = []
     for loss in LOSSES:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
-            about = {"kernel": name, "kernel_angle": solved.kernel_angle}
-            tables.append(task_errors(settings, loss, solved, strengths, about=about))
-            progress.advance(1)
-    return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
+            learners.append((loss, solved, {"about": {"kernel": name, "kernel_angle": solved.kernel_angle}}))
+    return paths_and_runs(settings, learners, groups, progress, "kernels and runs")
 
 
 def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
@@ -140,14 +135,12 @@ def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
     widths = (*settings.width_ratios, np.inf)
     run = (*(one for one in settings.width_ratios if one <= settings.widest_run), None)
     groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), run)]
-    progress.start(len(pairs) * len(widths) + cell_count(groups, settings.repeats), "widths and runs")
-    path = with_runs(regularization_path(settings.path_points), settings)
-    tables = []
-    for loss, name in pairs.items():
-        for width in widths:
-            tables.append(task_errors(settings, loss, name, path, about={"kernel": name}, width_ratio=width))
-            progress.advance(1)
-    return add_runs(pd.concat(tables, ignore_index=True), groups, settings, progress)
+    learners: list[PathLearner] = [
+        (loss, name, {"about": {"kernel": name}, "width_ratio": width})
+        for loss, name in pairs.items()
+        for width in widths
+    ]
+    return paths_and_runs(settings, learners, groups, progress, "widths and runs")
 
 
 def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
