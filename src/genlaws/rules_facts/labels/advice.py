@@ -41,8 +41,6 @@ from genlaws.rules_facts.theory.solve import solve
 
 # Regularizations tried, in units of the mean diagonal of the Gram matrix.
 REGULARIZATION_RANGE, REGULARIZATION_COUNT = (1e-6, 1e3), 28
-# Parameters at which the angle is measured, to find the one with the angle that the theory prefers.
-PARAMETER_GRID_POINTS = 33
 # Facts count as remembered when at most this share of them is wrong.
 MAX_REMEMBERED_ERROR = 0.01
 GIVEN, COUNTED, ESTIMATED = "given", "counted", "estimated"
@@ -99,8 +97,7 @@ class Advisor:
 
     def theory_parameters(self) -> tuple[float, float]:
         """Return the parameters whose measured angles are nearest to `angles`, within the range of the family."""
-        grid = np.geomspace(*self.trial.parameter_range, PARAMETER_GRID_POINTS)
-        measured = self.trial.angles(grid)
+        grid, measured = self.trial.angle_grid
         order = np.argsort(measured)
         memory, rule = np.exp(np.interp(self.angles, measured[order], np.log(grid[order])))
         return float(memory), float(rule)
@@ -127,17 +124,14 @@ class Advisor:
             regularization=regularization,
         )
 
-    def advise(
-        self, parameters: Array, tried: list[EvaluatedKernel], wanted: tuple[float, float], dimension: int
-    ) -> Advice:
+    def advise(self, tried: list[EvaluatedKernel], wanted: tuple[float, float], dimension: int) -> Advice:
         """Return the choices of cross-validation and of the theory with their errors."""
         counted, seed, share = self._count(tried), self.trial.seed, self.trial.trained_share
         remembered = np.array([one.forgotten[self.facts.exceptions].mean(axis=0) for one in tried])
         remembers = _least_choice(remembered <= max(MAX_REMEMBERED_ERROR, float(remembered.min())))
-        at_best = self.predict(tried, "optimal")
         ways: dict[str, Choose] = {"found_memory": remembers, "found_rule": _place_of_least}
-        ways |= {name: _fixed_choice(place) for name, place in self._places(parameters, tried, wanted, at_best).items()}
-        choices = {name: self._choice(parameters, tried, counted, way) for name, way in ways.items()}
+        ways |= {name: _fixed_choice(place) for name, place in self._places(tried, wanted).items()}
+        choices = {name: self._choice(tried, counted, way) for name, way in ways.items()}
         low, high = counted.interval()
         return Advice(
             loss=self.trial.loss,
@@ -150,7 +144,7 @@ class Advisor:
             rule_count=counted.wrong.shape[1],
             memory_count=int(self.facts.exceptions.sum()),
             memory_samples=self.facts.measured_on,
-            parameter=parameters,
+            parameter=np.array([one.parameter for one in tried]),
             kernel_angle=_kernel_numbers("kernel_angle", tried),
             mu_1=_kernel_numbers("mu_1", tried),
             mu_star=_kernel_numbers("mu_star", tried),
@@ -178,18 +172,14 @@ class Advisor:
             return GeneralizationErrors(wrong, self.facts.share)
         return GeneralizationErrors(wrong[:, ~self.facts.flags], Estimate(0.0))
 
-    def _places(
-        self, parameters: Array, tried: list[EvaluatedKernel], wanted: tuple[float, float], at_best: Solution
-    ) -> dict[str, Place]:
+    def _places(self, tried: list[EvaluatedKernel], wanted: tuple[float, float]) -> dict[str, Place]:
         """Return the kernels and regularizations that the theory chose, as rows and columns."""
-        memory, rule = (int(np.argmin(np.abs(parameters - one))) for one in wanted)
+        memory, rule = (int(np.argmin([abs(one.parameter - value) for one in tried])) for value in wanted)
         lam = tried[rule].regularization
-        best = float(np.clip(np.ravel(at_best.regularization)[rule], lam[0], lam[-1]))
+        best = float(np.clip(self.predict(tried, "optimal").regularization[rule], lam[0], lam[-1]))
         return {"theory_memory": (memory, 0), "theory_rule": (rule, int(np.argmin(np.abs(np.log(lam / best)))))}
 
-    def _choice(
-        self, parameters: Array, tried: list[EvaluatedKernel], counted: GeneralizationErrors, way: Choose
-    ) -> Choice:
+    def _choice(self, tried: list[EvaluatedKernel], counted: GeneralizationErrors, way: Choose) -> Choice:
         """Return the kernel and regularization that a way to choose selects, with its errors."""
         row, column = place = way(counted.against_labels)
         chosen, nested = tried[row], counted.nested(way, self.trial.seed)
@@ -197,7 +187,7 @@ class Advisor:
         left_out = self.predict([chosen], regularization, self.trial.trained_share)
         fitted = self.predict([chosen], regularization)
         return Choice(
-            parameter=float(parameters[row]),
+            parameter=chosen.parameter,
             regularization=regularization,
             kernel_angle=float(chosen.numbers.kernel.kernel_angle),
             generalization_error=counted.estimate(place),
@@ -245,8 +235,8 @@ def find_facts(trial: KernelTrial, flags: Flags | None, fact_fraction: float | N
         raise InputError("fact_fraction must be below 1: when every label is a fact there is no rule to learn.")
     if share is not None and flags is not None:
         return Facts(flags, share, source, *_exceptions_or_all(flags, FACTS))
-    grid = np.geomspace(*trial.parameter_range, PARAMETER_GRID_POINTS)
-    middle = grid[int(np.argmin(np.abs(trial.angles(grid) - np.pi / 4)))]
+    grid, measured = trial.angle_grid
+    middle = grid[int(np.argmin(np.abs(measured - np.pi / 4)))]
     outputs = trial.evaluate(float(middle), _regularization_grid()).left_out
     best = outputs[:, int(np.argmin(wrong_signs(outputs, trial.labels).mean(axis=0)))]
     if share is None:
@@ -332,7 +322,7 @@ def advise(
         results.append(trial.evaluate(float(parameter), lam))
         if progress is not None:
             progress(len(results), len(tried))
-    return advisor.advise(tried, results, wanted, x.shape[1])
+    return advisor.advise(results, wanted, x.shape[1])
 
 
 def _merge_parameters(tried: Array, wanted: tuple[float, float]) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,8 @@ PARAMETER_RANGES: dict[str, tuple[float, float]] = {
     "geometric": (0.02, 0.98),
     "quadratic": (0.05, 1.55),
 }
+# Parameters at which the angle is measured, to find the one with a wanted angle.
+PARAMETER_GRID_POINTS = 33
 # The angle of a kernel is an average over pairs; this many inputs, evenly spaced, give enough pairs.
 MAX_ANGLE_SAMPLES = 800
 # The square of an entry, summed over a matrix, must stay within double precision.
@@ -55,6 +58,7 @@ class EvaluatedKernel:
 
     Attributes
     ----------
+    parameter : float
     numbers : GramNumbers
     regularization : array, (L,)
     left_out : array, (n, L)
@@ -64,6 +68,7 @@ class EvaluatedKernel:
         half.
     """
 
+    parameter: float
     numbers: GramNumbers
     regularization: Array
     left_out: Array
@@ -123,6 +128,12 @@ class KernelTrial:
         names = (f"{self.family}:{float(parameter)!r}" for parameter in parameters)
         return np.array([float(gram_numbers(part.gram(name), part).kernel.kernel_angle) for name in names])
 
+    @cached_property
+    def angle_grid(self) -> tuple[Array, Array]:
+        """Parameters over the whole range, and the measured kernel angle at each."""
+        grid = np.geomspace(*self.parameter_range, PARAMETER_GRID_POINTS)
+        return grid, self.angles(grid)
+
     def evaluate(self, parameter: float, relative_regularization: Array) -> EvaluatedKernel:
         """Train at one parameter and every regularization, with samples left out and with all of them.
 
@@ -140,7 +151,8 @@ class KernelTrial:
                 gram, self.labels, self.loss, lam, folds=self.folds, tolerance=TRIAL_GAP_TOLERANCE, seed=self.seed
             )
             fitted = hinge_path(gram, self.labels, lam, tolerance=TRIAL_GAP_TOLERANCE).fitted
-        return EvaluatedKernel(gram_numbers(gram, self.products), lam, left_out, wrong_signs(fitted, self.labels))
+        numbers, forgotten = gram_numbers(gram, self.products), wrong_signs(fitted, self.labels)
+        return EvaluatedKernel(parameter, numbers, lam, left_out, forgotten)
 
 
 @dataclass(frozen=True)
