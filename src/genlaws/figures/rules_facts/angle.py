@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -90,32 +92,17 @@ def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFram
     π/2 and jumps up at π/2 itself. The value given is then that at the last angle of the search.
     """
     ratios = np.array(settings.sample_ratios)
-    epsilon = settings.fact_fraction
-    ridge = optimal_angle("square", fact_fraction=epsilon, sample_ratio=ratios)
-    hinge = optimal_angle("hinge", fact_fraction=epsilon, sample_ratio=ratios, regularization="optimal")
-    fitting = optimal_angle("hinge", fact_fraction=epsilon, sample_ratio=ratios)
-
-    def error(loss: str, angle: np.ndarray, regularization: float | str) -> np.ndarray:
-        """Return the generalization error at each angle."""
-        kernel = Kernel.from_angle(angle)
-        found = solve(
-            loss, sample_ratio=ratios, fact_fraction=epsilon, kernel=kernel, regularization=regularization
-        ).generalization_error
-        return np.asarray(found)
-
-    return pd.DataFrame(
-        {
-            "sample_ratio": ratios,
-            "fact_fraction": epsilon,
-            "bayes_error": bayes_optimal(sample_ratio=ratios, fact_fraction=epsilon).generalization_error,
-            "ridge_best_angle_error": error("square", np.asarray(ridge), 0.0),
-            "hinge_best_error": error("hinge", np.asarray(hinge), "optimal"),
-            "hinge_interpolating_best_error": error("hinge", np.asarray(fitting), 0.0),
-            "ridge_best_angle": ridge,
-            "hinge_best_angle": hinge,
-            "hinge_interpolating_best_angle": fitting,
-        }
-    )
+    task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
+    errors, angles = {"bayes_error": bayes_optimal(**task).generalization_error}, {}
+    for error, name, loss, regularization in (
+        ("ridge_best_angle_error", "ridge_best_angle", "square", 0.0),
+        ("hinge_best_error", "hinge_best_angle", "hinge", "optimal"),
+        ("hinge_interpolating_best_error", "hinge_interpolating_best_angle", "hinge", 0.0),
+    ):
+        angles[name] = optimal_angle(loss, **task, regularization=regularization)
+        kernel = Kernel.from_angle(angles[name])
+        errors[error] = solve(loss, **task, kernel=kernel, regularization=regularization).generalization_error
+    return pd.DataFrame({**task, **errors, **angles})
 
 
 def draw_angles(frame: pd.DataFrame, settings: AnglesSettings) -> Figure:

@@ -33,11 +33,10 @@ from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
 NETWORK, MOMENTS = "network", {"final": "at the end", "best": "best stop"}
-THEORY = {"bayes": "Bayes-optimal", "ridge": "ridge", "hinge": "hinge loss"}
-THEORY_COLORS = {
-    "bayes": style.BAYES_COLOR,
-    "ridge": style.LOSS_COLORS["square"],
-    "hinge": style.LOSS_COLORS["hinge"],
+THEORY = {
+    "bayes": ("Bayes-optimal", style.BAYES_COLOR),
+    "ridge": ("ridge", style.LOSS_COLORS["square"]),
+    "hinge": ("hinge loss", style.LOSS_COLORS["hinge"]),
 }
 NETWORK_COLORS = (style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
 EXPONENT = ("exponent", "exponent_low", "exponent_high")
@@ -154,7 +153,7 @@ def draw_two_layer(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> Fig
     """Draw the generalization error (left) and the memorization error (right) against the samples."""
     figure = style.new_figure(style.PAGE, 3.3)
     left, right = figure.subplots(1, 2)
-    for learner, color in THEORY_COLORS.items():
+    for learner, (_, color) in THEORY.items():
         table = frame[frame["learner"] == learner]
         left.plot(table["sample_ratio"], table["generalization_error"], color=color, linewidth=1.0)
     handles = _draw_networks(left, right, frame, settings)
@@ -171,15 +170,16 @@ def _label_curves(axes: Axes, frame: pd.DataFrame) -> None:
     place = -np.inf
     for learner, row in ends.iterrows():
         place = max((np.log(row["generalization_error"]) - low) / (high - low), place + LINE)
+        name, color = THEORY[str(learner)]
         axes.annotate(
-            rf"{THEORY[str(learner)]}" + "\n" + rf"$\gamma={row['exponent']:.2f}$",
+            f"{name}\n" + rf"$\gamma={row['exponent']:.2f}$",
             (1.0, place),
             (3, 0),
             xycoords="axes fraction",
             textcoords="offset points",
             va="center",
             fontsize=style.SMALL_TYPE,
-            color=style.text_color(THEORY_COLORS[str(learner)]),
+            color=style.text_color(color),
         )
 
 

@@ -372,13 +372,8 @@ _SYMBOLS = {"sample_ratio": "α", "fact_fraction": "ε", "kernel_angle": "θ", "
 
 
 def _setting(learner: Learner, name: str) -> float:
-    given = {
-        "sample_ratio": learner.sample_ratio,
-        "fact_fraction": learner.fact_fraction,
-        "kernel_angle": learner.angle,
-        "regularization": (learner.regularization or 0.0) / learner.size,
-    }
-    return given[name]
+    relative = (learner.regularization or 0.0) / learner.size
+    return float({**vars(learner), "kernel_angle": learner.angle, "regularization": relative}[name])
 
 
 def _scaled(name: str, value: float) -> float:
