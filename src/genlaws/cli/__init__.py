@@ -55,31 +55,23 @@ app = App(
     suppress_keyboard_interrupt=False,  # run() reports that it stopped
     config=refuse_fractions,
 )
-app.command("genlaws.cli.rules_facts:app", name="rules-facts", help="Data that is part rule and part fact.")
-app.command(
-    "genlaws.cli.semanticity:app",
-    name="semanticity",
-    help="How finely a representation distinguishes things, and what that costs.",
-)
-app.command(
-    "genlaws.cli.relations:app",
-    name="relations",
-    help="How many examples a relation needs, and when representations merge.",
-)
-app.command(
-    "genlaws.cli.residual_stream:app",
-    name="residual-stream",
-    help="A transformer's layers as time: how its states move, compared with surrogates.",
-)
-app.command(
-    "genlaws.cli.sweep:app", name="sweep", help="Run an experiment over many settings; finished cells are stored."
-)
-app.command("genlaws.cli.figure:figure", name="figure", help="Draw figures of the papers, with their data.")
-app.command("genlaws.cli.claims:app", name="claims", help="What the papers claim, and what was found here.")
-app.command(
-    "genlaws.cli.report:report", name="report", help="One page: the laws compared with new runs, and your own data."
-)
-app.command("genlaws.cli.explore:explore", name="explore", help="Serve a page with sliders for every law.")
+# The place and the help of each command, which is imported when it runs.
+_COMMANDS = {
+    "rules-facts": ("rules_facts:app", "Data that is part rule and part fact."),
+    "semanticity": ("semanticity:app", "How finely a representation distinguishes things, and what that costs."),
+    "relations": ("relations:app", "How many examples a relation needs, and when representations merge."),
+    "residual-stream": (
+        "residual_stream:app",
+        "A transformer's layers as time: how its states move, compared with surrogates.",
+    ),
+    "sweep": ("sweep:app", "Run an experiment over many settings; finished cells are stored."),
+    "figure": ("figure:figure", "Draw figures of the papers, with their data."),
+    "claims": ("claims:app", "What the papers claim, and what was found here."),
+    "report": ("report:report", "One page: the laws compared with new runs, and your own data."),
+    "explore": ("explore:explore", "Serve a page with sliders for every law."),
+}
+for command, (place, about) in _COMMANDS.items():
+    app.command(f"genlaws.cli.{place}", name=command, help=about)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
