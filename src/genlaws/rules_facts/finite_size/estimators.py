@@ -19,10 +19,9 @@ from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.features import FeatureLayer, read_activation
 from genlaws.rules_facts.finite_size.gram import blocks, inner_products, read_inputs
 from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, MAX_ITERATIONS, hinge_path
-from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
+from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
 from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.finite_size.ridge import ridge_solution, ridge_weights
-from genlaws.rules_facts.kernels.kernel import Kernel
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
@@ -37,7 +36,6 @@ except ImportError as error:
 # Numbers in a block of inputs (32 MB), in training on features and in prediction.
 BLOCK_ENTRIES = 2**22
 
-KernelLike = str | Kernel | Callable[..., object] | InputKernel | None
 _Prediction = tuple[Callable[[Array], Array], int]
 
 

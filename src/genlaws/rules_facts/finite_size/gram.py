@@ -20,7 +20,7 @@ as if they had :math:`d_{eff} = 1/\overline{c_{ij}^2}` dimensions, the participa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
-from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
+from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
 from genlaws.rules_facts.kernels.kernel import Kernel
 
 # Few enough that a block stays in the cache while the kernel's function passes over it.
@@ -55,9 +55,7 @@ class Products:
     right: Array
     symmetric: bool
 
-    def gram(
-        self, kernel: str | Kernel | Callable[..., object] | InputKernel | None, *, block_size: int = ROWS_PER_BLOCK
-    ) -> Array:
+    def gram(self, kernel: KernelLike, *, block_size: int = ROWS_PER_BLOCK) -> Array:
         """Return the Gram matrix of a kernel. Its entries do not depend on `block_size`."""
         chosen = read_input_kernel(kernel)
         if not chosen.any_length and not self.of_unit_length:
@@ -106,7 +104,7 @@ def inner_products(inputs: ArrayLike, others: ArrayLike | None = None, *, normal
 
 
 def gram_matrix(
-    kernel: str | Kernel | Callable[..., object] | InputKernel | None,
+    kernel: KernelLike,
     inputs: ArrayLike,
     others: ArrayLike | None = None,
     *,

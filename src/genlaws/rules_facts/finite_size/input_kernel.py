@@ -53,7 +53,10 @@ class InputKernel:
     any_length: bool = True
 
 
-def read_input_kernel(kernel: str | Kernel | Callable[..., object] | InputKernel | None) -> InputKernel:
+KernelLike = str | Kernel | Callable[..., object] | InputKernel | None
+
+
+def read_input_kernel(kernel: KernelLike) -> InputKernel:
     """Return the kernel of a name, of its two numbers, or of a function k(t).
 
     Parameters

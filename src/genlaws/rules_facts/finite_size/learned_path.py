@@ -18,9 +18,8 @@ from genlaws.core.errors import InputError
 from genlaws.rules_facts.finite_size.features import FeatureLayer
 from genlaws.rules_facts.finite_size.gram import Products, inner_products
 from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, HingePath, hinge_path
-from genlaws.rules_facts.finite_size.input_kernel import InputKernel, read_input_kernel
+from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
 from genlaws.rules_facts.finite_size.ridge import RidgePath, ridge_path
-from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.task import Draw
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class DrawProducts:
         train = inner_products(draw.inputs, normalize=normalize)
         return cls(train, inner_products(draw.test_inputs, draw.inputs, normalize=normalize))
 
-    def grams(self, kernel: str | Kernel | Callable[..., object] | InputKernel | None) -> tuple[Array, Array]:
+    def grams(self, kernel: KernelLike) -> tuple[Array, Array]:
         """Return the Gram matrices among the training inputs and of the test inputs with them."""
         chosen = read_input_kernel(kernel)
         return self.train.gram(chosen), self.test.gram(chosen)
@@ -91,7 +90,7 @@ def learn_path(
     loss: str = "square",
     *,
     regularization: ArrayLike,
-    kernel: str | Kernel | Callable[..., object] | InputKernel | None = None,
+    kernel: KernelLike = None,
     activation: str | Callable[..., object] | None = None,
     width: int | None = None,
     normalize: bool = False,
