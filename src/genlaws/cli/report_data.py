@@ -69,10 +69,11 @@ def read_user_data(given: str, positions: Path | None) -> UserData:
     if positions is None:
         return data
     truth = read_table("positions", positions, rows=len(values))
+    places = real("positions", truth.values)
     return replace(
         data,
         message=" ".join(filter(None, [message, truth.names_message(positions.name)])),
-        positions=_positions(truth.values),
+        positions=places[:, None] if places.ndim == 1 else places,
         positions_name=positions.name,
         positions_options=truth.options,
     )
@@ -91,11 +92,6 @@ def _checked(path: Path, kind: str, table: Any) -> Array:
             f"{values.shape}."
         )
     return values
-
-
-def _positions(table: Any) -> Array:
-    values = real("positions", table)
-    return values[:, None] if values.ndim == 1 else values
 
 
 def _kind_of_file(path: Path) -> tuple[str, str]:

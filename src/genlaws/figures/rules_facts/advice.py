@@ -73,7 +73,8 @@ def advice_table(advice: Advice) -> pd.DataFrame:
     if advice.theory_fits:
         parts += _theory_curves(advice)
     columns = np.arange(advice.regularization.shape[1])
-    for row in _chosen_rows(advice):
+    chosen = [getattr(advice, name).parameter for name in MARKS]
+    for row in np.flatnonzero(np.isin(advice.parameter, chosen)).tolist():
         parts.append(_measured_rows("measured_path", advice, np.full_like(columns, row), columns))
         if advice.theory_fits and advice.memory_samples == FACTS:
             parts.append(_theory_path(advice, row))
@@ -86,12 +87,6 @@ def _choice_row(name: str, choice: Choice) -> dict[str, str | float]:
     columns = {"generalization_error": error.value, "generalization_low": error.low, "generalization_high": error.high}
     same = ("parameter", "kernel_angle", "regularization", "memorization_error")
     return {"series": name, **columns, **{column: getattr(choice, column) for column in same}}
-
-
-def _chosen_rows(advice: Advice) -> list[int]:
-    """Return the kernels that were chosen, each once."""
-    chosen = [getattr(advice, name).parameter for name in MARKS]
-    return np.flatnonzero(np.isin(advice.parameter, chosen)).tolist()
 
 
 def _measured_rows(series: str, advice: Advice, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:

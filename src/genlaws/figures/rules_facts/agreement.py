@@ -277,7 +277,13 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     right.set_title(f"{len(z)} z-scores: deviation {z.std(ddof=0):.2f}, largest {z.abs().max():.1f}")
     right.set_xlabel("quantile of the normal distribution")
     right.set_ylabel("z-score, (runs less theory)/standard error")
-    style.legend_below(figure, _handles())
+    # Colors are losses, shapes are errors.
+    handles = [
+        Line2D([], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **POINT)
+        for quantity, marker in ERROR_MARKERS.items()
+        for loss in LOSSES
+    ]
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -286,15 +292,6 @@ def _draw_diagonal(axes: Axes, low: float, high: float) -> None:
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
     axes.set_aspect("equal")
-
-
-def _handles() -> list[Line2D]:
-    """Return the legend: colors are losses, shapes are errors."""
-    return [
-        Line2D([], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **POINT)
-        for quantity, marker in ERROR_MARKERS.items()
-        for loss in LOSSES
-    ]
 
 
 LIMIT = Recipe(LimitSettings, limit_data, draw_limit, limit_summary)

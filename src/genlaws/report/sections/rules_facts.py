@@ -244,8 +244,9 @@ def _rule_panel(learned: dict[str, Learned]) -> Panel:
         x_log=True,
         y_log=True,
         caption=f"Lines: theory for infinitely many dimensions. Points: means of {len(one.generalization)} learners "
-        f"trained for this report in {one.dimension} dimensions, 95 % intervals. {_format_setting()} No "
-        "learner can be below the dark line.",
+        f"trained for this report in {one.dimension} dimensions, 95 % intervals. ReLU kernel, λ = "
+        f"{REGULARIZATION:g}, {100 * FACT_FRACTION:.0f} % of the labels are facts. No learner can be below the dark "
+        "line.",
     )
 
 
@@ -261,10 +262,6 @@ def _memory_panel(learned: dict[str, Learned]) -> Panel:
         caption="The same learners on the facts they were trained on: with more samples for the same number of "
         "weights, more facts are lost in favor of the rule. One half is guessing.",
     )
-
-
-def _format_setting() -> str:
-    return f"ReLU kernel, λ = {REGULARIZATION:g}, {100 * FACT_FRACTION:.0f} % of the labels are facts."
 
 
 def _digits_panel(digits: tuple[DigitPair, ...]) -> Panel:

@@ -288,7 +288,8 @@ class _NumericalAverages:
     def _refined(self, variance: float, rho: float, stein: bool) -> float:
         coarse = np.inf
         for reach, panel in QUADRATURE_LEVELS:
-            fine, scale = self._average(variance, rho, _even_edges(reach, panel), stein)
+            even = np.linspace(-reach, reach, round(2 * reach / panel) + 1)
+            fine, scale = self._average(variance, rho, even, stein)
             if abs(fine - coarse) <= AVERAGE_TOLERANCE * scale:
                 return fine if abs(fine) > AVERAGE_NOISE * scale else 0.0
             coarse = fine
@@ -316,10 +317,6 @@ class _NumericalAverages:
         smooth = np.sum(inner * values, axis=1)
         mirrored = smooth if rho >= 0 else smooth[::-1]
         return float(outer @ (smooth * mirrored)), float(outer @ np.sum(inner * values**2, axis=1))
-
-
-def _even_edges(reach: float, panel: float) -> Array:
-    return np.linspace(-reach, reach, round(2 * reach / panel) + 1)
 
 
 def _outer_edges(kinks: Array, common: float, own: float, even: Array) -> Array:

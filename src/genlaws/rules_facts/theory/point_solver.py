@@ -251,7 +251,10 @@ def _solve_ordinary(
         rest = status == FAILED
         if not rest.any():
             break
-        again = _follow_to_ridge(channel, loss, task.take(rest), learner.take(rest), steps)
+        left, wanted = task.take(rest), learner.take(rest)
+        again = follow_ridge(channel, left, wanted, loss.slope, steps)
+        if (wanted.ridge < MIN_RIDGE).any():
+            again = solve_state_equations(channel, left, wanted, again.tau, again.rigidity)
         found.put(rest, again)
         status[rest] = np.where(again.residual <= ACCEPTABLE_RESIDUAL, FOLLOWED, FAILED)
     if isinstance(channel, ProximalChannel):
@@ -260,13 +263,6 @@ def _solve_ordinary(
         found = found._replace(residual=np.maximum(found.residual, check))
         status[~(found.residual <= ACCEPTABLE_RESIDUAL)] = FAILED
     return found, status
-
-
-def _follow_to_ridge(channel: Channel, loss: Loss, task: Task, learner: Learner, steps: int) -> StateSolution:
-    found = follow_ridge(channel, task, learner, loss.slope, steps)
-    if (learner.ridge < MIN_RIDGE).any():
-        found = solve_state_equations(channel, task, learner, found.tau, found.rigidity)
-    return found
 
 
 def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> StateSolution:

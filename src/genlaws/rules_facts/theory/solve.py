@@ -77,7 +77,11 @@ def solve(
         lam, points = optimal_point(loss, problem)
     else:
         lam = problem.regularization
-        _refuse_unknown_limit(loss, lam)
+        if loss.limit == "unknown" and (lam == 0.0).any():
+            raise InputError(
+                f"regularization must be positive for the loss '{loss.name}'; got 0. "
+                "Loss(limit='label' | 'margin' | 'direction') states what it fits as the regularization vanishes."
+            )
         points = solve_points(loss, problem.task, problem.learner())
     solution = _as_solution(problem, lam, points)
     if problem.shape == () and not solution.converged:
@@ -87,14 +91,6 @@ def solve(
             solution,
         )
     return solution
-
-
-def _refuse_unknown_limit(loss: Loss, regularization: Array) -> None:
-    if loss.limit == "unknown" and (regularization == 0.0).any():
-        raise InputError(
-            f"regularization must be positive for the loss '{loss.name}'; got 0. "
-            "Loss(limit='label' | 'margin' | 'direction') states what it fits as the regularization vanishes."
-        )
 
 
 def _as_solution(problem: Problem, regularization: Array, points: Points) -> Solution:

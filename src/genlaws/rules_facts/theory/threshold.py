@@ -74,15 +74,11 @@ def interpolation_threshold(
     gamma = read_inverse_width(width_ratio)
     if loss.limit == "unknown":
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
-    share = _nonlinear_share(read_kernel(kernel))
+    found = read_kernel(kernel)
+    with np.errstate(divide="ignore"):
+        share = np.asarray(np.divide(found.mu_star, found.mu_1) ** 2)
     epsilon, share, gamma = broadcast(fact_fraction=epsilon, kernel=share, width_ratio=gamma)
     return in_shape(threshold(loss, epsilon.ravel(), share.ravel(), gamma.ravel()).sample_ratio, epsilon.shape)
-
-
-def _nonlinear_share(kernel: Kernel) -> Array:
-    mu_1, mu_star = np.asarray(kernel.mu_1, dtype=float), np.asarray(kernel.mu_star, dtype=float)
-    with np.errstate(divide="ignore"):
-        return np.asarray((mu_star / mu_1) ** 2)
 
 
 def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_width: Array) -> Threshold:
