@@ -106,11 +106,9 @@ def _kind_of_file(path: Path) -> tuple[str, str]:
     if suffix == ".csv" and not _all_numbers(path):
         return _kind_of_text_table(path)
     without_names = _kind_of_number_table(open_table("data", path, names="none"))  # 0 and 1 are a row of a relation
-    return (
-        without_names
-        if without_names[0] == "relation"
-        else _kind_of_number_table(open_table("data", path, names="numbers"))
-    )
+    if without_names[0] == "relation":
+        return without_names
+    return _kind_of_number_table(open_table("data", path, names="numbers"))
 
 
 def _all_numbers(path: Path) -> bool:

@@ -170,9 +170,8 @@ class SweepLines(_Counting):
         self._latest = time.monotonic()
         if self._quiet or not self.total:
             return
-        left = (
-            f", about {(self.total - self.done) / self.rate:.0f} s left" if self.rate and self.done < self.total else ""
-        )
+        remaining = self.total - self.done
+        left = f", about {remaining / self.rate:.0f} s left" if self.rate and remaining > 0 else ""
         speed = f"{self.done}/{self.total} cells, {self.rate:.3g} cells/s"
         print(f"{self.label}: {speed}{left}{self.failures}", file=sys.stderr, flush=True)
 

@@ -176,13 +176,8 @@ def message_passing(
             epsilon, error = state.likeliest_share() if given is None else (given, 0.0)
             history.append((state.overlap(state.weights), state.overlap(rule), epsilon))
     count, converged = len(history) - 1, sound and residual <= smallest
-    message = (
-        SETTLED_MESSAGE
-        if converged
-        else UNSETTLED_MESSAGE
-        if sound and residual < MAX_SETTLING_CHANGE
-        else DIVERGED_MESSAGE
-    )
+    unsettled = UNSETTLED_MESSAGE if sound and residual < MAX_SETTLING_CHANGE else DIVERGED_MESSAGE
+    message = SETTLED_MESSAGE if converged else unsettled
     message = (message + (LEARNED_MESSAGE if given is None else "")).format(count, residual, epsilon, error)
     q, m, shares = np.array(history).T
     _, _, facts = channel(state.margin, state.variance, epsilon)
