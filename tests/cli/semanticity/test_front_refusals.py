@@ -48,8 +48,8 @@ WRONG = [
     ((*MASS, "--ties", "lose"), "ties must be one of split, drop"),
     ((*MASS, "--weights", "w.npy"), "weights must come with --distances"),
     ((*MASS, "--set-size", "50"), "The nearest possible are 0.48979592 (24 of them) and 0.51020408 (25)."),
-    ((*MASS, "--set-size", "2"), "set_size must lie between 3"),
-    ((*MASS, "--set-size", "51", "--items", "51"), "items must be at most 50"),
+    ((*MASS, "--set-size", "2"), "set_size must be a whole number, at least 3 and at most 1000000"),
+    ((*MASS, "--set-size", "51", "--items", "51"), "item_count must be a whole number, at least 2 and at most 50"),
     ((*MASS, "--set-size", "51", "--similarity", "linear"), "set_size needs the constant similarity"),
     ((*MASS, "--set-size", "51", "--space", "segment"), "set_size needs a homogeneous space"),
     ((*MASS, "--set-size", "51", "--ties", "drop"), "ties must be split"),
@@ -105,7 +105,7 @@ def test_a_wrong_file_gives_one_sentence_and_exit_code_two(genlaws, tmp_path: Pa
         (("--space", "circle"), "leave out --space or --distances"),
         (("--dimension", "2"), "leave out --dimension or --distances"),
         (("--set-size", "8"), "set_size must be 7"),
-        (("--set-size", "7", "--items", "7"), "items must be at most 6"),
+        (("--set-size", "7", "--items", "7"), "item_count must be a whole number, at least 2 and at most 6"),
     ],
 )
 def test_options_that_do_not_go_with_distances(genlaws, matrix, arguments, sentence):
