@@ -7,10 +7,12 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
 from genlaws.claims.claim import NUMBER_ID_PATTERN, PAPERS, number_id, number_label
+from genlaws.claims.ledger import parse_claims
 from genlaws.claims.records import Record, bundled_records, read_records, write_records
 from genlaws.core.errors import InputError
 from golden.store import read
@@ -83,6 +85,51 @@ def test_a_wrong_claim_is_refused(changes, complaint):
         replace(get_claim(THEOREM), **changes)
 
 
+ENTRY = """
+[eq-8]
+kind = "equation"
+statement = "Two repons move toward each other."
+where = "Eq. 8"
+route = "exact"
+check = "repons:check_eq_8"
+"""
+
+
+def test_an_entry_is_a_claim_with_its_check_in_the_folder_of_the_paper():
+    (claim,) = parse_claims("residual-stream", ENTRY + 'command = "genlaws"\nneeds = ["torch", "gguf"]\n')
+    assert claim == Claim(
+        id="residual-stream.eq-8",
+        kind="equation",
+        statement="Two repons move toward each other.",
+        where="Eq. 8",
+        route="exact",
+        check="genlaws.claims.residual_stream.repons:check_eq_8",
+        command="genlaws",
+        needs=("torch", "gguf"),
+    )
+    assert parse_claims("relations", ENTRY)[0].needs == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (ENTRY.replace("route = ", "# "), "eq-8: A claim must be .* keys kind, statement, where, route, check"),
+        (ENTRY + 'figure = "5"', "eq-8: A claim must be .* may have command and needs; got kind, .*, check, figure"),
+        ('kind = "theorem"' + ENTRY, "kind: A claim must be a table .*; got 'theorem'"),
+        (ENTRY.replace("equation", "guess"), "eq-8: relations.eq-8: kind must be one of"),
+        (ENTRY.replace("exact", "by heart"), "eq-8: relations.eq-8: .* route one of"),
+        (ENTRY.replace("eq-8]", "Eq_8]"), "Eq_8: id of a claim must be PAPER.NAME"),
+        (ENTRY.replace('"Eq. 8"', "8"), "eq-8: Every key must be a text, and needs a list"),
+        (ENTRY + 'needs = "torch"', "eq-8: Every key must be a text, and needs a list"),
+        (ENTRY + ENTRY, r"\('eq-8',\) twice \(at line 9"),
+        (ENTRY.replace('"Eq. 8"', '"Eq. 8'), r"\(at line 5"),
+    ],
+)
+def test_a_wrong_file_of_claims_is_refused(text, complaint):
+    with pytest.raises(InputError, match=rf"^claims/relations/claims\.toml.* {complaint}"):
+        parse_claims("relations", text)
+
+
 def test_a_wrong_verdict_is_refused():
     with pytest.raises(InputError, match="verdict must be one of holds"):
         Finding("true", {}, "It is true.")
@@ -92,6 +139,16 @@ def test_a_wrong_verdict_is_refused():
 def test_a_number_without_an_id_is_refused(name):
     with pytest.raises(InputError, match="id of a number must be words in snake_case"):
         Finding("holds", {name: 1.0}, "It agrees.")
+
+
+def test_numbers_of_a_finding_are_plain():
+    numbers = {"count": np.int64(2), "ratio": np.float64(0.5), "none": np.nan, "most": np.inf, "least": -np.inf}
+    found = Finding("holds", {**numbers, "text": "all"}, "It agrees.").numbers
+    assert found == {
+        **{"count": 2.0, "ratio": 0.5, "none": "none"},
+        **{"most": "infinite", "least": "minus infinite", "text": "all"},
+    }
+    assert [type(one) for one in found.values()] == [float, float, str, str, str, str]
 
 
 def numbers_of_claims():

@@ -10,6 +10,7 @@ import pytest
 from genlaws import relations as rel
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS
+from genlaws.claims.ledger import read_claims
 from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.relations import bound, learning
 from genlaws.claims.relations import bound as procedure
@@ -19,9 +20,9 @@ from genlaws.claims.relations import description_length as symmetry
 from genlaws.claims.relations import phases as network
 from genlaws.claims.relations import repons as gradient
 from genlaws.claims.relations import repons as repon
-from genlaws.claims.relations.entries import CLAIMS
 from genlaws.figures.bundled import bundled_table
 
+CLAIMS = read_claims("relations")
 TRUE_BOUNDARIES, TRUE_LOSS = network.fitted_boundaries, gradient.loss
 
 

@@ -7,17 +7,18 @@ import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
+from genlaws.claims.ledger import read_claims
 from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.residual_stream import data, models, paths, units
 from genlaws.claims.residual_stream import rotations as turning
 from genlaws.claims.residual_stream.data import COSINES, INFORMATION, SPEEDS, by_write, in_order
-from genlaws.claims.residual_stream.entries import CLAIMS
 from genlaws.claims.residual_stream.units import rotations_written_out, share_along, walk
 from genlaws.residual_stream.results import ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED
 from genlaws.residual_stream.results import HOLDS as HOLDS_THERE
 from genlaws.residual_stream.results import Claim as Judged
 from project_paths import ROOT
 
+CLAIMS = read_claims("residual-stream")
 RISING = tuple(
     " ".join(f"{one:.4f}" for one in np.linspace(low, low + 0.3, count)) for low, count in ((0.65, 32), (0.5, 31))
 )

@@ -11,6 +11,7 @@ import pytest
 from genlaws import rules_facts as raf
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED
+from genlaws.claims.ledger import read_claims
 from genlaws.claims.records import bundled_records
 from genlaws.claims.rules_facts import angles as angle
 from genlaws.claims.rules_facts import data
@@ -20,11 +21,11 @@ from genlaws.claims.rules_facts import limits as limit
 from genlaws.claims.rules_facts import runs as run
 from genlaws.claims.rules_facts import states as state
 from genlaws.claims.rules_facts import tradeoffs as trade
-from genlaws.claims.rules_facts.entries import CLAIMS
 from genlaws.core.estimate import Estimate
 from genlaws.rules_facts.finite_size import quadratic_match, read_input_kernel
 from project_paths import ROOT
 
+CLAIMS = read_claims("rules-facts")
 WITH_IMAGES = {"rules-facts.fig-5-images", "rules-facts.fig-15-images"}
 
 
@@ -154,7 +155,7 @@ PLANTED = [
     ("fig-10", kernel, "parameter_for_angle", scaled(raf.parameter_for_angle, 1.01), FAILS),
     ("fig-11", trade, "optimal_angle", scaled(raf.optimal_angle, 1.2), FAILS),
     ("fig-12", angle, "solve", of_hinge, FAILS),
-    ("fig-14", data, "quadratic_match", read_input_kernel, FAILS),
+    ("fig-14", run, "quadratic_match", read_input_kernel, FAILS),
     ("svm-drift", data, "learn_path", lambda *args, **how: other_errors(0.5), HOLDS),
     ("fig-16", trade, "solve", bent(raf.solve, RULE, lambda error: 0.5 - error), FAILS),
     ("message-passing", run, "bayes_optimal", bent(raf.bayes_optimal, RULE, lambda error: 1.3 * error), FAILS),

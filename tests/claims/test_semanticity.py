@@ -5,15 +5,16 @@ import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
+from genlaws.claims.ledger import read_claims
 from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.semanticity import many_items as many
 from genlaws.claims.semanticity import methods, models, networks, shapes
 from genlaws.claims.semanticity import two_items as two
-from genlaws.claims.semanticity.entries import CLAIMS
 from genlaws.claims.semanticity.trials import PLACES, ball_moments, constant, luce, play
 from genlaws.claims.semanticity.two_items import by_counting
 from genlaws.figures.bundled import bundled_table
 
+CLAIMS = read_claims("semanticity")
 NAMES = [claim.id for claim in CLAIMS]
 
 

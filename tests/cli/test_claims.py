@@ -6,8 +6,8 @@ import os
 import pytest
 
 from genlaws.claims import all_claims
+from genlaws.claims.ledger import read_claims
 from genlaws.claims.records import bundled_records
-from genlaws.claims.semanticity.entries import CLAIMS as SEMANTICITY
 from genlaws.cli import claims as claims_command
 from genlaws.figures import FIGURES
 from genlaws.figures.bundled import bundled_ids
@@ -19,6 +19,7 @@ def die(name, quick):
 
 
 QUICK_ONE, QUICK_TWO = "semanticity.peak-three-quarters", "semanticity.not-monotone"
+SEMANTICITY = read_claims("semanticity")
 FRONTS = sorted({one.command for one in SEMANTICITY if one.command.startswith("genlaws semanticity front")})
 
 

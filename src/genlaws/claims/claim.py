@@ -9,9 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genlaws.core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy import bool_
+
+    Truth = bool | bool_
 
 TITLES = {
     "semanticity": "Semanticity",
@@ -46,13 +51,14 @@ class Finding:
         One of `VERDICTS`, computed from the numbers.
     numbers : mapping of str to float or str
         The evidence, such as measured and claimed values and the bound that decides between verdicts, by ids such as
-        ``largest_difference``; `number_label` gives the words that a reader sees.
+        ``largest_difference``; `number_label` gives the words that a reader sees. Numbers become Python floats, or
+        text where they are not finite.
     sentence : str
         What was found, in one or two sentences; for a corrected claim the right form.
     """
 
     verdict: str
-    numbers: Mapping[str, float | str]
+    numbers: Numbers
     sentence: str
 
     def __post_init__(self) -> None:
@@ -61,6 +67,7 @@ class Finding:
         for name in self.numbers:
             if not NUMBER_ID_PATTERN.fullmatch(name):
                 raise InputError(f"The id of a number must be words in snake_case; got {name!r}.")
+        object.__setattr__(self, "numbers", {name: _plain(value) for name, value in self.numbers.items()})
 
 
 @dataclass(frozen=True)
@@ -107,12 +114,6 @@ class Claim:
         return self.id.partition(".")[0]
 
 
-def make_claim(paper: str, name: str, *row: str, needs: tuple[str, ...] = ()) -> Claim:
-    """Return a claim from its paper and name, and its kind, statement, place, route, check and command."""
-    kind, statement, where, route, check, command = row
-    return Claim(f"{paper}.{name}", kind, statement, where, route, check, command, needs)
-
-
 def number_id(text: str) -> str:
     """Return the id of a number from a text with names and values in it, such as ``largest_distance_less-than``."""
     return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
@@ -128,18 +129,17 @@ def _number_labels() -> dict[str, str]:
     return tomllib.loads((files("genlaws.claims") / "labels.toml").read_text(encoding="utf-8"))
 
 
-def to_plain_numbers(numbers: Numbers) -> dict[str, float | str]:
-    """Return numbers as Python floats, and as text where they are not finite, so that any format can hold them."""
-    return {name: value if isinstance(value, str) else _finite_or_text(float(value)) for name, value in numbers.items()}
-
-
-def _finite_or_text(value: float) -> float | str:
-    if math.isnan(value):
+def _plain(value: Any) -> float | str:
+    """Return a text as it is and a number as Python's, or as text where it is not finite, so any format can hold it."""
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    if math.isnan(number):
         return "none"
-    return value if math.isfinite(value) else "infinite" if value > 0 else "minus infinite"
+    return number if math.isfinite(number) else "infinite" if number > 0 else "minus infinite"
 
 
-def holds_if(true: bool, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
+def holds_if(true: Truth, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
     """Return that a claim holds, or is not reproduced.
 
     Parameters
@@ -150,10 +150,10 @@ def holds_if(true: bool, numbers: Numbers, sentence: str, otherwise: str = NOT_B
     sentence, otherwise : str
         What is found in either case.
     """
-    return Finding(HOLDS if true else FAILS, to_plain_numbers(numbers), sentence if true else otherwise)
+    return Finding(HOLDS if true else FAILS, numbers, sentence if true else otherwise)
 
 
-def corrected_if(paper: bool, right: bool, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
+def corrected_if(paper: Truth, right: Truth, numbers: Numbers, sentence: str) -> Finding:
     """Return that a printed form is wrong and another one right.
 
     Parameters
@@ -163,16 +163,14 @@ def corrected_if(paper: bool, right: bool, numbers: Numbers, sentence: str, othe
     numbers : mapping
     sentence : str
         The right form.
-    otherwise : str
-        What is found if neither agrees.
     """
     if paper:
-        return Finding(HOLDS, to_plain_numbers(numbers), "The paper's form agrees with the numbers.")
-    return Finding(CORRECTED if right else FAILS, to_plain_numbers(numbers), sentence if right else otherwise)
+        return Finding(HOLDS, numbers, "The paper's form agrees with the numbers.")
+    return Finding(CORRECTED if right else FAILS, numbers, sentence if right else NOT_BORNE_OUT)
 
 
 def graded(
-    everywhere: bool, within: bool, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = NOT_BORNE_OUT
+    everywhere: Truth, within: Truth, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = NOT_BORNE_OUT
 ) -> Finding:
     """Return that a claim holds, holds within limits, or is not reproduced.
 
@@ -185,5 +183,5 @@ def graded(
         What is found in each case.
     """
     if everywhere:
-        return Finding(HOLDS, to_plain_numbers(numbers), sentence)
-    return Finding(LIMITED if within else FAILS, to_plain_numbers(numbers), limits if within else otherwise)
+        return Finding(HOLDS, numbers, sentence)
+    return Finding(LIMITED if within else FAILS, numbers, limits if within else otherwise)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +18,7 @@ from types import MappingProxyType
 from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
 from genlaws.claims.ledger import all_claims, get_claim, run_claim
 from genlaws.core.errors import InputError
+from genlaws.core.libraries import installed_versions
 
 RECORDS_FOLDER = files("genlaws.claims") / "bundled_records"
 LIBRARIES = ("genlaws", "numpy", "scipy", "torch", "transformers")
@@ -80,14 +80,8 @@ def _rounded(value: float | str) -> float | str:
 
 
 @cache
-def _versions() -> tuple[tuple[str, str], ...]:
-    found = [("python", platform.python_version())]
-    for name in LIBRARIES:
-        try:
-            found.append((name, version(name)))
-        except PackageNotFoundError:
-            continue
-    return tuple(found)
+def _versions() -> Mapping[str, str]:
+    return {"python": platform.python_version()} | installed_versions(LIBRARIES)
 
 
 @cache

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from genlaws.core.errors import InputError
+from genlaws.core.progress import NoProgress as NoProgress  # noqa: PLC0414 - figures import both from here
+from genlaws.core.progress import Progress as Progress  # noqa: PLC0414
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,26 +17,6 @@ if TYPE_CHECKING:
 
     from genlaws.figures.recipe import Recipe
     from genlaws.sweeps.experiment import Settings
-
-
-class Progress(Protocol):
-    """Receives the number of steps once, then the steps as they are done."""
-
-    def start(self, total: int, label: str) -> None:
-        """Announce `total` steps of the work called `label`."""
-
-    def advance(self, n: int = 1) -> None:
-        """Report `n` more steps done."""
-
-
-class NoProgress:
-    """Progress that reports nothing."""
-
-    def start(self, total: int, label: str) -> None:
-        """Do nothing."""
-
-    def advance(self, n: int = 1) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True)

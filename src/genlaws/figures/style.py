@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.style import context as style_sheet
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -54,6 +58,7 @@ MAX_TEXT_LUMINANCE = 0.5  # luminance above which small type on white is hard to
 
 GENERALIZATION = r"generalization error $\varepsilon_{\mathrm{gen}}$"
 MEMORIZATION = r"memorization error $\varepsilon_{\mathrm{mem}}$"
+PLANE_LABELS = {"xlabel": "identification $p_I$ (probability)", "ylabel": "generalization $p_S$ (probability)"}
 SAMPLES = r"samples per dimension $\alpha$"
 FACTS = r"fact fraction $\varepsilon$"
 ANGLE_TICKS = ["0", "π/8", "π/4", "3π/8", "π/2"]
@@ -102,6 +107,12 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure of a size in inches, and its only panel."""
+    figure = new_figure(width, height)
+    return figure, figure.subplots()
 
 
 def ordered_colors(count: int) -> list[Any]:
@@ -157,6 +168,13 @@ def log_axis(axes: Axes, which: str, low: float, high: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def set_ticks(axis: Axis, ticks: Sequence[float]) -> None:
+    """Give an axis these ticks as plain numbers, and no others."""
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 def plain_power(value: float) -> str:
     """Return 0.01, 0.1, 1, … 1000 as they are and other powers of ten as powers."""
     if value <= 0.0:
@@ -183,6 +201,14 @@ def mark_path_ends(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -
     axes.plot(x[-1], y[-1], clip_on=False, **INFINITE_MARKER)
 
 
+def plot_with_band(
+    axes: Axes, table: DataFrame, x: str, name: str, color: Any, *, alpha: float = 0.2, **look: Any
+) -> list[Line2D]:
+    """Draw a column as a line with a pale band from ``<name>_low`` to ``<name>_high``, and return the line."""
+    axes.fill_between(table[x], table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=alpha, linewidth=0)
+    return axes.plot(table[x], table[name], color=color, **look)
+
+
 def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
     """Write a legend in one row below the panels, where it covers nothing."""
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handletextpad=0.5, columnspacing=2.0)
@@ -190,13 +216,8 @@ def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
 
 def path_end_handles(measured: tuple[float, float] | None = None) -> list[Line2D]:
     """Return legend entries of the two markers; `measured` names the regularizations at which runs end instead."""
+    first, last = r"no regularization, $\lambda\to0$", r"infinite regularization, $\lambda\to\infty$"
     if measured is not None:
         low, high = (plain_power(strength) for strength in measured)
-        return [
-            Line2D([], [], label=rf"$\lambda\to0$ (measured: {low})", **ZERO_MARKER),
-            Line2D([], [], label=rf"$\lambda\to\infty$ (measured: {high})", **INFINITE_MARKER),
-        ]
-    return [
-        Line2D([], [], label=r"no regularization, $\lambda\to0$", **ZERO_MARKER),
-        Line2D([], [], label=r"infinite regularization, $\lambda\to\infty$", **INFINITE_MARKER),
-    ]
+        first, last = rf"$\lambda\to0$ (measured: {low})", rf"$\lambda\to\infty$ (measured: {high})"
+    return [Line2D([], [], label=first, **ZERO_MARKER), Line2D([], [], label=last, **INFINITE_MARKER)]

@@ -5,12 +5,15 @@ it over axes and repeats, on one core, several processes or a cluster, with the 
 are stored: a sweep that was killed resumes where it stopped.
 """
 
-from genlaws.sweeps.engines import DaskCluster, Engine, InProcess, Processes
+from genlaws.core.locks import StoreBusyError
+from genlaws.sweeps.engines import DaskCluster, Engine, InProcess
 from genlaws.sweeps.experiment import Experiment, Procedure, Settings
 from genlaws.sweeps.grid import Axis, Cell, Sweep, make_sweep, read_axis
+from genlaws.sweeps.processes import Processes
 from genlaws.sweeps.registry import EXPERIMENTS, experiment_names, get_experiment
-from genlaws.sweeps.runner import SweepReport, SweepStoppedError, compute_sweep, run_sweep
-from genlaws.sweeps.store import Store, StoreBusyError, SweepCounts
+from genlaws.sweeps.runner import SweepReport, compute_sweep, run_sweep
+from genlaws.sweeps.store import Store, SweepCounts
+from genlaws.sweeps.tasks import SweepStoppedError
 
 __all__ = [
     "EXPERIMENTS",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -42,7 +42,5 @@ def checkpoint_folder() -> Path | None:
 def remove_checkpoints(folder: Path) -> None:
     """Remove the checkpoints of a task, and the folder around them if it is empty."""
     shutil.rmtree(folder, ignore_errors=True)
-    try:
+    with suppress(OSError):
         folder.parent.rmdir()
-    except OSError:
-        return

@@ -9,15 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Protocol
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
-from genlaws.sweeps.processes import Processes, block_sigint
+from genlaws.sweeps.processes import block_sigint
 from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
-
-__all__ = ["DaskCluster", "Done", "Engine", "InProcess", "Processes"]
 
 TASKS_PER_THREAD = 4  # of a cluster, running or waiting
 CONNECT_TIMEOUT_SECONDS = 10  # to reach a scheduler
@@ -36,9 +33,7 @@ class Engine(Protocol):
     def __enter__(self) -> Engine:
         """Start the workers."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Stop the workers."""
 
 
@@ -48,9 +43,7 @@ class InProcess:
     def __enter__(self) -> InProcess:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         return
 
     def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
@@ -94,13 +87,11 @@ class DaskCluster:
                 self._cluster or self.address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False
             )
         except (OSError, ValueError, TypeError) as error:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise InputError(f"There is no dask scheduler at {self.address!r}: {error}") from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         client, cluster, self._client, self._cluster = self._client, self._cluster, None, None
         if client is not None:
             client.close()

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genlaws.core.errors import InputError
 
 Result = Mapping[str, Any]
 """Numbers, truth values, text and numpy arrays under their names."""
+
+
+# Types of settings.
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(BaseModel):
@@ -77,7 +83,7 @@ class Procedure:
 
     def cells_together(self, settings: Settings) -> int:
         """Return how many cells of a sweep with these settings make one task."""
-        return max(1, self.batch_size(settings)) if callable(self.batch_size) else self.batch_size
+        return max(1, self.batch_size(settings) if callable(self.batch_size) else self.batch_size)
 
     def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[Result]:
         """Return the results of the cells of one task."""

@@ -86,20 +86,28 @@ class Sweep:
                 raise InputError(f"There is no setting {field!r} to run an axis over; the settings are {allowed}.")
             if fields.count(field) > 1:
                 raise InputError(f"The axis {field} is given twice.")
-        _check_text(self.settings, self.experiment.name)
+        _check_text(self.settings.model_dump(mode="json"), self.experiment.name)
         for axis in self.axes:
             self._check_values(axis)
 
     def _check_values(self, axis: Axis) -> None:
         """Raise if a value is not allowed or occurs twice: equal values would be the same cell."""
-        base, seen = self.settings.model_dump(), set()
+        seen = set()
         for value in axis.values:
-            settings = checked(type(self.settings), {**base, axis.field: value}, self.experiment.name)
-            _check_text(settings, self.experiment.name)
-            text = canonical(settings.model_dump(mode="json")[axis.field])
+            stored = self._stored(axis.field, value)
+            _check_text({axis.field: stored}, self.experiment.name)
+            text = canonical(stored)
             if text in seen:
                 raise InputError(f"The axis {axis.field} has the value {text} twice; give each value once.")
             seen.add(text)
+
+    def _settings_at(self, values: Mapping[str, Any]) -> Settings:
+        """Return the settings of the cells with these values of the axes."""
+        return checked(type(self.settings), {**self.settings.model_dump(), **values}, self.experiment.name)
+
+    def _stored(self, field: str, value: Any) -> Any:
+        """Return the value of an axis as the settings hold it, as a JSON value."""
+        return self._settings_at({field: value}).model_dump(mode="json")[field]
 
     @property
     def total(self) -> int:
@@ -114,25 +122,22 @@ class Sweep:
 
     def axes_document(self) -> list[list[Any]]:
         """Return field and values of each axis, the values as the settings hold them, as JSON values."""
-        kind, base = type(self.settings), self.settings.model_dump()
-        checker = ((axis.field, [{**base, axis.field: value} for value in axis.values]) for axis in self.axes)
-        return [[field, [kind(**one).model_dump(mode="json")[field] for one in chosen]] for field, chosen in checker]
+        return [[axis.field, [self._stored(axis.field, value) for value in axis.values]] for axis in self.axes]
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell, the last axis running fastest and the repeats inside, without storing them."""
-        kind, base = type(self.settings), self.settings.model_dump()
+        fields = [axis.field for axis in self.axes]
         for values in product(*(axis.values for axis in self.axes)):
-            chosen = {axis.field: value for axis, value in zip(self.axes, values, strict=True)}
-            settings = checked(kind, {**base, **chosen}, self.experiment.name)
+            settings = self._settings_at(dict(zip(fields, values, strict=True)))
             document = settings.model_dump(mode="json")
             for repeat in range(self.repeats):
                 key = run_key(self.experiment.name, self.experiment.schema, document, repeat)
                 yield Cell(key, settings, repeat, run_seed(key, self.seed))
 
 
-def _check_text(settings: Settings, owner: str) -> None:
+def _check_text(document: Mapping[str, Any], owner: str) -> None:
     """Raise if a text cannot be stored in the index of a folder."""
-    for name, value in settings.model_dump(mode="json").items():
+    for name, value in document.items():
         text = canonical(value)
         if writable(text) != text:
             raise InputError(
@@ -157,14 +162,13 @@ def read_axis(text: str) -> Axis:
 
 
 def _parse_range(text: str, values: str) -> tuple[float, ...]:
-    parts = values.split(":")
-    logarithmic = len(parts) == 4 and parts[3] == "log"
+    first, *rest = values.split(":")
+    logarithmic = rest[2:] == ["log"]
     try:
-        start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
-    except (ValueError, IndexError):
+        last, number = rest[:-1] if logarithmic else rest
+        start, stop, count = float(first), float(last), int(number)
+    except ValueError:
         raise InputError(f"The axis {text!r} is not understood. {AXIS_SYNTAX}") from None
-    if len(parts) > 3 and not logarithmic:
-        raise InputError(f"The axis {text!r} is not understood. {AXIS_SYNTAX}")
     if not (1 <= count <= MAX_AXIS_VALUES and math.isfinite(start) and math.isfinite(stop)):
         raise InputError(f"The axis {text!r} must have finite ends and 1 to {MAX_AXIS_VALUES:,} values.")
     if logarithmic and not (start > 0 and stop > 0):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from genlaws.core.errors import InputError
 
@@ -38,7 +38,7 @@ def make_index(folder: Path, facts: Iterable[tuple[str, str]]) -> None:
     index = sqlite3.connect(part, isolation_level=None)
     try:
         index.execute("PRAGMA journal_mode = WAL")
-        with Transaction(index):
+        with transaction(index):
             for statement in (*CREATE_TABLES, CREATE_TRACEBACKS, f"PRAGMA user_version = {LAYOUT_VERSION}"):
                 index.execute(statement)
             index.executemany("INSERT INTO about VALUES (?, ?)", facts)
@@ -61,20 +61,16 @@ def open_index(folder: Path, *, write: bool) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
         )
+        try:
+            _check_version(index, folder)
+            if write:
+                index.execute("PRAGMA synchronous = NORMAL")
+                index.execute(CREATE_TRACEBACKS)
+        except BaseException:
+            index.close()
+            raise
     except sqlite3.Error as error:
         raise unreadable(folder, error) from None
-    try:
-        if write:
-            index.execute("PRAGMA synchronous = NORMAL")
-        _check_version(index, folder)
-        if write:
-            index.execute(CREATE_TRACEBACKS)
-    except sqlite3.Error as error:
-        index.close()
-        raise unreadable(folder, error) from None
-    except BaseException:
-        index.close()
-        raise
     return index
 
 
@@ -100,21 +96,13 @@ def unreadable(folder: Path, error: sqlite3.Error) -> InputError:
     return InputError(f"The index {str(folder / INDEX_FILE)!r} cannot be used: {error}.")
 
 
-class Transaction:
+@contextmanager
+def transaction(index: sqlite3.Connection) -> Iterator[None]:
     """All statements inside take effect together, or none."""
-
-    def __init__(self, index: sqlite3.Connection) -> None:
-        self._index = index
-
-    def __enter__(self) -> None:
-        self._index.execute("BEGIN IMMEDIATE")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._index.execute("COMMIT")
-        finally:
-            if self._index.in_transaction:  # not if SQLite has rolled back by itself, as on a full disk
-                self._index.execute("ROLLBACK")
+    index.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        index.execute("COMMIT")
+    finally:
+        if index.in_transaction:  # not if SQLite has rolled back by itself, as on a full disk
+            index.execute("ROLLBACK")

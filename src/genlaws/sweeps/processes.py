@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from types import TracebackType
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
@@ -68,9 +67,7 @@ class Processes:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop(kill=kind is not None)
 
     def _stop(self, *, kill: bool) -> None:

@@ -7,13 +7,15 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from genlaws.core.arguments import whole_number
+from genlaws.core.progress import NoProgress, Progress
 from genlaws.sweeps.checkpoints import folder_for, remove_checkpoints
 from genlaws.sweeps.engines import Engine, InProcess
 from genlaws.sweeps.experiment import Result
@@ -32,32 +34,20 @@ DEFAULT_STOP_AFTER = 10
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class SweepProgress(Protocol):
-    """Progress of a sweep."""
-
-    def start(self, total: int, label: str) -> None:
-        """Announce the number of cells."""
+class SweepProgress(Progress, Protocol):
+    """Progress of a sweep, whose steps are cells; those just committed are advanced."""
 
     def skip(self, n: int) -> None:
         """Report cells that were done before."""
-
-    def advance(self, n: int = 1) -> None:
-        """Report cells just committed."""
 
     def fail(self, n: int, error: str) -> None:
         """Report cells that failed."""
 
 
-class Silent:
-    """Progress that is not shown."""
-
-    def start(self, total: int, label: str) -> None:
-        """Do nothing."""
+class Silent(NoProgress):
+    """Progress of a sweep that is not shown."""
 
     def skip(self, n: int) -> None:
-        """Do nothing."""
-
-    def advance(self, n: int = 1) -> None:
         """Do nothing."""
 
     def fail(self, n: int, error: str) -> None:
@@ -134,7 +124,8 @@ def run_sweep(
             message = str(stopped)
             raise
         finally:
-            _note_quietly(store, message)
+            with suppress(sqlite3.Error, OSError):  # such as a full disk
+                store.note(message=message)
     return SweepReport(sweep.total, run.computed, run.reused, run.failed, message)
 
 
@@ -150,14 +141,6 @@ def _full_disk_stops() -> Iterator[None]:
         raise SweepStoppedError(
             f"The disk {what} ({error}). Finished cells are stored; free space and run the same command again."
         ) from error
-
-
-def _note_quietly(store: Store, message: str) -> None:
-    """Write how the run ended, unless the disk is full."""
-    try:
-        store.note(message=message)
-    except (sqlite3.Error, OSError):
-        return
 
 
 class _Run:
@@ -247,13 +230,7 @@ def _is_disk_full(error: Exception) -> bool:
 
 
 def _batches(cells: Iterator[Cell], size: int) -> Iterator[list[Cell]]:
-    batch: list[Cell] = []
-    for cell in cells:
-        batch.append(cell)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    while batch := list(islice(cells, size)):
         yield batch
 
 
@@ -316,6 +293,3 @@ def compute_sweep(sweep: Sweep, advance: SweepProgress | None = None) -> pd.Data
         rows.append(row_of(cell.settings.model_dump(), cell.repeat, split_result(result)[0]))
         progress.advance(1)
     return table_of(rows)
-
-
-__all__ = ["Silent", "SweepProgress", "SweepReport", "SweepStoppedError", "compute_here", "compute_sweep", "run_sweep"]

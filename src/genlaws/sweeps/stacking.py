@@ -15,6 +15,11 @@ CHECKPOINT_EVERY = 5000  # updates; a stack of the usual size makes them in seco
 TrainGroup = Callable[[Sequence[Any], Sequence[int], Checkpoint | None], Sequence[Result]]
 
 
+def how_computed(runs: Any) -> dict[str, str]:
+    """Return the device, the type of numbers and the path that networks were trained with."""
+    return {name: getattr(runs, name) for name in ("device", "dtype", "path")}
+
+
 def run_stacks(
     settings: Sequence[Settings], seeds: Sequence[int], per_network: Collection[str], train_group: TrainGroup
 ) -> list[Result]:

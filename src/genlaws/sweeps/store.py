@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from genlaws.core.errors import InputError
-from genlaws.core.locks import FolderLock, StoreBusyError
+from genlaws.core.locks import FolderLock
 from genlaws.core.seeds import NAMES_IN_SEEDS, canonical
 from genlaws.sweeps.grid import Cell, Sweep
-from genlaws.sweeps.index import INDEX_FILE, Transaction, make_index, open_index, unreadable
+from genlaws.sweeps.index import INDEX_FILE, make_index, open_index, transaction, unreadable
 from genlaws.sweeps.tasks import Outcome, split_result
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 ARRAYS_FOLDER = "arrays"
 READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
-__all__ = ["Store", "StoreBusyError", "StoredCell", "SweepCounts"]
 
 
 def write_arrays(folder: Path, key: str, arrays: Mapping[str, np.ndarray]) -> str | None:
@@ -186,9 +185,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         self.close()
         if isinstance(error, sqlite3.Error):
             raise unreadable(self.folder, error) from error
@@ -217,16 +214,15 @@ class Store:
 
     def _adopt(self, sweep: Sweep) -> None:
         """Check that the sweep is compatible with the folder, and record it."""
-        known = self.about()
-        _check_fits(known, sweep, self.folder)
-        now = _metadata(sweep)
+        known, now = self.about(), _metadata(sweep)
+        _check_fits(known, now, self.folder)
         now["fields"] = list(dict.fromkeys([*known["fields"], *now["fields"]]))
         now["several"] = known["several"] or any(known[name] != now[name] for name in ("axes", "settings", "repeats"))
         self.note(**now)
 
     def note(self, **facts: Any) -> None:
         """Write metadata of the sweep, each value under its name."""
-        with Transaction(self._index):
+        with transaction(self._index):
             rows = [(name, canonical(value)) for name, value in facts.items()]
             self._index.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
 
@@ -247,7 +243,7 @@ class Store:
         prepared = [split_result(outcome.result) for outcome in outcomes]
         files = [write_arrays(self.folder, cell.key, arrays) for cell, (_, arrays) in zip(cells, prepared, strict=True)]
         try:
-            with Transaction(self._index):
+            with transaction(self._index):
                 for cell, outcome, (numbers, _), file in zip(cells, outcomes, prepared, files, strict=True):
                     self._write_row(cell, outcome, numbers, file)
         except BaseException:
@@ -301,33 +297,31 @@ class Store:
         by_status = self._by_status(about)
         seconds, latest = self._index.execute("SELECT SUM(seconds), MAX(finished) FROM cells").fetchone()
         started = about.get("started", "")
-        rate = self._rate(started)
         return SweepCounts(
             total=about.get("total", 0),
-            done=by_status.get("done", 0),
-            failed=by_status.get("failed", 0),
-            damaged=by_status.get("damaged", 0),
+            done=by_status["done"],
+            failed=by_status["failed"],
+            damaged=by_status["damaged"],
             running=FolderLock.is_held(self.folder),
             started=started,
             latest=latest or "",
             seconds=seconds or 0.0,
-            rate=rate,
+            rate=self._rate(started),
             message=about.get("message", ""),
         )
 
-    def _by_status(self, about: Mapping[str, Any]) -> dict[str, int]:
+    def _by_status(self, about: Mapping[str, Any]) -> Counter[str]:
         """Return how many cells of the latest sweep have each status; ``damaged`` if their arrays cannot be read."""
         allowed: dict[str, set[str]] = {}  # by setting; empty if all cells belong to the latest sweep
         if about["several"]:
             allowed |= {name: {canonical(about["settings"][name])} for name in about["fields"]}
             allowed |= {name: {canonical(value) for value in values} for name, values in about["axes"]}
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         query = "SELECT status, arrays, settings FROM cells WHERE repeat < ?"
         for status, file, settings in self._index.execute(query, (about["repeats"],)):
             document = json.loads(settings) if allowed else {}
             if all(canonical(document[name]) in values for name, values in allowed.items()):
-                found = status if are_readable(self.folder, file) else "damaged"
-                counts[found] = counts.get(found, 0) + 1
+                counts[status if are_readable(self.folder, file) else "damaged"] += 1
         return counts
 
     def _rate(self, started: str) -> float:
@@ -419,26 +413,22 @@ def _metadata(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _check_fits(known: Mapping[str, Any], sweep: Sweep, folder: Path) -> None:
-    """Raise if the sweep differs from the stored one in more than axis values and the number of repeats."""
-    former = {known.get("experiment"), *known["settings"]} & set(NAMES_IN_SEEDS.values())
-    if old := sorted(former - set(type(sweep.settings).model_fields)):
+def _check_fits(known: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    """Raise if a sweep differs from the stored one in more than axis values and the number of repeats."""
+    before, after = known["settings"], now["settings"]
+    former = {known.get("experiment"), *before} & set(NAMES_IN_SEEDS.values())
+    if old := sorted(former - set(after)):
         raise InputError(
             f"{str(folder)!r} was made by genlaws 0.1, where some names were spelled differently ({', '.join(old)}). "
             "Its table can still be exported; to continue the sweep, use another folder."
         )
-    for name, now in (
-        ("experiment", sweep.experiment.name),
-        ("schema", sweep.experiment.schema),
-        ("seed", sweep.seed),
-    ):
-        if known.get(name) != now:
+    for name in ("experiment", "schema", "seed"):
+        if known.get(name) != now[name]:
             raise InputError(
-                f"{str(folder)!r} holds a sweep with {name} {known.get(name)!r}, and this one has {now!r}; use another "
-                "folder."
+                f"{str(folder)!r} holds a sweep with {name} {known.get(name)!r}, and this one has {now[name]!r}; use "
+                "another folder."
             )
-    on_axes = {*known["fields"], *(axis.field for axis in sweep.axes)}
-    before, after = known["settings"], sweep.settings.model_dump(mode="json")
+    on_axes = {*known["fields"], *now["fields"]}
     differing = [name for name in {**after, **before} if name not in on_axes and _differ(before, after, name)]
     if differing:
         changes = ", ".join(f"{name} ({before.get(name)!r} there, {after.get(name)!r} now)" for name in differing)

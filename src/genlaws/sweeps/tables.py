@@ -117,10 +117,10 @@ def dataset_of(store: Store) -> xr.Dataset:
         array = variable.finished()
         inner = [f"{writable(name)}_{axis}" for axis in range(array.ndim - len(grid))]
         variables[result_name(name, coordinates)] = ([*coordinates, *inner], array)
+    attributes = {name: about[name] for name in ("experiment", "schema", "seed")}
     fixed = {name: value for name, value in about["settings"].items() if name not in coordinates}
-    attributes = {"experiment": about["experiment"], "schema": about["schema"], "seed": about["seed"]}
-    plain = {f"setting_{name}": v for name, v in fixed.items() if isinstance(v, int | float | str)}
-    return xr.Dataset(variables, coordinates, {**attributes, **plain})
+    attributes |= {f"setting_{name}": v for name, v in fixed.items() if isinstance(v, int | float | str)}
+    return xr.Dataset(variables, coordinates, attributes)
 
 
 def _axis_values(store: Store, fields: list[str]) -> dict[str, list[Any]]:

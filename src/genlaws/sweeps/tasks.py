@@ -10,12 +10,13 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from genlaws.core.errors import ConvergenceError
+from genlaws.core.libraries import installed_versions
 from genlaws.sweeps.checkpoints import working_in
 from genlaws.sweeps.experiment import Procedure, Result, Settings, load_procedure, writable
 
@@ -115,21 +116,10 @@ def _plain_result(result: Result) -> Result:
     return {**numbers, **arrays}
 
 
-def _describe_machine() -> dict[str, Any]:
-    if not _MACHINE:
-        versions = {name: found for name in RECORDED_PACKAGES if (found := _version(name))}
-        _MACHINE.update(python=platform.python_version(), host=socket.gethostname(), versions=versions)
-    return _MACHINE
-
-
-_MACHINE: dict[str, Any] = {}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+@cache
+def _describe_machine() -> Mapping[str, Any]:
+    versions = installed_versions(RECORDED_PACKAGES)
+    return {"python": platform.python_version(), "host": socket.gethostname(), "versions": versions}
 
 
 def split_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

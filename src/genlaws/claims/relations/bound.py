@@ -97,15 +97,14 @@ def check_upper_bound(quick: bool) -> Finding:
             spare = 0.0 if point.train_fraction == 0.0 else float(point.accuracy.value - point.accuracy.low)
             above = max(above, point.accuracy.value - spare - float(value))
             below = max(below, float(value) - point.accuracy.value - spare)
-    numbers = {
-        "largest_excess_of_exact_bound": above,
-        "largest_excess_of_eq_5": below,
-        "difference_from_listed_orders": listed,
-    }
     return corrected_if(
         above <= 0.0,
         listed < TOLERANCE,
-        numbers,
+        {
+            "largest_excess_of_exact_bound": above,
+            "largest_excess_of_eq_5": below,
+            "difference_from_listed_orders": listed,
+        },
         "Eq. 5 bounds nothing: the best learner is better than it in the middle and worse where little is seen. The "
         "bound is the mean of max(P, 1 - P) over all entries, with P the share of relations that agree.",
     )
@@ -132,17 +131,16 @@ def check_guess_of_an_order(quick: bool) -> Finding:
     best = float(np.mean([max(one, 1.0 - one) for one in chances]))
     nothing = posterior(_empty_training_set(N), TotalOrder()).accuracy
     stated = guess_accuracy(TotalOrder())
-    numbers = {
-        "orders": len(orders),
-        "chance_of_guessing_right": best,
-        "chance_by_the_paper": stated,
-        "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, TotalOrder(), 0.0)),
-        "accuracy_with_nothing_seen_exact": nothing,
-    }
     return corrected_if(
         abs(best - stated) < TOLERANCE,
         abs(best - (1.0 - stated)) < TOLERANCE,
-        numbers,
+        {
+            "orders": len(orders),
+            "chance_of_guessing_right": best,
+            "chance_by_the_paper": stated,
+            "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, TotalOrder(), 0.0)),
+            "accuracy_with_nothing_seen_exact": nothing,
+        },
         "A guess is right with 2/3; 1/3 is the chance of the rarer answer. With nothing seen no pair is known to "
         "precede another, and the accuracy is 0.517, not 2/3.",
     )
@@ -159,19 +157,22 @@ def check_guess_of_classes(quick: bool) -> Finding:
     )
 
 
+def _chain(last: int) -> TrainingSet:
+    """Return what is known of the order of ten numbers from the comparisons 0 < 1, 1 < 2 and so on up to a number."""
+    pairs = np.array([(number, number + 1) for number in range(last)])
+    return TrainingSet(10, pairs, np.ones(last, dtype=bool))
+
+
 def check_first_comparison(quick: bool) -> Finding:
     """Measure what the comparison 0 < 9 adds about the order of ten numbers."""
     before = posterior(_empty_training_set(10), TotalOrder()).bits_left
     worth = before - posterior(_empty_training_set(10).with_answer((0, 9), True), TotalOrder()).bits_left
-    chain = _empty_training_set(10)
-    for number in range(9):
-        chain = chain.with_answer((number, number + 1), True)
+    chain = _chain(9)
     last = posterior(chain, TotalOrder()).bits_left - posterior(chain.with_answer((0, 9), True), TotalOrder()).bits_left
-    numbers = {"bits_of_0_9_as_first_comparison": worth, "bits_of_0_9_as_last_comparison": last}
     return corrected_if(
         abs(worth) < TOLERANCE,
         abs(worth - 1.0) < TOLERANCE,
-        numbers,
+        {"bits_of_0_9_as_first_comparison": worth, "bits_of_0_9_as_last_comparison": last},
         "Any first comparison is worth exactly one bit; 0 < 9 adds no information only once a chain from 0 to 9 is "
         "known.",
     )
@@ -179,15 +180,16 @@ def check_first_comparison(quick: bool) -> Finding:
 
 def check_powerful_comparison(quick: bool) -> Finding:
     """Count what follows from 4 < 5 when the order of 0 to 4 is known."""
-    known = _empty_training_set(10)
-    for number in range(4):
-        known = known.with_answer((number, number + 1), True)
+    known = _chain(4)
     pairs = [(number, 5) for number in range(4)]
     before, after = (posterior(one, TotalOrder()).probability for one in (known, known.with_answer((4, 5), True)))
     open_before = sum(before[pair] < 1.0 - TOLERANCE for pair in pairs)
     follow = sum(after[pair] > 1.0 - TOLERANCE for pair in pairs)
-    numbers = {"pairs_open_before": open_before, "pairs_inferred": follow}
-    return holds_if(open_before == follow == len(pairs), numbers, "All four pairs follow from the one comparison.")
+    return holds_if(
+        open_before == follow == len(pairs),
+        {"pairs_open_before": open_before, "pairs_inferred": follow},
+        "All four pairs follow from the one comparison.",
+    )
 
 
 def check_at_least_b_samples(quick: bool) -> Finding:
@@ -198,10 +200,9 @@ def check_at_least_b_samples(quick: bool) -> Finding:
     curve = query_curve(order, repeats=2 if quick else 5)
     needed = float(curve.queries_to_certainty.value)
     first = float(np.mean(curve.bits_left[:, 0] - curve.bits_left[:, 1]))
-    numbers = {"description_length": length, "answers_needed": needed, "bits_of_the_first_answer": first}
     return holds_if(
         needed >= length and first <= 1.0 + TOLERANCE,
-        numbers,
+        {"description_length": length, "answers_needed": needed, "bits_of_the_first_answer": first},
         "An answer is worth one bit at most on average, so no order is known before log2 n! answers; with the best "
         "questions hardly more are needed.",
     )
@@ -211,11 +212,10 @@ def check_two_estimates(quick: bool) -> Finding:
     """Measure the distance between Eq. 5 and the exact bound for the four relations of Fig. 2."""
     shares = np.array([0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4])
     far = {name: _largest_distance(name, shares, 2 if quick else 20) for name in RELATION_NAMES}
-    numbers = {number_id(f"largest_distance_{name}"): one for name, one in far.items()}
     return graded(
         max(far.values()) < 0.02,
         max(far.values()) < ACCURACY_TOLERANCE,
-        numbers,
+        {number_id(f"largest_distance_{name}"): one for name, one in far.items()},
         "Eq. 5 follows the bound within 0.02.",
         "Roughly: Eq. 5 is off by up to 0.15, most for an order of which little is seen; true transitions are sharper.",
     )
@@ -234,11 +234,10 @@ def check_caption(quick: bool) -> Finding:
     exact = np.array([p.accuracy.value for p in bound_curve(named_relation("mod3"), shares, repeats=4).points])
     third = np.abs(inferable_fraction(shares * N**2, length) - exact).max()
     fifth = np.abs(accuracy_formula(shares, N, length, 1 / 3) - exact).max()
-    numbers = {"largest_distance_of_eq_3": third, "largest_distance_of_eq_5": fifth}
     return corrected_if(
-        bool(third < ACCURACY_TOLERANCE),
-        bool(fifth < ACCURACY_TOLERANCE),
-        numbers,
+        third < ACCURACY_TOLERANCE,
+        fifth < ACCURACY_TOLERANCE,
+        {"largest_distance_of_eq_3": third, "largest_distance_of_eq_5": fifth},
         "The curve is Eq. 5, as the text says: Eq. 3 starts at zero.",
     )
 
@@ -251,16 +250,15 @@ def check_possible_classes(quick: bool) -> Finding:
     paper = np.array([paper_bound(relation, one) for one in sets])
     exact = np.array([posterior(one, known).accuracy for one in sets])
     counted = np.array([_two_class_bound(one) for one in sets])
-    numbers = {
-        "paper_procedure": paper.mean(),
-        "exact_bound": exact.mean(),
-        "exact_bound_by_components": counted.mean(),
-        "procedure_as_printed": _literal_bound(named_relation("mod3")),
-    }
     return corrected_if(
         float(np.abs(paper - exact).max()) < 0.02,
         float(np.abs(counted - exact).max()) < TOLERANCE,
-        numbers,
+        {
+            "paper_procedure": paper.mean(),
+            "exact_bound": exact.mean(),
+            "exact_bound_by_components": counted.mean(),
+            "procedure_as_printed": _literal_bound(named_relation("mod3")),
+        },
         "The sets of possible classes use labels of partners that the learner cannot know. Exact for two classes: one "
         "half, and half the sum of squared shares of the components of known pairs.",
     )

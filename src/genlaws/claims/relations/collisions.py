@@ -39,10 +39,9 @@ def check_eq_12(quick: bool) -> Finding:
             scores[ratio, width] = _z_score(a**2 / 2.0 - c**2 / ratio > 0.0, law)
             library = max(library, abs(float(collision_probability(ratio, 1.0, width)) - law))
     worst = max(abs(one) for one in scores.values())
-    numbers = {"largest_z": worst, "library_against_eq_12": library, "chance_at_equal_rates": _eq_12_probability(1.0)}
     return holds_if(
         worst < MAX_Z_SCORE and library < FLOW_TOLERANCE,
-        numbers,
+        {"largest_z": worst, "library_against_eq_12": library, "chance_at_equal_rates": _eq_12_probability(1.0)},
         "Draws of gain and separation merge as often as Eq. 12 says.",
     )
 
@@ -54,11 +53,10 @@ def check_region(quick: bool) -> Finding:
     edge = math.sqrt(ratio / 2.0)
     printed = float(((c < edge) & (a < edge)).mean())
     right = np.abs(c / a) < edge
-    numbers = {"printed_region": printed, "right_region": right.mean(), "eq_12": _eq_12_probability(ratio)}
     return corrected_if(
         abs(printed - _eq_12_probability(ratio)) < MAX_CHANCE_DIFFERENCE,
         abs(_z_score(right, _eq_12_probability(ratio))) < MAX_Z_SCORE,
-        numbers,
+        {"printed_region": printed, "right_region": right.mean(), "eq_12": _eq_12_probability(ratio)},
         "The region is |c/a| < √(η_x/2η_A); the result of the integral is right.",
     )
 
@@ -70,15 +68,14 @@ def check_width_of_repons(quick: bool) -> Finding:
     merges = a**2 / 2.0 - (0.5 * (x1 - x2)) ** 2 / ratio > 0.0
     right = _eq_12_probability(ratio, pull=1.0)
     library = float(collision_probability(ratio, 1.0, encoder_scale_of="repon"))
-    numbers = {
-        "drawn": merges.mean(),
-        "eq_12_with_width_of_a_repon": _eq_12_probability(ratio),
-        "eq_12_with_half_the_separation": right,
-    }
     return corrected_if(
         abs(_z_score(merges, _eq_12_probability(ratio))) < MAX_Z_SCORE,
         abs(_z_score(merges, right)) < MAX_Z_SCORE and abs(library - right) < FLOW_TOLERANCE,
-        numbers,
+        {
+            "drawn": merges.mean(),
+            "eq_12_with_width_of_a_repon": _eq_12_probability(ratio),
+            "eq_12_with_half_the_separation": right,
+        },
         "σ_c is the width of half the separation, a root of two smaller than that of a repon: (2/π) arctan((σ_a/σ_x) "
         "√(η_x/η_A)) for repons of width σ_x, as in the paper's Fig. 6.",
     )
@@ -94,15 +91,14 @@ def check_only_the_ratio(quick: bool) -> Finding:
         law = float(collision_probability(ratio, 1.0, dimension=dimension, outputs=outputs))
         shares[f"share_{dimension}_dimensions_{outputs}_outputs"] = merges.mean()
         scores[dimension, outputs] = abs(_z_score(merges, law)), abs(merges.mean() - _eq_12_probability(ratio))
-    numbers = {
-        **shares,
-        "eq_12": _eq_12_probability(ratio),
-        "largest_z_of_the_law_of_f": max(one[0] for one in scores.values()),
-    }
     return graded(
         max(one[1] for one in scores.values()) < MAX_CHANCE_DIFFERENCE,
         scores[1, 1][1] < MAX_CHANCE_DIFFERENCE and max(one[0] for one in scores.values()) < MAX_Z_SCORE,
-        numbers,
+        {
+            **shares,
+            "eq_12": _eq_12_probability(ratio),
+            "largest_z_of_the_law_of_f": max(one[0] for one in scores.values()),
+        },
         "The chance is the same for all dimensions and outputs.",
         "For one dimension and one output. In general the chance is a distribution function of F with d and k - d + 1 "
         "degrees of freedom and runs from 0.09 to 1 at equal rates.",
@@ -148,10 +144,9 @@ def check_eq_13(quick: bool) -> Finding:
         )
         if count > 1:
             wrong = min(wrong, float(np.ptp(a**2 / (2.0 * 0.4) - (0.5 * (x - c)) ** 2 / 0.7)))
-    numbers = {"drift_with_general_factor": drift, "least_drift_with_factor_2": wrong, "library": library}
     return holds_if(
         drift < FLOW_TOLERANCE < wrong and library < FLOW_TOLERANCE,
-        numbers,
+        {"drift_with_general_factor": drift, "least_drift_with_factor_2": wrong, "library": library},
         "4/(1 + 1/N) is the factor that is conserved; 2 for N = 1.",
     )
 
@@ -182,11 +177,10 @@ def check_slope_of_eq_12(quick: bool) -> Finding:
     same = np.ptp(np.asarray(collision_probability(encoder, decoder)))
     slope = float(np.polyfit(np.log(decoder), np.log(encoder), 1)[0])
     turned = np.ptp(np.asarray(collision_probability(1.0 / decoder, decoder)))
-    numbers = {"slope_of_the_level_line": slope, "spread_along_level_line": same, "spread_along_slope_minus_1": turned}
     return corrected_if(
-        bool(turned < FLOW_TOLERANCE),
-        bool(same < FLOW_TOLERANCE) and abs(slope - 1.0) < FLOW_TOLERANCE,
-        numbers,
+        turned < FLOW_TOLERANCE,
+        same < FLOW_TOLERANCE and abs(slope - 1.0) < FLOW_TOLERANCE,
+        {"slope_of_the_level_line": slope, "spread_along_level_line": same, "spread_along_slope_minus_1": turned},
         "Slope +1, as the caption says: η_enc in proportion to η_dec. It looks like -1 because the axis of η_enc is "
         "drawn upside down.",
     )

@@ -99,11 +99,10 @@ def check_behind_the_bound(quick: bool) -> Finding:
         excess = max(excess, *(float((one.mean(axis=0) - limit).max()) for one in curves.values()))
         needed = _fractions_needed(relation)
         delays += [one / needed["bound", 0] for name, one in needed.items() if name[0] != "bound" and one < np.inf]
-    numbers = {"largest_excess_over_the_bound": excess, "smallest_delay": min(delays), "largest_delay": max(delays)}
     return graded(
         excess <= 0.0 and max(delays) < 1.5,
         excess <= 0.0,
-        numbers,
+        {"largest_excess_over_the_bound": excess, "smallest_delay": min(delays), "largest_delay": max(delays)},
         "No network is above the bound, and all follow it closely.",
         "No network is above the bound on average. The delay is not slight: networks need 1.3 to 6 times the entries "
         "of the best learner.",
@@ -143,15 +142,14 @@ def check_statics_of_graphs(quick: bool) -> Finding:
         shares, curve = (rows[name].to_numpy(dtype=np.float64) for name in ("train_fraction", "balanced_accuracy"))
         needed.append(min(crossing(shares, curve, target), 1.0))
     by_bits, by_pairs = stats.spearmanr(bits, needed), stats.spearmanr(pairs, needed)
-    numbers = {
-        "relations": len(bits),
-        "rank_correlation_with_description_length": by_bits.statistic,
-        "p_value": by_bits.pvalue,
-        "rank_correlation_with_pair_count": by_pairs.statistic,
-    }
     return holds_if(
-        bool(by_bits.statistic > 0.0 and by_bits.pvalue < 0.05),
-        numbers,
+        by_bits.statistic > 0.0 and by_bits.pvalue < 0.05,
+        {
+            "relations": len(bits),
+            "rank_correlation_with_description_length": by_bits.statistic,
+            "p_value": by_bits.pvalue,
+            "rank_correlation_with_pair_count": by_pairs.statistic,
+        },
         "Relations of a longer description need more entries.",
         "Not for real relations: the share of entries that networks need does not grow with the description length; "
         "how rare the related pairs are predicts more.",
@@ -166,10 +164,9 @@ def check_defaults(quick: bool) -> Finding:
     other = {
         name: str(fields[name].default) for name, value in DEFAULT_SETTINGS.items() if fields[name].default != value
     }
-    numbers = {"defaults_compared": len(DEFAULT_SETTINGS), "defaults_that_differ": len(other), **other}
     return holds_if(
         not other,
-        numbers,
+        {"defaults_compared": len(DEFAULT_SETTINGS), "defaults_that_differ": len(other), **other},
         "The defaults are those of Table III. Optimizer, batch, steps and initial values are not in it; here Adam, all "
         "shown entries, 10,000 steps and standard normal embeddings.",
     )
@@ -183,15 +180,14 @@ def check_collision_is_needed(quick: bool) -> Finding:
     runs = learn_relation("mod3", seeds=seeds, width=20, encoder_rate=1e-2, decoder_rate=1e-3, steps=steps)
     spread = np.asarray(class_spread(runs.final_embeddings, np.arange(30) % 3))
     right = np.asarray(runs.final("test_accuracy"))
-    numbers = {
-        "least_accuracy_on_other_entries": right.min(),
-        "least_spread": spread.min(),
-        "mean_spread": spread.mean(),
-    }
     return corrected_if(
-        bool((spread < 0.1).all()) or bool((right < TARGET_ACCURACY).any()),
-        bool((spread > 0.1).any()),
-        numbers,
+        (spread < 0.1).all() or (right < TARGET_ACCURACY).any(),
+        (spread > 0.1).any(),
+        {
+            "least_accuracy_on_other_entries": right.min(),
+            "least_spread": spread.min(),
+            "mean_spread": spread.mean(),
+        },
         "Sufficient, not necessary: networks generalize although the spread inside classes stays a good part of the "
         "distance between them.",
     )

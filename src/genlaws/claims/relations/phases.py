@@ -74,11 +74,10 @@ def check_phase_table(quick: bool) -> Finding:
     left_out = {(True, True), (True, False), (False, True), (False, False)} - {
         (train != never, test != never) for train, test, _ in cases.values()
     }
-    numbers = {"cases_classified_wrongly": ", ".join(wrong) or "none", "combinations_without_a_row": len(left_out)}
     return graded(
         not wrong and not left_out,
         not wrong,
-        numbers,
+        {"cases_classified_wrongly": ", ".join(wrong) or "none", "combinations_without_a_row": len(left_out)},
         "The four rows cover every network.",
         "The four rows are distinguished as printed. One case has no row: right on the other entries but never on "
         "those shown. It counts as confusion here.",
@@ -205,10 +204,9 @@ def check_depth_band(quick: bool) -> Finding:
     """See at which depths networks of width 10 generalize."""
     success = _rows_by_depth()["success"]
     inside = success[(success.index >= SHADED_DEPTHS[0]) & (success.index <= SHADED_DEPTHS[1])]
-    numbers = {f"share_that_generalizes_depth_{depth}": one for depth, one in success.items()}
     return holds_if(
-        bool((inside > 0.5).all()) and success.idxmax() in inside.index,
-        numbers,
+        (inside > 0.5).all() and success.idxmax() in inside.index,
+        {f"share_that_generalizes_depth_{depth}": one for depth, one in success.items()},
         "Networks of 3 to 10 layers generalize, others do not.",
         "The band lies at one to three layers; of networks with 5 to 10 hardly any generalizes (50 at each depth).",
     )
@@ -238,7 +236,7 @@ def check_too_deep(quick: bool) -> Finding:
     numbers = {f"share_that_fits_depth_{depth}": one for depth, one in frame.loc[SHADED_DEPTHS[0] :, "fitted"].items()}
     memorize = bool((first["fitted"] > 0.9).all() and (first["success"] < 0.1).all())
     return graded(
-        memorize and bool((last > 0.9).all()),
+        memorize and (last > 0.9).all(),
         memorize,
         numbers,
         "All decoders that are too deep fit what they are shown and nothing else.",

@@ -12,6 +12,7 @@ from genlaws.core.arguments import Array
 from genlaws.relations import matrix_invariant, modulo, pair_invariant, pair_limit, pair_path, separation_limit
 
 ETA_X, ETA_A = 0.7, 0.4  # rates of the repons and of the decoder
+RATES = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
 DIFFERENCE_STEP = 1e-5  # of a central difference
 DIFFERENCE_TOLERANCE = 1e-7  # what its error may be
 REST_TOLERANCE = 1e-4
@@ -65,9 +66,10 @@ def check_eq_8(quick: bool) -> Finding:
         decoder = gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)
         moves = 0.5 * (gradient(pair, "first") - gradient(pair, "second"))
         worst = max(worst, np.abs(decoder).max(), np.abs(moves - pair.decoder.T @ pair.decoder @ r).max())
-    numbers = {"largest_difference": worst, "allowed": DIFFERENCE_TOLERANCE}
     return holds_if(
-        bool(worst < DIFFERENCE_TOLERANCE), numbers, "Eq. 8 is the gradient of Eq. 6 with the bias at its best value."
+        worst < DIFFERENCE_TOLERANCE,
+        {"largest_difference": worst, "allowed": DIFFERENCE_TOLERANCE},
+        "Eq. 8 is the gradient of Eq. 6 with the bias at its best value.",
     )
 
 
@@ -82,11 +84,10 @@ def check_bias_equation(quick: bool) -> Finding:
     found, both = gradient(pair, "bias"), pair.decoder @ (pair.first + pair.second)
     printed = np.abs(found - (both + pair.bias - pair.target)).max()
     right = np.abs(found - (both + 2.0 * (pair.bias - pair.target))).max()
-    numbers = {"difference_from_printed_form": printed, "difference_from_form_with_factor_2": right}
     return corrected_if(
-        bool(printed < DIFFERENCE_TOLERANCE),
-        bool(right < DIFFERENCE_TOLERANCE),
-        numbers,
+        printed < DIFFERENCE_TOLERANCE,
+        right < DIFFERENCE_TOLERANCE,
+        {"difference_from_printed_form": printed, "difference_from_form_with_factor_2": right},
         "db/dt = -η_A (A(x1 + x2) + 2(b - y)); the solution the paper goes on with needs the 2.",
     )
 
@@ -105,11 +106,10 @@ def check_center(quick: bool) -> Finding:
     pair = _with_fitted_bias(draw_pair(4))  # any center, the bias at its best value
     r = 0.5 * (pair.first - pair.second)
     exact = np.abs(gradient(pair, "decoder") - 2.0 * np.outer(pair.decoder @ r, r)).max()
-    numbers = {"final_center": 0.5 * (end[2] + end[3]), "difference_from_eq_8_with_best_bias": exact}
     return corrected_if(
         abs(0.5 * (end[2] + end[3])) < REST_TOLERANCE,
-        bool(exact < DIFFERENCE_TOLERANCE),
-        numbers,
+        exact < DIFFERENCE_TOLERANCE,
+        {"final_center": 0.5 * (end[2] + end[3]), "difference_from_eq_8_with_best_bias": exact},
         "The center moves while the bias is not at its best value, so it cannot be chosen to be zero. Eq. 8 holds for "
         "any center if the bias always is, as when it learns much faster than the rest.",
     )
@@ -137,15 +137,14 @@ def check_theorem_1(quick: bool) -> Finding:
     same_answer = len({(one, one) for one in classes})  # (E_c, E_c) must be answered with 1 for every class c
     rows_equal = (table[:, None, :] == table[None, :, :]).all(axis=2)
     wrong = int((rows_equal != (classes[:, None] == classes)).sum())
-    numbers = {
-        "classes": CLASS_COUNT,
-        "inputs_with_answer_1": same_answer,
-        "pairs_classified_wrongly": wrong,
-    }
     return corrected_if(
         same_answer <= 1,
         wrong == 0,
-        numbers,
+        {
+            "classes": CLASS_COUNT,
+            "inputs_with_answer_1": same_answer,
+            "pairs_classified_wrongly": wrong,
+        },
         "No injective decoder is without error on two classes: (E, E) has the answer 1 for every E. What is needed is "
         "a decoder that distinguishes two embeddings by their answers with all partners; then classes are points.",
     )
@@ -159,19 +158,18 @@ def check_theorem_2(quick: bool) -> Finding:
         half = pair.first * (0.2 if seed % 2 else 1.0)
         _, middle = _integrate_flow(pair.decoder, half, 5e4)
         _, end = _integrate_flow(pair.decoder, half, 1e5)
-        limit = separation_limit(pair.decoder, half, encoder_rate=ETA_X, decoder_rate=ETA_A)
+        limit = separation_limit(pair.decoder, half, **RATES)
         merged += bool(np.linalg.norm(limit) == 0.0)
         worst = max(worst, float(np.linalg.norm(end - limit)))
         moving = max(moving, float(np.linalg.norm(end - middle)))
-    numbers = {
-        "starts": starts,
-        "starts_that_merge": merged,
-        "starts_still_moving": moving,
-        "distance_from_the_limit": worst,
-    }
     return holds_if(
         moving < REST_TOLERANCE and worst < REST_TOLERANCE and 0 < merged < starts,
-        numbers,
+        {
+            "starts": starts,
+            "starts_that_merge": merged,
+            "starts_still_moving": moving,
+            "distance_from_the_limit": worst,
+        },
         "Every separation comes to rest, at zero or at the length that the conserved matrix gives.",
     )
 
@@ -183,14 +181,12 @@ def check_eq_9(quick: bool) -> Finding:
     for name, half in (("generic start", pair.first), ("singular vector", vector)):
         decoder, end = _integrate_flow(pair.decoder, half, 2.0)
         cosines[name] = float(end @ half / np.linalg.norm(end) / np.linalg.norm(half))
-        rates = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
-        change = matrix_invariant(decoder, end, **rates) - matrix_invariant(pair.decoder, half, **rates)
+        change = matrix_invariant(decoder, end, **RATES) - matrix_invariant(pair.decoder, half, **RATES)
         drift = max(drift, float(np.abs(change).max()))
-    numbers = {number_id(f"cosine_{name}"): one for name, one in cosines.items()} | {"drift_of_the_matrix": drift}
     return corrected_if(
         1.0 - cosines["generic start"] < FLOW_TOLERANCE,
         1.0 - cosines["singular vector"] < FLOW_TOLERANCE and drift < FLOW_TOLERANCE,
-        numbers,
+        {number_id(f"cosine_{name}"): one for name, one in cosines.items()} | {"drift_of_the_matrix": drift},
         "The form solves Eq. 8 only if r0 is a singular vector of A0. In general AᵀA/(2η_A) - rrᵀ/η_x is conserved, "
         "and two repons merge exactly if it has no negative eigenvalue.",
     )
@@ -211,20 +207,18 @@ def _integrate_path(a0: float, c0: float, until: float) -> Array:
 def check_eq_11(quick: bool) -> Finding:
     """Integrate Eq. 10 and watch C of Eq. 11; compare the end with the fixed points and the path with the library."""
     drift, path_gap, end_gap = 0.0, 0.0, 0.0
-    rates = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
     for a0, c0 in ((1.0, 0.5), (-0.6, 1.2), (0.9, -0.3), (0.3, 0.8)):
         a, c = _integrate_path(a0, c0, 60.0)
         conserved = a**2 / (2.0 * ETA_A) - c**2 / ETA_X
         drift = max(drift, float(np.ptp(conserved)))
-        path = pair_path(a0, c0, np.linspace(0.0, 60.0, 60), **rates)
+        path = pair_path(a0, c0, np.linspace(0.0, 60.0, 60), **RATES)
         path_gap = max(path_gap, np.abs(path.decoder_gain - a).max(), np.abs(path.half_separation - c).max())
-        constant = float(pair_invariant(a0, c0, **rates))
+        constant = float(pair_invariant(a0, c0, **RATES))
         ends = (np.sqrt(2.0 * ETA_A * constant), 0.0) if constant > 0.0 else (0.0, np.sqrt(-ETA_X * constant))
         end_gap = max(end_gap, abs(abs(a[-1]) - ends[0]), abs(abs(c[-1]) - ends[1]))
-    numbers = {"drift_of_c": drift, "distance_from_the_fixed_points": end_gap, "path_against_the_library": path_gap}
     return holds_if(
-        drift < FLOW_TOLERANCE and end_gap < REST_TOLERANCE and bool(path_gap < FLOW_TOLERANCE),
-        numbers,
+        drift < FLOW_TOLERANCE and end_gap < REST_TOLERANCE and path_gap < FLOW_TOLERANCE,
+        {"drift_of_c": drift, "distance_from_the_fixed_points": end_gap, "path_against_the_library": path_gap},
         "C is conserved and decides: the separation vanishes for C > 0, the decoder's gain for C < 0.",
     )
 
@@ -236,15 +230,14 @@ def check_fig_4(quick: bool) -> Finding:
     drawn = drawn[np.abs(drawn[:, 0] ** 2 / (2.0 * ETA_A) - drawn[:, 1] ** 2 / ETA_X) > 0.1]
     merges = np.array([abs(_integrate_path(a, c, 200.0)[1, -1]) < REST_TOLERANCE for a, c in drawn])
     green = np.abs(drawn[:, 1] / drawn[:, 0]) < np.sqrt(ETA_X / (2.0 * ETA_A))
-    stated = pair_limit(*drawn.T, encoder_rate=ETA_X, decoder_rate=ETA_A).merges
-    numbers = {
-        "starts": len(drawn),
-        "starts_in_the_wrong_sector": int((merges != green).sum()),
-        "starts_that_merge_in_sector": int(merges.sum()),
-    }
+    stated = pair_limit(*drawn.T, **RATES).merges
     return holds_if(
-        bool((merges == green).all() and (merges == stated).all()),
-        numbers,
+        (merges == green).all() and (merges == stated).all(),
+        {
+            "starts": len(drawn),
+            "starts_in_the_wrong_sector": int((merges != green).sum()),
+            "starts_that_merge_in_sector": int(merges.sum()),
+        },
         "Exactly the starts in the sector |c| < √(η_x/2η_A) |a| merge.",
     )
 
@@ -255,15 +248,14 @@ def check_oscillator(quick: bool) -> Finding:
     a, c = _integrate_path(0.6, 0.9, 100.0)
     turns = sum(int((np.diff(np.sign(one[np.abs(one) > FLOW_TOLERANCE])) != 0).sum()) for one in (a, c))
     falls = all(bool((np.diff(np.abs(one)) <= FLOW_TOLERANCE).all()) for one in (a, c))
-    numbers = {
-        "terms_of_positive_sign": int((form > 0).sum()),
-        "terms_of_negative_sign": int((form < 0).sum()),
-        "direction_changes": turns,
-    }
     return corrected_if(
-        bool((form > 0).all()) or turns > 0,
+        (form > 0).all() or turns > 0,
         falls,
-        numbers,
+        {
+            "terms_of_positive_sign": int((form > 0).sum()),
+            "terms_of_negative_sign": int((form < 0).sum()),
+            "direction_changes": turns,
+        },
         "The two terms have opposite signs: hyperbolae, not the ellipses of an oscillator. Nothing oscillates; gain "
         "and separation both fall until one is gone.",
     )
@@ -301,11 +293,10 @@ def check_repulsion(quick: bool) -> Finding:
         _, c = _integrate_path(0.4 * rng.standard_normal(), 1.0 + rng.random(), 100.0)
         memorized += bool(abs(c[-1]) > 0.1)
         growth = max(growth, float(np.diff(np.abs(c)).max()))
-    numbers = {"pairs_that_stay_apart": memorized, "largest_growth_of_a_separation": growth}
     return corrected_if(
         growth > FLOW_TOLERANCE,
         memorized > 0,
-        numbers,
+        {"pairs_that_stay_apart": memorized, "largest_growth_of_a_separation": growth},
         "The force between repons of one class never repels. A pair stays apart because the decoder gives up the "
         "direction between them before they meet.",
     )

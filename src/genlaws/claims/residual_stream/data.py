@@ -12,7 +12,7 @@ import numpy as np
 from genlaws.claims.claim import UNTESTED, Finding, corrected_if, holds_if
 from genlaws.core.arguments import Array
 
-LAYERS, UNITS, SITES = 32, 4096, 64
+UNITS, SITES = 4096, 64
 MEAN_ROTATIONS = 10.74  # mean over units, Fig. 2B
 ROTATION_RANGE = (1.5, 16.5)  # Fig. 2C
 

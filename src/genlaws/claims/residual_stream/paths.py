@@ -163,7 +163,7 @@ def check_lower_layers(
     against = [one for one in worst if one < half] + [one for one in best if one >= half]
     return graded(
         not against,
-        bool(low),
+        len(low) > 0,
         {
             "layers_said_to_come_back": ", ".join(map(str, best)),
             "layers_said_not_to_come_back": ", ".join(map(str, worst)) or "none",

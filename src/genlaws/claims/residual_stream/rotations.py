@@ -30,18 +30,17 @@ def check_orbits(quick: bool, claimed: float = MEAN_ROTATIONS) -> Finding:
     plain = -rotations_written_out(walk(np.ones(SITES - 1), _unit_count(quick), seed=1))
     mean, scatter = float(counts.mean()), float(counts.std())
     beyond = (claimed - mean) / scatter
-    numbers = {
-        "paper_mean_rotations": claimed,
-        "walk_with_paper_speeds_mean": mean,
-        "walk_with_paper_speeds_unit_deviation": scatter,
-        "walk_with_equal_steps_mean": plain.mean(),
-        "paper_beyond_the_walk_in_unit_deviations": beyond,
-        "bound": MIN_UNIT_SCATTERS,
-        "library_against_the_definition": same,
-    }
     return holds_if(
         beyond > MIN_UNIT_SCATTERS and same < ROUNDING_TOLERANCE,
-        numbers,
+        {
+            "paper_mean_rotations": claimed,
+            "walk_with_paper_speeds_mean": mean,
+            "walk_with_paper_speeds_unit_deviation": scatter,
+            "walk_with_equal_steps_mean": plain.mean(),
+            "paper_beyond_the_walk_in_unit_deviations": beyond,
+            "bound": MIN_UNIT_SCATTERS,
+            "library_against_the_definition": same,
+        },
         f"{claimed:.2f} rotations are {beyond:.1f} deviations of a unit beyond the {mean:.2f} of a random walk.",
         f"{claimed:.2f} rotations are no evidence of orbits: random walks with the paper's own speeds make {mean:.2f} "
         f"± {scatter:.2f} by the same count, walks with equal steps {plain.mean():.2f}. Llama itself was not run.",
@@ -54,17 +53,16 @@ def check_turn_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE)
     made = [-rotations_written_out(walk(in_order(SPEEDS), UNITS, seed=seed)) for seed in range(draws)]
     lows, highs = np.array([one.min() for one in made]), np.array([one.max() for one in made])
     more = claimed[1] - float(highs.max())
-    numbers = {
-        "paper_fewest_rotations": claimed[0],
-        "paper_most_rotations": claimed[1],
-        "walks_fewest_rotations": lows.mean(),
-        "walks_most_rotations": highs.mean(),
-        "walks_most_rotations_of_all": highs.max(),
-        "draws_of_4096_units": draws,
-    }
     return holds_if(
         more > READING_ERROR,
-        numbers,
+        {
+            "paper_fewest_rotations": claimed[0],
+            "paper_most_rotations": claimed[1],
+            "walks_fewest_rotations": lows.mean(),
+            "walks_most_rotations": highs.mean(),
+            "walks_most_rotations_of_all": highs.max(),
+            "draws_of_4096_units": draws,
+        },
         f"The busiest unit turns {more:.1f} times more than any of as many random walks.",
         f"The busiest unit, {claimed[1]:.1f} rotations, is no busier than that of as many walks, {highs.mean():.1f} on "
         f"average; the laziest, {claimed[0]:.1f}, turns less than the laziest walk's {lows.mean():.1f}. Orbits would "
@@ -87,17 +85,16 @@ def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
     own = float(-rotations_written_out(walks).mean())
     error = max(of_orbit.std() / np.sqrt(draws), of_walk.std() / np.sqrt(draws))
     nothing = max(abs(of_orbit.mean()), abs(of_walk.mean())) < MAX_Z_SCORE * error
-    numbers = {
-        "shuffled_orbits_of_ten_periods": of_orbit.mean(),
-        "shuffled_random_walks": of_walk.mean(),
-        "deviation_of_one_order": of_walk.std(),
-        "random_walks_as_they_are": own,
-        "shuffled_random_walks_with_new_gradient": anew.mean(),
-    }
     return corrected_if(
         not nothing,
-        bool(abs(anew.mean()) > own),
-        numbers,
+        abs(anew.mean()) > own,
+        {
+            "shuffled_orbits_of_ten_periods": of_orbit.mean(),
+            "shuffled_random_walks": of_walk.mean(),
+            "deviation_of_one_order": of_walk.std(),
+            "random_walks_as_they_are": own,
+            "shuffled_random_walks_with_new_gradient": anew.mean(),
+        },
         f"Points in random order turn by 0 on average whatever the path, orbits ({of_orbit.mean():+.2f}) and random "
         f"walks ({of_walk.mean():+.2f}) alike: an order and its reverse cancel. With the gradient taken anew after "
         f"shuffling the layers it is {anew.mean():.1f}, more than the walk's own {own:.1f}; a walk is the control.",
@@ -118,8 +115,8 @@ def check_sign(quick: bool, sign: float = 1.0) -> Finding:
     walks = sign * rotations_written_out(walk(np.ones(SITES - 1), _unit_count(quick)))
     clockwise = float((walks < 0).mean())
     return corrected_if(
-        bool(one.min() > 0 and walks.mean() > 0),
-        bool(np.allclose(-one, 1.0, atol=0.01)),
+        one.min() > 0 and walks.mean() > 0,
+        np.allclose(-one, 1.0, atol=0.01),
         {
             "rotations_of_one_sinusoid_period": one.mean(),
             "mean_rotations_of_random_walks": walks.mean(),

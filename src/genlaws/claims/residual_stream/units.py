@@ -90,8 +90,8 @@ def check_basis(quick: bool, step_profile: Array | None = None, step: float = 0.
     expected = float(np.sqrt(variance / (variance + steps)).mean())
     strong = own.mean() > STRONG_CORRELATION
     return graded(
-        bool(strong and own.mean() > turned.mean() + 0.01),
-        bool(strong),
+        strong and own.mean() > turned.mean() + 0.01,
+        strong,
         {
             "own_units_mean_r": own.mean(),
             "own_units_expected": expected,
@@ -143,8 +143,8 @@ def check_within_and_cross(quick: bool, lists: tuple[str, str] = COSINES) -> Fin
     alike = float(spearmanr(of_walk, in_order(lists)[1:]).statistic)
     falls = float(max(attention.max() - attention[-1], mlp.max() - mlp[-1]))
     return graded(
-        bool(above.all() and min(rise) > 0 and falls < 0.02),
-        bool(above.mean() > 0.9 and min(rise) > 0),
+        above.all() and min(rise) > 0 and falls < 0.02,
+        above.mean() > 0.9 and min(rise) > 0,
         {
             "layers_with_attention_above_mlp": above.mean(),
             "attention_rank_correlation_with_depth": rise[0],
@@ -185,8 +185,8 @@ def check_cross_faster(quick: bool, speeds: tuple[str, str] = SPEEDS) -> Finding
     faster = mlp > attention[: len(mlp)]
     ratio = float(mlp.mean() / attention[: len(mlp)].mean())
     return graded(
-        bool(faster.all()),
-        bool(faster.mean() > 0.9),
+        faster.all(),
+        faster.mean() > 0.9,
         {"layers_in_which_the_mlp_writes_more": faster.mean(), "mean_mlp_over_mean_attention": ratio},
         "Cross-layer steps are longer in every layer.",
         f"Cross-layer steps are longer in {faster.sum()} of {len(mlp)} layers, {ratio:.2f} times on average; read off "
@@ -255,8 +255,8 @@ def check_information_and_size(quick: bool, information: tuple[str, str] = INFOR
     )
     first, rest = ranks.mean(axis=0)
     return graded(
-        bool((ranks < 0).all()),
-        bool(first < 0),
+        (ranks < 0).all(),
+        first < 0,
         {
             "attention_first_third_rank_correlation": ranks[0, 0],
             "attention_rest_rank_correlation": ranks[0, 1],

@@ -50,7 +50,7 @@ def check_optimal_angle(quick: bool) -> Finding:
     }
     same = abs(numbers["angle_at_fact_fraction_0_2"] - numbers["library"]) < TOLERANCE
     return holds_if(
-        bool(np.abs(apart).max() < MINIMUM_TOLERANCE and same),
+        np.abs(apart).max() < MINIMUM_TOLERANCE and same,
         numbers,
         "The best angle is arcsin ρ at every number of samples.",
     )
@@ -79,9 +79,12 @@ def check_optimal_regularization(quick: bool) -> Finding:
 
             mine = optimal_regularization("square", sample_ratio=alpha, fact_fraction=FACT_FRACTION, kernel=kernel)
             found = np.exp(_argmin(error, np.log(right) - 3.0, np.log(right) + 3.0))
-            apart.append(max(abs(found / right - 1.0), abs(float(np.asarray(mine)) / right - 1.0)))
-    numbers = {"cases": len(apart), "largest_relative_distance_from_eq_40": max(apart), "allowed": 1e-3}
-    return holds_if(max(apart) < 1e-3, numbers, "The best regularization is that of Eq. 40, free of the samples.")
+            apart.append(max(abs(found / right - 1.0), abs(float(mine) / right - 1.0)))
+    return holds_if(
+        max(apart) < 1e-3,
+        {"cases": len(apart), "largest_relative_distance_from_eq_40": max(apart), "allowed": 1e-3},
+        "The best regularization is that of Eq. 40, free of the samples.",
+    )
 
 
 def check_both_at_once(quick: bool) -> Finding:
@@ -104,7 +107,7 @@ def check_both_at_once(quick: bool) -> Finding:
     forgets = high.regularization.min() > 0.0 and high.memorization_error.min() > 0.0
     worse = (low.generalization_error > at.generalization_error).all()
     return holds_if(
-        bool(flat and remembers and forgets and worse and at.memorization_error < 1e-12),
+        flat and remembers and forgets and worse and at.memorization_error < 1e-12,
         numbers,
         "Up to the best angle the best λ is 0 and all facts are remembered; from it on the generalization error is the "
         "same and facts are lost. At it, the best generalization error and perfect memory come together.",
@@ -121,15 +124,14 @@ def check_table_of_errors(quick: bool) -> Finding:
         ):
             differences[f"{name} at {alpha}"] = round(value, 4) - printed
     off = {name: value for name, value in differences.items() if abs(value) > 0.5 * LAST_DIGIT}
-    numbers = {
-        "numbers_compared": len(differences),
-        "numbers_that_differ": len(off),
-        **{number_id(f"difference_{name}"): value for name, value in off.items()},
-    }
     return graded(
         not off,
         len(off) <= 1 and all(abs(value) < 1.5 * LAST_DIGIT for value in off.values()),
-        numbers,
+        {
+            "numbers_compared": len(differences),
+            "numbers_that_differ": len(off),
+            **{number_id(f"difference_{name}"): value for name, value in off.items()},
+        },
         "All numbers agree to the digits in print.",
         "All agree but one, by a unit of its last digit: the least error of the hinge loss at 10 samples per dimension "
         "is 0.1008, approached as θ → π/2 with λ in proportion to cot²θ.",
@@ -156,19 +158,18 @@ def check_hinge_angle(quick: bool) -> Finding:
     """Compare the best angle of the hinge loss at λ → 0, and its error, with those of ridge regression."""
     alpha = np.array([2.0, 10.0] if quick else [2.0, 4.0, 10.0, 20.0])
     angle = np.asarray(optimal_angle("hinge", sample_ratio=alpha, fact_fraction=FACT_FRACTION))
-    best = float(np.asarray(optimal_angle("square", fact_fraction=FACT_FRACTION)))
+    best = float(optimal_angle("square", fact_fraction=FACT_FRACTION))
     hinge = _generalization_errors("hinge", alpha, angle, 0.0)
     square = _generalization_errors("square", alpha, np.full_like(angle, best), 0.0)
     apart, gap = np.abs(angle - best), np.abs(hinge - square)
-    numbers = {
-        "best_angle_of_ridge": best,
-        "nearest_angle_of_the_hinge": angle[apart.argmin()],
-        "farthest_angle_of_the_hinge": angle[apart.argmax()],
-        "largest_difference_of_the_errors": gap.max(),
-    }
     return holds_if(
-        bool(apart.min() > 1e-3 and apart.max() < 0.1 and gap.max() < 0.002),
-        numbers,
+        apart.min() > 1e-3 and apart.max() < 0.1 and gap.max() < 0.002,
+        {
+            "best_angle_of_ridge": best,
+            "nearest_angle_of_the_hinge": angle[apart.argmin()],
+            "farthest_angle_of_the_hinge": angle[apart.argmax()],
+            "largest_difference_of_the_errors": gap.max(),
+        },
         "Close but not equal: the hinge's best angle lies 0.01 to 0.05 above arcsin ρ, its error within 0.0012.",
     )
 
@@ -195,7 +196,7 @@ def check_hinge_gives_up_memory(quick: bool) -> Finding:
     }
     better = hard.generalization_error - tuned.generalization_error > 0.005 and tuned.memorization_error > 0.01
     return holds_if(
-        bool(better and abs(free - strict) > 0.05),
+        better and abs(free - strict) > 0.05,
         numbers,
         "The hinge loss finds more of the rule when it may forget, and at another angle than when it may not.",
     )
@@ -218,7 +219,7 @@ def check_more_facts(quick: bool) -> Finding:
     }
     shape = zero[1] < min(zero[0], zero[2]) and abs(tuned.generalization_error[2] - zero[1]) < TOLERANCE
     return holds_if(
-        bool(shape and tuned.memorization_error[1] < 1e-12 < tuned.memorization_error[2] and abs(hinge - best) < 0.1),
+        shape and tuned.memorization_error[1] < 1e-12 < tuned.memorization_error[2] and abs(hinge - best) < 0.1,
         numbers,
         "With a fact fraction of 0.4 the picture is the same.",
     )

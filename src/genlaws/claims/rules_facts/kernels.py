@@ -44,8 +44,11 @@ def check_table_of_kernels(quick: bool) -> Finding:
         kernel = Kernel.from_name(name)
         mine = float(np.square(kernel.mu_1)), float(np.square(kernel.mu_star))
         worst = max(worst, *(abs(a - b) for a, b in zip((slope, diagonal) * 2, (first, rest, *mine), strict=True)))
-    numbers = {"kernels": len(TABLE_1), "largest_difference": worst, "allowed": TOLERANCE}
-    return holds_if(worst < TOLERANCE, numbers, "Every row of the table is slope and diagonal of its kernel.")
+    return holds_if(
+        worst < TOLERANCE,
+        {"kernels": len(TABLE_1), "largest_difference": worst, "allowed": TOLERANCE},
+        "Every row of the table is slope and diagonal of its kernel.",
+    )
 
 
 def check_kernel_numbers(quick: bool) -> Finding:
@@ -62,9 +65,10 @@ def check_kernel_numbers(quick: bool) -> Finding:
         slope = float(np.imag(k(1j * COMPLEX_STEP)) / COMPLEX_STEP)
         diagonal = float(k(1.0) - k(0.0)) - slope
         worst = max(worst, abs(first**2 - slope), abs(square - mean**2 - first**2 - diagonal))
-    numbers = {"activations": len(activations), "largest_difference": worst, "allowed": 1e-8}
     return holds_if(
-        worst < 1e-8, numbers, "First Hermite coefficient and the rest are slope and diagonal of the kernel."
+        worst < 1e-8,
+        {"activations": len(activations), "largest_difference": worst, "allowed": 1e-8},
+        "First Hermite coefficient and the rest are slope and diagonal of the kernel.",
     )
 
 
@@ -92,10 +96,9 @@ def check_parameters_of_families(quick: bool) -> Finding:
     }
     worst = max(abs(value / want - 1.0) for value in left.values())
     explicit = abs(g_geo - 1.0 / (1.0 + want))
-    numbers = {"largest_relative_difference": worst, "gaussian_gamma": g_rbf, "geometric_gamma": g_geo, "offset_c": c}
     return holds_if(
         worst < 1e-8 and explicit < 1e-12,
-        numbers,
+        {"largest_relative_difference": worst, "gaussian_gamma": g_rbf, "geometric_gamma": g_geo, "offset_c": c},
         "Each family reaches the best angle at the parameter of its equation.",
     )
 
@@ -123,7 +126,7 @@ def check_bandwidth_theory(quick: bool) -> Finding:
     step = rates[1] / rates[0]
     same = 1.0 / step < best["square", "zero"] / matched < step
     return holds_if(
-        bool(same and np.ptp(narrow) < TOLERANCE and best["hinge", "zero"] > step * best["hinge", "best"]),
+        same and np.ptp(narrow) < TOLERANCE and best["hinge", "zero"] > step * best["hinge", "best"],
         numbers,
         "Ridge regression at λ → 0 is best at the γ of the best angle, and at the best λ all smaller γ are as good; "
         "the hinge loss is best at a larger γ without regularization than with it.",
@@ -142,14 +145,17 @@ def check_finite_width(quick: bool) -> Finding:
         [] if quick else [(6, 0.1, "relu", 0.01, 9)]
     )
     worst = max(_width_gap(task) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest_difference": worst, "allowed": WIDTH_TOLERANCE}
-    return holds_if(worst < WIDTH_TOLERANCE, numbers, "Eq. 88, iterated as printed, ends at the library's errors.")
+    return holds_if(
+        worst < WIDTH_TOLERANCE,
+        {"tasks": len(tasks), "largest_difference": worst, "allowed": WIDTH_TOLERANCE},
+        "Eq. 88, iterated as printed, ends at the library's errors.",
+    )
 
 
 def _width_gap(task: tuple[float, float, str, float, float]) -> float:
     alpha, epsilon, name, lam, kappa = task
     kernel = Kernel.from_name(name)
-    mu, star = float(np.asarray(kernel.mu_1)), float(np.asarray(kernel.mu_star))
+    mu, star = float(kernel.mu_1), float(kernel.mu_star)
     rho, gamma, share = (1.0 - epsilon) * ROOT_2_PI, 1.0 / kappa, alpha / kappa
     m, q, v = 0.1, 1.0, 1.0
     for _ in range(4000):
@@ -184,11 +190,10 @@ def check_kernel_limit(quick: bool) -> Finding:
         gaps[loss] = np.abs(wide - solve(loss, **task).generalization_error)
     last = max(gap[-1] for gap in gaps.values())
     shrink = min(gap[1] / gap[2] for gap in gaps.values())
-    numbers = {"gap_at_width_ratio_1e6": last, "gap_at_100_over_gap_at_1000": shrink}
     return graded(
         last < 1e-5 and shrink > 8.0,
         last < 1e-5,
-        numbers,
+        {"gap_at_width_ratio_1e6": last, "gap_at_100_over_gap_at_1000": shrink},
         "As the width grows the errors become those of the kernel; the difference falls as one over the width.",
         "The errors become those of the kernel, but not as one over the width.",
     )

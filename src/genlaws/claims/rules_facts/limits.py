@@ -36,22 +36,21 @@ def check_hinge_threshold(quick: bool) -> Finding:
     worst = 0.0
     for epsilon in shares:
         least = optimize.minimize_scalar(_mean_square, bounds=(0.0, 50.0), args=(epsilon,), method="bounded")
-        threshold = float(np.asarray(interpolation_threshold("hinge", fact_fraction=epsilon)))
+        threshold = float(interpolation_threshold("hinge", fact_fraction=epsilon))
         worst = max(worst, abs(threshold * float(least.fun) - 1.0))
     few = np.array([1e-9, 1e-10])
     slope = -np.diff(np.log(np.asarray(interpolation_threshold("hinge", fact_fraction=few)))) / np.diff(np.log(few))
-    capacity = float(np.asarray(interpolation_threshold("hinge", fact_fraction=1.0)))
-    numbers = {
-        "threshold_at_fact_fraction_0_2": float(np.asarray(interpolation_threshold("hinge", fact_fraction=0.2))),
-        "largest_relative_difference": worst,
-        "threshold_with_facts_only": capacity,
-        "exponent_as_facts_vanish": slope[0],
-    }
+    capacity = float(interpolation_threshold("hinge", fact_fraction=1.0))
     return holds_if(
         worst < TOLERANCE
         and abs(capacity - RANDOM_LABEL_CAPACITY) < TOLERANCE
         and abs(slope[0] - THRESHOLD_EXPONENT) < 2e-3,
-        numbers,
+        {
+            "threshold_at_fact_fraction_0_2": float(interpolation_threshold("hinge", fact_fraction=0.2)),
+            "largest_relative_difference": worst,
+            "threshold_with_facts_only": capacity,
+            "exponent_as_facts_vanish": slope[0],
+        },
         "The threshold solves the variational form; it is 2 with facts only and diverges as the cube root of 1/facts.",
     )
 
@@ -75,7 +74,7 @@ def check_threshold_runs(quick: bool) -> Finding:
     dimension, draws = (40, 10) if quick else (150, 40)
     shares = {}
     for epsilon in (0.2, 1.0):
-        threshold = float(np.asarray(interpolation_threshold("hinge", fact_fraction=epsilon)))
+        threshold = float(interpolation_threshold("hinge", fact_fraction=epsilon))
         for factor in (0.75, 1.3):
             found = [_separable(dimension, factor * threshold, epsilon, seed) for seed in range(draws)]
             shares[number_id(f"separable_facts_{epsilon:g}_threshold_{factor:g}")] = float(np.mean(found))
@@ -102,12 +101,11 @@ def check_ridgeless_linear(quick: bool) -> Finding:
         found = solve("square", sample_ratio=alpha, fact_fraction=epsilon, regularization=0.0)
         rule, memory = _ridgeless_errors(alpha, epsilon)
         worst = max(worst, *np.abs(found.generalization_error - rule), *np.abs(found.memorization_error - memory))
-        thresholds.append(float(np.asarray(interpolation_threshold("square", fact_fraction=epsilon))))
+        thresholds.append(float(interpolation_threshold("square", fact_fraction=epsilon)))
         rising &= bool((np.diff(found.memorization_error[alpha > 1.0]) > 0.0).all())
-    numbers = {"largest_difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)}
     return holds_if(
         worst < TOLERANCE and set(thresholds) == {1.0} and rising,
-        numbers,
+        {"largest_difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)},
         "Every label is fitted below one sample per dimension, whatever the facts; beyond, memory fades to chance.",
     )
 
@@ -125,7 +123,7 @@ def _ridgeless_errors(alpha: Array, epsilon: float) -> tuple[Array, Array]:
 def check_perceptron_figure(quick: bool) -> Finding:
     """Follow the perceptron at vanishing regularization over the samples, for both losses."""
     epsilon = 0.2
-    limit = float(np.asarray(interpolation_threshold("hinge", fact_fraction=epsilon)))
+    limit = float(interpolation_threshold("hinge", fact_fraction=epsilon))
     task: dict[str, Any] = {"fact_fraction": epsilon, "regularization": 0.0}
     hinge = solve("hinge", sample_ratio=limit * np.array([0.5, 0.98, 1.02, 2.0]), **task).memorization_error
     square = solve("square", sample_ratio=[0.5, 0.999, 1.2, 3.0], **task)
@@ -140,7 +138,7 @@ def check_perceptron_figure(quick: bool) -> Finding:
     }
     sharp = all(bool((one[:2] == 0.0).all() and (np.diff(one[1:]) > 0.0).all()) for one in (hinge, forgets))
     return holds_if(
-        sharp and bool(wrong[1] > max(wrong[0], wrong[3])),
+        sharp and wrong[1] > max(wrong[0], wrong[3]),
         numbers,
         "Memory is perfect up to the threshold of each loss and not beyond; the square loss peaks in generalization "
         "error there.",
@@ -181,8 +179,11 @@ def check_infinite_regularization(quick: bool) -> Finding:
         for found in (closed, *strong.values()):
             gaps = np.abs(found.generalization_error - rule), np.abs(found.memorization_error - memory)
             worst = max(worst, *(gap.max() for gap in gaps))
-    numbers = {"largest_difference_at_1e7": worst, "allowed": 1e-4}
-    return holds_if(worst < 1e-4, numbers, "At strong regularization all losses give the errors of Eqs. 191 and 192.")
+    return holds_if(
+        worst < 1e-4,
+        {"largest_difference_at_1e7": worst, "allowed": 1e-4},
+        "At strong regularization all losses give the errors of Eqs. 191 and 192.",
+    )
 
 
 def check_ridge_decay(quick: bool) -> Finding:
@@ -195,11 +196,12 @@ def check_ridge_decay(quick: bool) -> Finding:
             task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon, "kernel": name}
             found = solve("square", regularization=[0.0, 0.1, 10.0], **task).generalization_error
             ratios += list(found / law)
-        ratios.append(float(np.asarray(large_sample_error(sample_ratio=alpha, fact_fraction=epsilon))) / law)
+        ratios.append(float(large_sample_error(sample_ratio=alpha, fact_fraction=epsilon)) / law)
     apart = np.abs(np.array(ratios) - 1.0).max()
-    numbers = {"cases": len(ratios), "largest_relative_distance_at_1e6_samples": apart}
     return holds_if(
-        bool(apart < 1e-3), numbers, "The coefficient is that of Eq. 42 for every kernel and regularization."
+        apart < 1e-3,
+        {"cases": len(ratios), "largest_relative_distance_at_1e6_samples": apart},
+        "The coefficient is that of Eq. 42 for every kernel and regularization.",
     )
 
 
@@ -213,16 +215,15 @@ def check_bayes_decay(quick: bool) -> Finding:
         )[0]
         constants[epsilon] = (2.0 * np.pi) ** 1.5 / (4.0 * np.pi * (1.0 - epsilon) ** 2 * integral)
         found = bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon).generalization_error
-        law = float(np.asarray(large_sample_bayes_error(sample_ratio=alpha, fact_fraction=epsilon)))
+        law = float(large_sample_bayes_error(sample_ratio=alpha, fact_fraction=epsilon))
         worst = max(worst, *(abs(one * alpha / constants[epsilon] - 1.0) for one in (found, law)))
-    numbers = {
-        "constant_without_facts": constants[0.0],
-        "constant_at_fact_fraction_0_2": constants[0.2],
-        "largest_relative_distance_at_1e6": worst,
-    }
     return holds_if(
-        bool(worst < 1e-3) and round(constants[0.0], 2) == BAYES_CONSTANT,
-        numbers,
+        worst < 1e-3 and round(constants[0.0], 2) == BAYES_CONSTANT,
+        {
+            "constant_without_facts": constants[0.0],
+            "constant_at_fact_fraction_0_2": constants[0.2],
+            "largest_relative_distance_at_1e6": worst,
+        },
         "The Bayes-optimal error falls as one over the samples at every fact fraction, 0.44/α without facts.",
     )
 
@@ -244,9 +245,10 @@ def check_decay_figure(quick: bool) -> Finding:
         for name in DECAY_EXPONENTS
     }
     apart = max(abs(found[name] - rate) for name, rate in DECAY_EXPONENTS.items())
-    numbers = {**{f"exponent_{name}": one for name, one in found.items()}, "allowed_distance": EXPONENT_TOLERANCE}
     return holds_if(
-        apart < EXPONENT_TOLERANCE, numbers, "Bayes falls as 1/α, ridge and support vector machine as 1/√α."
+        apart < EXPONENT_TOLERANCE,
+        {**{f"exponent_{name}": one for name, one in found.items()}, "allowed_distance": EXPONENT_TOLERANCE},
+        "Bayes falls as 1/α, ridge and support vector machine as 1/√α.",
     )
 
 
@@ -260,10 +262,9 @@ def check_hinge_conjecture(quick: bool) -> Finding:
         for name in KERNELS
         for lam in strengths
     ]
-    numbers = {"cases": len(found), "smallest_exponent": min(found), "largest_exponent": max(found)}
     return holds_if(
         max(abs(one - DECAY_EXPONENTS["hinge"]) for one in found) < EXPONENT_TOLERANCE,
-        numbers,
+        {"cases": len(found), "smallest_exponent": min(found), "largest_exponent": max(found)},
         "With facts the support vector machine falls as 1/√α for every kernel and regularization tried.",
     )
 
@@ -272,10 +273,9 @@ def check_hinge_without_facts(quick: bool) -> Finding:
     """Measure the exponent of the hinge loss and a linear learner where every label follows the rule."""
     found = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.0, regularization=0.0)
     with_facts = _decay_exponent("hinge", np.array([1e4, 1e5]), fact_fraction=0.01, regularization=0.0)
-    numbers = {"exponent_without_facts": found, "exponent_with_one_fact_in_a_hundred": with_facts}
     return holds_if(
         abs(found - DECAY_EXPONENTS["bayes"]) < EXPONENT_TOLERANCE and with_facts < 0.9,
-        numbers,
+        {"exponent_without_facts": found, "exponent_with_one_fact_in_a_hundred": with_facts},
         "Without facts a linear support vector machine falls as 1/α; one fact in a hundred ends that.",
     )
 
@@ -290,9 +290,8 @@ def check_kernels_are_too_slow(quick: bool) -> Finding:
     )
     lag = keeps / bayes_optimal(sample_ratio=alpha, fact_fraction=0.2).generalization_error
     growth = stats.linregress(np.log(alpha[1:]), np.log(lag[1:])).slope
-    numbers = {"lag_at_10": lag[0], "lag_at_1e4": lag[-1], "exponent_of_the_lag": growth}
     return holds_if(
-        bool((np.diff(lag) > 0.0).all()) and abs(growth - 0.5) < 0.05,
-        numbers,
+        (np.diff(lag) > 0.0).all() and abs(growth - 0.5) < 0.05,
+        {"lag_at_10": lag[0], "lag_at_1e4": lag[-1], "exponent_of_the_lag": growth},
         "The best kernel that remembers every fact falls behind the Bayes curve as √α, so kernels are not enough.",
     )

@@ -35,15 +35,14 @@ def check_bayes_equations(quick: bool) -> Finding:
         found = bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon).generalization_error
         worst = max(worst, abs(found - np.arccos(np.sqrt(overlap)) / np.pi))
     guess = bayes_optimal(sample_ratio=5.0, fact_fraction=1.0).generalization_error
-    numbers = {
-        "points": len(points),
-        "largest_difference": worst,
-        "allowed": QUADRATURE_TOLERANCE,
-        "error_with_facts_only": guess,
-    }
     return holds_if(
         worst < QUADRATURE_TOLERANCE and guess == 0.5,
-        numbers,
+        {
+            "points": len(points),
+            "largest_difference": worst,
+            "allowed": QUADRATURE_TOLERANCE,
+            "error_with_facts_only": guess,
+        },
         "The error of Eqs. 16 to 18, integrated as printed, is that of the library; with facts alone it is one half.",
     )
 
@@ -69,8 +68,11 @@ def check_bayes_unique(quick: bool) -> Finding:
     alpha, epsilon = 10.0 ** rng.uniform(-1.0, 3.0, count), rng.uniform(0.0, 0.95, count)
     logit = np.linspace(-18.0, 18.0, 500 if quick else 4000)
     roots = np.array([_sign_changes(logit, a, e) for a, e in zip(alpha, epsilon, strict=True)])
-    numbers = {"tasks": count, "fewest_roots": roots.min(), "most_roots": roots.max()}
-    return holds_if(bool((roots == 1).all()), numbers, "Every task has exactly one solution on the grid of overlaps.")
+    return holds_if(
+        (roots == 1).all(),
+        {"tasks": count, "fewest_roots": roots.min(), "most_roots": roots.max()},
+        "Every task has exactly one solution on the grid of overlaps.",
+    )
 
 
 def _sign_changes(logit: Array, alpha: float, epsilon: float) -> int:
@@ -146,10 +148,9 @@ def check_state_equations(quick: bool) -> Finding:
     worst = {}
     for loss in SLOPES:
         worst[loss] = max(_largest_residual(loss, *task) for task in tasks)
-    numbers = {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual_{loss}": one for loss, one in worst.items()}}
     return holds_if(
         max(worst.values()) < GRID_ERROR,
-        numbers,
+        {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual_{loss}": one for loss, one in worst.items()}},
         "The solutions for three losses return to themselves under Eqs. 24 and 25, averaged without closed forms.",
     )
 
@@ -181,15 +182,14 @@ def check_memory_formula(quick: bool) -> Finding:
         gaps[loss] = abs(closed - chance), abs(found.memorization_error - chance)
     same_form = max(gaps[loss][0] for loss in ("square", "hinge"))
     library = max(gap[1] for gap in gaps.values())
-    numbers = {
-        "difference_square_and_hinge": same_form,
-        "difference_of_the_same_form_logistic": gaps["logistic"][0],
-        "difference_of_the_library_all_three": library,
-        "allowed": QUADRATURE_TOLERANCE,
-    }
     return holds_if(
         same_form < QUADRATURE_TOLERANCE and library < QUADRATURE_TOLERANCE,
-        numbers,
+        {
+            "difference_square_and_hinge": same_form,
+            "difference_of_the_same_form_logistic": gaps["logistic"][0],
+            "difference_of_the_library_all_three": library,
+            "allowed": QUADRATURE_TOLERANCE,
+        },
         "For the square and the hinge loss a fact is lost where the proximal map crosses zero, at -V: the form of Eqs. "
         "36 and 160. For other losses V takes a factor, one half for the logistic loss.",
     )
@@ -199,9 +199,10 @@ def check_square_loss(quick: bool) -> Finding:
     """Iterate Eqs. 24 and 35 to rest and compare with the closed form."""
     tasks = [(2.0, 0.2, "relu", 0.1), (5.0, 0.5, "erf", 1.0), (0.8, 0.1, "linear", 0.3)]
     worst = max(_iterated_gap(*task, rounds=2000 if quick else 20000) for task in tasks)
-    numbers = {"tasks": len(tasks), "largest_difference": worst, "allowed": QUADRATURE_TOLERANCE}
     return holds_if(
-        worst < QUADRATURE_TOLERANCE, numbers, "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3)."
+        worst < QUADRATURE_TOLERANCE,
+        {"tasks": len(tasks), "largest_difference": worst, "allowed": QUADRATURE_TOLERANCE},
+        "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3).",
     )
 
 
@@ -224,14 +225,15 @@ def check_invariance(quick: bool) -> Finding:
     """Scale the kernel's numbers by c and the regularization by its square, Eq. 121."""
     change = _largest_change("square"), _largest_change("hinge")
     fixed = solve(sample_ratio=4.0, fact_fraction=0.2, kernel=Kernel([0.5, 1.5], [0.6, 1.8]), regularization=0.1)
-    numbers = {
-        "largest_change_square": change[0],
-        "largest_change_hinge": change[1],
-        "allowed": 1e-9,
-        "change_without_scaled_regularization": abs(np.diff(fixed.generalization_error)[0]),
-    }
     return holds_if(
-        max(change) < 1e-9, numbers, "Both errors depend on the angle and on the scaled regularization alone."
+        max(change) < 1e-9,
+        {
+            "largest_change_square": change[0],
+            "largest_change_hinge": change[1],
+            "allowed": 1e-9,
+            "change_without_scaled_regularization": abs(np.diff(fixed.generalization_error)[0]),
+        },
+        "Both errors depend on the angle and on the scaled regularization alone.",
     )
 
 

@@ -100,7 +100,7 @@ def check_width(quick: bool) -> Finding:
 
 def _threshold(loss: str, kernel: str, width: float) -> float:
     share = TASK["fact_fraction"]
-    return float(np.asarray(interpolation_threshold(loss, fact_fraction=share, kernel=kernel, width_ratio=width)))
+    return float(interpolation_threshold(loss, fact_fraction=share, kernel=kernel, width_ratio=width))
 
 
 def check_best_angle_paths(quick: bool) -> Finding:
@@ -108,14 +108,14 @@ def check_best_angle_paths(quick: bool) -> Finding:
     numbers: dict[str, float] = {}
     fine = True
     for loss in LOSSES:
-        middle = float(np.asarray(optimal_angle(loss, **({"fact_fraction": 0.2} if loss == "square" else TASK))))
+        middle = float(optimal_angle(loss, **({"fact_fraction": 0.2} if loss == "square" else TASK)))
         paths = {angle: path(loss, Kernel.from_angle(angle), quick) for angle in (0.4, middle, 1.4)}
         below, at, above = paths.values()
         numbers |= {f"{loss}_price_at_best_angle": at.price, f"{loss}_price_at_1_4": above.price}
         numbers |= {f"{loss}_generalization_error_excess_at_0_4": below.rule[0] - at.rule[0]}
         fine &= at.price < 0.25 * above.price and below.rule[0] > at.rule[0] < above.rule[0]
     return holds_if(
-        bool(fine) and numbers["square_price_at_best_angle"] < 1e-6,
+        fine and numbers["square_price_at_best_angle"] < 1e-6,
         numbers,
         "At the angle that is best with memory, remembering costs nothing more; larger angles pay for it, smaller ones "
         "find less of the rule.",
@@ -124,7 +124,7 @@ def check_best_angle_paths(quick: bool) -> Finding:
 
 def check_angle_transition(quick: bool) -> Finding:
     """Sweep the angle: where is the best regularization of ridge regression positive?"""
-    best = float(np.asarray(optimal_angle("square", fact_fraction=0.2)))
+    best = float(optimal_angle("square", fact_fraction=0.2))
     angles = np.linspace(0.1, 1.55, 60 if quick else 600)
     found = solve("square", kernel=Kernel.from_angle(angles), regularization="optimal", **TASK)
     positive = found.regularization > 0.0
@@ -155,7 +155,8 @@ def check_bayes_map(quick: bool) -> Finding:
         "error_with_facts_only": error[:, -1].min(),
     }
     return holds_if(
-        bool((np.diff(error, axis=1) > 0.0).all() and (np.diff(error[:, :-1], axis=0) < 0.0).all())
+        (np.diff(error, axis=1) > 0.0).all()
+        and (np.diff(error[:, :-1], axis=0) < 0.0).all()
         and numbers["error_with_facts_only"] == 0.5,
         numbers,
         "The error grows with the facts, to one half, and falls with the samples.",
@@ -175,7 +176,7 @@ def check_linear_map(quick: bool) -> Finding:
         numbers |= {f"{loss}_few_samples_many_facts": error[0, -1], f"{loss}_many_samples_few_facts": error[-1, 0]}
         fine &= error[0, -1] > 0.45 and error[-1, 0] < 0.1
     return holds_if(
-        bool(fine),
+        fine,
         numbers,
         "The error is near one half with few samples and many facts, small in the opposite corner, and smooth in "
         "between.",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from genlaws.claims.claim import FAILS, HOLDS, LIMITED, Finding
+from genlaws.claims.claim import Finding, graded, holds_if
 from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, play, trial_count
 from genlaws.claims.semanticity.two_items import by_counting, generalization_in_fractions, identification_in_fractions
 from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
@@ -26,12 +26,11 @@ def check_theorem_3_identification(
     masses = [Fraction(1, 100), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)]
     unequal = sum(closed(b, n) != identification_in_fractions(b, n) for b in masses for n in numbers)
     largest = _largest_departure(quick, lambda b, n: float(closed(Fraction(b), n)), "identification")
-    good = unequal == 0 and largest <= MAX_Z_SCORE
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        unequal == 0 and largest <= MAX_Z_SCORE,
         {"unequal_fractions": unequal, "largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE},
-        f"(1 - q^n)/(n b) {'equals' if good else 'does not equal'} the sum over the items inside the ball as a "
-        f"fraction, at {len(masses) * len(numbers)} points, and the test played on the circle with up to 20 items.",
+        f"(1 - q^n)/(n b) equals the sum over the items inside the ball as a fraction, at "
+        f"{len(masses) * len(numbers)} points, and the test played on the circle with up to 20 items.",
     )
 
 
@@ -39,31 +38,26 @@ def check_theorem_3_generalization(quick: bool, formula: Formula = generalizatio
     """The same for generalization."""
     numbers = (2, 3, 5, 12) if quick else (2, 3, 5, 12, 40, 100)
     apart = max(
-        abs(_to_float(formula(float(b), n)) - float(generalization_in_fractions(b, n)))
+        abs(float(np.asarray(formula(float(b), n))) - float(generalization_in_fractions(b, n)))
         for b in (Fraction(1, 100), Fraction(1, 3), Fraction(9, 10))
         for n in numbers
     )
-    largest = _largest_departure(quick, lambda b, n: _to_float(formula(b, n)), "generalization")
-    good = apart < 1e-10 and largest <= MAX_Z_SCORE
-    return Finding(
-        HOLDS if good else FAILS,
+    largest = _largest_departure(quick, formula, "generalization")
+    return holds_if(
+        apart < 1e-10 and largest <= MAX_Z_SCORE,
         {"largest_difference_from_fractions": apart, "largest_departure_in_standard_errors": largest},
-        f"The sum over the items inside the ball {'agrees' if good else 'does not agree'} with exact fractions and "
-        "with the test played on the circle with up to 20 items.",
+        "The sum over the items inside the ball agrees with exact fractions and with the test played on the circle "
+        "with up to 20 items.",
     )
 
 
-def _to_float(value: ArrayLike) -> float:
-    return float(np.asarray(value))
-
-
-def _largest_departure(quick: bool, predict: Callable[[float, int], float], test: str) -> float:
+def _largest_departure(quick: bool, formula: Formula, test: str) -> float:
     """Return the largest departure of a formula from the test played on the circle, in standard errors."""
     largest = 0.0
     for seed, (b, n) in enumerate(((0.05, 20), (0.2, 5), (0.5, 3))):
         played = play("circle", constant(b / 2), n, trials=trial_count(quick) // 4, seed=seed)
         error = max(getattr(played, f"{test}_error"), 1e-12)
-        largest = max(largest, abs(getattr(played, test) - predict(b, n)) / error)
+        largest = max(largest, abs(getattr(played, test) - float(np.asarray(formula(b, n)))) / error)
     return largest
 
 
@@ -74,14 +68,13 @@ def check_theorem_3_noise(
     largest = 0.0
     for seed, (b, n, background) in enumerate(((0.2, 4, 0.1), (0.1, 12, 0.02), (0.5, 8, 0.3))):
         played = play("circle", constant(b / 2, background), n, trials=trial_count(quick) // 2, seed=seed)
-        values = (_to_float(one(b, n, background)) for one in (generalization, identification))
+        values = (one(b, n, background) for one in (generalization, identification))
         largest = max(largest, played.departure(*values))
-    good = largest <= MAX_Z_SCORE
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        largest <= MAX_Z_SCORE,
         {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE},
-        f"With background and 4, 8 and 12 items both forms of Theorem 3 {'agree' if good else 'do not agree'} with the "
-        f"tests played on the circle: the farthest is {largest:.1f} standard errors away.",
+        "With background and 4, 8 and 12 items both forms of Theorem 3 agree with the tests played on the circle: the "
+        f"farthest is {largest:.1f} standard errors away.",
     )
 
 
@@ -94,8 +87,8 @@ def check_collapse(quick: bool, constant_of: Callable[[float], float] = lambda b
         ratios.append(n * float(by_counting(np.array(b), n)[1]) / constant_of(float(b)))
     apart = float(np.abs(np.array(ratios) - 1.0).max())
     best = [float(by_counting(np.array(0.5), n)[1]) for n in (4, 10)]
-    return Finding(
-        HOLDS if apart < LIMIT_TOLERANCE else FAILS,
+    return holds_if(
+        apart < LIMIT_TOLERANCE,
         {
             "largest_relative_error": apart,
             "bound": LIMIT_TOLERANCE,
@@ -118,9 +111,9 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
     mean = ball_moments("segment", b / 2)[0]
     settled = max(abs(one[1] / one[0] - 1.0) for one in (pair, on_segment))
     same = max(abs(pair[1] * b - 1.0), abs(on_segment[1] * mean - 1.0))
-    verdict = FAILS if settled > LIMIT_TOLERANCE else HOLDS if same < LIMIT_TOLERANCE else LIMITED
-    return Finding(
-        verdict,
+    return graded(
+        settled <= LIMIT_TOLERANCE and same < LIMIT_TOLERANCE,
+        settled <= LIMIT_TOLERANCE,
         {
             "with_background_n_times_identification": pair[1],
             "with_background_general_form": due,
@@ -128,6 +121,7 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
             "segment_n_times_identification": on_segment[1],
             "segment_inverse_mean_ball_mass": 1.0 / mean,
         },
+        "The law 1/n, with the constant 1/b, stays with a background and in an uneven space.",
         "The law 1/n stays with a background and in an uneven space, but its constant is not 1/b: it is one over the "
         f"mean similarity seen by a probe, averaged over probes ({pair[1]:.3f} instead of {1 / b:.3f} with a "
         f"background of {background}; {on_segment[1]:.3f} instead of {1 / mean:.3f} on a segment).",
@@ -140,19 +134,17 @@ def check_not_monotone(quick: bool, ball_mass: float = 0.01) -> Finding:
     p_s = np.array([float(by_counting(np.array(ball_mass), int(n))[0]) for n in numbers])
     low = int(np.argmin(p_s[: len(p_s) // 2]))
     high = low + int(np.argmax(p_s[low:]))
-    good = 0 < low < high < len(p_s) - 1 and p_s[0] > p_s[low] < p_s[high] > p_s[-1]
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        0 < low < high < len(p_s) - 1 and p_s[0] > p_s[low] < p_s[high] > p_s[-1],
         {
-            "item_count_with_fewest_right": int(numbers[low]),
-            "least_generalization": float(p_s[low]),
-            "item_count_with_most_right": int(numbers[high]),
-            "largest_generalization_at_item_count": float(p_s[high]),
+            "item_count_with_fewest_right": numbers[low],
+            "least_generalization": p_s[low],
+            "item_count_with_most_right": numbers[high],
+            "largest_generalization_at_item_count": p_s[high],
         },
         f"With ball mass {ball_mass} generalization falls to {p_s[low]:.3f} at {numbers[low]} items, rises to "
-        f"{p_s[high]:.3f} at {numbers[high]} and falls again."
-        if good
-        else f"With ball mass {ball_mass} generalization has no minimum followed by a maximum.",
+        f"{p_s[high]:.3f} at {numbers[high]} and falls again.",
+        f"With ball mass {ball_mass} generalization has no minimum followed by a maximum.",
     )
 
 
@@ -176,14 +168,12 @@ def check_finer_for_more(quick: bool) -> Finding:
     )
     library = np.asarray(best_ball_mass(np.array(numbers)))
     apart = float(np.abs(library - np.array(list(best.values()))).max())
-    falls = all(np.diff(list(best.values())) < 0)
-    good = falls and apart < 1e-4
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        all(np.diff(list(best.values())) < 0) and apart < 1e-4,
         {
             **{f"best_ball_mass_for_{n}_items": b for n, b in best.items()},
-            "limit_of_n_times_the_best_ball_mass": float(limit.x),
-            "limit_of_the_best_generalization": float(-limit.fun),
+            "limit_of_n_times_the_best_ball_mass": limit.x,
+            "limit_of_the_best_generalization": -limit.fun,
             "largest_difference_from_library": apart,
         },
         f"More items call for a finer resolution: the best ball mass is {', '.join(f'{b:.3f}' for b in best.values())} "
@@ -201,10 +191,9 @@ def check_peak_identity(quick: bool, factor: Callable[[int], float] = float) -> 
             ahead, behind = (by_counting(masses + step, n, background)[0] for step in (h, -h))
             left = (1.0 - masses) * (ahead - behind) / (2.0 * h)
             largest = max(largest, float(np.abs(left - factor(n) * (p_i - p_s)).max()))
-    good = largest < 1e-5
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        largest < 1e-5,
         {"largest_difference": largest, "bound": 1e-5},
-        f"(1-b) dp_S/db {'equals' if good else 'does not equal'} n (p_I - p_S) for 2, 3, 7 and 25 items and three "
-        "backgrounds, so that a front of constant similarity has its peak where it crosses the diagonal.",
+        "(1-b) dp_S/db equals n (p_I - p_S) for 2, 3, 7 and 25 items and three backgrounds, so that a front of "
+        "constant similarity has its peak where it crosses the diagonal.",
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, Finding, number_id
+from genlaws.claims.claim import Finding, corrected_if, number_id
 from genlaws.claims.semanticity.trials import constant, luce, play
 from genlaws.probes.outcomes import parse_answer
 from genlaws.semanticity.choices.fit import fit_choices
@@ -32,8 +32,9 @@ def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
     blind, seeing = (fit_choices(trials, "exponential", offsets=how) for how in (None, "fit"))
     (low, high), (blind_low, blind_high) = (one.intervals["resolution"] for one in (seeing, blind))
     wrong, right = not blind_low <= planted <= blind_high, low <= planted <= high
-    return Finding(
-        HOLDS if not wrong else CORRECTED if right else FAILS,
+    return corrected_if(
+        not wrong,
+        right,
         {
             "planted_resolution": planted,
             "fitted_without_biases": blind.resolution,
@@ -44,9 +45,7 @@ def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
         },
         f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is read as "
         f"{blind.resolution:.1f} by a fit of distances alone, and as {seeing.resolution:.1f} [{low:.1f}, {high:.1f}] "
-        "by one with an offset for each answer and a lapse rate: that is the right form."
-        if wrong
-        else "A fit of distances alone recovers the planted resolution.",
+        "by one with an offset for each answer and a lapse rate: that is the right form.",
     )
 
 
@@ -54,9 +53,9 @@ def check_repeated_years(quick: bool, people: int = MAX_PEOPLE, years: int = YEA
     """Compute how often two people share a year if years are drawn independently."""
     any_shared = 1.0 - float(np.exp(np.log1p(-np.arange(people) / years).sum()))
     own_shared = 1.0 - (1.0 - 1.0 / years) ** (people - 1)
-    bad = own_shared > 0.01
-    return Finding(
-        CORRECTED if bad else HOLDS,
+    return corrected_if(
+        own_shared <= 0.01,
+        True,
         {"some_two_share_a_year": any_shared, "queried_year_has_two_right_answers": own_shared, "people": people},
         f"Of {people} people with independent years from {years}, some two share a year in {100 * any_shared:.1f} % of "
         f"trials, and the queried year belongs to another person as well in {100 * own_shared:.1f} %. The right form: "
@@ -70,8 +69,9 @@ def check_names_in_names(quick: bool, options: tuple[str, str] = ("Alex", "Alexa
     inside = [name for name in options if name in reply]
     found = parse_answer(reply, options)
     strict = "" if found is None else options[found]
-    return Finding(
-        CORRECTED if len(inside) > 1 and strict == options[1] else HOLDS,
+    return corrected_if(
+        len(inside) <= 1 or strict != options[1],
+        True,
         {"reply": reply, "found_inside_it": " and ".join(inside), "found_as_words": strict},
         f"Looking for names inside the reply finds {' and '.join(inside)}; whole words find {strict or 'none'} alone, "
         "which is the right form, with names of which none is part of another.",
@@ -88,11 +88,11 @@ def check_dropped_replies(quick: bool, refusals: float = 0.5) -> Finding:
     silent = (np.abs(p[:, 0] - 0.5) < 0.2) & (rng.random(count) < refusals)
     dropped, counted = float(right[~silent].mean()), float((right & ~silent).mean())
     whole, error = float(right.mean()), float(0.5 / np.sqrt(count))
-    biased = dropped - whole > 2.0 * error
-    return Finding(
-        CORRECTED if biased else HOLDS,
+    return corrected_if(
+        dropped - whole <= 2.0 * error,
+        True,
         {
-            "silent": float(silent.mean()),
+            "silent": silent.mean(),
             "right_if_silence_is_dropped": dropped,
             "right_if_silence_is_wrong": counted,
             "right_if_all_had_been_answered": whole,
@@ -113,8 +113,9 @@ def check_sampled_scores(quick: bool, temperature: float = 0.5) -> Finding:
         float(np.take_along_axis(luce(g ** (1.0 / one)), nearest, axis=1).mean()) for one in (1.0, temperature)
     )
     spread = float(np.sqrt(exact * (1.0 - exact) / 100))
-    return Finding(
-        CORRECTED if abs(sharpened - exact) > 0.01 else HOLDS,
+    return corrected_if(
+        abs(sharpened - exact) <= 0.01,
+        True,
         {
             "exact": exact,
             number_id(f"after_temperature_{temperature}"): sharpened,
@@ -136,14 +137,13 @@ def check_threshold_units(quick: bool, resolutions: Mapping[str, float] | None =
     thresholds = {"arc": 0.25, "chord": 0.25} if resolutions is None else dict(resolutions)
     masses = {name: float((units[name] <= thresholds[name]).mean()) for name in units}
     same = abs(masses["arc"] - masses["chord"]) < 0.02
-    return Finding(
-        HOLDS if same else CORRECTED,
+    return corrected_if(
+        same,
+        True,
         {f"ball_mass_as_{name}": one for name, one in masses.items()},
         f"One threshold of {thresholds['arc']:.3g} covers {masses['arc']:.2f} of the circle as an arc and "
         f"{masses['chord']:.2f} as a distance of features. The right form: compare curves at equal ball mass, or at "
-        "equal identification."
-        if not same
-        else "Thresholds with the same ball mass mean the same in both units.",
+        "equal identification.",
     )
 
 
@@ -157,11 +157,10 @@ def check_tie_term(quick: bool, squared: bool = False) -> Finding:
     exact = 0.5 * b**2 + 2.0 * b * q + 0.5 * q**2
     mass = float(np.asarray(circle().ball(np.array(b / 2))[0]))
     apart = abs(played.generalization - written) / played.generalization_error
-    return Finding(
-        HOLDS if apart <= 4.0 else CORRECTED,
+    return corrected_if(
+        apart <= 4.0,
+        True,
         {"without_the_square": written, "with_the_square": exact, "played": played.generalization, "ball_mass": mass},
         f"At ball mass {b} the sum gives {written:.3f} if the chance that no item is inside enters as 1-b, {exact:.3f} "
-        f"if as (1-b)^2, and the test played gives {played.generalization:.3f}: both items must be outside."
-        if apart > 4.0
-        else "The sum with the square agrees with the test played.",
+        f"if as (1-b)^2, and the test played gives {played.generalization:.3f}: both items must be outside.",
     )

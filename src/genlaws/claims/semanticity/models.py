@@ -40,11 +40,10 @@ def check_answers_follow_distance(quick: bool, table: pd.DataFrame | None = None
     """See whether the bundled answers of SmolLM2 about years are above chance where a resolution must show."""
     excess = _bundled_frame(YEARS_FIGURE, table).query("what == 'excess'").set_index("template")
     above = [str(name) for name, row in excess.iterrows() if row["low"] > 0 and bool(row["determined"])]
-    verdict = HOLDS if len(above) == len(excess) else LIMITED if above else FAILS
     return Finding(
-        verdict,
-        {f"{name}_above_chance": float(row["value"]) for name, row in excess.iterrows()}
-        | {f"{name}_upper_end": float(row["high"]) for name, row in excess.iterrows()},
+        HOLDS if len(above) == len(excess) else LIMITED if above else FAILS,
+        {f"{name}_above_chance": row["value"] for name, row in excess.iterrows()}
+        | {f"{name}_upper_end": row["high"] for name, row in excess.iterrows()},
         "Over all similarity and two-anchor trials the answers of SmolLM2-135M are "
         + (f"above chance with {', '.join(above)}." if above else "not above chance with any of three templates:")
         + ("" if above else " it has no resolution to report. The paper's models are 15 to 50 times larger."),
@@ -60,15 +59,14 @@ def check_language_collapse(quick: bool, table: pd.DataFrame | None = None) -> F
     able = [name for name in limits.index if limits.loc[name, "low"] > 1.0]
     right = [name for name in able if exponents.loc[name, "low"] <= 1.0 <= exponents.loc[name, "high"]]
     near = [name for name in able if abs(exponents.loc[name, "value"] - 1.0) < EXPONENT_TOLERANCE]
-    verdict = HOLDS if right == able == list(limits.index) else LIMITED if able and near == able else FAILS
     shown = ", ".join(
         f"{name} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for name, row in exponents.loc[able].iterrows()
     )
     return Finding(
-        verdict,
-        {f"{name}_exponent": float(exponents.loc[name, "value"]) for name in limits.index}
-        | {f"{name}_collapse_constant": float(limits.loc[name, "value"]) for name in limits.index},
+        HOLDS if right == able == list(limits.index) else LIMITED if able and near == able else FAILS,
+        {f"{name}_exponent": exponents.loc[name, "value"] for name in limits.index}
+        | {f"{name}_collapse_constant": limits.loc[name, "value"] for name in limits.index},
         f"SmolLM2-135M identifies beyond chance with {', '.join(map(str, able)) or 'no template'}; there the exponent "
         f"is {shown or 'unknown'}, and 1/n is {'not refused' if right == able else 'refused where it leaves 1 out'}. "
         "Guessing falls as 1/n, too, so the other templates are uninformative.",
@@ -87,7 +85,7 @@ def check_encoder_resolution(quick: bool) -> Finding:
     return Finding(
         FAILS if not finite else HOLDS if inside else LIMITED,
         {
-            "resolution_in_years": float(row["resolution"]),
+            "resolution_in_years": row["resolution"],
             "lower_end": low,
             "upper_end": high,
             "explained_by_the_shape": explained,
@@ -108,15 +106,15 @@ def check_layers_trade(quick: bool, table: pd.DataFrame | None = None) -> Findin
     able = layers[inside & (layers["best_generalization_low"] > layers["chance"])]
     share = len(able) / len(layers)
     best = layers.iloc[int(layers["best_generalization"].to_numpy().argmax())]
-    bound = float(np.asarray(homogeneous_front(min(1.0, max(0.5, float(best["identification_there"]))))))
+    bound = float(homogeneous_front(np.clip(best["identification_there"], 0.5, 1.0)))
     return Finding(
         HOLDS if share == 1.0 else LIMITED if share > 0.5 else FAILS,
         {
             "layers_that_generalize_beyond_chance": share,
-            "largest_generalization": float(best["best_generalization"]),
-            "layer_of_largest": int(best["layer"]),
-            "identification_at_layer": float(best["identification_there"]),
-            "finest_threshold_identifies": float(best["best_identification"]),
+            "largest_generalization": best["best_generalization"],
+            "layer_of_largest": best["layer"],
+            "identification_at_layer": best["identification_there"],
+            "finest_threshold_identifies": best["best_identification"],
             "theorem_1_at_identification": bound,
         },
         f"In {len(able)} of {len(layers)} layers of SmolLM2-135M a middling threshold generalizes beyond chance, "

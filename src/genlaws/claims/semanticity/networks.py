@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding
+from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding, holds_if
 from genlaws.core.arguments import Array
 from genlaws.semanticity import networks
 from genlaws.semanticity.networks.relu_runs import linear_front
@@ -50,11 +50,10 @@ def check_relu_climb(quick: bool, claimed: float = PAPER_PEAK) -> Finding:
     """Look for the largest generalization along training."""
     runs = _relu_runs(quick)
     peaks = runs.generalization.max(axis=1)
-    good = bool(np.all(np.abs(peaks - claimed) < 0.02))
     steps = runs.steps[runs.generalization.argmax(axis=1)]
-    return Finding(
-        HOLDS if good else FAILS,
-        {"largest_generalization": float(peaks.mean()), "claimed": claimed, "step_of_largest": float(steps.mean())},
+    return holds_if(
+        np.all(np.abs(peaks - claimed) < 0.02),
+        {"largest_generalization": peaks.mean(), "claimed": claimed, "step_of_largest": steps.mean()},
         f"{len(peaks)} networks climb to p_S = {peaks.mean():.3f}, on average at step {steps.mean():.0f}.",
     )
 
@@ -64,8 +63,8 @@ def check_relu_front(quick: bool, curve: Callable[[], PlaneCurve] = linear_front
     runs = _relu_runs(quick)
     apart = np.abs(runs.distance_to(curve()))[runs.after_peak()]
     mean, largest = float(apart.mean()), float(apart.max())
-    return Finding(
-        HOLDS if mean <= MAX_FRONT_DISTANCE else FAILS,
+    return holds_if(
+        mean <= MAX_FRONT_DISTANCE,
         {"mean_distance_after_the_peak": mean, "largest": largest, "bound": MAX_FRONT_DISTANCE},
         f"After their peak networks lie {mean:.4f} from the front of Proposition 1 on average, {largest:.4f} at most.",
     )
@@ -77,12 +76,11 @@ def check_relu_slide(quick: bool) -> Finding:
     rows, at = np.arange(len(runs.generalization)), runs.generalization.argmax(axis=1)
     lost = runs.generalization[rows, at] - runs.generalization[:, -1]
     gained = runs.identification[:, -1] - runs.identification[rows, at]
-    good = bool(np.all(lost > 0) and np.all(gained > 0))
-    return Finding(
-        HOLDS if good else FAILS,
-        {"generalization_lost": float(lost.mean()), "identification_gained": float(gained.mean())},
+    return holds_if(
+        np.all(lost > 0) and np.all(gained > 0),
+        {"generalization_lost": lost.mean(), "identification_gained": gained.mean()},
         f"From the peak to step {int(runs.steps[-1])} networks lose {lost.mean():.3f} of generalization and gain "
-        f"{gained.mean():.3f} of identification, {'all of them' if good else 'but not all of them'}.",
+        f"{gained.mean():.3f} of identification, all of them.",
     )
 
 
@@ -92,13 +90,12 @@ def check_relu_resolution(quick: bool) -> Finding:
     early = int(np.argmin(np.abs(runs.steps - 300)))
     resolution, cut = runs.resolution(), runs.cut()[:, -1]
     ratio = resolution[:, -1] / resolution[:, early]
-    good = bool(np.all(ratio < 1.0) and np.isfinite(cut).all())
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        np.all(ratio < 1.0) and np.isfinite(cut).all(),
         {
-            "resolution_at_step_300": float(resolution[:, early].mean()),
-            "resolution_in_the_end": float(resolution[:, -1].mean()),
-            "distance_of_similarity_below_1_percent": float(cut.mean()),
+            "resolution_at_step_300": resolution[:, early].mean(),
+            "resolution_in_the_end": resolution[:, -1].mean(),
+            "distance_of_similarity_below_1_percent": cut.mean(),
         },
         f"The learned similarity narrows from {resolution[:, early].mean():.3f} at step 300 to "
         f"{resolution[:, -1].mean():.3f} and ends in a cut at {cut.mean():.2f}: the networks were given no resolution.",
@@ -108,16 +105,11 @@ def check_relu_resolution(quick: bool) -> Finding:
 def check_relu_segment(quick: bool) -> Finding:
     """Train on the segment, too."""
     round_, open_ = (_relu_runs(quick, one).generalization.max(axis=1) for one in ("circle", "segment"))
-    good = bool(np.all(open_ < round_))
-    return Finding(
-        HOLDS if good else FAILS,
-        {
-            "circle": float(round_.mean()),
-            "segment": float(open_.mean()),
-            "smallest_difference": float((round_ - open_).min()),
-        },
-        f"Generalization reaches {open_.mean():.3f} on the segment and {round_.mean():.3f} on the circle, "
-        f"{'lower for every seed' if good else 'not lower for every seed'}.",
+    return holds_if(
+        np.all(open_ < round_),
+        {"circle": round_.mean(), "segment": open_.mean(), "smallest_difference": (round_ - open_).min()},
+        f"Generalization reaches {open_.mean():.3f} on the segment and {round_.mean():.3f} on the circle, lower for "
+        "every seed.",
     )
 
 
@@ -125,21 +117,21 @@ def check_relu_reconstruction(quick: bool) -> Finding:
     """Train on reconstruction alone."""
     runs = _relu_runs(quick, goal="reconstruction")
     p_s, p_i = runs.generalization[:, -1], runs.identification[:, -1]
-    good = bool(np.all(p_i > 0.85) and abs(p_s.mean() - 0.5) < START_TOLERANCE)
-    return Finding(
-        HOLDS if good else FAILS,
-        {"generalization": float(p_s.mean()), "identification": float(p_i.mean())},
+    return holds_if(
+        np.all(p_i > 0.85) and abs(p_s.mean() - 0.5) < START_TOLERANCE,
+        {"generalization": p_s.mean(), "identification": p_i.mean()},
         f"Networks that only reconstruct identify with {p_i.mean():.3f} and generalize with {p_s.mean():.3f}, chance.",
     )
 
 
 def check_relu_collapse(quick: bool) -> Finding:
     """Give many items to trained networks and take the slope of identification at the end."""
-    found = _relu_runs(quick).many_items((2, 4, 8, *COLLAPSE_ITEM_COUNTS))[1].mean(axis=0)
+    counts = (2, 4, 8, *COLLAPSE_ITEM_COUNTS)
+    found = _relu_runs(quick).many_items(counts)[1].mean(axis=0)
     slope = float(np.log(found[-2] / found[-1]) / np.log(COLLAPSE_ITEM_COUNTS[1] / COLLAPSE_ITEM_COUNTS[0]))
-    return Finding(
-        HOLDS if abs(slope - 1.0) < 0.1 else FAILS,
-        {f"identification_of_{n}_items": float(p) for n, p in zip((2, 4, 8, *COLLAPSE_ITEM_COUNTS), found, strict=True)}
+    return holds_if(
+        abs(slope - 1.0) < 0.1,
+        {f"identification_of_{n}_items": p for n, p in zip(counts, found, strict=True)}
         | {"exponent_between_last_two": slope, "bound_from_1": 0.1},
         f"Identification of trained networks falls from {found[0]:.3f} with two items to {found[-1]:.3f} with "
         f"{COLLAPSE_ITEM_COUNTS[1]}, there as n to the power -{slope:.2f}.",
@@ -148,7 +140,6 @@ def check_relu_collapse(quick: bool) -> Finding:
 
 @cache
 def _slot_runs(quick: bool, combine: str, truth: str = "mean", slots: int = 3, ring_size: int = 8) -> SlotRuns:
-
     seeds, steps, count = (range(3), 400, 60) if quick else (range(10), 3000, 150)
     return networks.slots.train_slot_networks(
         slots=slots, ring_size=ring_size, combine=combine, truth=truth, seeds=seeds, steps=steps, stimulus_count=count
@@ -166,13 +157,12 @@ def check_slots_maximum(quick: bool) -> Finding:
     best = least.generalization.argmax(axis=1)
     leaves, leaves_low = _mean_and_low(least.above_circle[np.arange(len(best)), best])
     stays, stays_low = _mean_and_low(mean.excess_at_peak)
-    verdict = HOLDS if stays_low > 0 and leaves_low > 0 else LIMITED if leaves_low > 0 else FAILS
     return Finding(
-        verdict,
+        HOLDS if stays_low > 0 and leaves_low > 0 else LIMITED if leaves_low > 0 else FAILS,
         {
             "mean_distance_above_one_similarity": stays,
             "least_distance_above_circle_front": leaves,
-            "least_distance_above_one_similarity": float(least.excess_at_peak.mean()),
+            "least_distance_above_one_similarity": least.excess_at_peak.mean(),
         },
         f"Where near means near in any feature, the maximum over slots lies {leaves:+.3f} from the front of the "
         "circle, though not above the best single similarity on its own stimuli. Where near means near on average, it "
@@ -184,26 +174,21 @@ def check_slots_product(quick: bool) -> Finding:
     """Train slots joined by their product and compare with the best single similarity of finite resolution."""
     runs = _slot_runs(quick, "product")
     excess, low = _mean_and_low(runs.excess_at_peak)
-    return Finding(
-        HOLDS if low > 0 else FAILS,
-        {
-            "generalization": float(runs.peak_generalization.mean()),
-            "above_one_similarity": excess,
-            "lower_end": low,
-        },
+    return holds_if(
+        low > 0,
+        {"generalization": runs.peak_generalization.mean(), "above_one_similarity": excess, "lower_end": low},
         f"With three features of eight values the product over slots lies {excess:+.3f} from the best that one "
-        "similarity of the true distance with a finite resolution reaches at the same identification: it "
-        f"{'leaves' if low > 0 else 'does not leave'} the front of a single space.",
+        "similarity of the true distance with a finite resolution reaches at the same identification: it leaves the "
+        "front of a single space.",
     )
 
 
 @cache
 def _fine_tuned_runs(quick: bool) -> FineTuned:
+    size: dict[str, Any] = {"seeds": range(5), "epochs": 30}
     if quick:
-        return networks.convolutional.fine_tune(
-            "small", "digits", seeds=range(2), epochs=6, similarity_weight=(0.0, 1.0), most_stimuli=150
-        )
-    return networks.convolutional.fine_tune("small", "digits", seeds=range(5), epochs=30, similarity_weight=(0.0, 1.0))
+        size = {"seeds": range(2), "epochs": 6, "most_stimuli": 150}
+    return networks.convolutional.fine_tune("small", "digits", similarity_weight=(0.0, 1.0), **size)
 
 
 def _changes_by_seed(runs: FineTuned, name: str) -> Array:
@@ -215,13 +200,9 @@ def _changes_by_seed(runs: FineTuned, name: str) -> Array:
 def check_convolutional_generalization(quick: bool) -> Finding:
     """Fine-tune on digits with and without the distances of the classes."""
     change = _changes_by_seed(_fine_tuned_runs(quick), "peak_generalization")
-    return Finding(
-        HOLDS if np.all(change > 0) else FAILS,
-        {
-            "change_of_the_best_generalization": float(change.mean()),
-            "smallest": float(change.min()),
-            "seeds": len(change),
-        },
+    return holds_if(
+        np.all(change > 0),
+        {"change_of_the_best_generalization": change.mean(), "smallest": change.min(), "seeds": len(change)},
         f"Full weight on the distances of the classes changes the best generalization by {change.mean():+.3f}, seed by "
         f"seed at least {change.min():+.3f} (digits, a small network; the paper has birds and a ResNet-50).",
     )
@@ -231,9 +212,8 @@ def check_convolutional_identification(quick: bool) -> Finding:
     """Read identification at the best threshold and over all thresholds."""
     at_best = float(_changes_by_seed(_fine_tuned_runs(quick), "peak_identification").mean())
     overall = float(_changes_by_seed(_fine_tuned_runs(quick), "mean_identification").mean())
-    verdict = HOLDS if at_best < 0 and overall < 0 else LIMITED if at_best < 0 or overall < 0 else FAILS
     return Finding(
-        verdict,
+        HOLDS if at_best < 0 and overall < 0 else LIMITED if at_best < 0 or overall < 0 else FAILS,
         {"change_at_the_best_threshold": at_best, "change_of_the_mean_over_thresholds": overall},
         f"At the threshold that generalizes best identification changes by {at_best:+.3f}; averaged over all "
         f"thresholds by {overall:+.3f}. Which of the two is meant decides.",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array
 
@@ -69,10 +70,11 @@ class Played:
     identification: float
     identification_error: float
 
-    def departure(self, generalization: float, identification: float) -> float:
+    def departure(self, generalization: ArrayLike, identification: ArrayLike) -> float:
         """Return how many standard errors the farther of two predictions is away."""
-        apart = abs(self.generalization - generalization) / max(self.generalization_error, 1e-12)
-        return max(apart, abs(self.identification - identification) / max(self.identification_error, 1e-12))
+        apart = abs(self.generalization - float(np.asarray(generalization))) / max(self.generalization_error, 1e-12)
+        other = abs(self.identification - float(np.asarray(identification))) / max(self.identification_error, 1e-12)
+        return max(apart, other)
 
 
 def constant(resolution: float, background: float = 0.0) -> Shape:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.interpolate import CubicSpline
 
-from genlaws.claims.claim import FAILS, HOLDS, Finding
+from genlaws.claims.claim import Finding, holds_if
 from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, linear, play, trial_count
 from genlaws.core.arguments import Array
 from genlaws.semanticity.theory.front import front
@@ -99,16 +99,14 @@ def _against_simulation(
         mean, variance = ball_moments(place, resolution)
         for background in backgrounds:
             played = play(place, constant(resolution, background), trials=trials, seed=seed)
-            p_s = float(np.asarray(generalization(mean, variance, background)))
-            p_i = float(np.asarray(identification(mean, background)))
-            largest = max(largest, played.departure(p_s, p_i))
-    good = largest <= MAX_Z_SCORE
-    return Finding(
-        HOLDS if good else FAILS,
+            values = generalization(mean, variance, background), identification(mean, background)
+            largest = max(largest, played.departure(*values))
+    return holds_if(
+        largest <= MAX_Z_SCORE,
         {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE, "trials_of_each_case": trials},
-        f"{name} {'agrees' if good else 'does not agree'} with the two tests played out on the circle, the torus, the "
-        f"sphere, the segment and an uneven segment: the farthest of {2 * len(CASES) * len(backgrounds)} probabilities "
-        f"is {largest:.1f} standard errors away.",
+        f"{name} agrees with the two tests played out on the circle, the torus, the sphere, the segment and an uneven "
+        f"segment: the farthest of {2 * len(CASES) * len(backgrounds)} probabilities is {largest:.1f} standard errors "
+        "away.",
     )
 
 
@@ -123,18 +121,16 @@ def check_heterogeneity(quick: bool, variance_term: Callable[[float], float] = l
         due.append(variance_term(variance))
     loss, error, expected = np.array(losses), np.array(errors), np.array(due)
     departure = float(np.max(np.abs(loss - expected) / error))
-    good = departure <= MAX_Z_SCORE and bool(loss.sum() > MAX_Z_SCORE * np.linalg.norm(error))
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        departure <= MAX_Z_SCORE and loss.sum() > MAX_Z_SCORE * np.linalg.norm(error),
         {
-            "smallest_loss": float(loss.min()),
-            "largest_loss": float(loss.max()),
+            "smallest_loss": loss.min(),
+            "largest_loss": loss.max(),
             "largest_departure_from_variance_in_standard_errors": departure,
             "bound": MAX_Z_SCORE,
         },
         f"Against a homogeneous space of the same mean ball mass, uneven ones lose {loss.min():.3f} to "
-        f"{loss.max():.3f} of generalization, {'which is' if good else 'which is not'} the variance of the ball mass "
-        "within error.",
+        f"{loss.max():.3f} of generalization, which is the variance of the ball mass within error.",
     )
 
 
@@ -148,12 +144,11 @@ def check_homogeneous_front(quick: bool, curve: Formula = homogeneous_front) -> 
         slope = abs(ahead - height) / 1e-4
         error = np.hypot(played.generalization_error, slope * played.identification_error)
         largest = max(largest, abs(played.generalization - float(height)) / float(error))
-    good = largest <= MAX_Z_SCORE
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        largest <= MAX_Z_SCORE,
         {"largest_departure_in_standard_errors": largest, "bound": MAX_Z_SCORE, "points": len(EVEN)},
         "With constant similarity, no background and two items, points of the circle, the torus, the sphere and the "
-        f"hypercube {'lie' if good else 'do not lie'} on one curve p_S = 1/2 + 2 (1 - p_I)(2 p_I - 1) within error.",
+        "hypercube lie on one curve p_S = 1/2 + 2 (1 - p_I)(2 p_I - 1) within error.",
     )
 
 
@@ -162,10 +157,9 @@ def check_peak(quick: bool, height: float = 0.75, place: float = 0.5) -> Finding
     masses = np.linspace(0.0, 1.0, 1001 if quick else 100_001)
     p_s, p_i = by_counting(masses, 2)
     best = int(np.argmax(p_s))
-    good = abs(p_s[best] - height) < 1e-6 and abs(masses[best] - place) < 1e-6
-    return Finding(
-        HOLDS if good else FAILS,
-        {"best_ball_mass": float(masses[best]), "generalization": float(p_s[best]), "identification": float(p_i[best])},
+    return holds_if(
+        abs(p_s[best] - height) < 1e-6 and abs(masses[best] - place) < 1e-6,
+        {"best_ball_mass": masses[best], "generalization": p_s[best], "identification": p_i[best]},
         f"Generalization is largest, {p_s[best]:.4f}, at ball mass {masses[best]:.4f}, where identification equals it.",
     )
 
@@ -178,9 +172,8 @@ def check_regimes(quick: bool) -> Finding:
     fine, coarse = (play("circle", constant(e), trials=trial_count(quick)) for e in (0.002, 0.5))
     orderly = np.all(np.diff(p_i) < 0) and np.all(np.diff(p_s[: half + 1]) > 0) and np.all(np.diff(p_s[half:]) < 0)
     ends = fine.departure(0.5 + 0.004 - 0.004**2, 0.998) <= MAX_Z_SCORE and coarse.departure(0.5, 0.5) <= MAX_Z_SCORE
-    good = bool(orderly) and ends
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        orderly and ends,
         {
             "fine_generalization": fine.generalization,
             "fine_identification": fine.identification,
@@ -188,7 +181,7 @@ def check_regimes(quick: bool) -> Finding:
             "coarse_identification": coarse.identification,
         },
         "A fine resolution identifies and guesses in generalization, a coarse one guesses in both, and between them "
-        f"identification falls steadily while generalization rises and falls{'' if good else '; not so here'}.",
+        "identification falls steadily while generalization rises and falls.",
     )
 
 
@@ -200,12 +193,11 @@ def check_noise_lowers_both(quick: bool) -> Finding:
     for n in (2, 3, 10, 40):
         values = np.array([by_counting(masses, n, float(one)) for one in backgrounds])
         steepest = max(steepest, float(np.diff(values, axis=0).max()))
-    good = steepest < 0
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        steepest < 0,
         {"largest_change_between_backgrounds": steepest},
-        f"Both probabilities {'fall' if good else 'do not fall'} with every step of the background, at every ball mass "
-        "strictly between 0 and 1, for 2, 3, 10 and 40 items.",
+        "Both probabilities fall with every step of the background, at every ball mass strictly between 0 and 1, for "
+        "2, 3, 10 and 40 items.",
     )
 
 
@@ -222,11 +214,11 @@ def check_segment_moments(quick: bool, variance: Callable[[Array], Array] | None
     )
     apart = max(apart, float(np.abs(library - summed).max()))
     bound = 2.0 / points
-    return Finding(
-        HOLDS if apart < bound else FAILS,
+    return holds_if(
+        apart < bound,
         {"largest_difference": apart, "bound": bound},
-        f"Mean and variance of the ball mass on the segment {'agree' if apart < bound else 'do not agree'} with a sum "
-        f"over {points} probes at seven resolutions up to the whole segment.",
+        f"Mean and variance of the ball mass on the segment agree with a sum over {points} probes at seven resolutions "
+        "up to the whole segment.",
     )
 
 
@@ -249,15 +241,14 @@ def check_segment_below_circle(quick: bool) -> Finding:
         gaps.append(heights[0] - heights[1])
     played = [play(place, linear(0.3), trials=trial_count(quick)) for place in ("circle", "segment")]
     smallest = float(np.min(gaps))
-    good = smallest > 0
-    return Finding(
-        HOLDS if good else FAILS,
+    return holds_if(
+        smallest > 0,
         {
             "smallest_gap_between_the_fronts": smallest,
-            "largest_gap_between_the_fronts": float(np.max(gaps)),
+            "largest_gap_between_the_fronts": np.max(gaps),
             "circle_linear_decay": played[0].generalization,
             "segment_linear_decay": played[1].generalization,
         },
-        f"At equal identification between 0.77 and 0.93 the segment lies {smallest:.4f} to {np.max(gaps):.4f} "
-        f"{'below' if good else 'from'} the circle, for the constant and the linear similarity.",
+        f"At equal identification between 0.77 and 0.93 the segment lies {smallest:.4f} to {np.max(gaps):.4f} below "
+        "the circle, for the constant and the linear similarity.",
     )

@@ -60,12 +60,11 @@ def convolutional_data(settings: ConvolutionalFigureSettings, progress: Progress
     networks = tuple(range(settings.seed, settings.seed + settings.repeats))
     axes = [Axis("network", networks), Axis("similarity_weight", settings.similarity_weights)]
     runs: dict[float, list[ComputedCell]] = {}
-    for cell in compute_cells(
-        make_sweep(get_experiment("semanticity.convolutional"), base, axes), progress, "networks"
-    ):
+    sweep = make_sweep(get_experiment("semanticity.convolutional"), base, axes)
+    for cell in compute_cells(sweep, progress, "networks"):
         runs.setdefault(cell.settings.similarity_weight, []).append(cell)
     some = next(iter(runs.values()))[0].result
-    about = {"stimulus_count": some["stimulus_count"], "tied_fraction": some["tied_fraction"]}
+    about = {name: some[name] for name in ("stimulus_count", "tied_fraction")}
     tables = [_mean_curve(weight, cells) for weight, cells in runs.items()]
     tree = pd.DataFrame({name: some[f"tree_{name}"] for name in ("identification", "generalization")})
     tables += [tree.assign(series="tree"), _quantity_rows(runs)]
@@ -122,17 +121,11 @@ def _draw_fronts(axes: Axes, frame: pd.DataFrame, settings: ConvolutionalFigureS
     weights = sorted(settings.similarity_weights)
     for weight, color in zip(weights, style.ordered_colors(len(weights)), strict=True):
         table = frame[(frame["series"] == "curve") & (frame["similarity_weight"] == weight)]
-        x = table["identification"]
-        low, high = interval_of(table, "generalization")
-        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0.0)
-        lines += axes.plot(x, table["generalization"], color=color, label=f"$w={weight:g}$")
+        lines += style.plot_with_band(axes, table, "identification", "generalization", color, label=f"$w={weight:g}$")
     tree = frame[frame["series"] == "tree"]
     lines += axes.plot(tree["identification"], tree["generalization"], label="features that match the tree", **TREE)
     top = max(float(tree["generalization"].max()), float(frame["generalization"].max()))
-    axes.set_xlim(0.49, 1.01)
-    axes.set_ylim(0.49, top + 0.06 * (top - 0.5))
-    axes.set_xlabel("identification $p_I$ (probability)")
-    axes.set_ylabel("generalization $p_S$ (probability)")
+    axes.set(xlim=(0.49, 1.01), ylim=(0.49, top + 0.06 * (top - 0.5)), **style.PLANE_LABELS)
     return lines
 
 
@@ -145,10 +138,8 @@ def _draw_numbers(axes: Axes, frame: pd.DataFrame) -> list[Line2D]:
         draw_bars(axes, np.stack([x, x]), interval_of(table, "mean"), color)
         axes.plot(x, table["mean"], marker="o", markeredgecolor=color, **POINT)
     drawn = frame[frame["quantity"].isin(list(QUANTITY_STYLES))]
-    axes.set_xlim(-0.04, 1.04)
-    axes.set_ylim(min(0.5, float(drawn["mean_low"].min())) - 0.01, 1.02)
-    axes.set_xlabel("similarity weight $w$")
-    axes.set_ylabel("probability; share of images")
+    axes.set(xlim=(-0.04, 1.04), ylim=(min(0.5, float(drawn["mean_low"].min())) - 0.01, 1.02))
+    axes.set(xlabel="similarity weight $w$", ylabel="probability; share of images")
     return lines
 
 

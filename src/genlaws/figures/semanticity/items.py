@@ -90,8 +90,7 @@ def draw_items(frame: pd.DataFrame, settings: ItemsSettings) -> Figure:
         drawn.append(lines)
         style.log_axis(axes, "x", 2, settings.largest_item_count)
         style.log_axis(axes, "y", lowest, 1.1)
-        axes.set_xlabel(ITEM_LABEL)
-        axes.set_ylabel(f"{column} $p_{symbol}^n$ (probability)")
+        axes.set(xlabel=ITEM_LABEL, ylabel=f"{column} $p_{symbol}^n$ (probability)")
         axes.tick_params(labelleft=True)
         axes.set_title("nearest item to a new probe" if symbol == "S" else "original of a copied probe")
     for axes, lines in zip(panels, drawn, strict=True):
@@ -126,10 +125,8 @@ def draw_resolution(frame: pd.DataFrame, settings: ResolutionSettings) -> Figure
     for axes in (left, right):
         style.log_axis(axes, "x", 2, settings.largest_item_count)
         axes.set_xlabel(ITEM_LABEL)
-    left.set_ylabel(r"expected items in the best ball $n\,b$")
-    left.set_title("best resolution")
-    right.set_ylabel(r"best generalization $p_S^n$ (probability)")
-    right.set_title("generalization at the best resolution")
+    left.set(ylabel=r"expected items in the best ball $n\,b$", title="best resolution")
+    right.set(ylabel=r"best generalization $p_S^n$ (probability)", title="generalization at the best resolution")
     lines = [
         _draw_curves(axes, frame, column, settings)
         for axes, column in ((left, "items_in_ball"), (right, "best_generalization"))

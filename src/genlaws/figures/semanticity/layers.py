@@ -83,16 +83,9 @@ def layers_data(settings: LayersSettings, progress: Progress) -> pd.DataFrame:
     parts = []
     for weights, network in ((TRAINED, model), (RANDOM, randomized(model, settings.seed))):
         for template in settings.templates:
+            given = settings.model_dump(include={"item_count", "seed", "by_role", "replicates"})
             found = layer_tests(
-                network,
-                settings.task,
-                template,
-                item_count=settings.item_count,
-                trial_count=settings.trials,
-                seed=settings.seed,
-                by_role=settings.by_role,
-                replicates=settings.replicates,
-                advance=progress.advance,
+                network, settings.task, template, trial_count=settings.trials, advance=progress.advance, **given
             )
             tables = {LAYER: found.to_frame()}
             if weights == TRAINED and template == settings.templates[0]:
@@ -114,9 +107,7 @@ def draw_layers(frame: pd.DataFrame, settings: LayersSettings) -> Figure:
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
     colors = draw_curves(left, frame[frame["what"] == CURVE], 1.0 / settings.item_count)
     draw_front(left, settings.item_count)
-    left.set_xlabel("identification $p_I$")
-    left.set_ylabel("generalization $p_S$")
-    left.set_title("trade-off of each layer")
+    left.set(xlabel="identification $p_I$", ylabel="generalization $p_S$", title="trade-off of each layer")
     bar = figure.colorbar(colors, ax=left, pad=0.02, aspect=30, location="top")
     bar.ax.tick_params(pad=1)
     bar.set_label("layer", labelpad=2)
@@ -139,11 +130,7 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, name: str, settings: LayersSet
         for number, template in enumerate(settings.templates):
             own = rows[rows["template"] == template].sort_values("layer")
             line: dict[str, Any] = {"linestyle": DASHES[number % len(DASHES)], "linewidth": 1.0}
-            trained = own[own["weights"] == TRAINED]
-            axes.fill_between(
-                trained["layer"], trained[f"{column}_low"], trained[f"{column}_high"], color=color, alpha=0.2, lw=0
-            )
-            axes.plot(trained["layer"], trained[column], color=color, **line)
+            style.plot_with_band(axes, own[own["weights"] == TRAINED], "layer", column, color, **line)
             random = own[own["weights"] == RANDOM]
             axes.plot(random["layer"], random[column], color=style.LIGHT_GRAY, zorder=1, **line)
     axes.set_xlabel("layer (0: embeddings)")
@@ -171,9 +158,8 @@ def layers_summary(frame: pd.DataFrame, settings: LayersSettings) -> pd.DataFram
     groups = rows.groupby(["weights", "template"], sort=False)
     chosen = {"best": rows.loc[groups["nearest_generalization"].idxmax()], "last": groups.tail(1)}
     table = pd.concat([part.assign(which=name) for name, part in chosen.items()], ignore_index=True)
-    columns = [
-        f"{name}_{test}{end}" for name in ("nearest", "read") for test in TEST_COLORS for end in ("", "_low", "_high")
-    ]
+    tests = [f"{name}_{test}" for name in ("nearest", "read") for test in TEST_COLORS]
+    columns = [test + end for test in tests for end in ("", "_low", "_high")]
     return table[["weights", "template", "which", "layer", *columns]]
 
 
@@ -196,12 +182,10 @@ def draw_layer_tradeoff(curves: pd.DataFrame, item_count: int = 2) -> Figure:
     """
     _check_columns(curves, DRAWN_COLUMNS)
     count = whole_number("item_count", item_count, at_least=2)
-    figure = style.new_figure(FIGURE_WIDTH, 3.2)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, 3.2)
     colors = draw_curves(axes, curves, 1.0 / count)
     draw_front(axes, count)
-    axes.set_xlabel("identification $p_I$ (probability)")
-    axes.set_ylabel("generalization $p_S$ (probability)")
+    axes.set(**style.PLANE_LABELS)
     axes.margins(0.04)
     bar = figure.colorbar(colors, ax=axes, pad=0.02, aspect=30)
     bar.set_label("layer")

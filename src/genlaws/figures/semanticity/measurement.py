@@ -30,8 +30,7 @@ SYMBOLS = {"generalization": "$p_S$", "identification": "$p_I$"}
 
 def draw_profile(measured: Measurement) -> Figure:
     """Draw similarity against true distance: mean and spread of each bin, and the fitted shape."""
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     profile, fit = measured.profile, measured.fit
     low, high = profile.similarity - profile.spread, profile.similarity + profile.spread
     axes.fill_between(profile.distance, np.maximum(low, 0.0), high, color=style.LIGHT_GRAY, alpha=0.5, linewidth=0.0)
@@ -44,15 +43,13 @@ def draw_profile(measured: Measurement) -> Figure:
         axes.set_title(f"{fit.shape} shape, resolution ε = {fit.resolution.value:.3g}")
     axes.set_xlim(left=0.0)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel("true distance $d$")
-    axes.set_ylabel("similarity, own copy = 1")
+    axes.set(xlabel="true distance $d$", ylabel="similarity, own copy = 1")
     return figure
 
 
 def draw_empirical_front(measured: Measurement) -> Figure:
     """Draw the measured point over the fronts that this set of stimuli allows."""
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     axes.plot([0.5, 1.0], [0.5, 1.0], color=style.LIGHT_GRAY, linewidth=0.6, zorder=0)
     lines: list[Line2D] = []
     labels: list[str] = []
@@ -66,9 +63,7 @@ def draw_empirical_front(measured: Measurement) -> Figure:
     bottom = min(0.5, measured.generalization.value)
     axes.set_xlim(min(0.49, measured.identification.value - 0.01), 1.01)
     axes.set_ylim(bottom - 0.015, top + 0.25 * (top - bottom) + 0.02)
-    axes.set_xlabel("identification $p_I$ (probability)")
-    axes.set_ylabel("generalization $p_S$ (probability)")
-    axes.set_title("measured point and fronts of this set, 2 items")
+    axes.set(title="measured point and fronts of this set, 2 items", **style.PLANE_LABELS)
     if lines:
         direct_labels(axes, lines, labels)
     return figure
@@ -76,12 +71,11 @@ def draw_empirical_front(measured: Measurement) -> Figure:
 
 def draw_items(measured: Measurement) -> Figure:
     """Draw both probabilities against the number of items, with the 1/n law and chance."""
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     items = measured.items
     n = items.item_count.astype(np.float64)
     lines = []
-    for test, color in (("generalization", GENERALIZATION_COLOR), ("identification", IDENTIFICATION_COLOR)):
+    for test, color in TEST_COLORS.items():
         found = measured.item_estimates(test)
         lines.append(axes.plot(n, getattr(items, test), color=color, marker="o", markersize=3.0)[0])
         axes.vlines(n, [one.low for one in found], [one.high for one in found], color=color, linewidth=0.9)
@@ -97,26 +91,22 @@ def draw_items(measured: Measurement) -> Figure:
     low = min(float(np.nanmin(items.generalization)), float(np.nanmin(items.identification)), 1.0 / float(n.max()))
     style.log_axis(axes, "x", 0.9 * float(n.min()), 1.1 * float(span.max()))
     style.log_axis(axes, "y", 0.8 * low, 1.1)
-    axes.set_xlabel("items at once $n$")
-    axes.set_ylabel("probability of the right item")
-    axes.set_title("many items")
+    axes.set(xlabel="items at once $n$", ylabel="probability of the right item", title="many items")
     axes.legend([*lines, *guides], ["generalization $p_S^n$", "identification $p_I^n$", *names], loc="lower left")
     return figure
 
 
 def draw_thresholds(measured: Measurement) -> Figure:
     """Draw both probabilities against the threshold between embeddings."""
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     curve = measured.threshold_curve
     assert curve is not None
     lines = [
-        axes.step(curve.threshold, curve.generalization, where="post", color=GENERALIZATION_COLOR)[0],
-        axes.step(curve.threshold, curve.identification, where="post", color=IDENTIFICATION_COLOR)[0],
+        axes.step(curve.threshold, getattr(curve, test), where="post", color=color)[0]
+        for test, color in TEST_COLORS.items()
     ]
     axes.plot(curve.threshold[curve.best], curve.generalization[curve.best], color=GENERALIZATION_COLOR, **POINT)
-    axes.set_xlabel("threshold between embeddings $\\varepsilon$")
-    axes.set_ylabel("probability of the right item")
+    axes.set(xlabel=r"threshold between embeddings $\varepsilon$", ylabel="probability of the right item")
     axes.set_title("every threshold, 2 items")
     direct_labels(axes, lines, ["generalization $p_S$", "identification $p_I$"])
     return figure
@@ -140,8 +130,7 @@ def _draw_measured_point(axes: Axes, measured: Measurement) -> None:
 def draw_encoder(found: LayerMeasurements) -> Figure:
     """Draw generalization and identification against the layer, with 95 % bands; controls are gray."""
     table = found.to_frame()
-    figure = style.new_figure(ENCODER_WIDTH, ENCODER_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(ENCODER_WIDTH, ENCODER_HEIGHT)
     axes.axhline(0.5, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0)
     for test, color in TEST_COLORS.items():
         _draw_test(axes, table, test, color)
@@ -149,8 +138,7 @@ def draw_encoder(found: LayerMeasurements) -> Figure:
     axes.xaxis.set_major_locator(FixedLocator(places.tolist()))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([found.layers[place] for place in places], rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_xlabel("layer")
-    axes.set_ylabel("probability of the right one of two")
+    axes.set(xlabel="layer", ylabel="probability of the right one of two")
     handles = [Line2D([], [], color=color, label=f"{test} {SYMBOLS[test]}") for test, color in TEST_COLORS.items()]
     handles += [
         Line2D([], [], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_DASHES[name], label=name)

@@ -135,8 +135,7 @@ def draw_items(result: ProbeResult) -> Figure:
     rates = [one for kind in KIND_COLORS for one in result.rates.of(kind)]
     if not rates:
         raise InputError("This probe has no test of similarity or identification; there is nothing to draw.")
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT + 0.25)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT + 0.25)
     counts = sorted({one.item_count for one in rates})
     low = _lower_limit(rates)
     style.log_axis(axes, "y", low, 1.15)
@@ -150,8 +149,7 @@ def draw_items(result: ProbeResult) -> Figure:
             draw_interval(axes, one.item_count * side, one.best, color, floor=low)
         if given:
             handles.append(Line2D([], [], color=color, label=KIND_NAMES[kind], **POINT))
-    axes.set_xlabel("items at once $n$")
-    axes.set_ylabel("probability of the right item")
+    axes.set(xlabel="items at once $n$", ylabel="probability of the right item")
     figure.legend(handles=handles[::-1], loc="outside lower center", ncols=2, columnspacing=1.5)
     return figure
 
@@ -187,9 +185,7 @@ def item_axis(axes: Axes, counts: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(counts[0] / 1.15, max(counts[-1], counts[0] + 1) * 1.15)
     step = -(-len(counts) // MAX_TICKS)
-    axes.xaxis.set_major_locator(FixedLocator([float(count) for count in counts[::step]]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    style.set_ticks(axes.xaxis, counts[::step])
 
 
 def draw_distances(result: ProbeResult) -> Figure:
@@ -198,8 +194,7 @@ def draw_distances(result: ProbeResult) -> Figure:
     if not curve.points:
         raise InputError("No test of nearness was answered in this probe; there are no distances to draw.")
     counts = curve.item_counts
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT)
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     handles = []
     for count, color in zip(counts, style.ordered_colors(len(counts)), strict=True):
         axes.axhline(1.0 / count, **GUIDE_STYLE)
@@ -243,8 +238,7 @@ def draw_options(result: ProbeResult) -> Figure:
     if not likings:
         raise InputError("No likings for answers were fitted in this probe; there is nothing to draw.")
     names = sorted(likings, key=lambda name: (len(name), name) if name.isdigit() else (0, name))[::-1]
-    figure = style.new_figure(FIGURE_WIDTH, 0.75 + ROW_HEIGHT * max(len(names), 4))
-    axes = figure.subplots()
+    figure, axes = style.one_panel(FIGURE_WIDTH, 0.75 + ROW_HEIGHT * max(len(names), 4))
     axes.axvline(0.0, **{**GUIDE_STYLE, "color": style.GRAY})
     for row, name in enumerate(names):
         given = likings[name]
@@ -275,8 +269,7 @@ def draw_templates(results: Sequence[ProbeResult]) -> Figure:
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for axes, kind in zip(panels, kinds, strict=True):
         _draw_templates(axes, results, kind)
-        axes.set_title(KIND_NAMES[kind])
-        axes.set_xlabel("items at once $n$")
+        axes.set(title=KIND_NAMES[kind], xlabel="items at once $n$")
     panels[0].set_ylabel("probability of the right item")
     handles = [
         Line2D([], [], label=style.literal(one.plan.template.name), **{**POINT, **_template_style(place)})
@@ -303,7 +296,6 @@ def _draw_templates(axes: Axes, results: Sequence[ProbeResult], kind: str) -> No
         for one in result.rates.of(kind):
             at = counts.index(one.item_count) + float(aside[number])
             draw_interval(axes, at, one.best, look["color"], marker=look["marker"])
-    axes.set_xlim(-0.6, len(counts) - 0.4)
-    axes.set_ylim(0.0, 1.03)
+    axes.set(xlim=(-0.6, len(counts) - 0.4), ylim=(0.0, 1.03))
     axes.xaxis.set_major_locator(FixedLocator(range(len(counts))))
     axes.set_xticklabels([str(count) for count in counts])

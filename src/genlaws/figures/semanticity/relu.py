@@ -18,7 +18,7 @@ from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.rules_facts.tables import Announced, Seed, interval_of, mean_columns
+from genlaws.figures.rules_facts.tables import Announced, Seed, mean_columns
 from genlaws.semanticity.networks.relu_runs import set_front, space_front
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.plane_curve import PlaneCurve
@@ -78,9 +78,8 @@ def relu_cells(
     """Train networks of one kind; the caller has announced the steps."""
     same = {name: getattr(settings, name) for name in ("stimulus_count", "hidden", "steps", "log_every", "device")}
     axes = [Axis(name, (value,)) for name, value in network.items()]
-    sweep = make_sweep(
-        get_experiment("semanticity.relu-network"), {**same, **more}, axes, settings.repeats, settings.seed
-    )
+    experiment = get_experiment("semanticity.relu-network")
+    sweep = make_sweep(experiment, {**same, **more}, axes, settings.repeats, settings.seed)
     return compute_cells(sweep, Announced(progress), "")
 
 
@@ -147,13 +146,10 @@ def _course_tables(
         for log in drawn
     ]
     best = np.argmax(both["generalization"], axis=1)
-    after = [slice(place, None) for place in best]
     ends = {name: np.array([cell.result[name] for cell in cells], dtype=float) for name in END_COLUMNS[:7]}
     for kind in fronts:
-        apart = course[f"{kind}_distance"]
-        ends[f"mean_{kind}_distance"] = np.array(
-            [np.abs(row[part]).mean() for row, part in zip(apart, after, strict=True)]
-        )
+        apart = np.abs(course[f"{kind}_distance"])
+        ends[f"mean_{kind}_distance"] = np.array([row[peak:].mean() for row, peak in zip(apart, best, strict=True)])
     row = {name: value for one in END_COLUMNS for name, value in mean_columns(one, ends[one]).items()}
     return [*runs, pd.DataFrame(means), pd.DataFrame([{"series": "ends", **row}])]
 
@@ -169,19 +165,15 @@ def draw_network(frame: pd.DataFrame, settings: ReluFigureSettings) -> Figure:
     whole, near, apart = figure.subplots(1, 3)
     for axes in (whole, near):
         _draw_fronts(axes, frame)
-        axes.set_xlabel("identification $p_I$ (probability)")
     lines = {network: _draw_course(whole, frame, network, settings) for network in NETWORKS}
     for network in TRAINED_ON_SIMILARITY:
         for _, run in _network_rows(frame, "run", network).groupby("run"):
             near.plot(run["identification"], run["generalization"], color=COLORS[network], linewidth=0.35, alpha=0.6)
         _draw_course(near, frame, network, settings)
-    whole.set_xlim(0.49, 1.01)
-    whole.set_ylim(0.47, 0.86)
-    near.set_xlim(*ZOOM_LIMITS["x"])
-    near.set_ylim(*ZOOM_LIMITS["y"])
-    whole.set_ylabel("generalization $p_S$ (probability)")
-    whole.set_title(f"means of {settings.repeats} networks")
-    near.set_title("the same, and single networks")
+    whole.set(xlim=(0.49, 1.01), ylim=(0.47, 0.86), title=f"means of {settings.repeats} networks")
+    whole.set(**style.PLANE_LABELS)
+    near.set(xlim=ZOOM_LIMITS["x"], ylim=ZOOM_LIMITS["y"], title="the same, and single networks")
+    near.set_xlabel(style.PLANE_LABELS["xlabel"])
     lines_apart = _draw_distances(apart, frame, settings)
     figure.legend(handles=_handles(), loc="outside lower center", ncols=3, handletextpad=0.5, columnspacing=2.0)
     _write_steps(near, _network_rows(frame, "mean", "circle"), settings)
@@ -260,14 +252,11 @@ def _draw_distances(axes: Axes, frame: pd.DataFrame, settings: ReluFigureSetting
         table = _network_rows(frame, "mean", network)
         table = table[table["step"] > 0]
         for kind, dashes in (("space", "-"), ("set", SET_DASHES)):
-            name = f"{kind}_distance"
-            low, high = interval_of(table, name)
-            axes.fill_between(table["step"], low, high, color=COLORS[network], alpha=BAND_ALPHA, linewidth=0)
-            lines += axes.plot(table["step"], table[name], color=COLORS[network], linestyle=dashes, linewidth=1.1)
+            look: dict[str, Any] = {"alpha": BAND_ALPHA, "linestyle": dashes, "linewidth": 1.1}
+            lines += style.plot_with_band(axes, table, "step", f"{kind}_distance", COLORS[network], **look)
     step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
+    axes.set(ylabel="distance from the front (probability)", title="below the front: negative")
     axes.set_ylim(-MAX_DISTANCE, 0.3 * MAX_DISTANCE)
-    axes.set_ylabel("distance from the front (probability)")
-    axes.set_title("below the front: negative")
     return lines[::2]
 
 

@@ -67,11 +67,8 @@ def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
     tables = []
     for network in TRAINED_ON_SIMILARITY:
         cells = relu_cells(NETWORKS[network], settings, progress)
-        about: dict[str, Any] = {
-            "network": network,
-            "run_count": len(cells),
-            "best_resolution": _best_resolution(network),
-        }
+        about: dict[str, Any] = {"network": network, "run_count": len(cells)}
+        about["best_resolution"] = _best_resolution(network)
         tables += [_profile_rows(cells, settings).assign(**about), _width_rows(cells, settings).assign(**about)]
     return pd.concat(tables, ignore_index=True)
 
@@ -150,16 +147,12 @@ def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes,
     steps = sorted(profiles["step"].unique())
     for step, color in zip(steps, style.ordered_colors(len(steps)), strict=True):
         rows = profiles[profiles["step"] == step]
-        low, high = interval_of(rows, "relative_similarity")
-        axes.fill_between(rows["distance"], low, high, color=color, alpha=BAND_ALPHA, linewidth=0)
-        axes.plot(rows["distance"], rows["relative_similarity"], color=color)
+        style.plot_with_band(axes, rows, "distance", "relative_similarity", color, alpha=BAND_ALPHA)
     last = table[(table["series"] == "width") & (table["step"] == steps[-1])].iloc[0]
     d = np.array([0.0, last[FITTED], MAX_DISTANCES[network]])
     axes.plot(d, np.maximum(0.0, 1.0 - d / d[1]), **FIT_STYLE, zorder=4)
-    axes.set_xlim(0.0, MAX_DISTANCES[network])
+    axes.set(xlim=(0.0, MAX_DISTANCES[network]), xlabel=DISTANCE_LABELS[network], title=network)
     axes.set_ylim(-0.02, max(1.05, 1.03 * float(profiles["relative_similarity_high"].max())))
-    axes.set_xlabel(DISTANCE_LABELS[network])
-    axes.set_title(network)
     return axes, [], []
 
 
@@ -169,13 +162,8 @@ def _draw_widths(
     """Draw the fitted resolution, and the cut from where on every network has one."""
     rows = table[(table["series"] == "width") & (table["step"] > 0)]
     lines = []
-    for name, part, look in (
-        (FITTED, rows, {"linestyle": "-"}),
-        (CUT, rows[rows["cut_share"] == 1.0], {"linestyle": (0, (1.2, 1.0))}),
-    ):
-        low, high = interval_of(part, name)
-        axes.fill_between(part["step"], low, high, color=COLORS[network], alpha=BAND_ALPHA, linewidth=0)
-        lines += axes.plot(part["step"], part[name], color=COLORS[network], **look)
+    for name, part, dashes in ((FITTED, rows, "-"), (CUT, rows[rows["cut_share"] == 1.0], (0, (1.2, 1.0)))):
+        lines += style.plot_with_band(axes, part, "step", name, COLORS[network], alpha=BAND_ALPHA, linestyle=dashes)
     best = float(rows["best_resolution"].iloc[0])
     lines += axes.plot([1, settings.steps], [best, best], color=style.GRAY, linewidth=0.6, zorder=0)
     step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
@@ -214,12 +202,7 @@ def sizes_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
     different = {tuple(chosen.values()): chosen for _, _, chosen in settings.varied()}
     progress.start(len(different) * settings.repeats, "networks")
     cells = {
-        key: relu_cells(
-            {"stimuli": "circle", "hidden": chosen["hidden"], "item_count": chosen["item_count"]},
-            settings,
-            progress,
-            many_items=settings.many_items,
-        )
+        key: relu_cells({"stimuli": "circle", **chosen}, settings, progress, many_items=settings.many_items)
         for key, chosen in different.items()
     }
     tables = [

@@ -172,8 +172,7 @@ def _label_axes(panels: Any, frame: pd.DataFrame, settings: SlotFigureSettings) 
     """Set limits and ticks, and name the axes once for each row."""
     course = frame[frame["series"] == "course"]
     for axes in panels[0]:
-        axes.set_xlim(0.49, 1.01)
-        axes.set_ylim(0.49, max(0.85, course["generalization"].max() + AXIS_MARGIN))
+        axes.set(xlim=(0.49, 1.01), ylim=(0.49, max(0.85, course["generalization"].max() + AXIS_MARGIN)))
         axes.set_xticks([0.5, 0.75, 1.0], ["0.5", "0.75", "1"])
         axes.set_xlabel("identification $p_I$")
     for axes in panels[1]:

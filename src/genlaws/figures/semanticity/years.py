@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator
 from pydantic import Field
 
-from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
-from genlaws.probes import DOMAINS, ReplyStore, SimulatedModel, domain_of
-from genlaws.probes.plan import Plan, plan_probe
+from genlaws.probes import ReplyStore, SimulatedModel, domain_of
+from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import ProbeResult, run_probe
 from genlaws.sweeps.experiment import Settings
 
@@ -96,8 +96,6 @@ def years_data(settings: YearsSettings, progress: Progress) -> pd.DataFrame:
 
 
 def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
-    if settings.task not in DOMAINS:
-        raise InputError(f"task must be one of {', '.join(DOMAINS)}; got {settings.task!r}.")
     plans = [
         plan_probe(settings.task, settings.item_counts, settings.trials, template=name, seed=settings.seed)
         for name in settings.templates
@@ -108,40 +106,25 @@ def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult
     with ExitStack() as stack:
         store = stack.enter_context(ReplyStore(settings.answers)) if settings.answers else None
         for plan in plans:
-            _register_trials(model, plan)
-            results.append(
-                run_probe(
-                    model,
-                    plan,
-                    store=store,
-                    batch_size=settings.batch_size,
-                    replicates=settings.replicates,
-                    advance=progress.advance,
-                )
-            )
+            if isinstance(model, SimulatedModel):
+                model.register(plan.trials, plan.prompts())
+            given = settings.model_dump(include={"batch_size", "replicates"})
+            results.append(run_probe(model, plan, store=store, advance=progress.advance, **given))
     return results
-
-
-def _register_trials(model: Any, plan: Plan) -> None:
-    if isinstance(model, SimulatedModel):
-        model.register(plan.trials, plan.prompts())
 
 
 def _result_rows(result: ProbeResult) -> pd.DataFrame:
     """Return one table with the rows of rates, anchors, fitted curves and parameters."""
-    parts = [_rate_rows(result)]
-    if result.curve is not None:
-        parts.append(_anchor_rows(result))
-    parts.append(_fit_rows(result))
-    table = pd.concat(parts, ignore_index=True)
+    parts = [_rate_rows(result), _anchor_rows(result), _fit_rows(result)]
+    table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     table.insert(0, "template", result.plan.template.name)
     return table
 
 
 def _rate_rows(result: ProbeResult) -> pd.DataFrame:
     rows = [
-        {"what": one.kind, "item_count": one.item_count, "value": one.best.value, "low": one.best.low}
-        | {"high": one.best.high, "accuracy": one.accuracy.value, "first": one.first.value, "trials": one.sent}
+        {"what": one.kind, "item_count": one.item_count, **_columns(one.best)}
+        | {"accuracy": one.accuracy.value, "first": one.first.value, "trials": one.sent}
         for one in result.rates.rates
         if one.kind != "resolution"
     ]
@@ -149,15 +132,12 @@ def _rate_rows(result: ProbeResult) -> pd.DataFrame:
 
 
 def _anchor_rows(result: ProbeResult) -> pd.DataFrame:
-    if result.curve is None:
-        return pd.DataFrame()
     fit = result.resolution
     rows = [
-        {"what": "anchors", "half_separation": one.half_separation, "shift": one.shift}
-        | {"value": one.probability.value, "low": one.probability.low, "high": one.probability.high}
+        {"what": "anchors", "half_separation": one.half_separation, "shift": one.shift, **_columns(one.probability)}
         | {"fitted": float(fit.upper_probability(one.half_separation, [one.shift])[0]) if fit.determined else math.nan}
         | {"trials": one.upper.count}
-        for one in result.curve.points
+        for one in (result.curve.points if result.curve is not None else ())
     ]
     return pd.DataFrame(rows)
 
@@ -165,21 +145,15 @@ def _anchor_rows(result: ProbeResult) -> pd.DataFrame:
 def _fit_rows(result: ProbeResult) -> pd.DataFrame:
     """Return resolution, background and lapse, the numbers of the collapse, and the excess over chance."""
     fit, fall = result.resolution, result.collapse
-    named = {
-        "resolution": fit.resolution,
-        "background": fit.background,
-        "lapse": fit.lapse,
-        "excess": fit.excess,
-        "collapse_constant": fall.constant,
-        "collapse_limit": fall.limit,
-        "collapse_exponent": fall.exponent,
-    }
-    rows = [{"what": name, "value": one.value, "low": one.low, "high": one.high} for name, one in named.items()]
-    table = pd.DataFrame(rows)
-    table["determined"] = fit.determined
-    table["shape"] = "" if fit.fit is None else fit.fit.shape
-    table["best_law"] = fall.best
-    return table
+    found = (fit.resolution, fit.background, fit.lapse, fit.excess, fall.constant, fall.limit, fall.exponent)
+    named = dict(zip(FIT_NAMES, found, strict=True))
+    table = pd.DataFrame([{"what": name, **_columns(one)} for name, one in named.items()])
+    shape = "" if fit.fit is None else fit.fit.shape
+    return table.assign(determined=fit.determined, shape=shape, best_law=fall.best)
+
+
+def _columns(found: Estimate) -> dict[str, float]:
+    return {"value": found.value, "low": found.low, "high": found.high}
 
 
 def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
@@ -193,8 +167,7 @@ def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
         lines = [_draw_template(axes, part, name, templates.index(name), len(templates)) for name in templates]
         _item_axis(axes, counts)
         (chance,) = axes.plot(counts, 1.0 / np.array(counts), color=style.LIGHT_GRAY, linewidth=0.8, zorder=0)
-        axes.set_title(title)
-        axes.set_xlabel("items $n$")
+        axes.set(title=title, xlabel="items $n$")
         if kind == "identification":
             _draw_collapse(axes, frame, templates, counts)
         direct_labels(axes, [*lines, chance], [*templates, "chance $1/n$"])
@@ -216,13 +189,8 @@ def _draw_template(axes: Axes, part: pd.DataFrame, name: str, number: int, of: i
 def _item_axis(axes: Axes, counts: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_locator(FixedLocator([float(count) for count in counts]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ticks = [tick for tick in (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01) if tick >= 0.5 / counts[-1]]
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    style.set_ticks(axes.xaxis, counts)
+    style.set_ticks(axes.yaxis, [tick for tick in (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01) if tick >= 0.5 / counts[-1]])
 
 
 def _draw_collapse(axes: Axes, frame: pd.DataFrame, templates: Sequence[str], counts: Sequence[int]) -> None:

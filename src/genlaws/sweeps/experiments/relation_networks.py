@@ -13,8 +13,8 @@ from genlaws.relations.networks.phases import network_outcomes
 from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, networks_together
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation, relation_from_text
-from genlaws.sweeps.experiment import Procedure, Result, Settings
-from genlaws.sweeps.stacking import run_stacks
+from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.stacking import how_computed, run_stacks
 
 PER_NETWORK = (
     *("encoder_rate", "decoder_rate", "encoder_decay", "decoder_decay"),
@@ -23,10 +23,6 @@ PER_NETWORK = (
 # Networks with smaller training sets are padded to the largest. That is cheap on a GPU and slow on a CPU.
 PER_NETWORK_ON_GPU = (*PER_NETWORK, "train_fraction")
 NON_TRAINING_FIELDS = {"matrix", "elements", "log_every", "target", "grokking_delay", "keep_course"}
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Factor = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class RelationNetworkSettings(Settings):
@@ -48,10 +44,10 @@ class RelationNetworkSettings(Settings):
     activation: Literal["tanh", "relu", "sigmoid", "identity"] = "tanh"
     encoder_rate: Positive = 1e-3
     decoder_rate: Positive = 1e-3
-    encoder_decay: Factor = 0.0
-    decoder_decay: Factor = 0.0
-    embedding_scale: Factor = 1.0
-    decoder_scale: Factor = 1.0
+    encoder_decay: NonNegative = 0.0
+    decoder_decay: NonNegative = 0.0
+    embedding_scale: NonNegative = 1.0
+    decoder_scale: NonNegative = 1.0
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"
     batch_size: Annotated[int, Field(ge=1)] | None = None
     steps: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
@@ -123,9 +119,7 @@ def _result(
         **outcome,
         **(course if settings.keep_course else {}),
         "majority_accuracy": runs.majority_accuracy,
-        "device": runs.device,
-        "dtype": runs.dtype,
-        "path": runs.path,
+        **how_computed(runs),
     }
 
 

@@ -18,9 +18,7 @@ from genlaws.relations import (
     simulate_repons,
 )
 from genlaws.relations.structure.training_set import draw_order, training_set_of
-from genlaws.sweeps.experiment import Procedure, Settings
-
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from genlaws.sweeps.experiment import Positive, Procedure, Settings, Share
 
 
 class BoundSettings(Settings):
@@ -28,7 +26,7 @@ class BoundSettings(Settings):
 
     relation: str = "mod3"
     elements: Annotated[int, Field(ge=1, le=1000)] | None = None
-    train_fraction: Annotated[float, Field(ge=0, le=1)] = 0.1
+    train_fraction: Share = 0.1
     prior: Literal["elements", "relations"] = "elements"
     with_paper_procedure: bool = False
 
@@ -85,10 +83,10 @@ def along_fractions(settings: CurveSettings, seed: int) -> dict[str, Any]:
 class CollisionSettings(Settings):
     """Repons of one class under gradient flow or sign updates."""
 
-    encoder_rate: Rate = 1.0
-    decoder_rate: Rate = 1.0
-    encoder_scale: Rate = 1.0
-    decoder_scale: Rate = 1.0
+    encoder_rate: Positive = 1.0
+    decoder_rate: Positive = 1.0
+    encoder_scale: Positive = 1.0
+    decoder_scale: Positive = 1.0
     dimension: Annotated[int, Field(ge=1, le=64)] = 1
     outputs: Annotated[int, Field(ge=1, le=4096)] = 1
     class_size: Annotated[int, Field(ge=2, le=1000)] = 2
@@ -98,18 +96,10 @@ class CollisionSettings(Settings):
 
 def collisions(settings: CollisionSettings, seed: int) -> dict[str, Any]:
     """Return the fraction of random starts that merged."""
-    system = ReponSystem(
-        encoder_rate=settings.encoder_rate,
-        decoder_rate=settings.decoder_rate,
-        dimension=settings.dimension,
-        outputs=settings.outputs,
-        class_sizes=(settings.class_size,),
-        update=settings.update,
-    )
-    run = simulate_repons(
-        system, settings.draws, seed, encoder_scale=settings.encoder_scale, decoder_scale=settings.decoder_scale
-    )
-    share = run.collision
+    shape = settings.model_dump(include={"encoder_rate", "decoder_rate", "dimension", "outputs", "update"})
+    system = ReponSystem(**shape, class_sizes=(settings.class_size,))
+    scales = settings.model_dump(include={"encoder_scale", "decoder_scale"})
+    share = simulate_repons(system, settings.draws, seed, **scales).collision
     return {"share": share.value, "draws": share.count}
 
 

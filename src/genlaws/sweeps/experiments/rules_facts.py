@@ -18,14 +18,10 @@ from genlaws.rules_facts.labels.loading import load_labeled
 from genlaws.rules_facts.labels.task import draw_gaussian, draw_labeled
 from genlaws.rules_facts.theory.bayes import bayes_optimal
 from genlaws.rules_facts.theory.message_passing import message_passing
-from genlaws.sweeps.experiment import Procedure, Settings
+from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Settings, Share
 
-Ratio = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Strength = Annotated[float, Field(ge=0)] | Literal["optimal"]
 Points = Annotated[int, Field(ge=1, le=100_000)]
-FiniteStrength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-PositiveStrength = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Loss = Literal["square", "hinge"]
 
@@ -37,8 +33,8 @@ class SamplesSettings(Settings):
     kernel: str = "linear"
     regularization: Strength = "optimal"
     fact_fraction: Share = 0.2
-    smallest_sample_ratio: Ratio = 0.1
-    largest_sample_ratio: Ratio = 100.0
+    smallest_sample_ratio: Positive = 0.1
+    largest_sample_ratio: Positive = 100.0
     points: Points = 81
 
 
@@ -58,7 +54,7 @@ class AnglesSettings(Settings):
     loss: Loss = "hinge"
     regularization: Strength = "optimal"
     fact_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    sample_ratio: Ratio = 10.0
+    sample_ratio: Positive = 10.0
     smallest_angle: Annotated[float, Field(gt=0, lt=np.pi / 2)] = 0.02
     largest_angle: Annotated[float, Field(gt=0, lt=np.pi / 2)] = np.pi / 2 - 0.004
     points: Points = 240
@@ -94,11 +90,11 @@ class GaussianRunSettings(Settings):
 
     loss: Loss = "square"
     kernel: str = "relu"
-    width_ratio: Ratio | None = None
+    width_ratio: Positive | None = None
     dimension: Annotated[int, Field(ge=2, le=20_000)] = 200
-    sample_ratio: Ratio = 2.0
+    sample_ratio: Positive = 2.0
     fact_fraction: Share = 0.2
-    regularizations: Annotated[tuple[FiniteStrength, ...], Field(min_length=1)] = (0.1,)
+    regularizations: Annotated[tuple[NonNegative, ...], Field(min_length=1)] = (0.1,)
     matched: bool = False
     test_count: Count = 2000
 
@@ -149,15 +145,15 @@ class LabeledRunSettings(Settings):
     data: str = "digits"
     rule_classes: tuple[int | str, int | str] = (3, 8)
     fact_classes: tuple[int | str, ...] | None = None
-    sample_ratio: Ratio = 4.0
+    sample_ratio: Positive = 4.0
     fact_fraction: Share = 0.2
     loss: Loss = "square"
     family: str = "gaussian"
     parameters: Annotated[tuple[float, ...], Field(min_length=1)] = (0.1, 0.3, 1.0, 3.0, 10.0)
     matched: bool = False
     normalize: bool = False
-    smallest_regularization: PositiveStrength = 1e-6
-    largest_regularization: PositiveStrength = 1e3
+    smallest_regularization: Positive = 1e-6
+    largest_regularization: Positive = 1e3
     regularization_count: Annotated[int, Field(ge=1, le=1000)] = 50
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     test_count: Count | None = None
@@ -206,7 +202,7 @@ class MessagePassingSettings(Settings):
     """Message passing on one Gaussian draw."""
 
     dimension: Annotated[int, Field(ge=2, le=20_000)] = 1000
-    sample_ratio: Ratio = 5.0
+    sample_ratio: Positive = 5.0
     fact_fraction: Share = 0.2
     iterations: Annotated[int, Field(ge=1, le=10_000)] = 100
 

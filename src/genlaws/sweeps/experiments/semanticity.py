@@ -22,8 +22,8 @@ from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_f
 from genlaws.semanticity.networks.slots import SlotRuns, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.plane_curve import PlaneCurve
-from genlaws.sweeps.experiment import Procedure, Result, Settings
-from genlaws.sweeps.stacking import run_stacks
+from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.stacking import how_computed, run_stacks
 
 RELU_STACK_SIZE = 20  # networks trained together; larger stacks are hardly faster on one core
 PER_NETWORK = ("learning_rate",)
@@ -45,9 +45,9 @@ class ReluSettings(Settings):
     item_count: Annotated[int, Field(ge=2, le=1999)] = Field(default=2, description="items of a training trial")
     steps: Annotated[int, Field(ge=1, le=10_000_000)] = 7500
     batch_size: Annotated[int, Field(ge=1, le=100_000)] = 128
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 7e-3
-    similarity_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
-    reconstruction_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    learning_rate: Positive = 7e-3
+    similarity_weight: NonNegative = 0.1
+    reconstruction_weight: NonNegative = 1.0
     log_every: Annotated[int, Field(ge=1)] = 15
     many_items: tuple[ItemCount, ...] = Field(
         default=(), description="numbers of items, in addition to two, with which the trained network is tested"
@@ -105,9 +105,7 @@ def _summary(course: dict[str, Any], runs: ReluRuns, place: int) -> dict[str, An
         **{f"mean_{name}": float(np.abs(course[name][after]).mean()) for name in ("circle_distance", "set_distance")},
         "mean_similarity": _mean_similarity(runs.similarity[place]),
         "failed": bool(runs.failed[place]),
-        "device": runs.device,
-        "dtype": runs.dtype,
-        "path": runs.path,
+        **how_computed(runs),
     }
 
 
@@ -139,8 +137,8 @@ class SlotSettings(Settings):
     )
     steps: Annotated[int, Field(ge=0, le=10_000_000)] = 3000
     batch_size: Annotated[int, Field(ge=1, le=100_000)] = 128
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 7e-3
-    reconstruction_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    learning_rate: Positive = 7e-3
+    reconstruction_weight: NonNegative = 0.0
     stimulus_count: Annotated[int, Field(ge=3, le=2000)] = 150
     log_at: tuple[Annotated[int, Field(ge=0)], ...] | None = None
     device: str = "cpu"
@@ -170,9 +168,7 @@ def _slot_result(runs: SlotRuns, place: int) -> dict[str, Any]:
         "peak_above_set": float(runs.excess_at_peak[place]),
         "failed": bool(runs.failed[place]),
         "stimulus_count": runs.stimulus_count,
-        "device": runs.device,
-        "dtype": runs.dtype,
-        "path": runs.path,
+        **how_computed(runs),
     }
 
 
@@ -193,11 +189,11 @@ class ConvolutionalSettings(Settings):
     )
     tree: str | None = Field(default=None, description="Newick text or file; clustering of the images if left out")
     leaf_table: str | None = Field(default=None, description="table from the classes' names to the tree's leaves")
-    similarity_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    similarity_weight: Share = 0.5
     network: Annotated[int, Field(ge=0)] = 0
     epochs: Annotated[int, Field(ge=0, le=100_000)] = 30
     batch_size: Annotated[int, Field(ge=2, le=100_000)] = 64
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
+    learning_rate: Positive = 1e-3
     most_stimuli: Annotated[int, Field(ge=3, le=5000)] = 600
     device: str = "cpu"
 
@@ -215,16 +211,11 @@ def _train_convolutional(
     found = fine_tune(
         one.extractor,
         _load_images(one.data, one.image_size),
-        tree=one.tree,
         leaf_names=None if one.leaf_table is None else read_leaf_names(one.leaf_table),
         similarity_weight=weights,
         seeds=[one.network],
-        epochs=one.epochs,
-        batch_size=one.batch_size,
-        learning_rate=one.learning_rate,
-        most_stimuli=one.most_stimuli,
-        device=one.device,
         checkpoint=checkpoint,
+        **one.model_dump(include={"tree", "epochs", "batch_size", "learning_rate", "most_stimuli", "device"}),
     )
     return [_convolutional_result(found, weights.index(each.similarity_weight)) for each in group]
 
@@ -237,7 +228,6 @@ def _load_images(source: str, image_size: int) -> LabeledImages:
 def _convolutional_result(found: FineTuned, place: int) -> dict[str, Any]:
     """Return the numbers of one network and its curve, with the curve of features that match the tree."""
     tests, best = found.tests[place], found.tree_tests
-    computed = found.training.computed
     return {
         **{name: float(found.values(name)[place]) for name in QUANTITIES},
         "identification": IDENTIFICATION_GRID,
@@ -249,9 +239,7 @@ def _convolutional_result(found: FineTuned, place: int) -> dict[str, Any]:
         "tied_fraction": best.tied_fraction,
         "stimulus_count": best.stimulus_count,
         "failed": bool(found.failed[place]),
-        "device": computed.device,
-        "dtype": computed.dtype,
-        "path": computed.path,
+        **how_computed(found.training.computed),
     }
 
 

@@ -10,11 +10,9 @@ from pydantic import Field
 from genlaws.ensembles import Checkpoint
 from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
 from genlaws.rules_facts.networks.two_layer import train_two_layer
-from genlaws.sweeps.experiment import Procedure, Result, Settings
-from genlaws.sweeps.experiments.rules_facts import Ratio, Share
-from genlaws.sweeps.stacking import run_stacks
+from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.stacking import how_computed, run_stacks
 
-Factor = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
 STACK_SIZE = 64  # larger stacks gain little on a CPU
 
@@ -26,18 +24,18 @@ class TwoLayerSettings(Settings):
     """
 
     dimension: Annotated[int, Field(ge=2, le=20_000)] = 50
-    sample_ratio: Ratio = 4.0
+    sample_ratio: Positive = 4.0
     fact_fraction: Share = 0.2
-    width_ratio: Ratio = 4.0
+    width_ratio: Positive = 4.0
     activation: Literal["tanh", "relu", "sigmoid", "identity"] = "tanh"
     loss: Literal["logistic", "square", "hinge"] = "logistic"
     bias: bool = False
     optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
-    learning_rate: Ratio = 0.003
-    feature_rate: Factor = 100.0
-    weight_decay: Factor = 0.0
-    feature_scale: Factor = 1.0
-    readout_scale: Factor = 0.03
+    learning_rate: Positive = 0.003
+    feature_rate: NonNegative = 100.0
+    weight_decay: NonNegative = 0.0
+    feature_scale: NonNegative = 1.0
+    readout_scale: NonNegative = 0.03
     batch_size: Annotated[int, Field(ge=1)] | None = None
     steps: Annotated[int, Field(ge=1, le=100_000_000)] = 3000
     test_count: Annotated[int, Field(ge=1, le=10_000_000)] = 4000
@@ -78,9 +76,7 @@ def _result(runs: TwoLayerRuns, network: int) -> dict[str, Any]:
         "best_step": int(runs.steps[best]) if best >= 0 else -1,
         "memorized_step": int(runs.steps[memorized]) if memorized >= 0 else -1,
         "failed": bool(runs.failed[network]),
-        "device": runs.device,
-        "dtype": runs.dtype,
-        "path": runs.path,
+        **how_computed(runs),
     }
 
 

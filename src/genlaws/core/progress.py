@@ -1,0 +1,25 @@
+"""Progress of a long computation: the number of its steps, and each step when it is done."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives the number of steps once, then the steps as they are done."""
+
+    def start(self, total: int, label: str) -> None:
+        """Announce `total` steps of the work called `label`."""
+
+    def advance(self, n: int = 1) -> None:
+        """Report `n` more steps done."""
+
+
+class NoProgress:
+    """Progress that reports nothing."""
+
+    def start(self, total: int, label: str) -> None:
+        """Do nothing."""
+
+    def advance(self, n: int = 1) -> None:
+        """Do nothing."""
