@@ -16,7 +16,7 @@ from genlaws.core.errors import InputError
 from genlaws.figures import FIGURES, draw_figure, figure_ids, get_figure
 from genlaws.figures import drawing as drawing_module
 from genlaws.figures.drawing import PNG_DPI
-from genlaws.figures.relations.success import LAWS
+from genlaws.figures.relations.success import LAW_NAMES
 from genlaws.figures.rules_facts.agreement import FIT_COLUMNS as FITTED
 from genlaws.figures.rules_facts.tables import PARTS, RUN_COLUMNS
 from genlaws.figures.semanticity.relu import COURSE_COLUMNS as RELU_COURSE
@@ -89,7 +89,16 @@ COLUMNS = {
     "relations.3": {"relation", "mode", "depth", "width", "dimension", "train_fraction", "table_accuracy", "run"},
     "relations.5": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
     "relations.delays": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
-    "relations.6": {"optimizer", "embedding_scale", "ratio", "success", "success_low", "reached", "networks", *LAWS},
+    "relations.6": {
+        "optimizer",
+        "embedding_scale",
+        "ratio",
+        "success",
+        "success_low",
+        "reached",
+        "networks",
+        *LAW_NAMES,
+    },
     "relations.7": {"width", "depth", "train_accuracy", "test_accuracy_worst", "success_high", "majority_accuracy"},
     "relations.8": NETWORK_PHASES | {"decoder_decay", "decoder_rate", "encoder_rate"},
     "relations.controls": {"optimizer", "batch_size", "weight_decay", "ratio", "success", "memorized", "networks"},

@@ -8,11 +8,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")]
 
@@ -80,7 +83,7 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json_module.dumps(as_json(document), indent=2))
 
 
-def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> None:
+def show(command: str, answer: Mapping[str, Any], text: str, output: Output, frame: pd.DataFrame | None = None) -> None:
     """Print the answer as text or as JSON, and write it to the requested folder.
 
     Parameters
@@ -91,10 +94,12 @@ def show(command: str, answer: Mapping[str, Any], text: str, output: Output) -> 
         Numbers, strings or lists of them, under the names of the library.
     text : str
         The answer for a person: first the number, then what it means.
+    frame : DataFrame, optional
+        Written to the CSV file instead of the answer.
     """
     document = json_module.dumps(as_json(answer), indent=2)
     if output.out is not None:
-        write_folder(output.out, command, answer, document)
+        write_folder(output.out, command, answer, document, frame)
     if output.json:
         print(document)
     else:
@@ -116,16 +121,19 @@ def as_json(value: Any) -> Any:
     return value
 
 
-def write_folder(folder: Path, command: str, answer: Mapping[str, Any], document: str) -> None:
-    """Write the answer as JSON and as a CSV table with one row per element."""
+def write_folder(
+    folder: Path, command: str, answer: Mapping[str, Any], document: str, frame: pd.DataFrame | None
+) -> None:
+    """Write the answer as JSON, and a CSV table: the given one, or the answer with one row per element."""
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{command}.json").write_text(document + "\n", encoding="utf-8")
-    columns = {key: _column(value) for key, value in answer.items()}
-    length = max(len(column) for column in columns.values())
-    rows = {key: column * length if len(column) == 1 else column for key, column in columns.items()}
-    pd.DataFrame(rows).to_csv(folder / f"{command}.csv", index=False)
+    if frame is None:
+        columns = {key: _column(value) for key, value in answer.items()}
+        length = max(len(column) for column in columns.values())
+        frame = pd.DataFrame({key: column * length if len(column) == 1 else column for key, column in columns.items()})
+    frame.to_csv(folder / f"{command}.csv", index=False)
 
 
 def _column(value: Any) -> list[Any]:

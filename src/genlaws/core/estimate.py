@@ -57,6 +57,11 @@ def _format_spec(size: float, half: float) -> str:
     return f".{min(max(1, digits), MAX_DIGITS)}e"
 
 
+def interval_columns(name: str, found: Estimate) -> dict[str, float]:
+    """Return an estimate as three columns of a table: the value, and the ends of its interval."""
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
 def from_standard_error(value: float, error: float, count: int, freedom: float | None = None) -> Estimate:
     """Return the interval of Student's t around `value`, with `count` - 1 degrees of freedom by default."""
     degrees = count - 1 if freedom is None else freedom

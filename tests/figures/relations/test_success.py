@@ -11,7 +11,7 @@ from genlaws.figures.relations import depth as relations_depth
 from genlaws.figures.relations import success as relations_success
 from genlaws.figures.relations.depth import DepthSettings, depth_data, depth_summary, draw_depth
 from genlaws.figures.relations.success import (
-    LAWS,
+    LAW_NAMES,
     PAPER_SHARES,
     ControlSettings,
     SuccessSettings,
@@ -52,7 +52,7 @@ def rising(ratios, middle, count, **about):
 def test_laws_are_the_formulas_of_another_route(scale):
     found = laws(RATIOS, scale, 40)
     x = np.sqrt(RATIOS / 2.0)
-    assert tuple(found) == LAWS
+    assert tuple(found) == tuple(LAW_NAMES)
     # The paper's black line at scale 1: half separations have the width of the factor, decoder entries width 1.
     np.testing.assert_allclose(found["eq12"], 2 / np.pi * np.arctan(x / scale), rtol=TOLERANCE)
     np.testing.assert_allclose(found["sign_law"], 2 / np.pi * np.arctan(RATIOS / scale), rtol=TOLERANCE)
@@ -92,11 +92,11 @@ def test_shares_and_laws_of_a_table_are_those_of_its_networks(monkeypatch):
     settings = SuccessSettings(ratios=(10.0, 0.1), scales=(1.0, 0.5), optimizers=("sgd",), repeats=3, width=7)
     accuracy = {(10.0, 1.0): [1.0, 0.95, 0.9], (10.0, 0.5): [1.0, 1.0, 0.91]}
 
-    def networks(base, axes, repeats, *_):
+    def networks(settings, base, axes, progress):
         rows = []
         for scale in axes["embedding_scale"]:
             for rate in axes["encoder_rate"]:
-                found = accuracy.get((rate / base["decoder_rate"], scale), [0.5] * repeats)
+                found = accuracy.get((rate / base["decoder_rate"], scale), [0.5] * settings.repeats)
                 rows += [
                     {"embedding_scale": scale, "encoder_rate": rate, "test_accuracy": one}
                     | {"test_step": 3 if one > 0.9 else -1, "phase": "grokking" if one > 0.9 else "memorization"}
@@ -129,7 +129,7 @@ def test_success_summary_finds_the_ratio_and_those_of_the_laws():
     assert (table["half_ratio_low"] < [3.0, 0.2]).all()
     assert (table["half_ratio_high"] > [3.0, 0.2]).all()
     for _, row in table.iterrows():
-        for name in LAWS:
+        for name in LAW_NAMES:
             at_half = laws(row[f"{name}_half_ratio"], row["embedding_scale"], first_layer_outputs(settings))[name]
             assert float(at_half) == pytest.approx(0.5)
     # Steeper than Eq. 12: below it at small ratios, above it at large ones.
@@ -194,10 +194,11 @@ def test_success_picture_has_points_laws_and_the_paper_s_shares():
 def test_control_table_names_batches_and_decay(monkeypatch):
     seen = []
 
-    def networks(base, axes, repeats, *_):
+    def networks(settings, base, axes, progress):
         seen.append((base["batch_size"], base["encoder_decay"], base["decoder_decay"], base["decoder_rate"]))
         about = {"test_accuracy": 0.95, "phase": "generalization"}
-        return pd.DataFrame([{"encoder_rate": rate, **about} for rate in axes["encoder_rate"] for _ in range(repeats)])
+        rates = [rate for rate in axes["encoder_rate"] for _ in range(settings.repeats)]
+        return pd.DataFrame([{"encoder_rate": rate, **about} for rate in rates])
 
     monkeypatch.setattr(relations_success, "networks", networks)
     settings = ControlSettings(ratios=(1.0, 0.1), variants=(("adamw", None, 2.0), ("sgd", 16, 0.0)), repeats=2)
@@ -246,7 +247,7 @@ def test_depths_without_the_paper_s_say_nothing_about_its_band():
 
 
 def test_depth_table_counts_networks_of_each_width_and_depth(monkeypatch):
-    def networks(base, axes, repeats, *_):
+    def networks(settings, base, axes, progress):
         return pd.DataFrame(
             {
                 "width": width,

@@ -10,6 +10,7 @@ from genlaws.core.errors import InputError
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
 from genlaws.relations.inference.posterior import Posterior, entropy_bits, sampled_posterior
+from genlaws.relations.inference.resampling import ChainSample
 from genlaws.relations.structure.families import less_than, modulo
 from genlaws.relations.structure.training_set import TrainingSet, draw_training_set
 
@@ -199,9 +200,8 @@ def test_the_error_of_a_sampled_bound_is_its_spread_over_repetitions():
     found, errors = [], []
     for _ in range(400):
         tables = rng.random((200, 3, 3)) < 0.5
-        law = sampled_posterior(
-            TrainingSet(3, [], []), tables.__getitem__, 200, bits_left=(9.0, 0.0), converged=True, note="coins"
-        )
+        sample = ChainSample(tables, 9.0, 0.0, sweeps=1, largest_z=0.0, converged=True)
+        law = sampled_posterior(TrainingSet(3, [], []), sample, lambda draws: draws)
         found.append(law.accuracy)
         errors.append(law.accuracy_error)
     assert np.mean(found) == pytest.approx(0.5, abs=4 * np.std(found) / 20)  # no bias from guessing

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json
-from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
+from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, show
+from genlaws.cli.relations.source import Depth, Elements, Optimizer, RelationName, Source, read_relation
 from genlaws.core.arguments import positive
 from genlaws.core.estimate import Estimate
 from genlaws.figures.drawing import check_folder
@@ -19,21 +19,16 @@ from genlaws.relations.networks.advice import advise_relation, quick_pilot
 from genlaws.relations.networks.pilot import Pilot
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from genlaws.relations.networks.advice import LearningAdvice
     from genlaws.relations.networks.pilot import PilotPoint
 
 ADVICE_LINE_CHARACTERS = 100  # of a printed line
-COMMAND_NAME = "advise"
 
 Target = Annotated[float, Parameter(help="Accuracy to reach, above 0 and below 1.")]
 Quick = Annotated[bool, Parameter(negative="", help="Fewer and shorter trainings: an answer in seconds, less certain.")]
 Width = Annotated[int, Parameter(help="Units of each hidden layer of the decoder.")]
-Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
 Dimension = Annotated[int, Parameter(help="Numbers in each embedding.")]
 Steps = Annotated[int | None, Parameter(help="Updates of each network; 1,500, or 800 with --quick, if left out.")]
-Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
 Rate = Annotated[float | None, Parameter(help="Decoder rate, held fixed; 0.01, or 1 with sgd, if left out.")]
 
 
@@ -226,8 +221,6 @@ def advise(
     The best learner's number of entries is exact; the network's is measured by a pilot, and so is the ratio. A minute
     or so for 30 elements; --quick takes seconds.
     """
-    import json
-
     known = read_relation(source, elements, relation)
     check_folder("out", output.out)
     chosen: dict[str, Any] = {"width": width, "depth": depth, "dimension": dimension, "optimizer": optimizer}
@@ -239,51 +232,27 @@ def advise(
         advice = advise_relation(
             known, target_accuracy=target_accuracy, pilot=pilot, seed=output.seed, advance=progress.advance
         )
-    document = json.dumps(as_json(summary(advice)), indent=2)
-    if output.out is not None:
-        _write(output.out, advice, document)
-    if output.json:
-        print(document)
-        return
-    print(explain(advice))
-    if output.out is not None:
-        print(f"Written to {output.out / COMMAND_NAME}.json and .csv")
+    show("advise", summary(advice), explain(advice), output, advice.to_frame())
 
 
 def summary(advice: LearningAdvice) -> dict[str, Any]:
     """Return the advice as plain names and numbers; an estimate is followed by its interval."""
-    from dataclasses import fields
-
     answer: dict[str, Any] = {}
-    for one in fields(advice):
-        value = getattr(advice, one.name)
+    for name, value in vars(advice).items():
         if isinstance(value, Estimate):
-            answer |= {one.name: value.value, f"{one.name}_interval": [value.low, value.high]}
-        elif one.name == "pilot":
+            answer |= {name: value.value, f"{name}_interval": [value.low, value.high]}
+        elif name == "pilot":
             answer["held_fixed"] = {
-                name: getattr(value, name)
-                for name in ("steps", "width", "depth", "dimension", "optimizer", "decoder_rate")
+                one: getattr(value, one)
+                for one in ("steps", "width", "depth", "dimension", "optimizer", "decoder_rate")
             }
-        elif one.name in ("fractions", "ratios"):
+        elif name in ("fractions", "ratios"):
             tried = advice.to_frame()
-            rows = tried[tried["tried"] == ("ratio" if one.name == "ratios" else "train_fraction")]
-            answer[one.name] = rows.drop(columns="tried").to_dict("records")
+            rows = tried[tried["tried"] == ("ratio" if name == "ratios" else "train_fraction")]
+            answer[name] = rows.drop(columns="tried").to_dict("records")
         else:
-            answer[one.name] = value
+            answer[name] = value
     share = advice.advised_fraction
-    return answer | {
-        "advised_entries": None if share is None else round(share * advice.pair_count),
-        "learned": advice.learned,
-        "boundary_seen": advice.boundary_seen,
-        "half_fraction_seen": advice.half_fraction_seen,
-        "fraction_at_edge": advice.fraction_at_edge,
-        "ratio_at_edge": advice.ratio_at_edge,
-        "network_count": advice.network_count,
-    }
-
-
-def _write(folder: Path, advice: LearningAdvice, document: str) -> None:
-    """Write the answer as JSON and what was tried as a table."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{COMMAND_NAME}.json").write_text(document + "\n", encoding="utf-8")
-    advice.to_frame().to_csv(folder / f"{COMMAND_NAME}.csv", index=False)
+    answer["advised_entries"] = None if share is None else round(share * advice.pair_count)
+    derived = ("learned", "boundary_seen", "half_fraction_seen", "fraction_at_edge", "ratio_at_edge", "network_count")
+    return answer | {name: getattr(advice, name) for name in derived}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
 from genlaws.cli.numbers import read_numbers
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from genlaws.relations.inference.bound_curve import BoundCurve, BoundPoint
     from genlaws.relations.inference.hypotheses import Hypotheses
     from genlaws.relations.inference.posterior import Posterior
+    from genlaws.relations.structure.training_set import TrainingSet
 
 Fraction = Annotated[
     str | None,
@@ -46,7 +48,7 @@ def bound(
     if query.training_set is not None:
         if train_fraction is not None:
             raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
-        _one_training_set(query, options.method, output)
+        _one_training_set(query.training_set, query.hypotheses, options.method, output)
         return
     if train_fraction is None:
         raise InputError("Give --train-fraction, the share of all entries that are known, such as 0.1.")
@@ -72,8 +74,6 @@ def bound(
 
 
 def _curve(query: Query, train_fraction: str, repeats: int, method: str, output: Output) -> BoundCurve:
-    import numpy as np
-
     fractions = np.atleast_1d(read_numbers("train_fraction", train_fraction))
     assert query.relation is not None
     with ProgressBar(quiet=output.json) as progress:
@@ -155,60 +155,50 @@ def _format_table(curve: BoundCurve) -> str:
     return "\n".join(lines)
 
 
-def _one_training_set(query: Query, method: str, output: Output) -> None:
-    assert query.training_set is not None
-    law = posterior(query.training_set, query.hypotheses, method=method, seed=output.seed)
+def _one_training_set(known: TrainingSet, hypotheses: Hypotheses, method: str, output: Output) -> None:
+    law = posterior(known, hypotheses, method=method, seed=output.seed)
     answer = {
         "accuracy": law.accuracy,
         "interval": _interval(law.accuracy, law.accuracy_error),
-        "accuracy_formula": _formula(query),
+        "accuracy_formula": float(paper_accuracy(known.element_count, hypotheses, known.train_fraction)),
         "bits_left": law.bits_left,
         "bits_left_interval": _interval(law.bits_left, law.bits_left_error),
         "unseen_accuracy": law.unseen_accuracy,
         "determined": law.determined,
-        "train_fraction": query.training_set.train_fraction,
-        "element_count": query.training_set.element_count,
-        "class": str(query.hypotheses),
+        "train_fraction": known.train_fraction,
+        "element_count": known.element_count,
+        "class": str(hypotheses),
         "bounds_this_relation": False,
-        "meaning": _training_set_meaning(query),
+        "meaning": _training_set_meaning(known, hypotheses),
         "answers_taken_as_certain": True,
         "method": law.method,
         "converged": law.converged,
         "seed": output.seed,
     }
-    show("bound", answer, _format_training_set(query, law, answer), output)
+    show("bound", answer, _format_training_set(hypotheses, law, answer), output)
 
 
 def _interval(value: float, error: float) -> list[float]:
     return [value - 1.96 * error, value + 1.96 * error]
 
 
-def _formula(query: Query) -> float:
-    assert query.training_set is not None
-    training_set = query.training_set
-    return float(paper_accuracy(training_set.element_count, query.hypotheses, training_set.train_fraction))
-
-
-def _format_training_set(query: Query, law: Posterior, answer: dict[str, Any]) -> str:
+def _format_training_set(hypotheses: Hypotheses, law: Posterior, answer: dict[str, Any]) -> str:
     error = f" ± {1.96 * law.accuracy_error:.6f}" if law.accuracy_error else ""
     rows = {
-        _accuracy_name(query.hypotheses): f"{law.accuracy:.6f}{error}",
+        _accuracy_name(hypotheses): f"{law.accuracy:.6f}{error}",
         "on unseen entries": f"{law.unseen_accuracy:.6f}",
         "the paper's Eq. 5": f"{answer['accuracy_formula']:.6f}",
         "bits left": f"{law.bits_left:.3f}" + (f" ± {1.96 * law.bits_left_error:.3f}" if law.bits_left_error else ""),
         "entries decided": f"{law.determined:.6f}",
     }
-
     return f"{aligned(rows)}\n{paragraph(answer['meaning'], law.message, CERTAIN_ANSWERS)}"
 
 
-def _training_set_meaning(query: Query) -> str:
+def _training_set_meaning(known: TrainingSet, hypotheses: Hypotheses) -> str:
     """Return what the accuracy from given entries means; the relation behind them is not known."""
-    assert query.training_set is not None
-    if isinstance(query.hypotheses, Entrywise):
-        return average_meaning(query.hypotheses)
-    known = query.training_set
+    if isinstance(hypotheses, Entrywise):
+        return average_meaning(hypotheses)
     return (
-        f"No learner that knows the class '{query.hypotheses}' and these {len(known.pairs)} of "
+        f"No learner that knows the class '{hypotheses}' and these {len(known.pairs)} of "
         f"{known.element_count**2} entries does better on average over the relations of the class that agree with them."
     )

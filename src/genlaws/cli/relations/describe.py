@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -69,8 +70,6 @@ SUMMARY_COLUMNS = (
 
 def described(relation: Relation, method: str = "auto") -> dict[str, Any]:
     """Return the description of a relation as plain names and numbers."""
-    from dataclasses import fields
-
     known = properties(relation)
     kind = classify(relation, known)
     automorphisms = count_automorphisms(relation, method)
@@ -90,14 +89,12 @@ def described(relation: Relation, method: str = "auto") -> dict[str, Any]:
         "majority_accuracy": relation.majority_accuracy,
         "critical_fraction": float(critical_fraction(TARGET_ACCURACY, relation.element_count, bits)),
         "target_accuracy": TARGET_ACCURACY,
-        "properties": {one.name: getattr(known, one.name) for one in fields(known) if not one.name.startswith("_")},
+        "properties": {name: value for name, value in vars(known).items() if not name.startswith("_")},
     }
 
 
 def decimal_text(number: int) -> str:
     """Return all digits of a whole number; Python's own conversion refuses more than 4,300 of them."""
-    from decimal import Decimal
-
     return format(Decimal(number), "f")
 
 
@@ -143,12 +140,8 @@ def _meaning(relation: Relation, answer: dict[str, Any]) -> str:
 
 def _kind(answer: dict[str, Any]) -> str:
     numbers = {name: value for name, value in answer["class_numbers"].items() if name != "element_count"}
-    shown = [f"{name.replace('_', ' ')} {_number(value)}" for name, value in numbers.items()]
-    return ", ".join([answer["class"], *shown])
-
-
-def _number(value: Any) -> str:
-    return _sizes(value) if isinstance(value, tuple) else f"{value:.4g}"
+    shown = {name: _sizes(one) if isinstance(one, tuple) else f"{one:.4g}" for name, one in numbers.items()}
+    return ", ".join([answer["class"], *(f"{name.replace('_', ' ')} {text}" for name, text in shown.items())])
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:
@@ -166,8 +159,6 @@ def _count(bits: float) -> str:
 
 def _short(digits: str) -> str:
     """Return a whole number given by its digits in a few characters."""
-    from decimal import Decimal
-
     return short_form(int(Decimal(digits)))
 
 

@@ -5,15 +5,27 @@ With ``--out`` it writes the curves, the embeddings and a page that plays the tr
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import pandas as pd
 from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, as_json, paragraph
-from genlaws.cli.relations.source import Elements, Entities, RelationName, Source, read_relation
+from genlaws.cli.relations.source import (
+    BatchSize,
+    Depth,
+    Elements,
+    Entities,
+    Optimizer,
+    RelationName,
+    Source,
+    read_relation,
+)
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.estimate import Estimate
@@ -41,18 +53,14 @@ TARGET_ACCURACY = 0.9
 MAX_FRAMES = 100
 MAX_DOTS = 60_000  # of all frames together, so that a page stays below two megabytes
 MAX_NETWORKS = 10_000
-EVEN_LOG_COUNT, LOG_TIME_LOG_COUNT = (
-    200,
-    100,
-)  # measurements: evenly, for when something is reached, and evenly in log time
+EVEN_LOG_COUNT = 200  # measurements evenly spaced, for when something is reached
+LOG_TIME_LOG_COUNT = 100  # measurements evenly spaced in log time
 
 Share = Annotated[float, Parameter(help="Share of the table in the training set.")]
 Seeds = Annotated[int, Parameter(help="Number of networks, each with entries and initial values of its own.")]
 Mode = Annotated[str, Parameter(help="What the decoder sees: concatenate, difference or squared_difference.")]
 Activation = Annotated[str, Parameter(help="tanh, relu, sigmoid or identity.")]
-Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
 Noise = Annotated[float, Parameter(help="Share of the training labels that are flipped.")]
-BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 Device = Annotated[str, Parameter(help="Where to compute, such as cpu or cuda.")]
 Factor = Annotated[float, Parameter(help="Factor on the initial values.")]
 Rate = Annotated[float, Parameter(help="Learning rate.")]
@@ -66,7 +74,7 @@ class TrainingOptions:
 
     train_fraction: Share = 0.75
     dimension: Annotated[int, Parameter(help="Of the embeddings.")] = 2
-    depth: Annotated[int, Parameter(help="Hidden layers of the decoder.")] = 3
+    depth: Depth = 3
     width: Annotated[int, Parameter(help="Units in each of them.")] = 50
     mode: Mode = "concatenate"
     activation: Activation = "tanh"
@@ -125,16 +133,12 @@ def _steps(reached: Whole) -> list[int | None]:
 
 def _drift(runs: RelationRuns) -> float:
     """Return the largest drift of any network at its last measurement."""
-    import numpy as np
-
     courses = (course[np.isfinite(course)] for course in runs.invariant_drift)
     return max((float(course[-1]) for course in courses if course.size), default=math.nan)
 
 
 def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, Any]:
     """Return the Bayes bound for the training entries of the networks, or the reason why there is none."""
-    import numpy as np
-
     names = ("best_accuracy", "best_accuracy_interval", "best_unseen_accuracy", "best_unseen_accuracy_interval")
     none: dict[str, Any] = {**dict.fromkeys(names), "best_class": None, "best_meaning": None, "best_count": 0}
     if known.element_count > MAX_BOUND_ELEMENTS:
@@ -169,6 +173,7 @@ def _format_method(laws: list[Posterior]) -> str:
 
 def explain(answer: dict[str, Any]) -> str:
     """Return the answer for a person: first the numbers, then what they mean."""
+    total = len(answer["phase"])
     rows = {
         "accuracy on other entries": _format_accuracy(answer, "test_accuracy", "none: every entry is a training entry"),
         "balanced over both answers": _format_accuracy(
@@ -180,7 +185,9 @@ def explain(answer: dict[str, Any]) -> str:
         "class average, same entries": _format_class_average(answer),
         "steps to 90 % in training": _format_steps(answer["train_step"]),
         "steps to 90 % on others": _format_steps(answer["test_step"]),
-        "phase": ", ".join(_format_phase(name, count, answer) for name, count in answer["phase_counts"].items()),
+        "phase": ", ".join(
+            name if total == 1 else f"{name} {count} of {total}" for name, count in answer["phase_counts"].items()
+        ),
     }
     if answer["invariant_drift"] is not None and math.isfinite(answer["invariant_drift"]):
         rows["drift of the invariant"] = f"{answer['invariant_drift']:.2e} of its size, at most"
@@ -206,8 +213,6 @@ def _format_class_average(answer: dict[str, Any]) -> str:
 
 def _format_steps(steps: list[int | None]) -> str:
     """Return when an accuracy was reached: the step, or the middle and the ends of several."""
-    import numpy as np
-
     reached = [one for one in steps if one is not None]
     if not reached:
         return "never"
@@ -216,11 +221,6 @@ def _format_steps(steps: list[int | None]) -> str:
     middle = f"{round(float(np.median(reached))):,} [{min(reached):,} to {max(reached):,}]"
     missing = len(steps) - len(reached)
     return f"{middle}, {missing} of {len(steps)} never" if missing else middle
-
-
-def _format_phase(name: str, count: int, answer: dict[str, Any]) -> str:
-    total = len(answer["phase"])
-    return name if total == 1 else f"{name} {count} of {total}"
 
 
 def _sentences(answer: dict[str, Any]) -> list[str]:
@@ -249,8 +249,6 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
 
 def write_files(folder: Path, known: Relation, runs: RelationRuns, document: str) -> str:
     """Write all files together and return a sentence that lists them; the embeddings are those of one network."""
-    import numpy as np
-
     sound = np.flatnonzero(~runs.failed)
 
     def write(work: Path) -> dict[str, Path]:
@@ -283,9 +281,6 @@ def _curves(work: Path, known: Relation, runs: RelationRuns) -> None:
 
 def _embeddings(work: Path, known: Relation, runs: RelationRuns, network: int) -> None:
     """Write where the elements of one network ended, and the page that shows how they came there."""
-    import numpy as np
-    import pandas as pd
-
     groups = element_groups(known)
     final = runs.final_embeddings[network]
     places = principal_plane(final[None])[0]
@@ -313,8 +308,6 @@ def _embeddings(work: Path, known: Relation, runs: RelationRuns, network: int) -
 
 def chosen_frames(steps: Whole, element_count: int) -> Whole:
     """Return which measurements the page shows: the start, the end, and evenly in log time between them."""
-    import numpy as np
-
     count = max(2, min(MAX_FRAMES, MAX_DOTS // element_count))
     wanted = np.geomspace(1.0, steps[-1] + 1.0, count)
     nearest = np.abs(np.log(steps[None] + 1.0) - np.log(wanted[:, None])).argmin(axis=1)
@@ -341,7 +334,11 @@ def learn(
     _check(chosen, seeds, output)
     known = read_relation(source, elements, relation, entities)
     runs = _train(known, chosen, seeds, output)
-    _show_result(known, runs, {**chosen, "seeds": seeds, "seed": output.seed}, output)
+    answer = summary(known, runs, {**chosen, "seeds": seeds, "seed": output.seed})
+    document, text = json.dumps(as_json(answer), indent=2), explain(answer)
+    if output.out is not None:
+        text += "\n" + write_files(output.out, known, runs, document)
+    print(document if output.json else text)
 
 
 def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
@@ -358,8 +355,6 @@ def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
 
 def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) -> RelationRuns:
     """Train the networks with a progress bar; embeddings are stored if a page is written."""
-    import numpy as np
-
     steps = chosen["steps"]
     evenly = np.linspace(0, steps, EVEN_LOG_COUNT + 1).round().astype(int)
     in_log_time = np.geomspace(1, steps, LOG_TIME_LOG_COUNT).round().astype(int)
@@ -373,19 +368,3 @@ def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) 
             advance=progress.advance,
             **chosen,
         )
-
-
-def _show_result(known: Relation, runs: RelationRuns, chosen: dict[str, Any], output: Output) -> None:
-    """Print the results, and write them to the folder if there is one."""
-    import json
-
-    answer = summary(known, runs, chosen)
-    document = json.dumps(as_json(answer), indent=2)
-    text = explain(answer)
-    written = "" if output.out is None else write_files(output.out, known, runs, document)
-    if output.json:
-        print(document)
-    else:
-        print(text)
-        if written:
-            print(written)

@@ -61,11 +61,7 @@ def next_pair(
     best = find_next_pair(known, query.hypotheses, method=options.method)
     answer: dict[str, Any] = {
         "pair": None if best.names is None else list(best.names),
-        "bits": best.bits,
-        "probability": best.probability,
-        "ties": best.ties,
-        "random_bits": best.random_bits,
-        "bits_left": best.bits_left,
+        **{name: getattr(best, name) for name in ("bits", "probability", "ties", "random_bits", "bits_left")},
         "train_fraction": known.train_fraction,
         "class": str(query.hypotheses),
         "method": best.method,

@@ -6,6 +6,7 @@ boundaries between phases and one sentence of advice.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, as_json
-from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
+from genlaws.cli.relations.source import BatchSize, Depth, Elements, Optimizer, RelationName, Source, read_relation
 from genlaws.cli.sweep import watch
 from genlaws.core.errors import InputError
+from genlaws.core.estimate import interval_columns
 from genlaws.figures import FIGURES
 from genlaws.figures.drawing import check_folder, made_folder, save_picture, write_together
-from genlaws.figures.relations.cells import interval_columns
-from genlaws.figures.relations.phases import draw_planes
+from genlaws.figures.relations.phases import draw_phases
 from genlaws.figures.style import house_style
 from genlaws.relations import phase_diagram
 from genlaws.relations.networks.diagram import EXPERIMENT, TARGET_ACCURACY, format_slope, side_of
@@ -62,11 +63,8 @@ Rates = Annotated[
 ]
 Steps = Annotated[int, Parameter(help="Updates; the paper has 100,000. Grokking is a delay of a hundredth of them.")]
 Width = Annotated[int, Parameter(help="Units of each hidden layer; the paper has 50.")]
-Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
 Share = Annotated[float, Parameter(help="Share of all entries in the training set.")]
 Scale = Annotated[float, Parameter(help="Factor on the initial embeddings.")]
-Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
-Batch = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 Patience = Annotated[float, Parameter(help="A network is late if it generalizes after this many times its fitting.")]
 Device = Annotated[str, Parameter(help="cpu or cuda.")]
 Jobs = Annotated[int, Parameter(help="Processes of this machine.")]
@@ -87,7 +85,7 @@ class DiagramOptions:
     train_fraction: Share = 0.75
     embedding_scale: Scale = 1.0
     optimizer: Optimizer = "adam"
-    batch_size: Batch = None
+    batch_size: BatchSize = None
     patience: Patience = 4.0
     device: Device = "cpu"
 
@@ -357,8 +355,6 @@ def _sweep(plan: PhasePlan) -> Sweep:
 
 def _show(diagram: PhaseDiagram, answer: dict[str, Any], paths: dict[str, Path], output: Output) -> None:
     """Print the answer, and where it was written."""
-    import json
-
     if output.json:
         files = {kind: str(path) for kind, path in paths.items()}
         print(json.dumps(as_json(answer | {"files": files}), indent=2))
@@ -370,8 +366,6 @@ def _show(diagram: PhaseDiagram, answer: dict[str, Any], paths: dict[str, Path],
 
 def _written(folder: Path, diagram: PhaseDiagram, answer: dict[str, Any]) -> dict[str, Path]:
     """Write phases.csv, .json, .png and .pdf together, and return where they are."""
-    import json
-
     frame = diagram.to_frame()
 
     def write(work: Path) -> dict[str, Path]:
@@ -380,7 +374,7 @@ def _written(folder: Path, diagram: PhaseDiagram, answer: dict[str, Any]) -> dic
         frame.to_csv(paths["csv"], index=False)
         paths["json"].write_text(json.dumps(as_json(answer), indent=2) + "\n", encoding="utf-8")
         with house_style():
-            picture = draw_planes(frame)
+            picture = draw_phases(frame)
         for kind in ("png", "pdf"):
             save_picture(picture, paths[kind], kind, f"Phases of {answer['relation']}", FIGURES[FIGURE_ID].caption)
         return paths

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
 from genlaws.cli.numbers import read_numbers
@@ -89,16 +90,11 @@ class ReponOptions:
             return f"a representation and {many} coincident ones of its class"
         return "two representations of one class"
 
-    @property
-    def pull(self) -> float:
-        """How strongly the decoder gives way: 2 for a pair."""
-        return 4.0 / (1.0 + 1.0 / self.cluster)
-
     def boundary_slope(self, rate_ratio: float) -> float | None:
         """Half the separation over the decoder's gain below which a pair on a line merges."""
         if self.dimension > 1 or self.outputs > 1 or self.class_size is not None:
             return None
-        return rate_ratio if self.update == "sign" else math.sqrt(rate_ratio / self.pull)
+        return rate_ratio if self.update == "sign" else math.sqrt(rate_ratio / decoder_pull(self.cluster))
 
 
 def explanation(options: ReponOptions) -> dict[str, Any]:
@@ -120,10 +116,11 @@ def explanation(options: ReponOptions) -> dict[str, Any]:
             "conserved": "A^T A / decoder_rate - sum_i (x_i - mean)(x_i - mean)^T / encoder_rate",
         }
     name = "Eq. 12" if options.cluster == 1 else "Eq. 13"
+    pull = float(decoder_pull(options.cluster))
     return {
         "law": f"pair, {name}" if options.dimension == options.outputs == 1 else f"pair, {name} in any dimension",
         "merges_if": "the conserved matrix has no negative eigenvalue",
-        "conserved": f"A^T A / ({options.pull:.6g} decoder_rate) - r r^T / encoder_rate, r half the separation",
+        "conserved": f"A^T A / ({pull:.6g} decoder_rate) - r r^T / encoder_rate, r half the separation",
     }
 
 
@@ -236,8 +233,6 @@ def _checked_options(
 
 def _rows(*texts: str) -> list[dict[str, float]]:
     """Return all combinations of the rates and scales, under their names."""
-    import numpy as np
-
     names = ("encoder_rate", "decoder_rate", "encoder_scale", "decoder_scale")
     lists = [
         np.atleast_1d(positive(name, read_numbers(name, text))).tolist()
@@ -293,8 +288,6 @@ def _collision_row(
 
 
 def _law(options: ReponOptions, row: dict[str, float]) -> float:
-    import math
-
     size = options.class_size
     scale_of, outputs = options.encoder_scale_of, options.outputs
     if options.update == "sign":
@@ -318,10 +311,6 @@ def _law(options: ReponOptions, row: dict[str, float]) -> float:
 
 
 def _simulated(options: ReponOptions, row: dict[str, float], draws: int, seed: tuple[int, int]) -> ReponRun:
-    import math
-
-    import numpy as np
-
     # Only the ratio of the rates matters; the faster is made 1, so that any two are followed alike.
     fastest = max(row["encoder_rate"], row["decoder_rate"])
     system = ReponSystem(
@@ -340,8 +329,6 @@ def _simulated(options: ReponOptions, row: dict[str, float], draws: int, seed: t
 
 def _draw(options: ReponOptions, row: dict[str, float], output: Output) -> str:
     """Write the plane of the pair into the folder, and return where its picture is."""
-    import math
-
     assert output.out is not None
     narrowed = row["encoder_scale"] / (1.0 if options.encoder_scale_of == "half-separation" else math.sqrt(2.0))
     settings = {**row, "encoder_scale": narrowed, "cluster": options.cluster}

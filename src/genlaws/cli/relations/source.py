@@ -69,6 +69,9 @@ Train = Annotated[
 ]
 Names = Annotated[Path | None, Parameter(help="With --train: file with the name of every element, one a line.")]
 Method = Annotated[str, Parameter(help="auto, exact, or chain (the Markov chain).")]
+Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
+Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
+BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 
 
 def read_source(source: str, elements: int | None, relation: str | None, entities: str) -> Relation | KnowledgeGraph:

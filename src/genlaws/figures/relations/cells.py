@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
+from genlaws.core.estimate import Estimate, from_standard_error, interval_columns, wilson_interval
 from genlaws.figures.figure import Progress
 from genlaws.relations.networks.phases import expand_counts, fit_threshold
 from genlaws.sweeps import Axis, get_experiment, make_sweep
@@ -41,25 +41,24 @@ class NetworkFigureSettings(Settings):
 
 
 def networks(
-    base: Mapping[str, Any],
-    axes: Mapping[str, Sequence[Any]],
-    repeats: int,
-    seed: int,
-    progress: Progress,
+    settings: NetworkFigureSettings, base: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], progress: Progress
 ) -> pd.DataFrame:
     """Train networks and return one row for each: the fields of the axes and its results.
 
+    A setting of the figure that the experiment has too holds for all networks unless `base` or `axes` says otherwise.
     Every field that any figure may vary is on an axis, if only with one value: one folder can then hold the cells of
     several sweeps.
     """
+    experiment = get_experiment("relations.network")
+    shared = {name: value for name, value in settings if name in experiment.load().settings.model_fields}
     varied = {name: tuple(values) for name, values in axes.items()}
-    varied |= {name: (value,) for name, value in base.items() if name not in varied}
+    varied |= {name: (value,) for name, value in {**shared, **base}.items() if name not in varied}
     sweep = make_sweep(
-        get_experiment("relations.network"),
-        {name: value for name, value in base.items() if name == "device"},
+        experiment,
+        {"device": settings.device},
         [Axis(name, values) for name, values in varied.items() if name != "device"],
-        repeats,
-        seed,
+        settings.repeats,
+        settings.seed,
     )
     cells = compute_cells(sweep, progress, "networks")
     return pd.DataFrame(
@@ -87,13 +86,8 @@ def threshold_columns(name: str, group: pd.DataFrame, values: str) -> dict[str, 
     try:
         found = fit_threshold(*expand_counts(right, counts - right, group[values]))
     except InputError:
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), float("nan"))
+        return interval_columns(name, Estimate(math.nan))
     return interval_columns(name, found)
-
-
-def interval_columns(name: str, found: Estimate) -> dict[str, float]:
-    """Return an estimate as columns."""
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def share_columns(name: str, truths: pd.Series) -> dict[str, float]:

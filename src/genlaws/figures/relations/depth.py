@@ -66,33 +66,19 @@ class DepthSettings(NetworkFigureSettings):
 
 def depth_data(settings: DepthSettings, progress: Progress) -> pd.DataFrame:
     """Return mean accuracies and the share of networks that generalize, by width and depth."""
-    base = {
-        "relation": settings.relation,
-        "train_fraction": settings.train_fraction,
-        "encoder_rate": settings.learning_rate,
-        "decoder_rate": settings.learning_rate,
-        "steps": settings.steps,
-        "log_every": log_every(settings.steps),
-        "target": settings.target,
-        "device": settings.device,
-    }
+    base = dict.fromkeys(("encoder_rate", "decoder_rate"), settings.learning_rate)
     axes = {"width": settings.widths, "depth": settings.depths}
-    table = networks(base, axes, settings.repeats, settings.seed, progress)
-    rows = []
-    for place, group in grouped(table, ["width", "depth"]):
-        rows.append(
-            {
-                **place,
-                **mean_columns("train_accuracy", group["train_accuracy"]),
-                **mean_columns("test_accuracy", group["test_accuracy"]),
-                "test_accuracy_worst": group["test_accuracy"].min(),
-                "test_accuracy_best": group["test_accuracy"].max(),
-                **share_columns("success", group["test_accuracy"] > settings.target),
-                **share_columns("fitted", group["train_accuracy"] > settings.target),
-                "majority_accuracy": group["majority_accuracy"].iloc[0],
-                "networks": len(group),
-            }
-        )
+    table = networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, progress)
+    rows = [
+        place
+        | mean_columns("train_accuracy", group["train_accuracy"])
+        | mean_columns("test_accuracy", group["test_accuracy"])
+        | {"test_accuracy_worst": group["test_accuracy"].min(), "test_accuracy_best": group["test_accuracy"].max()}
+        | share_columns("success", group["test_accuracy"] > settings.target)
+        | share_columns("fitted", group["train_accuracy"] > settings.target)
+        | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
+        for place, group in grouped(table, ["width", "depth"])
+    ]
     return pd.DataFrame(rows)
 
 

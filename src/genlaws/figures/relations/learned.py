@@ -38,15 +38,13 @@ KIND_NAMES = {
 
 def element_colors(groups: ElementGroups) -> list[str]:
     """Return the color of every element: one for each class, or dark to light with the amount."""
-    values = np.unique(groups.value)
-    if groups.separate and len(values) <= len(CLASS_COLORS):
-        return [CLASS_COLORS[int(place)] for place in np.searchsorted(values, groups.value)]
+    places = groups.value - groups.value.min()
     if groups.separate:
-        shades = style.ordered_colors(len(values))
-        return [to_hex(shades[int(place)]) for place in np.searchsorted(values, groups.value)]
-    low, high = int(values[0]), int(values[-1])
-    shades = style.ordered_colors(high - low + 1)
-    return [to_hex(shades[int(value) - low]) for value in groups.value]
+        values, places = np.unique(groups.value, return_inverse=True)
+        if len(values) <= len(CLASS_COLORS):
+            return [CLASS_COLORS[place] for place in places]
+    shades = style.ordered_colors(int(places.max()) + 1)
+    return [to_hex(shades[place]) for place in places]
 
 
 def color_key(groups: ElementGroups) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
@@ -27,7 +27,6 @@ from genlaws.figures.relations.cells import (
     Steps,
     Width,
     grouped,
-    interval_columns,
     mean_columns,
     networks,
     share_columns,
@@ -117,9 +116,9 @@ def curve_data(settings: CurveSettings, progress: Progress) -> pd.DataFrame:
     """Return one row for each network and for each training set of the bound: its accuracy on the whole table."""
     tables = []
     for mode, depth, width, dimension in settings.architectures:
-        base = _shared(settings) | {"mode": mode, "depth": depth, "width": width, "dimension": dimension}
+        base = _base(settings) | {"mode": mode, "depth": depth, "width": width, "dimension": dimension}
         axes = {"relation": settings.relations, "train_fraction": settings.train_fractions}
-        table = networks(base, axes, settings.repeats, settings.seed, progress)
+        table = networks(settings, base, axes, progress)
         tables.append(table[["relation", *ARCHITECTURE, "train_fraction", "table_accuracy", "test_accuracy"]])
     for name in settings.relations:
         tables.append(_bound_rows(name, settings))
@@ -173,20 +172,16 @@ def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
     rows = []
     for size in settings.sizes:
         shares = {one / size: one for one in settings.entries_per_element if one < 0.95 * size}
-        base = _shared(settings) | {"relation": settings.relation, "depth": settings.depth, "width": settings.width}
         axes = {"elements": (size,), "train_fraction": tuple(shares)}
-        table = networks(base, axes, settings.repeats, settings.seed, progress)
-        for place, group in grouped(table, ["elements", "train_fraction"]):
-            rows.append(
-                {
-                    **place,
-                    "entries_per_element": shares[place["train_fraction"]],
-                    **mean_columns("table_accuracy", group["table_accuracy"]),
-                    **mean_columns("test_accuracy", group["test_accuracy"]),
-                    **share_columns("success", group["test_accuracy"] > settings.target),
-                    "networks": len(group),
-                }
-            )
+        rows += [
+            place
+            | {"entries_per_element": shares[place["train_fraction"]]}
+            | mean_columns("table_accuracy", group["table_accuracy"])
+            | mean_columns("test_accuracy", group["test_accuracy"])
+            | share_columns("success", group["test_accuracy"] > settings.target)
+            | {"networks": len(group)}
+            for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
+        ]
     return pd.DataFrame(rows)
 
 
@@ -229,33 +224,22 @@ def size_exponent(table: pd.DataFrame) -> Estimate:
 
 def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
     """Return accuracies by noise and train fraction; on training entries they count the relation, not the noise."""
-    base = _shared(settings) | {"relation": settings.relation, "depth": settings.depth, "width": settings.width}
     axes = {"label_noise": settings.noises, "train_fraction": settings.train_fractions}
-    table = networks(base, axes, settings.repeats, settings.seed, progress)
-    rows = []
-    for place, group in grouped(table, ["label_noise", "train_fraction"]):
-        rows.append(
-            {
-                **place,
-                **mean_columns("train_accuracy", group["train_accuracy"]),
-                **mean_columns("test_accuracy", group["test_accuracy"]),
-                **share_columns("success", group["test_accuracy"] > settings.target),
-                "majority_accuracy": group["majority_accuracy"].iloc[0],
-                "networks": len(group),
-            }
-        )
+    rows = [
+        place
+        | mean_columns("train_accuracy", group["train_accuracy"])
+        | mean_columns("test_accuracy", group["test_accuracy"])
+        | share_columns("success", group["test_accuracy"] > settings.target)
+        | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
+        for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
+    ]
     return pd.DataFrame(rows)
 
 
-def _shared(settings: LearningSettings) -> dict[str, Any]:
-    return {
-        "encoder_rate": settings.learning_rate,
-        "decoder_rate": settings.learning_rate,
-        "target": settings.target,
-        "steps": settings.steps,
-        "log_every": settings.steps,
-        "device": settings.device,
-    }
+def _base(settings: LearningSettings) -> dict[str, Any]:
+    """Return one rate for both parts, and measurements at the start and the end alone."""
+    rate = settings.learning_rate
+    return {"encoder_rate": rate, "decoder_rate": rate, "log_every": settings.steps}
 
 
 class _Styles:

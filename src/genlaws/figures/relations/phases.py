@@ -27,7 +27,7 @@ from pydantic import Field
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.figures import style
 from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
@@ -40,7 +40,6 @@ from genlaws.figures.relations.cells import (
     Steps,
     Width,
     grouped,
-    interval_columns,
     networks,
 )
 from genlaws.relations.networks.diagram import ADAM_RATES, CRITERIA, SGD_RATES
@@ -237,8 +236,7 @@ def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
         axes: dict[str, Sequence[Any]] = {"relation": settings.relations}
         for part, (low, high) in ranges.items():
             axes[f"{part}_rate"] = np.geomspace(low, high, settings.grid).tolist()
-        base = {**_shared(settings), "optimizer": optimizer, "embedding_scale": settings.embedding_scale}
-        tables.append(networks(base, axes, settings.repeats, settings.seed, progress))
+        tables.append(networks(settings, {**_base(settings), "optimizer": optimizer}, axes, progress))
     return counted(pd.concat(tables, ignore_index=True), PLANE_COLUMNS, settings.patience)
 
 
@@ -249,22 +247,14 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
         "decoder_decay": settings.decays,
         "decoder_rate": tuple(np.geomspace(*settings.decoder_rates, settings.grid).tolist()),
     }
-    base = {**_shared(settings), "optimizer": "adamw", "encoder_rate": settings.encoder_rate}
-    return counted(networks(base, axes, settings.repeats, settings.seed, progress), DECAY_COLUMNS, settings.patience)
+    table = networks(settings, {**_base(settings), "optimizer": "adamw"}, axes, progress)
+    return counted(table, DECAY_COLUMNS, settings.patience)
 
 
-def _shared(settings: PlaneSettings) -> dict[str, object]:
-    """Return what all networks of a plane have in common, as settings of the experiment."""
-    return {
-        "train_fraction": settings.train_fraction,
-        "depth": settings.depth,
-        "width": settings.width,
-        "steps": settings.steps,
-        "log_every": log_every(settings.steps),
-        "grokking_delay": max(1, settings.steps // 100),
-        "stop_at": 0.9,
-        "device": settings.device,
-    }
+def _base(settings: PlaneSettings) -> dict[str, object]:
+    """Return settings of the experiment that follow from the number of steps, and where networks stop."""
+    steps = settings.steps
+    return {"log_every": log_every(steps), "grokking_delay": max(1, steps // 100), "stop_at": 0.9}
 
 
 def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame:
@@ -351,12 +341,7 @@ def _failed_and_others(group: pd.DataFrame, criterion: str) -> tuple[pd.Series, 
     return group[criterion], group["count"] - group["confusion"] - group[criterion]
 
 
-def draw_phases(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
-    """Draw the phases of every relation and optimizer."""
-    return draw_planes(frame)
-
-
-def draw_planes(frame: pd.DataFrame) -> Figure:
+def draw_phases(frame: pd.DataFrame, settings: PhaseSettings | None = None) -> Figure:
     """Draw one panel for each relation and optimizer: shares of the phases, and the fitted boundaries."""
     figure, panels = _make_panels(frame)
     summary = boundaries(frame)

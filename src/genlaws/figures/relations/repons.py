@@ -38,6 +38,7 @@ FULL_SECTOR_RATIO = 2.0  # a sector at least half as wide as the box gets all it
 MIN_ARROW_LENGTH = 0.12  # of half an axis: shorter lines get no arrow head
 RATE_RATIO_LABEL = r"encoder rate over decoder rate $\eta_x/\eta_A$"
 PAIR, CLASS = "pair", "class"
+PATH_COLUMNS = ("time", "decoder_gain", "half_separation", "invariant", "merges")
 MAX_SIMULATION_STEPS = 1000  # a draw too near the boundary for these counts as it is
 
 
@@ -73,11 +74,7 @@ def plane_data(settings: PlaneSettings, progress: Progress) -> pd.DataFrame:
         {
             "series": "flow",
             "line": np.repeat(np.arange(gain.size), settings.points),
-            "time": path.time.ravel(),
-            "decoder_gain": path.decoder_gain.ravel(),
-            "half_separation": path.half_separation.ravel(),
-            "invariant": path.invariant.ravel(),
-            "merges": path.merges.ravel(),
+            **{name: getattr(path, name).ravel() for name in PATH_COLUMNS},
         }
     )
     progress.advance(1)
@@ -192,12 +189,11 @@ def _format_title(frame: pd.DataFrame, settings: PlaneSettings) -> str:
 
 
 def _handles() -> list[Patch | Line2D]:
-    boundary = Line2D([], [], color=style.BLACK, linestyle="--", linewidth=1.0, label=r"boundary, $C=0$")
     return [
         Patch(facecolor=MERGE_FILL, edgecolor=MERGE_COLOR, linewidth=0.6, label="merge: generalization"),
         Patch(facecolor=APART_FILL, edgecolor=APART_COLOR, linewidth=0.6, label="stay apart: memorization"),
         Line2D([], [], color=style.DARK_GRAY, linewidth=2.4, label="at rest"),
-        boundary,
+        Line2D([], [], color=style.BLACK, linestyle="--", linewidth=1.0, label=r"boundary, $C=0$"),
     ]
 
 

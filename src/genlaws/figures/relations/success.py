@@ -38,7 +38,6 @@ Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]
 Variant = tuple[str, Annotated[int, Field(ge=1)] | None, Scale]
 DIMENSION = 2  # of the embeddings
 FIRST_SCALE = 1.0 / np.sqrt(3.0 * 2 * DIMENSION)  # width of torch's uniform start with both embeddings as inputs
-LAWS = ("eq12", "sign_law", "first_layer")
 # Read from the paper's Figure 6: factor on the initial values, then ratio and share of what look like 50 networks.
 PAPER_SHARES = {
     1.0: ((30.0, 0.46), (10.0, 0.36), (5.0, 0.14), (1.0, 0.02), (10 ** (-1 / 3), 0.0)),
@@ -115,9 +114,8 @@ def success_data(settings: SuccessSettings, progress: Progress) -> pd.DataFrame:
     for optimizer in settings.optimizers:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"embedding_scale": settings.scales, "encoder_rate": tuple(rate * one for one in settings.ratios)}
-        base = _shared(settings, optimizer, rate)
-        table = networks(base, axes, settings.repeats, settings.seed, progress)
-        for place, group in grouped(table, ["embedding_scale", "encoder_rate"]):
+        table = networks(settings, _base(settings, optimizer, rate), axes, progress)
+        for place, group in grouped(table, list(axes)):
             ratio, scale = place["encoder_rate"] / rate, place["embedding_scale"]
             rows.append(
                 {
@@ -188,12 +186,8 @@ def control_data(settings: ControlSettings, progress: Progress) -> pd.DataFrame:
     for optimizer, batch_size, decay in settings.variants:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"encoder_rate": tuple(rate * one for one in settings.ratios)}
-        base = _shared(settings, optimizer, rate) | {
-            "batch_size": batch_size,
-            "encoder_decay": decay,
-            "decoder_decay": decay,
-        }
-        table = networks(base, axes, settings.repeats, settings.seed, progress)
+        base = {"batch_size": batch_size, "encoder_decay": decay, "decoder_decay": decay}
+        table = networks(settings, _base(settings, optimizer, rate) | base, axes, progress)
         for place, group in grouped(table, ["encoder_rate"]):
             rows.append(
                 {
@@ -253,20 +247,10 @@ def _thresholds(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _shared(settings: RatioSettings, optimizer: str, rate: float) -> dict[str, object]:
-    return {
-        "relation": settings.relation,
-        "optimizer": optimizer,
-        "decoder_rate": rate,
-        "train_fraction": settings.train_fraction,
-        "depth": settings.depth,
-        "width": settings.width,
-        "steps": settings.steps,
-        "log_every": log_every(settings.steps),
-        "target": settings.target,
-        "stop_at": settings.target,
-        "device": settings.device,
-    }
+def _base(settings: RatioSettings, optimizer: str, rate: float) -> dict[str, object]:
+    """Return settings of the experiment that the figure does not have by the same name."""
+    at = {"log_every": log_every(settings.steps), "stop_at": settings.target}
+    return {"optimizer": optimizer, "decoder_rate": rate, **at}
 
 
 def draw_success(frame: pd.DataFrame, settings: SuccessSettings) -> Figure:

@@ -28,54 +28,35 @@ from genlaws.sweeps.experiment import Settings
 Elements = Annotated[int, Field(ge=6, le=500)]
 Classes = Annotated[int, Field(ge=2, le=6)]
 
+NUMBER_COLUMNS = ("element_count", "class_count", "chain_length", "mean_depth")
 ROW_HEIGHT, HEADING_HEIGHT, LEGEND_HEIGHT = 0.21, 0.42, 0.62  # inches
 MIN_VISIBLE_DIFFERENCE = 0.05  # bits; smaller differences vanish in the rounding of the table
-# Where a column begins or, if it holds numbers, ends: as a share of the left panel.
-COLUMN_X = {
-    "class": 0.01,
-    "example": 0.215,
-    "formula": 0.425,
-    "paper": 0.67,
-    "exact": 0.775,
-    "difference": 0.89,
-    "one": 0.99,
-}
-HEADINGS = {
-    "class": "class",
-    "example": "example",
-    "formula": "paper's formula",
-    "paper": "paper,\nn = {n}",
-    "exact": "number\nin class",
-    "difference": "paper −\nnumber",
-    "one": "example\nalone",
+# Where a column begins or, if it holds numbers, ends, as a share of the left panel; and its heading.
+COLUMNS = {
+    "class": (0.01, "class"),
+    "example": (0.215, "example"),
+    "formula": (0.425, "paper's formula"),
+    "paper": (0.67, "paper,\nn = {n}"),
+    "exact": (0.775, "number\nin class"),
+    "difference": (0.89, "paper −\nnumber"),
+    "one": (0.99, "example\nalone"),
 }
 PAPER_STYLE: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "color": style.VERMILLION, "markersize": 5.5}
 COUNT_STYLE: dict[str, Any] = {"marker": "o", "color": style.BLUE, "markersize": 3.5}
 EXAMPLE_STYLE: dict[str, Any] = {"marker": "D", "color": style.BLACK, "markersize": 2.8}
 
+# For each class the paper's formula, as text and typeset, and the exact number of its relations.
 FORMULAS = {
-    "generic": ("n^2", r"$n^2$"),
-    "symmetric": ("n(n+1)/2", r"$n(n+1)/2$"),
-    "antisymmetric": ("n(n-1)/2", r"$n(n-1)/2$"),
-    "reflexive": ("n(n-1)", r"$n(n-1)$"),
-    "transitive": ("n^2/(<k>-1)!", r"$n^2/(\langle k\rangle-1)!$"),
-    "equivalence": ("n log2 k", r"$n\,\log_2 k$"),
-    "total order": ("n log2(n/e)", r"$n\,\log_2(n/e)$"),
-    "complete bipartite": ("n", r"$n$"),
-    "incomplete bipartite": ("|S1||S2|", r"$|S_1||S_2|$"),
-    "rooted tree": ("n log2 <d>", r"$n\,\log_2\langle d\rangle$"),
-}
-COUNTS = {
-    "generic": "2^(n^2)",
-    "symmetric": "2^(n(n+1)/2)",
-    "antisymmetric": "2^n 3^(n(n-1)/2)",
-    "reflexive": "2^(n(n-1))",
-    "transitive": "A006905(n)",
-    "equivalence": "S(n,k)",
-    "total order": "n!",
-    "complete bipartite": "2^(n-1)",
-    "incomplete bipartite": "2^(|S1||S2|)",
-    "rooted tree": "n^(n-1)",
+    "generic": ("n^2", r"$n^2$", "2^(n^2)"),
+    "symmetric": ("n(n+1)/2", r"$n(n+1)/2$", "2^(n(n+1)/2)"),
+    "antisymmetric": ("n(n-1)/2", r"$n(n-1)/2$", "2^n 3^(n(n-1)/2)"),
+    "reflexive": ("n(n-1)", r"$n(n-1)$", "2^(n(n-1))"),
+    "transitive": ("n^2/(<k>-1)!", r"$n^2/(\langle k\rangle-1)!$", "A006905(n)"),
+    "equivalence": ("n log2 k", r"$n\,\log_2 k$", "S(n,k)"),
+    "total order": ("n log2(n/e)", r"$n\,\log_2(n/e)$", "n!"),
+    "complete bipartite": ("n", r"$n$", "2^(n-1)"),
+    "incomplete bipartite": ("|S1||S2|", r"$|S_1||S_2|$", "2^(|S1||S2|)"),
+    "rooted tree": ("n log2 <d>", r"$n\,\log_2\langle d\rangle$", "n^(n-1)"),
 }
 
 
@@ -124,17 +105,15 @@ def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
     rows = []
     for kind, example, relation in wanted:
         paper, count = description_length_table(kind), _count_bits(kind)
+        formula, _, number = FORMULAS[kind.name]
         rows.append(
             {
                 "class": kind.name,
                 "example": example,
-                "element_count": kind.element_count,
-                "class_count": kind.class_count,
-                "chain_length": kind.chain_length,
-                "mean_depth": kind.mean_depth,
-                "paper_formula": FORMULAS[kind.name][0],
+                **{name: getattr(kind, name) for name in NUMBER_COLUMNS},
+                "paper_formula": formula,
                 "paper_bits": paper,
-                "exact_count": COUNTS[kind.name],
+                "exact_count": number,
                 "exact_bits": count,
                 "difference": paper - count,
                 "example_bits": np.nan if relation is None else description_length_exact(relation),
@@ -179,7 +158,7 @@ def draw_table(frame: pd.DataFrame, settings: TableSettings) -> Figure:
 def _write_table(axes: Axes, frame: pd.DataFrame, element_count: int) -> None:
     axes.set_xlim(0.0, 1.0)
     axes.axis("off")
-    for name, text in HEADINGS.items():
+    for name, (_, text) in COLUMNS.items():
         _write_cell(axes, name, -1.1, text.format(n=element_count), style.DARK_GRAY)
     above = ""
     for number, row in enumerate(frame.to_dict("records")):
@@ -197,7 +176,7 @@ def _write_table(axes: Axes, frame: pd.DataFrame, element_count: int) -> None:
 def _write_cell(axes: Axes, column: str, line: float, text: str, color: str = style.BLACK) -> None:
     side = "left" if column in {"class", "example", "formula"} else "right"
     axes.text(
-        COLUMN_X[column], line, text, ha=side, va="center", fontsize=style.SMALL_TYPE, color=style.text_color(color)
+        COLUMNS[column][0], line, text, ha=side, va="center", fontsize=style.SMALL_TYPE, color=style.text_color(color)
     )
 
 

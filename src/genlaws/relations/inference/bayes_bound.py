@@ -28,7 +28,7 @@ from genlaws.relations.inference.equivalences import (
 from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, Hypotheses, TotalOrder
 from genlaws.relations.inference.order_chain import sample_orders
 from genlaws.relations.inference.orders import known_order, order_posterior
-from genlaws.relations.inference.posterior import Posterior, bound, partition_bits, sampled_posterior
+from genlaws.relations.inference.posterior import Posterior, as_partitions, bound, sampled_posterior
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
@@ -142,10 +142,6 @@ class _Chain:
     generator: np.random.Generator
     truth: Relation | None
 
-    @property
-    def first(self) -> bool:
-        return self.method == "chain"
-
     def check_allowed(self) -> None:
         if self.method == "exact":
             raise InputError("Too many relations are possible for an exact count; use method 'auto' or 'chain'.")
@@ -154,18 +150,11 @@ class _Chain:
 def _total_order(training_set: TrainingSet, hypotheses: TotalOrder, chain: _Chain) -> Posterior:
     reflexive = hypotheses.reflexive
     below = known_order(training_set, reflexive)
-    law = None if chain.first else order_posterior(below)
+    law = None if chain.method == "chain" else order_posterior(below)
     if law is None:
         chain.check_allowed()
         sample = sample_orders(below, chain.draws, chain.generator)
-        return sampled_posterior(
-            training_set,
-            lambda rows: _order_tables(sample.draws[rows], reflexive),
-            len(sample.draws),
-            bits_left=(sample.log2_count, sample.log2_count_error),
-            converged=sample.converged,
-            note=f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps",
-        )
+        return sampled_posterior(training_set, sample, lambda ranks: _order_tables(ranks, reflexive))
     back = np.argsort(law.elements)
     probability = law.before[np.ix_(back, back)]
     np.fill_diagonal(probability, float(reflexive))
@@ -189,10 +178,16 @@ def _classes(training_set: TrainingSet, hypotheses: Equivalence | CompleteBipart
         raise InputError(f"{class_count} classes of {training_set.element_count} elements would leave some empty.")
     values = training_set.values
     components = known_components(training_set, ~values if bipartite else values)
-    law = None if chain.first else same_class_probability(components, class_count, hypotheses.prior)
+    of_element = components.of_element
+    law = None if chain.method == "chain" else same_class_probability(components, class_count, hypotheses.prior)
     if law is None:
         chain.check_allowed()
-        return _classes_by_chain(training_set, components, hypotheses, chain)
+        start = None if chain.truth is None else _colors_of(chain.truth, components, class_count, bipartite)
+        sample = sample_proper_colorings(components.neighbors, class_count, chain.draws, chain.generator, start)
+        partitions = as_partitions(sample, class_count, hypotheses.prior)
+        return sampled_posterior(
+            training_set, partitions, lambda colors: _class_tables(colors[:, of_element], bipartite)
+        )
     probability = 1.0 - law.probability if bipartite else law.probability
 
     def draw(count: int, generator: np.random.Generator) -> Mask:
@@ -206,28 +201,6 @@ def _class_tables(classes: Whole, bipartite: bool) -> Mask:
     """Return the tables of equivalences, or of complete bipartite relations, from the classes of their elements."""
     first, second = classes[:, :, None], classes[:, None, :]
     return np.asarray(first != second if bipartite else first == second)
-
-
-def _classes_by_chain(
-    training_set: TrainingSet,
-    components: Components,
-    hypotheses: Equivalence | CompleteBipartite,
-    chain: _Chain,
-) -> Posterior:
-    bipartite = isinstance(hypotheses, CompleteBipartite)
-    class_count = 2 if isinstance(hypotheses, CompleteBipartite) else hypotheses.class_count
-    start = None if chain.truth is None else _colors_of(chain.truth, components, class_count, bipartite)
-    sample = sample_proper_colorings(components.neighbors, class_count, chain.draws, chain.generator, start)
-    colors, bits_left = partition_bits(sample, class_count, hypotheses.prior)
-    classes = colors[:, components.of_element]
-    return sampled_posterior(
-        training_set,
-        lambda rows: _class_tables(classes[rows], bipartite),
-        len(classes),
-        bits_left=bits_left,
-        converged=sample.converged,
-        note=f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps",
-    )
 
 
 def _colors_of(truth: Relation, components: Components, class_count: int, bipartite: bool) -> Whole | None:

@@ -22,7 +22,7 @@ from scipy import integrate
 
 from genlaws.core.arguments import Array, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.estimate import Estimate, from_standard_error, interval_columns
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import (
     CompleteBipartite,
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
 MAX_REPEATS = 100_000  # training sets, all held in memory
-MAJORITY_TOLERANCE = (
-    1e-9  # closer accuracies are equal; with no entries seen, the bound of an order is its majority accuracy
-)
+# Closer accuracies are equal: with no entries seen, the bound of an order is its majority accuracy.
+MAJORITY_TOLERANCE = 1e-9
 BOOTSTRAP_REPLICATES, MAX_BOOTSTRAP_REPLICATES = 1000, 1_000_000
 INTERVAL_QUANTILES = (0.025, 0.975)
 CURVES_AT_ONCE = 1000  # in the isotonic regression
 ACCURACY_TOLERANCE = 1e-12  # rounding of a mean
+AVERAGED = ("accuracy", "unseen_accuracy", "bits_left", "determined")  # over training sets
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,8 @@ class BoundCurve:
         rows = []
         for point in self.points:
             row: dict[str, object] = {"relation": self.relation.label, "train_fraction": point.train_fraction}
-            for name in ("accuracy", "unseen_accuracy", "bits_left", "determined"):
-                estimate: Estimate = getattr(point, name)
-                row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            for name in AVERAGED:
+                row |= interval_columns(name, getattr(point, name))
             row |= {"accuracy_formula": point.accuracy_formula, "exact_share": point.exact_share}
             row |= {"majority_accuracy": self.relation.majority_accuracy}
             rows.append(row | {"repeats": self.repeats})
@@ -192,26 +191,20 @@ def bound_curve(
 
 
 def _point(share: float, formula: float, found: list[Posterior]) -> BoundPoint:
-    def mean(values: list[float], errors: list[float]) -> Estimate:
-        return _mean(np.array(values), np.array(errors))
-
-    none = [0.0] * len(found)
     return BoundPoint(
-        share,
-        mean([law.accuracy for law in found], [law.accuracy_error for law in found]),
-        mean([law.unseen_accuracy for law in found], none),
-        mean([law.bits_left for law in found], [law.bits_left_error for law in found]),
-        mean([law.determined for law in found], none),
-        formula,
-        float(np.mean([law.method == "exact" for law in found])),
-        all(law.converged for law in found),
+        train_fraction=share,
+        **{name: _mean(name, found) for name in AVERAGED},
+        accuracy_formula=formula,
+        exact_share=float(np.mean([law.method == "exact" for law in found])),
+        converged=all(law.converged for law in found),
     )
 
 
-def _mean(values: Array, errors: Array) -> Estimate:
+def _mean(name: str, found: list[Posterior]) -> Estimate:
     """Return the mean with Student's interval; a single training set has the error of its Markov chain alone."""
+    values = np.array([getattr(law, name) for law in found])
     if len(values) == 1:
-        half = 1.96 * errors[0]
+        half = 1.96 * getattr(found[0], f"{name}_error", 0.0)
         return Estimate(float(values[0]), values[0] - half, values[0] + half, 1) if half else Estimate(float(values[0]))
     return from_standard_error(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values))
 
@@ -220,10 +213,8 @@ def guess_accuracy(hypotheses: Hypotheses) -> float:
     """Return the paper's chance :math:`p_*` of an unknown entry being 1: 1/k, 1/2 for two sides, 1/3 for an order."""
     if isinstance(hypotheses, Equivalence):
         return 1.0 / hypotheses.class_count
-    if isinstance(hypotheses, TotalOrder):
-        return 1.0 / 3.0
     antisymmetric = isinstance(hypotheses, Entrywise) and hypotheses.pair_rule == "antisymmetric"
-    return 1.0 / 3.0 if antisymmetric else 0.5
+    return 1.0 / 3.0 if antisymmetric or isinstance(hypotheses, TotalOrder) else 0.5
 
 
 def table_length(element_count: int, hypotheses: Hypotheses) -> float:
@@ -232,9 +223,9 @@ def table_length(element_count: int, hypotheses: Hypotheses) -> float:
     NaN where the row has no meaning: more classes than elements, or a negative length for very few elements.
     """
     n = element_count
-    if isinstance(hypotheses, Equivalence) and hypotheses.class_count > n:
-        return float("nan")
     if isinstance(hypotheses, Equivalence):
+        if hypotheses.class_count > n:
+            return float("nan")
         return description_length_table("equivalence", element_count=n, class_count=hypotheses.class_count)
     if isinstance(hypotheses, CompleteBipartite):
         return description_length_table("complete bipartite", element_count=n)
@@ -320,11 +311,11 @@ def induction_gap(
     network_fraction, bound_fraction = (_crossings(shares, one, target) for one in (network, optimum))
     shift, ratio = _shift_and_ratio(network_fraction, bound_fraction)
     return InductionGap(
-        area=_estimate(area, len(runs)),
-        network_fraction=_estimate(network_fraction, len(runs)),
-        bound_fraction=_estimate(bound_fraction, len(best)),
-        shift=_estimate(shift, len(runs)),
-        ratio=_estimate(ratio, len(runs)),
+        area=estimate_of_draws(area, len(runs)),
+        network_fraction=estimate_of_draws(network_fraction, len(runs)),
+        bound_fraction=estimate_of_draws(bound_fraction, len(best)),
+        shift=estimate_of_draws(shift, len(runs)),
+        ratio=estimate_of_draws(ratio, len(runs)),
         target_accuracy=target,
         network_count=len(runs),
     )
@@ -394,7 +385,7 @@ def _curves(name: str, values: ArrayLike, points: int) -> Array:
     return found
 
 
-def _estimate(draws: Array, count: int) -> Estimate:
+def estimate_of_draws(draws: Array, count: int) -> Estimate:
     """Return the first number with the percentile interval of the others, which may be infinite."""
     value, replicates = float(draws[0]), draws[1:]
     if np.isnan(draws).any():

@@ -21,6 +21,7 @@ from genlaws.relations.inference.resampling import (
     MAX_Z_SCORE,
     POPULATIONS,
     ChainSample,
+    half_of,
     independent_groups,
     mean_of_powers,
     padded,
@@ -87,7 +88,16 @@ class _Walkers:
     def select(self, chosen: Whole) -> None:
         self.state = self.state[:, chosen]
 
-    def company(self) -> Array:
+    def step(self) -> None:
+        """Sweep among proper colorings."""
+        self.sweep(np.inf)
+        self.swap()
+
+    def colorings(self) -> Whole:
+        """Return the coloring of each walker (row)."""
+        return self.state[:-1].T.astype(np.int64)
+
+    def compared(self) -> Array:
         """Return for each walker (row) how many vertices share the color of each vertex."""
         colors = self.state[:-1]
         sizes = np.stack([(colors == color).sum(axis=0) for color in range(self.colors)])
@@ -109,44 +119,26 @@ def sample_proper_colorings(
     ConvergenceError
         If no proper coloring was found and the truth is not known.
     """
-    half = max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
+    half = half_of(draws)
     annealed = _Walkers(neighbors, colors, half, generator)
     log2_counts = _harden(annealed)
     if log2_counts is None and truth is None:
         raise ConvergenceError(f"No coloring with {colors} classes was found that agrees with the training set.")
-    if log2_counts is None:
-        return _from_truth_alone(neighbors, colors, draws, generator, truth)
-    other = _Walkers(neighbors, colors, half, generator)
+    other = _Walkers(neighbors, colors, draws if log2_counts is None else half, generator)
     if truth is not None:
         other.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
     elif _harden(other) is None:
         raise ConvergenceError(f"A coloring with {colors} classes was found by one of two runs only.")
-
-    def sweep() -> None:
-        """Sweep both groups among proper colorings."""
-        for walkers in (annealed, other):
-            walkers.sweep(np.inf)
-            walkers.swap()
-
-    done, largest_z = sweep_until_equal(sweep, lambda: (annealed.company(), other.company()), FIRST_SWEEPS, MAX_SWEEPS)
+    if log2_counts is None:
+        for _ in range(MAX_SWEEPS):
+            other.step()
+        return ChainSample(other.colorings(), np.nan, np.nan, MAX_SWEEPS, np.inf, False)
+    done, largest_z = sweep_until_equal(annealed, other, FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
     agreed = largest_z < MAX_Z_SCORE
     trusted = [annealed, other] if agreed or truth is None else [other]
-    found = np.hstack([walkers.state[:-1] for walkers in trusted]).T.astype(np.int64)
+    found = np.vstack([walkers.colorings() for walkers in trusted])
     return ChainSample(found, log2_count, error, done, largest_z, agreed)
-
-
-def _from_truth_alone(
-    neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator, truth: Whole | None
-) -> ChainSample:
-    """Return walkers that started from the truth when no others reached a proper coloring."""
-    walkers = _Walkers(neighbors, colors, draws, generator)
-    walkers.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
-    for _ in range(MAX_SWEEPS):
-        walkers.sweep(np.inf)
-        walkers.swap()
-    found = walkers.state[:-1].T.astype(np.int64)
-    return ChainSample(found, np.nan, np.nan, MAX_SWEEPS, np.inf, False)
 
 
 def _harden(walkers: _Walkers) -> Array | None:

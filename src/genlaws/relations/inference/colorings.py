@@ -57,7 +57,6 @@ class Elimination:
         Entries of all tables together.
     """
 
-    colors: int
     clique: list[int]
     messages: list[Message]
     log_count: float
@@ -74,7 +73,7 @@ def eliminate(neighbors: Neighbors, colors: int, *, keep: bool = False, widest: 
     """
     clique = _large_clique(neighbors)
     if len(clique) > colors:
-        return Elimination(colors, clique, [], -np.inf, 0)
+        return Elimination(clique, [], -np.inf, 0)
     log_count = float(np.log(np.arange(colors - len(clique) + 1, colors + 1)).sum())
     tables = _fixed_colors(neighbors, colors, clique)
     differs = 1.0 - np.eye(colors)
@@ -91,7 +90,7 @@ def eliminate(neighbors: Neighbors, colors: int, *, keep: bool = False, widest: 
         table = full.sum(axis=0)
         scale = float(table.max())
         if scale == 0.0:
-            return Elimination(colors, clique, [], -np.inf, 0)
+            return Elimination(clique, [], -np.inf, 0)
         log_count += float(np.log(scale))
         tables = [entry for entry in tables if vertex not in entry[0]]
         if scope:
@@ -100,7 +99,7 @@ def eliminate(neighbors: Neighbors, colors: int, *, keep: bool = False, widest: 
             messages.append(Message(vertex, scope, full))
         left.discard(vertex)
         _connect(vertex, scope, around)
-    return Elimination(colors, clique, messages, log_count, work)
+    return Elimination(clique, messages, log_count, work)
 
 
 def _large_clique(neighbors: Neighbors) -> list[int]:
@@ -149,8 +148,7 @@ def _gather(vertex: int, scope: tuple[int, ...], tables: list[Table], neighbors:
     axes = {vertex: 0, **{other: axis for axis, other in enumerate(scope, start=1)}}
     colors = len(differs)
     full = np.ones((colors,) * (len(scope) + 1))
-    still_there = set(scope)
-    pairs = [((vertex, other), differs) for other in neighbors[vertex] if other in still_there]
+    pairs = [((vertex, other), differs) for other in neighbors[vertex] if other in axes]
     for variables, table in [*pairs, *(entry for entry in tables if vertex in entry[0])]:
         order = np.argsort([axes[variable] for variable in variables])
         shape = [1] * full.ndim
@@ -160,10 +158,10 @@ def _gather(vertex: int, scope: tuple[int, ...], tables: list[Table], neighbors:
     return full
 
 
-def sample_colorings(elimination: Elimination, vertex_count: int, draws: int, generator: np.random.Generator) -> Whole:
+def draw_colorings(neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator) -> Whole:
     """Return independent uniform proper colorings, shape (draws, vertices): the elimination run backwards."""
-    colors = elimination.colors
-    chosen = np.zeros((draws, vertex_count), dtype=np.int64)
+    elimination = eliminate(neighbors, colors, keep=True)
+    chosen = np.zeros((draws, len(neighbors)), dtype=np.int64)
     chosen[:, elimination.clique] = np.arange(len(elimination.clique))
     for message in reversed(elimination.messages):
         index: tuple[Any, ...] = (slice(None), *(chosen[:, other] for other in message.scope))
@@ -293,9 +291,3 @@ def _merged(graph: Neighbors, target: int, merged: int) -> list[frozenset[int]]:
     joined[target] |= graph[merged]
     rest = [vertex for vertex in range(len(graph)) if vertex != merged]
     return _subgraph([frozenset(near) for near in joined], rest)
-
-
-def draw_colorings(neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator) -> Whole:
-    """Return independent uniform proper colorings, shape (draws, vertices)."""
-    elimination = eliminate(neighbors, colors, keep=True)
-    return sample_colorings(elimination, len(neighbors), draws, generator)

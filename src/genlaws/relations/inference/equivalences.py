@@ -134,25 +134,17 @@ def _two_sides(components: Components) -> SameClass | None:
     Each connected part of the conflict graph has two colorings, so with c parts :math:`2^{c-1}` relations are left.
     Returns None where a cycle of odd length leaves no coloring; the general route then raises the error.
     """
-    side = np.full(len(components.neighbors), -1)
-    part = np.full(len(components.neighbors), -1)
-    parts = 0
-    for start in range(len(side)):
-        if part[start] >= 0:
-            continue
-        part[start], side[start], waiting = parts, 0, [start]
-        while waiting:
-            vertex = waiting.pop()
-            for near in components.neighbors[vertex]:
-                if part[near] < 0:
-                    part[near], side[near] = parts, 1 - side[vertex]
-                    waiting.append(near)
-                elif side[near] == side[vertex]:
-                    return None
-        parts += 1
-    part, side = part[components.of_element], side[components.of_element]
-    same = np.where(part[:, None] == part, (side[:, None] == side).astype(float), 0.5)
-    return SameClass(same, float(parts - 1))
+    # Every component once on each side, and a conflict always leads across.
+    count = len(components.neighbors)
+    edges = [(one, other + count) for one, near in enumerate(components.neighbors) for other in near]
+    rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * count, 2 * count))
+    parts, label = connected_components(links, directed=False)
+    if (label[:count] == label[count:]).any():
+        return None
+    side, opposite = label[components.of_element], label[components.of_element + count]
+    same = np.where(side[:, None] == side, 1.0, np.where(side[:, None] == opposite, 0.0, 0.5))
+    return SameClass(same, float(parts // 2 - 1))
 
 
 def _every_coloring(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | None:
@@ -212,7 +204,6 @@ def draw_classes(
     if prior == "relations" and class_count == len(components.neighbors):
         return np.repeat(components.of_element[None], draws, axis=0)
     accepted: list[Whole] = []
-    found = 0
     for _ in range(MAX_REJECTION_ROUNDS):
         try:
             colors = draw_colorings(components.neighbors, class_count, draws, generator)
@@ -221,7 +212,6 @@ def draw_classes(
         if prior == "relations":
             colors = colors[[len(np.unique(row)) == class_count for row in colors]]
         accepted.append(colors)
-        found += len(colors)
-        if found >= draws:
+        if sum(map(len, accepted)) >= draws:
             return np.concatenate(accepted)[:draws][:, components.of_element]
     raise InputError(f"Hardly any coloring uses all {class_count} classes; none of the needed samples was found.")

@@ -14,11 +14,6 @@ from genlaws.relations.structure.relation import Relation
 PAIR_RULES = ("free", "symmetric", "antisymmetric", "tournament")
 DIAGONALS = ("free", "ones", "zeros")
 
-CLASS_NAMES = (
-    "equivalence-K, bipartite, total-order, reflexive-total-order, generic, symmetric, antisymmetric, reflexive, "
-    "tournament"
-)
-
 
 @dataclass(frozen=True)
 class Equivalence:
@@ -158,5 +153,5 @@ def named_hypotheses(name: str, prior: str = "elements") -> Hypotheses:
         "tournament": Entrywise("tournament", "zeros"),
     }
     if name not in known:
-        raise InputError(f"There is no class of relations {name!r}; known are {CLASS_NAMES}.")
+        raise InputError(f"There is no class of relations {name!r}; known are equivalence-K, {', '.join(known)}.")
     return known[name]

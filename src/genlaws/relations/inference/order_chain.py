@@ -23,6 +23,7 @@ from genlaws.relations.inference.resampling import (
     MAX_Z_SCORE,
     POPULATIONS,
     ChainSample,
+    half_of,
     independent_groups,
     mean_of_powers,
     padded,
@@ -66,11 +67,19 @@ class _Walkers:
         np.put_along_axis(spread, order, fresh, axis=0)
         self.heights[inside] = spread
 
-    def start_at(self, sequence: Whole) -> None:
-        self.heights[sequence] = ((np.arange(self.count) + 0.5) / self.count)[:, None]
+    def start_at(self, sequence: Whole, walkers: slice) -> None:
+        """Give some walkers evenly spaced heights in a sequence."""
+        self.heights[sequence, walkers] = ((np.arange(self.count) + 0.5) / self.count)[:, None]
+
+    def step(self) -> None:
+        """Sweep all elements."""
+        self.sweep(np.ones(self.count, dtype=bool))
 
     def ranks(self) -> Whole:
+        """Return the rank of each element, one row for each walker."""
         return np.argsort(np.argsort(self.heights[: self.count], axis=0), axis=0).T
+
+    compared = ranks
 
 
 def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> ChainSample:
@@ -80,27 +89,17 @@ def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> Ch
     until the mean ranks of both halves agree or `MAX_SWEEPS` is reached.
     """
     covers = transitive_reduction(below)
-    half = max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
+    half = half_of(draws)
     grown = _Walkers(covers, half, generator)
-    log2_counts = _insert_elements(grown, _topological(below))
+    log2_counts = _insert_elements(grown, np.argsort(below.sum(axis=0), kind="stable"))
     extreme = _Walkers(covers, 2 * (half // 2), generator)
-    first, last = _extreme_sequences(below)
-    extreme.start_at(first)
-    extreme.heights[last, ::2] = ((np.arange(len(below)) + 0.5) / len(below))[:, None]
-    everyone = np.ones(len(below), dtype=bool)
-
-    def sweep() -> None:
-        """Sweep both halves."""
-        grown.sweep(everyone)
-        extreme.sweep(everyone)
-
-    def ranks() -> tuple[Whole, Whole]:
-        """Return the ranks in both halves."""
-        return grown.ranks(), extreme.ranks()
-
-    done, largest_z = sweep_until_equal(sweep, ranks, FIRST_SWEEPS, MAX_SWEEPS)
+    # Two extensions far apart: by one order of preference and, for every second walker, by its reverse.
+    extreme.start_at(_greedy(below, np.arange(len(below))), slice(None))
+    extreme.start_at(_greedy(below, -np.arange(len(below))), slice(None, None, 2))
+    done, largest_z = sweep_until_equal(grown, extreme, FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
-    return ChainSample(np.vstack(ranks()), log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
+    ranks = np.vstack([grown.ranks(), extreme.ranks()])
+    return ChainSample(ranks, log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
 
 
 def _insert_elements(walkers: _Walkers, sequence: Whole) -> Array:
@@ -123,16 +122,8 @@ def _insert_elements(walkers: _Walkers, sequence: Whole) -> Array:
     return np.asarray(log2_volume + special.gammaln(walkers.count + 1) / np.log(2.0))
 
 
-def _topological(below: Mask) -> Whole:
-    return np.argsort(below.sum(axis=0), kind="stable")
-
-
-def _extreme_sequences(below: Mask) -> tuple[Whole, Whole]:
-    """Return two linear extensions far apart: by one order of preference and by its reverse."""
-    return _greedy(below, np.arange(len(below))), _greedy(below, -np.arange(len(below)))
-
-
 def _greedy(below: Mask, preference: Whole) -> Whole:
+    """Return the linear extension that always takes the preferred one of the elements that may come next."""
     waiting, sequence = below.sum(axis=0), []
     left = np.ones(len(below), dtype=bool)
     for _ in range(len(below)):

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse, special
 
 from genlaws.core.arguments import Array, Mask, Whole
@@ -87,19 +86,10 @@ def transitive_reduction(below: Mask) -> Mask:
 
 def _cycle_through(start: int, direct: Mask) -> list[int]:
     """Return the shortest way from an element back to itself."""
-    came_from: dict[int, int] = {}
-    layer = [start]
-    while start not in came_from:
-        following = []
-        for element in layer:
-            for after in np.flatnonzero(direct[element]).tolist():
-                if after not in came_from:
-                    came_from[after] = element
-                    following.append(after)
-        layer = following
-    path = [start]
-    while len(path) == 1 or path[-1] != start:
-        path.append(came_from[path[-1]])
+    order, came_from = sparse.csgraph.breadth_first_order(direct, start)
+    path = [start, int(order[np.argmax(direct[order, start])])]
+    while path[-1] != start:
+        path.append(int(came_from[path[-1]]))
     return path[::-1]
 
 
@@ -244,14 +234,12 @@ def _join_two(first: OrderPosterior, second: OrderPosterior) -> OrderPosterior:
 
 def overtaken(a: int, b: int) -> Array:
     """Return P(exactly t of b elements come before the r-th of a) in a random shuffle, shape (a, b + 1), r from 0."""
-    r, t = np.arange(a)[:, None], np.arange(b + 1)[None]
+    r, t = np.arange(a)[:, None], np.arange(b + 1.0)[None]
 
-    def log_choose(n: ArrayLike, k: ArrayLike) -> Array:
-        n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    def log_choose(n: Array | float, k: Array | float) -> Array:
         return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
-    log_chance = log_choose(r + t, t) + log_choose(a - 1 - r + b - t, b - t) - log_choose(a + b, b)
-    chance = np.exp(log_chance)
+    chance = np.exp(log_choose(r + t, t) + log_choose(a - 1 - r + b - t, b - t) - log_choose(a + b, b))
     return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 

@@ -7,7 +7,7 @@ avoid this bias, each half of the draws guesses for the other half.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import special
@@ -93,74 +93,63 @@ def entropy_bits(probability: Array) -> Array:
     return np.where((p > 0.0) & (p < 1.0), bits, 0.0)
 
 
-def sampled_posterior(
-    training_set: TrainingSet,
-    tables: Callable[[Whole], Mask],
-    draws: int,
-    *,
-    bits_left: tuple[float, float],
-    converged: bool,
-    note: str,
-) -> Posterior:
+def sampled_posterior(training_set: TrainingSet, sample: ChainSample, tables: Callable[[Whole], Mask]) -> Posterior:
     """Return the posterior from independent draws.
 
     Parameters
     ----------
+    training_set : TrainingSet
+    sample : ChainSample
+        Its count is that of the relations left.
     tables : callable
-        ``tables(rows)`` gives the relation's tables of the draws with these numbers.
-    draws : int
-    bits_left : (float, float)
-        Entropy and its standard error.
-    converged : bool
-    note : str
-        What the check of convergence found.
+        ``tables(draws)`` gives the relation's tables of some of the draws.
     """
-    halves = np.arange(0, draws, 2), np.arange(1, draws, 2)
-    shares = [_mean_table(tables, rows, training_set.element_count) for rows in halves]
+    halves, draws = (sample.draws[::2], sample.draws[1::2]), len(sample.draws)
+    shares = [_mean_table(tables, half, training_set.element_count) for half in halves]
     scores = np.concatenate([_scores(tables, halves[1 - side], shares[side] > 0.5) for side in (0, 1)])
     probability = (shares[0] * len(halves[0]) + shares[1] * len(halves[1])) / draws
     pairs = training_set.pairs
     probability[pairs[:, 0], pairs[:, 1]] = training_set.values
-    state = "The two kinds of start agree" if converged else "The chain has not converged"
+    state = "The two kinds of start agree" if sample.converged else "The chain has not converged"
+    note = f"largest z between starts {sample.largest_z:.1f} after {sample.sweeps} sweeps"
 
     def draw(count: int, generator: np.random.Generator) -> Mask:
-        return tables(generator.integers(0, draws, count))
+        return tables(sample.draws[generator.integers(0, draws, count)])
 
     return Posterior(
         training_set,
         probability,
         float(scores.mean()),
-        bits_left[0],
+        sample.log2_count,
         method="Markov chain",
         accuracy_error=float(ERROR_FACTOR * scores.std(ddof=1) / np.sqrt(len(scores))),
-        bits_left_error=bits_left[1],
-        converged=converged,
+        bits_left_error=sample.log2_count_error,
+        converged=sample.converged,
         message=f"{state}: {note}, {draws} walkers.",
         draw_tables=draw,
     )
 
 
-def _chunks(rows: Whole, element_count: int) -> list[Whole]:
-    return np.array_split(rows, max(1, len(rows) * element_count**2 // MAX_ENTRIES_AT_ONCE))
+def _chunks(draws: Whole, element_count: int) -> list[Whole]:
+    return np.array_split(draws, max(1, len(draws) * element_count**2 // MAX_ENTRIES_AT_ONCE))
 
 
-def _mean_table(tables: Callable[[Whole], Mask], rows: Whole, element_count: int) -> Array:
-    total = sum(tables(part).sum(axis=0) for part in _chunks(rows, element_count))
-    return np.asarray(total / len(rows))
+def _mean_table(tables: Callable[[Whole], Mask], draws: Whole, element_count: int) -> Array:
+    total = sum(tables(part).sum(axis=0) for part in _chunks(draws, element_count))
+    return np.asarray(total / len(draws))
 
 
-def _scores(tables: Callable[[Whole], Mask], rows: Whole, guess: Mask) -> Array:
+def _scores(tables: Callable[[Whole], Mask], draws: Whole, guess: Mask) -> Array:
     """Return the accuracy of a guess on each draw."""
-    parts = _chunks(rows, len(guess))
+    parts = _chunks(draws, len(guess))
     return np.concatenate([(tables(part) == guess).mean(axis=(1, 2)) for part in parts])
 
 
-def partition_bits(sample: ChainSample, class_count: int, prior: str) -> tuple[Whole, tuple[float, float]]:
-    """Return the colorings that count under the prior, and the entropy of their partitions in bits with its error.
+def as_partitions(sample: ChainSample, class_count: int, prior: str) -> ChainSample:
+    """Return the colorings that count under the prior, with the entropy of their partitions in bits as the count.
 
     With j colors in use a partition is met :math:`k!/(k-j)!` times among the colorings.
     """
-    draws = len(sample.draws)
     used = used_colors(sample.draws, class_count).sum(axis=1)
     log2_factorial = special.gammaln(class_count + 1) / np.log(2.0)
     if prior == "relations":
@@ -171,9 +160,11 @@ def partition_bits(sample: ChainSample, class_count: int, prior: str) -> tuple[W
             )
         share = full.mean()
         bits_left = sample.log2_count + np.log2(share) - log2_factorial
-        error = np.sqrt((1.0 - share) / (share * draws)) / np.log(2.0)
-        return sample.draws[full], (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
-    log2_names = log2_factorial - special.gammaln(class_count - used + 1) / np.log(2.0)
-    error = log2_names.std(ddof=1) / np.sqrt(draws)
-    bits_left = sample.log2_count - log2_names.mean()
-    return sample.draws, (float(bits_left), float(np.hypot(sample.log2_count_error, error)))
+        error = np.sqrt((1.0 - share) / (share * len(used))) / np.log(2.0)
+        sample = replace(sample, draws=sample.draws[full])
+    else:
+        log2_names = log2_factorial - special.gammaln(class_count - used + 1) / np.log(2.0)
+        error = log2_names.std(ddof=1) / np.sqrt(len(used))
+        bits_left = sample.log2_count - log2_names.mean()
+    whole_error = float(np.hypot(sample.log2_count_error, error))
+    return replace(sample, log2_count=float(bits_left), log2_count_error=whole_error)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +34,11 @@ def padded(lists: Sequence[ArrayLike], filler: int) -> Whole:
     return table
 
 
+def half_of(draws: int) -> int:
+    """Return how many walkers make about half of the draws: as many in each population, at least one."""
+    return max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
+
+
 def resample(weights: Array, generator: np.random.Generator) -> Whole:
     """Return the walkers chosen in proportion to their weights, within each population (row).
 
@@ -54,7 +60,7 @@ class ChainSample:
     draws : array of int, shape (draws, elements)
         The color of each vertex, or the rank of each element; the walkers are independent.
     log2_count, log2_count_error : float
-        Estimated binary logarithm of the number of colorings or orders, and its standard error.
+        Estimated binary logarithm of the number of colorings, partitions or orders, and its standard error.
     sweeps : int
         Sweeps every walker made among them.
     largest_z : float
@@ -70,26 +76,34 @@ class ChainSample:
     converged: bool
 
 
-def sweep_until_equal(
-    sweep: Callable[[], None], compared: Callable[[], tuple[Array | Whole, Array | Whole]], first: int, most: int
-) -> tuple[int, float]:
+class Walkers(Protocol):
+    """Walkers of one kind of start."""
+
+    def step(self) -> None:
+        """Make one sweep."""
+
+    def compared(self) -> Array | Whole:
+        """Return the numbers whose means are compared between starts, one row for each walker."""
+
+
+def sweep_until_equal(one: Walkers, other: Walkers, first: int, most: int) -> tuple[int, float]:
     """Sweep both groups of walkers, doubling the number, until they agree; return the sweeps and the last z-score."""
     done, planned = 0, first
     while True:
         for _ in range(planned - done):
-            sweep()
+            one.step()
+            other.step()
         done = planned
-        largest_z = largest_z_score(*compared())
+        largest_z = largest_z_score(one.compared(), other.compared())
         if largest_z < MAX_Z_SCORE or done >= most:
             return done, largest_z
         planned *= 2
 
 
-def largest_z_score(first: ArrayLike, second: ArrayLike) -> float:
+def largest_z_score(one: Array | Whole, other: Array | Whole) -> float:
     """Return the largest z-score between the means of two sets of independent walkers (rows) over all columns."""
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
-    error = np.sqrt(one.var(axis=0, ddof=1) / len(one) + two.var(axis=0, ddof=1) / len(two))
+    gap = np.abs(one.mean(axis=0) - other.mean(axis=0))
+    error = np.sqrt(one.var(axis=0, ddof=1) / len(one) + other.var(axis=0, ddof=1) / len(other))
     z = np.divide(gap, error, out=np.where(gap > 0, np.inf, 0.0), where=error > 0)
     return float(z.max())
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from genlaws.core.arguments import scalar, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
-from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, INTERVAL_QUANTILES, crossing
+from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, crossing, estimate_of_draws
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
+from genlaws.relations.networks.diagram import side_of
 from genlaws.relations.networks.phases import fit_threshold
 from genlaws.relations.networks.pilot import QUICK_SETTINGS, Goal, Pilot, PilotPoint, Trials
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
@@ -33,7 +34,6 @@ MAX_PILOT_ELEMENTS = 500  # a network is measured on all pairs of elements
 MAX_BOUND_ELEMENTS = 40  # above, the exact bound takes longer than the pilot
 MIN_PAIRS = 4  # of the minority answer
 MIN_SUCCESS_SHARE = 0.75  # of networks that must generalize at the advised training fraction
-EDGE_TOLERANCE = 1e-6  # relative, when an interval is compared with the range of values tried
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,8 @@ class LearningAdvice:
             {
                 "tried": tried,
                 "value": point.value,
-                "success": point.success.value,
-                "success_low": point.success.low,
-                "success_high": point.success.high,
-                "accuracy": point.accuracy.value,
-                "accuracy_low": point.accuracy.low,
-                "accuracy_high": point.accuracy.high,
+                **interval_columns("success", point.success),
+                **interval_columns("accuracy", point.accuracy),
                 "median_steps": point.median_steps,
                 "networks": len(point.succeeded),
             }
@@ -157,8 +153,8 @@ class LearningAdvice:
 
 def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
     """Return whether an estimate and its interval lie within what was tried."""
-    lowest, highest = tried[0].value * (1.0 - EDGE_TOLERANCE), tried[-1].value * (1.0 + EDGE_TOLERANCE)
-    return found is not None and lowest <= found.low and found.high <= highest
+    ends = tried[0].value, tried[-1].value
+    return found is not None and side_of(found.low, ends) >= 0 >= side_of(found.high, ends)
 
 
 def quick_pilot(**chosen: object) -> Pilot:
@@ -269,13 +265,9 @@ def _network_fraction(points: Sequence[PilotPoint], target: float, seed: int) ->
     """Return where the mean accuracy crosses the target, with the bootstrap interval over networks."""
     shares, rng = np.array([point.value for point in points]), np.random.default_rng(seed)
     runs = [point.accuracies for point in points]
-    value = crossing(shares, np.array([one.mean() for one in runs]), target)
-    draws = [
-        crossing(shares, np.array([rng.choice(one, one.size).mean() for one in runs]), target)
-        for _ in range(BOOTSTRAP_REPLICATES)
-    ]
-    low, high = (float(one) for one in np.quantile(draws, INTERVAL_QUANTILES, method="nearest"))
-    return Estimate(value, min(low, value), max(high, value), sum(one.size for one in runs))
+    curves = [[rng.choice(one, one.size).mean() for one in runs] for _ in range(BOOTSTRAP_REPLICATES)]
+    found = [crossing(shares, curve, target) for curve in ([one.mean() for one in runs], *curves)]
+    return estimate_of_draws(np.array(found), sum(one.size for one in runs))
 
 
 def _gap_ratio(network: Estimate, best: Estimate | None) -> Estimate | None:

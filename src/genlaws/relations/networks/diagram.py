@@ -35,7 +35,7 @@ DEFAULT_RATES = {"adam": ADAM_RATES, "adamw": ADAM_RATES, "sgd": SGD_RATES}
 MAX_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
 MAX_GRID, MAX_REPEATS, MAX_STEPS, MAX_UNITS, MAX_LAYERS = 100, 10_000, 10_000_000, 10_000, 100
 TARGET_ACCURACY = 0.9  # the paper's, Table IV
-EDGE_TOLERANCE = 1e-6  # relative; a ratio this close to the smallest or largest one tried lies at it
+EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
 CRITERIA = ("memorization", "late")
 # The seed of a network is a hash of the experiment's name and of all its settings, so that a sweep that stores the
 # networks draws the same ones. These settings are the same for all networks of a diagram.
@@ -54,8 +54,7 @@ FIXED_SETTINGS: dict[str, Any] = {
     "path": "auto",
 }
 TRAINING_SETTINGS = (
-    *("train_fraction", "embedding_scale", "depth", "width", "optimizer", "batch_size"),
-    *("steps", "stop_at", "device"),
+    *("train_fraction", "embedding_scale", "depth", "width", "optimizer", "batch_size", "steps", "device"),
 )
 
 Rates = tuple[float, float]
@@ -91,20 +90,13 @@ class PhasePlan:
     def shared(self) -> dict[str, Any]:
         """The settings that all networks have in common and that another diagram may have otherwise."""
         return {
-            "train_fraction": self.train_fraction,
-            "depth": self.depth,
-            "width": self.width,
-            "steps": self.steps,
+            **{name: getattr(self, name) for name in TRAINING_SETTINGS},
             "log_every": log_every(self.steps),
             "grokking_delay": max(1, self.steps // 100),
             "stop_at": self.target,
-            "device": self.device,
             "target": self.target,
             "relation": self.relation.label,
             "matrix": relation_to_text(self.relation),
-            "optimizer": self.optimizer,
-            "batch_size": self.batch_size,
-            "embedding_scale": self.embedding_scale,
         }
 
     @property
@@ -135,7 +127,7 @@ def train_plan(plan: PhasePlan) -> list[Outcome]:
             plan.relation,
             seeds=[_seed_of(plan, shared, **one) for one in stack],
             **own,
-            **{name: shared[name] for name in TRAINING_SETTINGS},
+            **{name: shared[name] for name in (*TRAINING_SETTINGS, "stop_at")},
             log_at=range(0, plan.steps + 1, shared["log_every"]),
         )
         found += network_outcomes(trained, plan.target, shared["grokking_delay"])
@@ -450,7 +442,7 @@ def format_slope(slope: float, form: str) -> str:
     return f"{round(slope, 3) + 0.0:{form}}" if math.isfinite(slope) else "no limit"
 
 
-def side_of(ratio: float, tried: Rates) -> int:
-    """Return -1 for a ratio below those tried, 1 for one above them, else 0."""
+def side_of(number: float, tried: tuple[float, float]) -> int:
+    """Return -1 for a number below the smallest one tried, 1 for one above the largest, else 0."""
     smallest, largest = tried
-    return int(ratio > largest * (1.0 + EDGE_TOLERANCE)) - int(ratio < smallest * (1.0 - EDGE_TOLERANCE))
+    return int(number > largest * (1.0 + EDGE_TOLERANCE)) - int(number < smallest * (1.0 - EDGE_TOLERANCE))

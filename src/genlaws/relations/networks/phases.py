@@ -102,12 +102,11 @@ def threshold_interval(counts: Counts, best: LogisticStep, drop: float) -> tuple
     # Far from its threshold the curve is flat: one probability, below one half if the threshold is above all networks.
     hit, missed = counts.hit.sum(), counts.missed.sum()
     even = -(hit + missed) * math.log(2.0)
-    flat = {1.0: _flat_log_likelihood(hit, missed) if missed > hit else even}
-    flat[-1.0] = _flat_log_likelihood(hit, missed) if hit > missed else even
-    low, high = (
-        side * math.inf if flat[side] >= level else _end_of_interval(counts, start, side, level) for side in (-1.0, 1.0)
-    )
-    return low, high
+    ends = []
+    for side in (-1.0, 1.0):
+        flat = _flat_log_likelihood(hit, missed) if side * (missed - hit) > 0.0 else even
+        ends.append(side * math.inf if flat >= level else _end_of_interval(counts, start, side, level))
+    return ends[0], ends[1]
 
 
 def _rise(counts: Counts) -> float:

@@ -61,8 +61,6 @@ MAX_ERROR_PER_STEP = 0.02
 SIGN_REST_RATIO = 1e-6  # at rest: the predicted decrease of the loss, relative to the start
 MIN_STEP_RATIO = 1e-12  # to the longest step; shorter ones are lost in rounding
 SIGN_STEP_GROWTH, SIGN_STEP_SHRINKAGE, MIN_LOSS_DECREASE = 1.5, 0.5, 0.5
-__all__ = ["ReponRun", "evolve_repons", "simulate_repons"]
-
 DEFAULT_TOLERANCE = 1e-10
 SPEED_ROUNDING = 1e-13  # relative to the largest possible speed; slower motion is rounding
 FLOW_REST_RATIO = 1e-12  # at rest: the decrease of the loss, relative to the start; the gradient has shrunk by 1e-6
@@ -358,13 +356,9 @@ def _starts(
     system: ReponSystem, decoder: ArrayLike, positions: ArrayLike, bias: ArrayLike
 ) -> tuple[Array, Array, Array]:
     a, x, b = real("decoder", decoder), real("positions", positions), real("bias", bias)
-    wanted = {
-        "decoder": (a, ("draws", system.outputs, system.dimension)),
-        "positions": (x, ("draws", system.repons, system.dimension)),
-    }
-    for name, (array, shape) in wanted.items():
-        if array.ndim != 3 or array.shape[1:] != shape[1:] or not len(array):
-            raise InputError(f"{name} must have shape (draws, {shape[1]}, {shape[2]}); got {array.shape}.")
+    for name, array, rows in (("decoder", a, system.outputs), ("positions", x, system.repons)):
+        if array.ndim != 3 or array.shape[1:] != (rows, system.dimension) or not len(array):
+            raise InputError(f"{name} must have shape (draws, {rows}, {system.dimension}); got {array.shape}.")
     if len(a) != len(x):
         raise InputError(f"decoder and positions must have equally many draws; got {len(a)} and {len(x)}.")
     try:

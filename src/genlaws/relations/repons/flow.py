@@ -21,8 +21,7 @@ from genlaws.core.arguments import Array, non_negative, positive, real, scalar
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.relations.repons.ensemble import ReponRun, simulate_repons
 from genlaws.relations.repons.forces import ReponSystem
-
-__all__ = ["TwoReponPath", "simulate_two_repons", "two_repon_path"]
+from genlaws.relations.repons.matrix import checked_rates
 
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-14
 
@@ -85,12 +84,8 @@ def two_repon_path(
     ----------
     :cite:p:`baek2024`, Appendix C.
     """
-    names = {
-        "encoder_rate": encoder_rate,
-        "decoder_rate": decoder_rate,
-        "bias_rate": decoder_rate if bias_rate is None else bias_rate,
-    }
-    eta_x, eta_a, eta_b = (float(scalar(name, positive(name, value))) for name, value in names.items())
+    eta_x, eta_a = checked_rates(encoder_rate, decoder_rate)
+    eta_b = eta_a if bias_rate is None else float(scalar("bias_rate", positive("bias_rate", bias_rate)))
     t = np.atleast_1d(non_negative("time", time))
     if t.ndim != 1 or not t.size or (np.diff(t) < 0).any():
         raise InputError("time must be a rising list of numbers.")

@@ -24,8 +24,6 @@ from genlaws.core.arguments import (
 )
 from genlaws.core.errors import InputError
 
-__all__ = ["Forces", "ReponSystem"]
-
 BIASES = ("instant", "trained", "none")
 UPDATES = ("flow", "sign")
 

@@ -22,15 +22,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, non_negative, positive, real, scalar
 from genlaws.core.errors import InputError
-from genlaws.relations.repons.pair import decaying_integral, decoder_pull
-
-__all__ = [
-    "SeparationPath",
-    "matrix_invariant",
-    "separation_limit",
-    "separation_merges",
-    "separation_path",
-]
+from genlaws.relations.repons.pair import decaying_integral, decoder_pull, product_with_zero
 
 ROUNDING_UNITS = 16.0  # per dimension and of the largest term; smaller eigenvalues are zero
 
@@ -209,21 +201,15 @@ def _scaled_flow(decay: Array, along: Array, time: Array, decoder_rate: float) -
     Both carry a factor that bounds them: with the lowest eigenvalue μ < 0, e^{kμt} and e^{2kμt}.
     """
     lowest = np.minimum(decay[..., :1], 0.0)
-    weights = np.exp(-_safe(decay - lowest, time))
+    weights = np.exp(-product_with_zero(decay - lowest, time))
     # The integral of e^{-2ks} up to t, times the common factor; for a negative k it is taken from the upper end.
-    offset = np.exp(-2.0 * _safe(np.minimum(decay, 0.0) - lowest, time))
+    offset = np.exp(-2.0 * product_with_zero(np.minimum(decay, 0.0) - lowest, time))
     integral = decaying_integral(*np.broadcast_arrays(2.0 * np.abs(decay), time))
     with np.errstate(invalid="ignore", over="ignore"):
         terms = np.where(along == 0.0, 0.0, along**2 * integral)
         terms = np.where(offset == 0.0, 0.0, terms * offset)
-    shared = np.exp(2.0 * _safe(lowest, time))[..., 0]
+    shared = np.exp(2.0 * product_with_zero(lowest, time))[..., 0]
     return weights, shared + 2.0 * decoder_rate * terms.sum(axis=-1)
-
-
-def _safe(rate: Array, time: Array) -> Array:
-    """Return the product, zero where the rate is zero even at infinite time."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(rate == 0.0, 0.0, rate * time)
 
 
 def eigen_up_to_rounding(matrix: Array, size: Array) -> tuple[Array, Array]:

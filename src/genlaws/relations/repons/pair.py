@@ -20,16 +20,6 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Mask, broadcast, non_negative, positive, real, within
 from genlaws.core.errors import InputError
 
-__all__ = [
-    "PairState",
-    "decoder_pull",
-    "gain_shrink_time",
-    "pair_invariant",
-    "pair_limit",
-    "pair_path",
-    "separation_shrink_time",
-]
-
 MIN_SQUARABLE_FACTOR = 1e-100  # below it, the inverse square may overflow
 
 
@@ -141,8 +131,8 @@ def pair_path(
     merging = rate >= 0.0
     # Relative square of the quantity that does not vanish: only positive terms, for either outcome.
     strength = np.where(merging, start.decoder_pull, start.encoder_pull)
-    shared = 1.0 / np.sqrt(1.0 + _times(strength, decaying_integral(np.abs(rate), t)))
-    shrunk = np.exp(-0.5 * _times(np.abs(rate), t)) * shared
+    shared = 1.0 / np.sqrt(1.0 + product_with_zero(strength, decaying_integral(np.abs(rate), t)))
+    shrunk = np.exp(-0.5 * product_with_zero(np.abs(rate), t)) * shared
     gain = start.gain * np.where(merging, shared, shrunk)
     separation = start.separation * np.where(merging, shrunk, shared)
     invariant = np.broadcast_to(start.difference / (2.0 * start.decoder_rate * start.encoder_rate), t.shape)
@@ -230,7 +220,7 @@ def gain_shrink_time(
 
 def decaying_integral(rate: Array, time: Array) -> Array:
     r"""Return :math:`\int_0^t e^{-\lambda s}\,ds` for :math:`\lambda\ge0`, smooth through zero, also at infinity."""
-    exponent = _times(rate, time)
+    exponent = product_with_zero(rate, time)
     small = exponent < 1e-300
     whole = -np.expm1(-exponent) / np.where(rate > 0.0, rate, 1.0)
     return np.where(small, time, whole)
@@ -271,7 +261,7 @@ def _start(
     return _Start(a, c, eta_x, kappa * eta_a, pull_a, pull_c, difference)
 
 
-def _times(left: Array, right: Array) -> Array:
+def product_with_zero(left: Array, right: Array) -> Array:
     """Return the product, with zero times infinity zero and a product too large infinite."""
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         return np.where((left == 0.0) | (right == 0.0), 0.0, left * right)
@@ -283,9 +273,9 @@ def _shrink_time(factor: ArrayLike, pull: Array, rate: Array, start: Array) -> A
     f, pull, rate, start = broadcast(factor=f, pull=pull, rate=rate, start=start)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         integral = np.where(f == 1.0, 0.0, (1.0 - f) * (1.0 + f) / f / f / pull)
-        exponent = _times(rate, integral)
+        exponent = product_with_zero(rate, integral)
         slowed = np.where(np.abs(exponent) < 1e-300, 1.0, np.log1p(exponent) / exponent)
-        time = np.where(np.isinf(integral), np.inf, _times(integral, slowed))
+        time = np.where(np.isinf(integral), np.inf, product_with_zero(integral, slowed))
         # Where the square of the factor is lost, only its logarithm counts.
         tiny = (f > 0.0) & (f < MIN_SQUARABLE_FACTOR) & (rate > 0.0)
         time = np.where(tiny, np.logaddexp(0.0, np.log(rate / pull) - 2.0 * np.log(f)) / rate, time)

@@ -25,8 +25,6 @@ from genlaws.core.arguments import MAX_COUNT, Array, broadcast, one_of, positive
 from genlaws.core.errors import InputError
 from genlaws.relations.repons.pair import decoder_pull
 
-__all__ = ["SCALES", "collision_probability", "collision_rate_ratio", "sign_collision_probability"]
-
 MAX_ROOTS = 60
 MAX_NODES = 1200
 MAX_CLASS_SIZE = 10_000
@@ -155,10 +153,8 @@ def collision_probability(
     ----------
     :cite:p:`baek2024`, Eq. 12 (pair) and Eq. 13 (cluster), one dimension; the law for any dimension is ours.
     """
-    d, k = (
-        whole_number(name, value, at_least=1, at_most=MAX_COUNT)
-        for name, value in (("dimension", dimension), ("outputs", outputs))
-    )
+    d = whole_number("dimension", dimension, at_least=1, at_most=MAX_COUNT)
+    k = whole_number("outputs", outputs, at_least=1, at_most=MAX_COUNT)
     eta_x, eta_a, s_x, s_a = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     _, kappa = broadcast(rates=eta_x, cluster=decoder_pull(cluster))
     with np.errstate(over="ignore", under="ignore"):

@@ -22,8 +22,6 @@ from genlaws.relations.repons.matrix import (
 )
 from genlaws.relations.repons.probability import beta_law, largest_root_probability, rates_and_scales
 
-__all__ = ["class_collision_probability", "class_invariant", "class_limit"]
-
 
 def class_invariant(decoder: ArrayLike, positions: ArrayLike, *, encoder_rate: float, decoder_rate: float) -> Array:
     r"""Return the conserved matrix of a class of several repons whose bias is always at its best value.
@@ -102,10 +100,9 @@ def class_collision_probability(
     ----------
     Ours; the flow is Eq. 8 of :cite:p:`baek2024` for more than two repons.
     """
-    m, d, k = (
-        whole_number(name, value, at_least=1, at_most=MAX_COUNT)
-        for name, value in (("class_size", class_size), ("dimension", dimension), ("outputs", outputs))
-    )
+    m = whole_number("class_size", class_size, at_least=1, at_most=MAX_COUNT)
+    d = whole_number("dimension", dimension, at_least=1, at_most=MAX_COUNT)
+    k = whole_number("outputs", outputs, at_least=1, at_most=MAX_COUNT)
     eta_x, eta_a, s_x, s_a = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
     with np.errstate(over="ignore", under="ignore"):
         odds = (s_a / s_x) ** 2 * (eta_x / eta_a)

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import DisjointSet
 
 from genlaws.core.arguments import Whole, one_of
 from genlaws.core.errors import ConvergenceError, InputError
@@ -99,9 +100,7 @@ class _Search:
     def fixed(self, codes: Codes, element: int, depth: int, wanted: list[int] | None = None) -> tuple[Codes, list[int]]:
         """Return the settled codes after this element got a unique code, which depends on the depth."""
         marked = codes.copy()
-        marked[element] = scrambled(marked[element : element + 1] ^ scrambled(np.array([FIXED_ELEMENT_CODE + depth])))[
-            0
-        ]
+        marked[[element]] = scrambled(marked[[element]] ^ scrambled(np.array([FIXED_ELEMENT_CODE + depth])))
         return self.settled(marked, wanted)
 
     def levels(self) -> list[_Level]:
@@ -151,52 +150,24 @@ def search_automorphisms(graph: ColoredGraph) -> int:
     """Return the exact number of automorphisms, or raise :class:`SearchTooLong`."""
     search = _Search(graph)
     levels = search.levels()
-    generators: list[Whole] = []
+    orbits = DisjointSet(range(graph.size))  # elements that the automorphisms found so far move onto one another
     count = 1
     for depth in reversed(range(len(levels) - 1)):
-        level = levels[depth]
+        first, *others = levels[depth].rivals
         search.fixed_elements = [earlier.rivals[0] for earlier in levels[:depth]]
-        orbits = _Orbits(graph.size)
-        for generator in generators:
-            orbits.join(generator)
-        settled = {orbits.of(level.rivals[0])}
-        for place in level.rivals[1:]:
-            if orbits.of(place) in settled:
+        settled = {orbits[first]}
+        for place in others:
+            if orbits[place] in settled:
                 continue
-            found = search.moves(levels, depth, level.codes, place)
+            found = search.moves(levels, depth, levels[depth].codes, place)
             if found is None:
-                settled.add(orbits.of(place))
-            else:
-                generators.append(found)
-                orbits.join(found)
-                settled = {orbits.of(place) for place in settled}
-        home = orbits.of(level.rivals[0])
-        count *= sum(orbits.of(place) == home for place in level.rivals)
+                settled.add(orbits[place])
+                continue
+            for element in np.flatnonzero(found != np.arange(graph.size)).tolist():
+                orbits.merge(element, int(found[element]))
+            settled = {orbits[place] for place in settled}
+        count *= orbits.subset_size(first)
     return count
-
-
-class _Orbits:
-    """Which elements the automorphisms found so far move onto one another."""
-
-    def __init__(self, size: int) -> None:
-        self._above = list(range(size))
-
-    def of(self, element: int) -> int:
-        """Return the representative of an element's orbit."""
-        above = self._above
-        while above[element] != element:
-            above[element] = above[above[element]]
-            element = above[element]
-        return element
-
-    def join(self, permutation: Whole) -> None:
-        for element, image in _moved(permutation):
-            self._above[self.of(element)] = self.of(image)
-
-
-def _moved(permutation: Whole) -> Iterator[tuple[int, int]]:
-    places = np.flatnonzero(permutation != np.arange(len(permutation)))
-    return zip(places.tolist(), permutation[places].tolist(), strict=True)
 
 
 def _smallest_cell(codes: Codes) -> list[int]:
@@ -391,7 +362,7 @@ def _unlimited_int_digits() -> Iterator[None]:
 
 
 def _with_networkx(graph: ColoredGraph) -> int:
-    from networkx.algorithms.isomorphism import ISMAGS  # noqa: PLC0415
+    from networkx.algorithms.isomorphism import ISMAGS, categorical_node_match  # noqa: PLC0415
 
     if graph.size > MAX_NETWORKX_ELEMENTS:
         raise InputError(
@@ -399,7 +370,7 @@ def _with_networkx(graph: ColoredGraph) -> int:
             f"{MAX_NETWORKX_ELEMENTS}); use method 'auto', and install igraph with pip install 'genlaws[graphs]'."
         )
     built = _networkx_graph(graph)
-    found: Any = ISMAGS(built, built, node_match=_same_color).analyze_subgraph_symmetry()
+    found: Any = ISMAGS(built, built, node_match=categorical_node_match("color", 0)).analyze_subgraph_symmetry()
     cosets = found[1] if isinstance(found, tuple) else found
     return prod(len(coset) for coset in cosets.values())
 
@@ -411,10 +382,6 @@ def _networkx_graph(graph: ColoredGraph) -> Any:
     built.add_nodes_from((element, {"color": color}) for element, color in enumerate(graph.colors.tolist()))
     built.add_edges_from(graph.edges.tolist())
     return built
-
-
-def _same_color(first: dict[str, int], second: dict[str, int]) -> bool:
-    return first["color"] == second["color"]
 
 
 def _with_search(graph: ColoredGraph) -> int:

@@ -11,21 +11,6 @@ from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.relations.structure.properties import RelationProperties, properties, without_loops
 from genlaws.relations.structure.relation import Relation
 
-# From the most special to the most general; the first that fits is chosen.
-CLASSES = (
-    "complete bipartite",
-    "equivalence",
-    "total order",
-    "rooted tree",
-    "tree",
-    "incomplete bipartite",
-    "transitive",
-    "antisymmetric",
-    "symmetric",
-    "reflexive",
-    "generic",
-)
-
 
 @dataclass(frozen=True)
 class RelationClass:
@@ -34,7 +19,7 @@ class RelationClass:
     Attributes
     ----------
     name : str
-        One of ``CLASSES``.
+        One of ``TABLE_CLASSES`` of :mod:`~genlaws.relations.structure.description_length`.
     element_count : int
     class_count : int or None
         Classes of an equivalence.
@@ -79,6 +64,7 @@ def classify(relation: Relation, known: RelationProperties | None = None) -> Rel
     found = properties(relation) if known is None else known
     n = relation.element_count
     proper = n > 1
+    # From the most special to the most general; the first that fits is chosen.
     fits = {
         "complete bipartite": found.complete_bipartite,
         "equivalence": found.equivalence,
@@ -92,7 +78,7 @@ def classify(relation: Relation, known: RelationProperties | None = None) -> Rel
         "reflexive": found.reflexive,
         "generic": True,
     }
-    name = next(one for one in CLASSES if fits[one])
+    name = next(row for row, fit in fits.items() if fit)
     return RelationClass(
         name,
         n,

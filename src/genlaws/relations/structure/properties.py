@@ -175,6 +175,10 @@ DEFINING_LAWS = {
     "unrooted_tree": ("irreflexive", "symmetric"),
     "rooted_tree": ("irreflexive",),
 }
+# These hold where all their defining laws do; the others of `DEFINING_LAWS` need more than that.
+COMBINED_LAWS = (
+    *("asymmetric", "equivalence", "partial_order", "strict_partial_order", "total_order", "strict_total_order"),
+)
 
 
 def _names() -> list[str]:
@@ -197,10 +201,9 @@ def properties(relation: Relation) -> RelationProperties:
     bare, loops = without_loops(relation)
     parts, _ = _weak_parts(bare)
     sides = sides_of(bare) if loops == 0 else None
-    rooted = _rooted_forest(bare) and loops == 0
+    rooted = _rooted_forest(bare, parts) and loops == 0
     unrooted = holds["symmetric"] and loops == 0 and len(bare.pairs) == 2 * (relation.element_count - parts)
-    order = holds["antisymmetric"] and holds["transitive"]
-    equivalence = holds["reflexive"] and holds["symmetric"] and holds["transitive"]
+    combined = {name: all(holds[law] for law in DEFINING_LAWS[name]) for name in COMBINED_LAWS}
     complete = complete_sides_of(bare) if loops == 0 else None
     names = {
         law: tuple(relation.names[element] for element in elements)
@@ -209,12 +212,7 @@ def properties(relation: Relation) -> RelationProperties:
     }
     return RelationProperties(
         **holds,
-        asymmetric=holds["irreflexive"] and holds["antisymmetric"],
-        equivalence=equivalence,
-        partial_order=order and holds["reflexive"],
-        strict_partial_order=order and holds["irreflexive"],
-        total_order=order and holds["reflexive"] and holds["total"],
-        strict_total_order=order and holds["irreflexive"] and holds["total"],
+        **combined,
         acyclic=loops == 0 and _count_strong_parts(bare) == relation.element_count,
         connected=parts == 1,
         bipartite=sides is not None,
@@ -222,7 +220,7 @@ def properties(relation: Relation) -> RelationProperties:
         rooted_tree=rooted and parts == 1,
         unrooted_tree=unrooted and parts == 1,
         forest=rooted or unrooted,
-        class_sizes=class_sizes_of(bare) or () if equivalence else (),
+        class_sizes=class_sizes_of(bare) or () if combined["equivalence"] else (),
         side_sizes=complete or sides or (),
         _failing=names,
     )
@@ -360,11 +358,10 @@ def _count_strong_parts(relation: Relation) -> int:
     return int(count)
 
 
-def _rooted_forest(bare: Relation) -> bool:
-    """Return whether each element has at most one parent and there is no cycle."""
+def _rooted_forest(bare: Relation, parts: int) -> bool:
+    """Return whether each element has at most one parent and there is no cycle, for so many connected parts."""
     n = bare.element_count
     out, into = (np.bincount(ends, minlength=n) for ends in bare.pairs.T)
     if min(int(out.max(initial=0)), int(into.max(initial=0))) > 1:
         return False
-    parts, _ = _weak_parts(bare)
     return len(bare.pairs) == n - parts

@@ -60,12 +60,9 @@ class Relation:
         )
         pairs = _sorted_pairs(self.pairs, count)
         pairs.setflags(write=False)
-        names = tuple(self.names) or tuple(str(number) for number in range(count))
-        if len(names) != count:
-            raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
         object.__setattr__(self, "element_count", count)
         object.__setattr__(self, "pairs", pairs)
-        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "names", element_names(self.names, count))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, names: Sequence[str] = (), label: str = "matrix") -> Relation:
@@ -95,9 +92,8 @@ class Relation:
         `elements` are listed first, in their order; those that occur in `pairs` alone follow in order of appearance.
         """
         listed = [_two_ends(pair) for pair in pairs]
-        number: dict[Hashable, int] = {}
-        for element in (*elements, *(end for pair in listed for end in pair)):
-            number.setdefault(element, len(number))
+        named = [*elements, *(end for pair in listed for end in pair)]
+        number = {element: place for place, element in enumerate(dict.fromkeys(named))}
         if not number:
             raise InputError("A relation needs at least one element; got no pairs and no elements.")
         rows = np.array([(number[first], number[second]) for first, second in listed], dtype=np.int64)
@@ -163,7 +159,7 @@ class Relation:
 
     def values(self, pairs: ArrayLike) -> Mask:
         """Return :math:`R_{ij}` for each row (i, j) of `pairs`."""
-        queried = _checked_pairs(pairs, self.element_count)
+        queried = checked_pairs(pairs, self.element_count)
         codes = self.pairs[:, 0] * self.element_count + self.pairs[:, 1]
         return np.isin(queried[:, 0] * self.element_count + queried[:, 1], codes)
 
@@ -171,9 +167,17 @@ class Relation:
         return f"{self.label}: {self.element_count} elements, {len(self.pairs)} of {self.pair_count} pairs hold"
 
 
+def element_names(names: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return one name for each element, by default their numbers."""
+    found = tuple(names) or tuple(str(number) for number in range(count))
+    if len(found) != count:
+        raise InputError(f"names must have one entry for each of the {count} elements; got {len(found)}.")
+    return found
+
+
 def _sorted_pairs(pairs: ArrayLike, element_count: int) -> Whole:
     """Return the pairs as sorted rows without repetition."""
-    rows = _checked_pairs(pairs, element_count)
+    rows = checked_pairs(pairs, element_count)
     codes = rows[:, 0] * element_count + rows[:, 1]
     if (codes[1:] <= codes[:-1]).any():
         codes = np.sort(codes)
@@ -181,7 +185,7 @@ def _sorted_pairs(pairs: ArrayLike, element_count: int) -> Whole:
     return np.column_stack(np.divmod(codes, element_count))
 
 
-def _checked_pairs(pairs: ArrayLike, element_count: int) -> Whole:
+def checked_pairs(pairs: ArrayLike, element_count: int) -> Whole:
     """Return the pairs as rows of two numbers, or raise an error that names a missing element."""
     try:
         given = np.asarray(pairs)

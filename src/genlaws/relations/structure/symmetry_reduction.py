@@ -309,11 +309,11 @@ def remove_lone_elements(graph: ColoredGraph) -> tuple[ColoredGraph, list[int]]:
     """Remove elements without edges; c of one color give the factor c!."""
     lone = np.ones(graph.size, dtype=bool)
     lone[graph.edges] = False
-    factors = [factorial(count) for count in Counter(graph.colors[lone].tolist()).values() if count > 1]
-    return graph.part(np.flatnonzero(~lone)), factors
+    return graph.part(np.flatnonzero(~lone)), _repeats(graph.colors[lone].tolist())
 
 
 def _repeats(things: Iterable[Hashable]) -> list[int]:
+    """Return in how many ways equal things can be permuted, for each that occurs more than once."""
     return [factorial(count) for count in Counter(things).values() if count > 1]
 
 

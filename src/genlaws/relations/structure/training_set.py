@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Mask, Whole, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation
+from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation, checked_pairs, element_names
 
 CERTAIN_ANSWERS = (
     "Every answer is taken as certain: a wrong one makes others wrong, which is noticed only if answers contradict "
@@ -48,9 +48,7 @@ class TrainingSet:
 
     def __post_init__(self) -> None:
         count = whole_number("element_count", self.element_count, at_least=1, at_most=MAX_ELEMENTS)
-        names = tuple(self.names) or tuple(str(number) for number in range(count))
-        if len(names) != count:
-            raise InputError(f"names must have one entry for each of the {count} elements; got {len(names)}.")
+        names = element_names(self.names, count)
         pairs, values = _checked(self.pairs, self.values, count, names)
         for name, value in (("element_count", count), ("pairs", pairs), ("values", values), ("names", names)):
             object.__setattr__(self, name, value)
@@ -76,9 +74,8 @@ class TrainingSet:
         for row, given in enumerate(rows):
             if len(given) != 3:
                 raise InputError(f"A training row must be (first, second, value); got {given!r} in row {row + 1}.")
-        number: dict[str, int] = {}
-        for name in (*elements, *(end for row in rows for end in row[:2])):
-            number.setdefault(str(name), len(number))
+        named = [*elements, *(end for row in rows for end in row[:2])]
+        number = {name: place for place, name in enumerate(dict.fromkeys(map(str, named)))}
         if not number:
             raise InputError("A training set needs at least one element; got no rows and no elements.")
         for row, (_, _, value) in enumerate(rows):
@@ -112,20 +109,15 @@ def training_set_of(relation: Relation, codes: ArrayLike) -> TrainingSet:
 
 def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, ...]) -> tuple[Whole, Mask]:
     """Return pairs and values sorted, each entry once, or raise an error that names a wrong or contradictory entry."""
+    rows = checked_pairs(pairs, count)
     try:
-        rows, known = np.asarray(pairs), np.asarray(values)
+        known = np.asarray(values)
     except ValueError:
-        raise InputError("pairs must be rows of two element numbers; the rows have different lengths.") from None
-    rows = rows if rows.size else np.empty((0, 2), dtype=np.int64)
-    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-        raise InputError(f"pairs must be rows of two element numbers; got shape {rows.shape}, type {rows.dtype}.")
-    rows = rows.astype(np.int64)
+        raise InputError("values must be a list of 0 and 1; its entries have different lengths.") from None
     if known.shape != (len(rows),):
         raise InputError(f"values must hold one 0 or 1 for each of the {len(rows)} pairs; got shape {known.shape}.")
     if known.size and (known.dtype.kind not in "biuf" or ((known != 0) & (known != 1)).any()):
         raise InputError("values must be 0 or 1.")
-    if ((rows < 0) | (rows >= count)).any():
-        raise InputError(f"pairs must hold element numbers from 0 to {count - 1}.")
     codes, first, inverse = np.unique(rows[:, 0] * count + rows[:, 1], return_index=True, return_inverse=True)
     truth = known.astype(bool)
     clash = np.flatnonzero(truth != truth[first][inverse])
@@ -146,23 +138,16 @@ def read_rows(file: Path) -> list[list[str]]:
     """Return the columns of each line of a file, plain or ``.gz``; tabs, commas or spaces as in its first line."""
     if not file.is_file():
         raise InputError(f"There is no file {str(file)!r}.")
+    opener = gzip.open if file.suffix == ".gz" else open
     try:
-        return list(_rows(file))
+        with opener(file, "rt", encoding="utf-8", newline="") as stream:
+            first = stream.readline()
+            stream.seek(0)
+            if "\t" in first:
+                return [line.rstrip("\r\n").split("\t") for line in stream]
+            return list(csv.reader(stream)) if "," in first else [line.split() for line in stream]
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
         raise InputError(f"{file.name} could not be read as text with tabs or commas: {error}.") from None
-
-
-def _rows(file: Path) -> Iterator[list[str]]:
-    opener = gzip.open if file.suffix == ".gz" else open
-    with opener(file, "rt", encoding="utf-8", newline="") as stream:
-        first = stream.readline()
-        stream.seek(0)
-        if "\t" in first:
-            yield from (line.rstrip("\r\n").split("\t") for line in stream)
-        elif "," in first:
-            yield from csv.reader(stream)
-        else:
-            yield from (line.split() for line in stream)
 
 
 def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] = ()) -> TrainingSet:

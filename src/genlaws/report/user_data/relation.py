@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import fields
 
 import numpy as np
 
@@ -68,8 +67,7 @@ def _python(data: UserData, small: bool, seed: int) -> str:
 def _numbers(
     relation: Relation, bits: float, needed: DataNeeded | None, eq_4: float
 ) -> tuple[tuple[str, str, str], ...]:
-    known = properties(relation)
-    held = [one.name.replace("_", " ") for one in fields(known) if getattr(known, one.name, None) is True]
+    held = [name.replace("_", " ") for name in properties(relation).true_names()]
     rows = [
         ("description length", f"{bits:,.2f} bits", "log2 of n!/automorphisms"),
         ("elements", f"{relation.element_count:,}", f"{len(relation.pairs):,} of {relation.pair_count:,} pairs hold"),

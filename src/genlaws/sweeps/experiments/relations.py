@@ -37,15 +37,9 @@ def best_accuracy(settings: BoundSettings, seed: int) -> dict[str, Any]:
     generator = np.random.default_rng(seed)
     training_set = draw_training_set(relation, settings.train_fraction, generator)
     law = posterior(training_set, hypotheses_of(relation, settings.prior), truth=relation, seed=generator)
-    result = {
-        "accuracy": law.accuracy,
-        "accuracy_error": law.accuracy_error,
-        "unseen_accuracy": law.unseen_accuracy,
-        "bits_left": law.bits_left,
-        "determined": law.determined,
-        "exact": law.method == "exact",
-        "converged": law.converged,
-    }
+    names = ("accuracy", "accuracy_error", "unseen_accuracy", "bits_left", "determined")
+    result = {name: getattr(law, name) for name in names}
+    result |= {"exact": law.method == "exact", "converged": law.converged}
     if settings.with_paper_procedure:
         result["paper_procedure"] = paper_bound(relation, training_set, seed=generator)
     return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -105,15 +106,7 @@ def critical_ratio(pair: Pair) -> float:
     if not pair.has_law or (pair.update == "flow" and pair.outputs < pair.dimension):
         return float("nan")
     if pair.update == "flow":
-        found = collision_rate_ratio(
-            0.5,
-            pair.encoder_scale,
-            pair.decoder_scale,
-            dimension=pair.dimension,
-            outputs=pair.outputs,
-            cluster=pair.cluster,
-        )
-        return float(found)
+        return float(collision_rate_ratio(0.5, pair.encoder_scale, pair.decoder_scale, **_shape(pair)))
     return _half_slope(pair.outputs) * pair.unit_ratio
 
 
@@ -216,15 +209,11 @@ def _half_time(pair: Pair) -> float:
 
 
 def _flow(pair: Pair, grid: Array) -> Array:
-    return collision_probability(
-        grid,
-        1.0,
-        pair.encoder_scale,
-        pair.decoder_scale,
-        dimension=pair.dimension,
-        outputs=pair.outputs,
-        cluster=pair.cluster,
-    )
+    return collision_probability(grid, 1.0, pair.encoder_scale, pair.decoder_scale, **_shape(pair))
+
+
+def _shape(pair: Pair) -> dict[str, Any]:
+    return {"dimension": pair.dimension, "outputs": pair.outputs, "cluster": pair.cluster}
 
 
 def _sign_law(outputs: int) -> tuple[Array, Array]:

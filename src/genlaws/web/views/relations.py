@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 from genlaws.web.views.data_needed import (
@@ -22,6 +22,7 @@ SLIDER_DIGITS = 4
 SIMULATED_DRAWS = 500
 DATA, MERGING = "how much data", "when representations merge"
 IN_DATA, IN_MERGING = {"question": DATA}, {"question": MERGING}
+IN_DECADES: dict[str, Any] = {"step": 0.05, "log": True, "when": IN_MERGING}
 
 
 class Settings(ViewSettings):
@@ -61,44 +62,21 @@ class Settings(ViewSettings):
         "flow", "optimizer", about="Gradient flow (SGD), or sign updates as of Adam with small steps.", when=IN_MERGING
     )
     encoder_rate: float = slider(
-        1e-3,
-        1e-5,
-        1e-1,
-        "encoder rate η_x",
-        step=0.05,
-        log=True,
-        about="Learning rate of the representations.",
-        when=IN_MERGING,
+        1e-3, 1e-5, 1e-1, "encoder rate η_x", about="Learning rate of the representations.", **IN_DECADES
     )
     decoder_rate: float = slider(
-        1e-3,
-        1e-5,
-        1e-1,
-        "decoder rate η_A",
-        step=0.05,
-        log=True,
-        about="Learning rate of the decoder.",
-        when=IN_MERGING,
+        1e-3, 1e-5, 1e-1, "decoder rate η_A", about="Learning rate of the decoder.", **IN_DECADES
     )
     encoder_scale: float = slider(
         1.0,
         0.1,
         10.0,
         "width of half the separation s_c",
-        step=0.05,
-        log=True,
         about="At the start; the width of each representation is √2 times this.",
-        when=IN_MERGING,
+        **IN_DECADES,
     )
     decoder_scale: float = slider(
-        1.0,
-        0.1,
-        10.0,
-        "width of the decoder's entries s_a",
-        step=0.05,
-        log=True,
-        about="At the start.",
-        when=IN_MERGING,
+        1.0, 0.1, 10.0, "width of the decoder's entries s_a", about="At the start.", **IN_DECADES
     )
     dimension: int = slider(1, 1, 3, "dimension d", step=1.0, about="Of the representations.", when=IN_MERGING)
     outputs: int = slider(1, 1, 8, "outputs K", step=1.0, about="Of the decoder.", when=IN_MERGING)
