@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from genlaws.figures.figure import NoProgress
+from genlaws.core.progress import NoProgress
 from genlaws.figures.semanticity.layers import LayersSettings, layers_data
 from genlaws.figures.semanticity.years import YearsSettings, load_model
 from genlaws.probes import ReplyStore, ask_and_report

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genlaws.figures.figure import NoProgress
+from genlaws.core.progress import NoProgress
 
 FULL_SETTINGS = {
     "relations.3": (

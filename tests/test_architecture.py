@@ -41,6 +41,7 @@ THEORY = {"numpy", "scipy"}
 # Libraries that a folder or file below the figures may load; the longest entry that fits counts.
 LIBRARIES: dict[str, set[str]] = {
     "core": THEORY,
+    "core/frames.py": {"pandas"},  # loaded when the first table is made
     "core/locks.py": {"filelock"},
     "render": THEORY,
     "ensembles": {"numpy", "torch"},

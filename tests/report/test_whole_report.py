@@ -18,7 +18,7 @@ from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import bundled_records
 from genlaws.cli import run
 from genlaws.cli.report_data import read_user_data
-from genlaws.figures.figure import NoProgress
+from genlaws.core.progress import NoProgress
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.ledger import agreement
 from genlaws.report.sections.relations import LAW as RELATIONS_LAW

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from genlaws.core.errors import ConvergenceError
+from genlaws.core.progress import NoProgress
 from genlaws.figures import get_figure
-from genlaws.figures.figure import NoProgress
 from genlaws.sweeps import Axis, Experiment, Processes, Store, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells, computing
 

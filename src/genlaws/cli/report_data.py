@@ -161,4 +161,4 @@ def read_files(
     own = [read_user_data(one, positions) for one in given if not is_texts(one)]
     if positions is not None and sum(one.positions is not None for one in own) != 1:
         raise InputError("positions must come with exactly one file of embeddings or distances in --data.")
-    return own, tuple(line.strip() for line in read_texts(lines[0], 0, None, MAX_TEXTS).texts) if lines else None
+    return own, tuple(line.strip() for line in read_texts(lines[0], 0, None, MAX_TEXTS)[0]) if lines else None

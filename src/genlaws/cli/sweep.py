@@ -96,9 +96,9 @@ class _Counting:
     def __exit__(self, *error: object) -> None:
         self.show()
 
-    def start(self, total: int, label: str) -> None:
+    def start(self, total: int | None, label: str) -> None:
         """Begin."""
-        self.total, self.label, self.begun = total, label, time.monotonic()
+        self.total, self.label, self.begun = total or 0, label, time.monotonic()
 
     def skip(self, n: int) -> None:
         """Count cells that were done before."""
@@ -141,7 +141,7 @@ class SweepBar(_Counting):
         super().__exit__(*error)
         self._bar.stop()
 
-    def start(self, total: int, label: str) -> None:
+    def start(self, total: int | None, label: str) -> None:
         """Draw the bar."""
         super().start(total, label)
         self._task = self._bar.add_task(label, total=total, status="")

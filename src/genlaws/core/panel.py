@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate
 
 # The kind of a curve decides how it is drawn: theory as a line, runs as points with intervals, chance as a thin gray
 # line, the paper's form as a dashed line, the point chosen with the sliders as one large marker.
@@ -58,6 +59,15 @@ class Curve:
         lengths = {len(part) for part in (self.x, self.y, self.low, self.high, self.notes) if part is not None}
         if len(lengths) != 1 or (self.low is None) != (self.high is None):
             raise InputError(f"x, y, low, high and notes of the curve {self.name!r} must have one length.")
+
+
+def curve_of_estimates(
+    name: str, x: Iterable[float], estimates: Iterable[Estimate], color: str, notes: Sequence[str] | None = None
+) -> Curve:
+    """Return what runs gave as points with intervals; arguments as the attributes of `Curve`."""
+    found = list(estimates)
+    value, low, high = ([getattr(one, end) for one in found] for end in ("value", "low", "high"))
+    return Curve(name, "run", list(x), value, color, low, high, notes)
 
 
 @dataclass(frozen=True)

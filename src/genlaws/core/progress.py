@@ -1,4 +1,4 @@
-"""Progress of a long computation: the number of its steps, and each step when it is done."""
+"""The interface of what shows how far a long piece of work is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 class Progress(Protocol):
     """Receives the number of steps once, then the steps as they are done."""
 
-    def start(self, total: int, label: str) -> None:
-        """Announce `total` steps of the work called `label`."""
+    def start(self, total: int | None, label: str) -> None:
+        """Announce `total` steps of the work called `label`; their number may be unknown."""
 
     def advance(self, n: int = 1) -> None:
         """Report `n` more steps done."""
@@ -18,7 +18,7 @@ class Progress(Protocol):
 class NoProgress:
     """Progress that reports nothing."""
 
-    def start(self, total: int, label: str) -> None:
+    def start(self, total: int | None, label: str) -> None:
         """Do nothing."""
 
     def advance(self, n: int = 1) -> None:

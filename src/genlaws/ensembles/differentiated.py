@@ -42,12 +42,9 @@ class Differentiated:
                 raise ValueError(
                     f"losses must return one loss for each of {count} networks; got shape {tuple(losses.shape)}."
                 )
-            found = torch.autograd.grad(losses.sum(), list(leaves.values()), allow_unused=True)
+            found = torch.autograd.grad(losses.sum(), list(leaves.values()), materialize_grads=True)
         for name, one in zip(leaves, found, strict=True):
-            if one is None:
-                gradient[name].zero_()
-            else:
-                gradient[name].copy_(one)
+            gradient[name].copy_(one)
         return losses.detach()
 
 
@@ -123,12 +120,9 @@ class Modules:
 
         with torch.enable_grad():
             loss = self.loss(call, own)
-            found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+            found = torch.autograd.grad(loss, list(leaves.values()), materialize_grads=True)
         for name, one in averages.items():
             values[name][place] = one
         for name, one in zip(leaves, found, strict=True):
-            if one is None:
-                gradient[name][place].zero_()
-            else:
-                gradient[name][place].copy_(one)
+            gradient[name][place].copy_(one)
         return loss.detach()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 
@@ -14,41 +14,35 @@ EXECUTION_PATHS = ("auto", "eager", "graph", "fused")
 WARM_UP_UPDATES = 3  # before a capture: libraries initialize in the first ones
 
 
-class Execution(Protocol):
+class Execution(ABC):
     """Makes updates of a stack."""
 
     name: str
 
     def advance(self, stack: Stack, until: int) -> None:
-        """Make updates until so many have been made in all."""
+        """Make updates until so many have been made in all, and prepare batches in between."""
+        while stack.made < until:
+            ready = stack.batches.prepare(stack.made)
+            count = min(ready, until) - stack.made
+            self._make(stack, count)
+            stack.made += count
+
+    @abstractmethod
+    def _make(self, stack: Stack, count: int) -> None:
+        """Make so many updates."""
 
 
-def advance_by(stack: Stack, until: int, some_updates: Callable[[int], None]) -> None:
-    """Call ``some_updates(count)`` until so many updates have been made in all, and prepare batches in between."""
-    while stack.made < until:
-        ready = stack.batches.prepare(stack.made)
-        count = min(ready, until) - stack.made
-        some_updates(count)
-        stack.made += count
-
-
-class Eager:
+class Eager(Execution):
     """One call after the other; the reference for the other paths."""
 
     name = "eager"
 
-    def advance(self, stack: Stack, until: int) -> None:
-        """Make updates until so many have been made in all."""
-
-        def some(count: int) -> None:
-            """Make so many updates."""
-            for _ in range(count):
-                stack.update()
-
-        advance_by(stack, until, some)
+    def _make(self, stack: Stack, count: int) -> None:
+        for _ in range(count):
+            stack.update()
 
 
-class Graph:
+class Graph(Execution):
     """One captured CUDA graph, replayed; captured again when the stack has changed its size.
 
     Parameters
@@ -64,18 +58,12 @@ class Graph:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._rows: torch.Tensor | None = None
 
-    def advance(self, stack: Stack, until: int) -> None:
-        """Make updates until so many have been made in all."""
-
-        def some(count: int) -> None:
-            """Make so many updates."""
-            if self._graph is None or self._rows is not stack.rows:
-                self._capture(stack)
-            assert self._graph is not None
-            for _ in range(count):
-                self._graph.replay()
-
-        advance_by(stack, until, some)
+    def _make(self, stack: Stack, count: int) -> None:
+        if self._graph is None or self._rows is not stack.rows:
+            self._capture(stack)
+        assert self._graph is not None
+        for _ in range(count):
+            self._graph.replay()
 
     def _capture(self, stack: Stack) -> None:
         """Record one update; the updates made to warm up are undone."""

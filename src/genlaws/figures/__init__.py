@@ -3,8 +3,9 @@
 Importing this package loads neither pandas nor matplotlib; drawing does.
 """
 
+from genlaws.core.progress import NoProgress, Progress
 from genlaws.figures.drawing import DrawnFigure, draw_figure
-from genlaws.figures.figure import Figure, NoProgress, Progress
+from genlaws.figures.figure import Figure
 from genlaws.figures.registry import FIGURES, figure_ids, get_figure
 
 __all__ = [

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import genlaws
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
+from genlaws.core.progress import Progress
 from genlaws.figures.bundled import bundled_table
-from genlaws.figures.figure import Figure, Progress
+from genlaws.figures.figure import Figure
 from genlaws.figures.registry import get_figure
 
 if TYPE_CHECKING:

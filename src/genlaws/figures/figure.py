@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from genlaws.core.errors import InputError
-from genlaws.core.progress import NoProgress as NoProgress  # noqa: PLC0414 - figures import both from here
-from genlaws.core.progress import Progress as Progress  # noqa: PLC0414
+from genlaws.core.progress import NoProgress, Progress
 
 if TYPE_CHECKING:
     import pandas as pd

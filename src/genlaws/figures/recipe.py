@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
 from pydantic import Field
 
-from genlaws.figures.figure import Progress
+from genlaws.core.progress import Progress
 from genlaws.sweeps.experiment import Settings
 
 if TYPE_CHECKING:

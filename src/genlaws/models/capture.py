@@ -11,8 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -21,13 +20,12 @@ from torch import nn
 
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
+from genlaws.models.passes import longest_first, padded
 from genlaws.models.recorder import States, captured, refuse_dropout
 from genlaws.models.stream import MIN_SITES, Positions, Site, Stream, places_of
 from genlaws.models.texts import Tokens, tokenize
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LENGTH_NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
 UNLIMITED_LENGTH = 10**9  # a tokenizer that knows no limit gives a number far above this
@@ -50,7 +48,7 @@ class StatesInMemory:
     def __enter__(self) -> StatesInMemory:
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         """Nothing is open."""
 
     def write(self, rows: Whole, states: States) -> None:
@@ -90,7 +88,7 @@ class StatesInFile:
     def __enter__(self) -> StatesInFile:
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type | None, *error: object) -> None:
         if self._file is not None:
             self._file.close()
             if kind is not None:
@@ -147,12 +145,10 @@ class Reading:
     identity_error: float
     messages: tuple[str, ...]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return a table with one line for each row of states."""
-        import pandas as pd  # noqa: PLC0415
-
         columns = {"text": self.text_numbers, "position": self.positions, "token": self.token_ids}
-        return pd.DataFrame(columns)
+        return frame_of(columns)
 
 
 @dataclass(frozen=True)
@@ -245,13 +241,11 @@ def stream_texts(
     if len(plan.sites) < MIN_SITES:
         raise InputError("sites and layers must leave at least two sites for reducers; they leave one.")
     order, error = [], 0.0
-    for batch, states, error in _batches(plan, batch_size):  # noqa: B007
+    for batch, states, error in _batches(plan, batch_size, advance):  # noqa: B007
         numbers = np.repeat(np.array(batch, dtype=np.int64), [len(plan.places[text]) for text in batch])
         for reducer in given:
             reducer.update(Stream(cast(Array, states), plan.sites), numbers)
         order += batch
-        if advance is not None:
-            advance(len(batch))
     return plan.reading(order, error)
 
 
@@ -288,10 +282,8 @@ def capture_texts(
     starts, error = plan.starts, 0.0
     storage = StatesInMemory(int(starts[-1])) if to is None else StatesInFile(Path(to), int(starts[-1]))
     with storage:
-        for batch, states, error in _batches(plan, batch_size):  # noqa: B007
+        for batch, states, error in _batches(plan, batch_size, advance):  # noqa: B007
             storage.write(np.concatenate([np.arange(starts[text], starts[text + 1]) for text in batch]), states)
-            if advance is not None:
-                advance(len(batch))
     stream = Stream(cast(Array, storage.states()), plan.sites)
     return Capture(**vars(plan.reading(range(len(plan.places)), error)), stream=stream)
 
@@ -354,33 +346,25 @@ def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[st
     ]
 
 
-def _batches(plan: _Plan, batch_size: int) -> Iterator[tuple[list[int], States, float]]:
+def _batches(
+    plan: _Plan, batch_size: int, advance: Callable[[int], object] | None
+) -> Iterator[tuple[list[int], States, float]]:
     """Yield texts, their states and the largest error of the identity so far, long texts first."""
     size = whole_number("batch_size", batch_size, at_least=1)
-    order = [
-        text for text in np.argsort([-len(ids) for ids in plan.tokens.ids], kind="stable") if len(plan.places[text])
-    ]
+    lengths = {text: len(ids) for text, ids in enumerate(plan.tokens.ids) if len(plan.places[text])}
     accepted = inspect.signature(plan.model.forward).parameters
     no_cache = {"use_cache": False} if "use_cache" in accepted else {}
     device = next(plan.model.parameters()).device
     error = 0.0
-    for start in range(0, len(order), size):
-        batch = [int(text) for text in order[start : start + size]]
-        ids, mask = _padded([plan.tokens.ids[text] for text in batch])
+    for batch in longest_first(lengths, size):
+        ids, mask = padded([plan.tokens.ids[text].tolist() for text in batch], device)
         places = [plan.places[text].tolist() for text in batch]
         with (
             captured(plan.model, sites=plan.sites, positions=places, numbers=batch) as recorder,
             torch.inference_mode(),
         ):
-            plan.model(input_ids=ids.to(device), attention_mask=mask.to(device), **no_cache)
+            plan.model(input_ids=ids, attention_mask=mask, **no_cache)
         error = max(error, recorder.identity_error)
         yield batch, recorder.take(), error
-
-
-def _padded(rows: Sequence[Whole]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return tokens padded at the right, and where they are; what stands in the padding is never read."""
-    ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    mask = np.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)], mask[place, : len(row)] = row, 1
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+        if advance is not None:
+            advance(len(batch))

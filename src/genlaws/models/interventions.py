@@ -182,10 +182,8 @@ def changed_site(architecture: Architecture, site: int, changes: Tensor, place: 
         last = architecture.steps[site - 1]
         source = last.writers[-1] if last.norm is None else last.norm
         handle = source.register_forward_hook(lambda module, given, found: added(found))
-    try:
+    with handle:
         yield
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -205,10 +203,8 @@ def _recorded_site(architecture: Architecture, site: int) -> Iterator[list[Tenso
         handle = architecture.steps[site].reader.register_forward_pre_hook(entering, with_kwargs=True)
     else:
         handle = architecture.last.register_forward_hook(leaving)
-    try:
+    with handle:
         yield states
-    finally:
-        handle.remove()
 
 
 def texts_of(tokens: TokenTexts) -> list[tuple[Whole, int]]:
@@ -221,6 +217,14 @@ def texts_of(tokens: TokenTexts) -> list[tuple[Whole, int]]:
     if not arrays or any(row.ndim != 1 or row.size == 0 or row.dtype.kind not in "iu" for row in arrays):
         raise InputError("tokens must be those of one text, or a list of texts: whole numbers, none of them empty.")
     return [(row.astype(np.int64), row.size - 1) for row in arrays]
+
+
+def only_text(tokens: TokenTexts) -> tuple[Whole, int]:
+    """Return the tokens of one text and which of them is the last; refuse several texts."""
+    texts = texts_of(tokens)
+    if len(texts) != 1:
+        raise InputError(f"tokens must be those of one text; got {len(texts)} texts.")
+    return texts[0]
 
 
 def site_number(sites: Sequence[Site], site: Site | str, name: str = "site") -> int:

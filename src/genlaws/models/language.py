@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +20,7 @@ from genlaws.models.passes import (
     Reading,
     caches_text,
     draws_for,
+    longest_first,
     read,
     read_text_alone,
     score_continuations,
@@ -85,13 +86,13 @@ class TransformersModel:
         temperature: float = 0.0,
         seed: int = 0,
         stop_at_newline: bool = True,
-    ) -> TransformersModel:
-        """Load a model and its tokenizer.
+    ) -> Self:
+        """Load a model and its tokenizer; a vision model with its processor, and try it with a small picture.
 
         Parameters
         ----------
         source : str or path
-            A Hugging Face id, a folder, or a ``.gguf`` file.
+            A Hugging Face id, a folder, or a ``.gguf`` file, which holds a language model.
         device : str
             As torch names it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
         dtype : {"float32", "bfloat16", "float16"}
@@ -102,7 +103,12 @@ class TransformersModel:
         """
         settings = (batch_size, max_new_tokens, temperature, seed, stop_at_newline)
         cls(None, None, "", *settings)  # a wrong setting shows before a large model is loaded
-        network, tokenizer, name = load_language_model(source, device, dtype, local_files_only)
+        return cls._loaded(settings, source, device, dtype, local_files_only)
+
+    @classmethod
+    def _loaded(cls, settings: tuple[int, int, float, int, bool], *given: Any) -> Self:
+        """Return the model with these settings; `given` is what `load_language_model` takes."""
+        network, tokenizer, name = load_language_model(*given)
         return cls(network, tokenizer, name, *settings)
 
     @property
@@ -166,9 +172,7 @@ class TransformersModel:
             raise InputError("A prompt must have at least one token; one of them is empty.")
         replies = [Reply(error=self._too_long(len(row) + self.max_new_tokens)) for row in rows]
         fine = [place for place, reply in enumerate(replies) if not reply.error]
-        order = sorted(fine, key=lambda place: -len(rows[place]))
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start : start + self.batch_size]
+        for batch in longest_first({place: len(rows[place]) for place in fine}, self.batch_size):
             reading = self._reader()(self.network, [rows[place] for place in batch])
             written = self._write(reading, [prompts[place] for place in batch], [rows[place] for place in batch])
             for place, reply in zip(batch, written, strict=True):

@@ -83,7 +83,7 @@ def supports_images(source: Source, *, local_files_only: bool = True) -> bool:
     """
     name, where, options = files_of(source)
     transformers = import_module("transformers")
-    with _loading(transformers, name, local_files_only):
+    with loading(transformers, name, local_files_only):
         config = transformers.AutoConfig.from_pretrained(where, local_files_only=bool(local_files_only), **options)
     return type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
@@ -97,7 +97,7 @@ def _load(
     name, where, options = files_of(source)
     transformers = import_module("transformers")
     options |= {"local_files_only": bool(local_files_only)}
-    with _loading(transformers, name, local_files_only):
+    with loading(transformers, name, local_files_only):
         turned = getattr(transformers, reader).from_pretrained(where, **options)
         network, report = getattr(transformers, kind).from_pretrained(
             where, dtype=bits, output_loading_info=True, **options
@@ -209,7 +209,7 @@ def why_not_loaded(name: str, error: Exception, local_files_only: bool) -> str:
 
 
 @contextmanager
-def _loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[None]:
+def loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[None]:
     """Load quietly, and report what goes wrong in one sentence."""
     with loading_quietly(transformers):
         try:

@@ -84,11 +84,9 @@ class CachedReading:
 
     def read_on(self, rows: Sequence[Row]) -> CachedReading:
         """Read more tokens of each row; the log-probabilities are those of what follows each of them."""
-        width = max(len(row) for row in rows)
-        tokens = [list(row) + [PADDING] * (width - len(row)) for row in rows]
-        more = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
-        mask = torch.cat([self.mask, torch.tensor(more, device=self.mask.device)], dim=1)
-        return _pass(self.network, tokens, mask, self.shift, self.cache, keep=width)
+        tokens, more = padded(rows, self.mask.device)
+        mask = torch.cat([self.mask, more], dim=1)
+        return _pass(self.network, tokens, mask, self.shift, self.cache, keep=tokens.shape[1])
 
     def selected(self, rows: Sequence[int]) -> CachedReading:
         """Return a copy with some rows, each as often as it is named."""
@@ -98,10 +96,20 @@ class CachedReading:
         return CachedReading(self.network, self.log_probabilities[index], cache, self.mask[index], self.shift[index])
 
 
+def padded(
+    rows: Sequence[Row], device: torch.device, *, width: int | None = None, filling: int = PADDING
+) -> tuple[Tensor, Tensor]:
+    """Return tokens padded at the right, and 1 where one is; what stands in the padding is never read."""
+    wide = max(map(len, rows)) if width is None else width
+    tokens = [[*row, *[filling] * (wide - len(row))] for row in rows]
+    mask = [[1] * len(row) + [0] * (wide - len(row)) for row in rows]
+    return torch.tensor(tokens, device=device), torch.tensor(mask, device=device)
+
+
 def read(network: Any, rows: Sequence[Row]) -> CachedReading:
     """Read rows from their beginning; the log-probabilities are those of what follows each."""
     width = max(len(row) for row in rows)
-    tokens = [[PADDING] * (width - len(row)) + list(row) for row in rows]
+    tokens = torch.tensor([[PADDING] * (width - len(row)) + list(row) for row in rows], device=network.device)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=network.device)
     return _pass(network, tokens, mask, torch.zeros_like(mask[:, :1]), None, keep=1)
 
@@ -132,17 +140,10 @@ def cache_in(found: Any, network: Any) -> Any:
     return cache
 
 
-def _pass(
-    network: Any, tokens: list[list[int]], mask: Tensor, shift: Tensor, cache: Any, *, keep: int
-) -> CachedReading:
-    given = {
-        "input_ids": torch.tensor(tokens, device=mask.device),
-        "attention_mask": mask,
-        "past_key_values": cache,
-        "use_cache": True,
-    }
+def _pass(network: Any, tokens: Tensor, mask: Tensor, shift: Tensor, cache: Any, *, keep: int) -> CachedReading:
+    given = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache, "use_cache": True}
     if "position_ids" in inspect.signature(network.forward).parameters:
-        given["position_ids"] = ((mask.cumsum(1) - 1).clamp(min=0) + shift)[:, -len(tokens[0]) :]
+        given["position_ids"] = ((mask.cumsum(1) - 1).clamp(min=0) + shift)[:, -tokens.shape[1] :]
     log_probabilities, found = run(network, given, keep)
     return CachedReading(network, log_probabilities, cache_in(found, network), mask, shift)
 
@@ -361,16 +362,16 @@ def score_continuations(
     """
     size = whole_number("batch_size", batch_size, at_least=1)
     scores: dict[int, Array] = {}
-    for batch in _by_length(continuations, size):
+    for batch in longest_first({place: len(one.shared) for place, one in enumerate(continuations)}, size):
         reading = reader(network, [continuations[place].shared for place in batch])
         found = score_endings(reading, [continuations[place].endings for place in batch], size)
         scores.update(zip(batch, found, strict=True))
     return [scores[place] for place in range(len(continuations))]
 
 
-def _by_length(continuations: Sequence[Continuations], size: int) -> Iterator[list[int]]:
-    """Yield places of beginnings of similar length, longest first, so that too little memory shows at once."""
-    order = sorted(range(len(continuations)), key=lambda place: -len(continuations[place].shared))
+def longest_first(lengths: Mapping[int, int], size: int) -> Iterator[list[int]]:
+    """Yield numbers of texts of similar length, longest first, so that too little memory shows at once."""
+    order = sorted(lengths, key=lambda number: -lengths[number])
     for start in range(0, len(order), size):
         yield order[start : start + size]
 

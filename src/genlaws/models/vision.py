@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any
+from typing import Any, Self
 
 import torch
 from PIL import Image, UnidentifiedImageError
@@ -13,7 +13,7 @@ from PIL import Image, UnidentifiedImageError
 from genlaws.core.errors import InputError
 from genlaws.models.interface import NO_PLAIN_PICTURES, Prompt, Reply
 from genlaws.models.language import TransformersModel, scored
-from genlaws.models.load import Source, load_vision_model
+from genlaws.models.load import load_vision_model
 from genlaws.models.passes import (
     Endings,
     PictureRow,
@@ -49,36 +49,9 @@ class VisionModel(TransformersModel):
     shared_prefix: bool = True
 
     @classmethod
-    def load(
-        cls,
-        source: Source,
-        *,
-        device: str = "cpu",
-        dtype: str = "float32",
-        local_files_only: bool = True,
-        batch_size: int = 16,
-        max_new_tokens: int = 16,
-        temperature: float = 0.0,
-        seed: int = 0,
-        stop_at_newline: bool = True,
-    ) -> VisionModel:
-        """Load a model and its processor, and try them with a small picture.
-
-        Parameters
-        ----------
-        source : str or path
-            A Hugging Face id, or a folder.
-        device : str
-            As torch names it: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
-        dtype : {"float32", "bfloat16", "float16"}
-        local_files_only : bool
-            Whether only what is on this machine is used; if not, an id may be downloaded.
-        batch_size, max_new_tokens, temperature, seed, stop_at_newline
-            As the attributes.
-        """
-        settings = (batch_size, max_new_tokens, temperature, seed, stop_at_newline)
-        cls(None, None, "", *settings)  # a wrong setting shows before a large model is loaded
-        network, processor, name = load_vision_model(source, device, dtype, local_files_only)
+    def _loaded(cls, settings: tuple[int, int, float, int, bool], *given: Any) -> Self:
+        """Return the model with these settings, tried with a small picture."""
+        network, processor, name = load_vision_model(*given)
         model = cls(network, processor.tokenizer, name, *settings, processor)
         return replace(model, shared_prefix=model.can_share_prefix())
 

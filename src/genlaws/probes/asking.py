@@ -105,7 +105,7 @@ def ask_and_report(
     """Return the replies as `ask` does, and a report on the prompts."""
     one_of("mode", mode, MODES)
     size = whole_number("batch_size", batch_size, at_least=1)
-    asking = _Asking(model, prompts, mode, store=store, size=size, advance=advance)
+    asking = _Asking(model, prompts, mode, store, size, advance)
     try:
         asking.run()
     finally:
@@ -114,28 +114,26 @@ def ask_and_report(
     return [asking.replies[key] for key in asking.keys], asking.report()
 
 
+@dataclass
 class _Asking:
     """One call of `ask`: which prompts are open, and the replies so far under the key of their prompt."""
 
-    def __init__(
-        self,
-        model: ProbeModel,
-        prompts: Sequence[Prompt],
-        mode: str,
-        *,
-        store: ReplyStore | None,
-        size: int,
-        advance: Callable[[int], object] | None,
-    ) -> None:
-        self.model, self.mode, self.store, self.size, self.advance = model, mode, store, size, advance
-        self.name = cache_name(model)
-        self.keys = [key_of(self.name, mode, prompt) for prompt in prompts]
+    model: ProbeModel
+    prompts: Sequence[Prompt]
+    mode: str
+    store: ReplyStore | None
+    size: int
+    advance: Callable[[int], object] | None
+
+    def __post_init__(self) -> None:
+        self.name = cache_name(self.model)
+        self.keys = [key_of(self.name, self.mode, prompt) for prompt in self.prompts]
         self.times = Counter(self.keys)
-        self.different = dict(zip(self.keys, prompts, strict=True))
+        self.different = dict(zip(self.keys, self.prompts, strict=True))
         self.replies: dict[str, Reply] = {}
         self.attempts = 0
-        if store is not None:
-            held = {key: store.find(self.name, mode, prompt) for key, prompt in self.different.items()}
+        if self.store is not None:
+            held = {key: self.store.find(self.name, self.mode, prompt) for key, prompt in self.different.items()}
             self.replies = {key: reply for key, reply in held.items() if reply is not None}
         self.found = len(self.replies)
         self.open = [key for key in self.different if key not in self.replies]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +19,9 @@ from scipy import optimize, special, stats
 from genlaws.core.arguments import Array, non_negative, positive, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import CONFIDENCE, Estimate, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.outcomes import Recorded
 from genlaws.semanticity.theory.many_items import identification_of_many, item_numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 INVERSE, POWER, CONSTANT, ITEMS, PREDICTED = "c/n", "power", "constant", "n items", "similarity"
 DEVIANCE = float(stats.chi2.ppf(CONFIDENCE, 1))
@@ -260,13 +257,11 @@ class Collapse:
         """The law with the least AIC; empty if there is none."""
         return min(self.laws, key=lambda name: self.laws[name].aic, default="")
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per law: AIC, deviance, degrees of freedom and p-value."""
-        import pandas as pd  # noqa: PLC0415
-
         columns = ("log_likelihood", "aic", "deviance", "degrees", "p_value")
         rows = [{"law": law.name, **{name: getattr(law, name) for name in columns}} for law in self.laws.values()]
-        return pd.DataFrame(rows, columns=["law", *columns])
+        return frame_of(rows, columns=["law", *columns])
 
     def __str__(self) -> str:
         if not self.laws:

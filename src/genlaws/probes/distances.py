@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,8 @@ class DistanceCurve:
         """Return the curve of one number of items, by distance."""
         return tuple(point for point in self.points if point.item_count == item_count)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each number of items and range of distances."""
-        import pandas as pd  # noqa: PLC0415
-
         columns = ["item_count", "low", "high", "distance", "answered", "accuracy", "accuracy_low", "accuracy_high"]
         columns += ["probability", "probability_low", "probability_high", "chance"]
         rows = [
@@ -83,7 +78,7 @@ class DistanceCurve:
             )
             for point in self.points
         ]
-        return pd.DataFrame(rows, columns=columns)
+        return frame_of(rows, columns=columns)
 
 
 def distance_curve(given: Recorded, *, kinds: Sequence[str] = DISTANCE_KINDS, bins: int = 8) -> DistanceCurve:

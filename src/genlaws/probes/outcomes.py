@@ -12,19 +12,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import special
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.interface import MODES, Reply
 from genlaws.semanticity.choices.trials import Trials
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 DISTANCE_KINDS = ("similarity", "resolution")  # kinds of trials in which distances decide
 NO_CHOICE = -1
@@ -140,11 +137,9 @@ class Recorded:
         """Return the trials of these kinds."""
         return self.take(np.array([kind in kinds for kind in self.kinds], dtype=np.bool_))
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per trial: its test, what was chosen, and the probability of the right answer."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(
+        return frame_of(
             {
                 "kind": self.kinds,
                 "item_count": self.item_counts,

@@ -279,15 +279,14 @@ def workload_of(
         Most tokens of a reply in text mode.
     """
     one_of("mode", mode, MODES)
-    different = list(dict.fromkeys(prompts))
-    name = cache_name(model)
-    left = [prompt for prompt in different if store is None or store.find(name, mode, prompt) is None]
+    left = _left(model, prompts, mode, store)
+    different = len(set(prompts))
     written = longest_reply * len(left)
     if mode == "probability":
         written = round(sum(len(option) for prompt in left for option in prompt.options) / LETTERS_PER_TOKEN)
     return Workload(
-        different=len(different),
-        found=len(different) - len(left),
+        different=different,
+        found=different - len(left),
         tokens_read=float(sum(_tokens(model, prompt) for prompt in left)),
         tokens_written=float(written),
         counted=isinstance(model, CountsTokens),
@@ -308,8 +307,7 @@ def timed_workload(
     Their answers go into the store, where there is one.
     """
     before = workload_of(model, prompts, mode, store=store, longest_reply=longest_reply)
-    name = cache_name(model)
-    left = [one for one in dict.fromkeys(prompts) if store is None or store.find(name, mode, one) is None]
+    left = _left(model, prompts, mode, store)
     if len(left) <= TIMED_PROMPTS:
         return before
     left.sort(key=lambda prompt: len(prompt.text))
@@ -320,6 +318,12 @@ def timed_workload(
     per_token = (time.monotonic() - start) / sum(_tokens(model, prompt) for prompt in some[1:])
     after = workload_of(model, prompts, mode, store=store, longest_reply=longest_reply)
     return replace(after, seconds=per_token * after.tokens_read)
+
+
+def _left(model: ProbeModel, prompts: Sequence[Prompt], mode: str, store: ReplyStore | None) -> list[Prompt]:
+    """Return the different prompts that have no answer in the store."""
+    name = cache_name(model)
+    return [one for one in dict.fromkeys(prompts) if store is None or store.find(name, mode, one) is None]
 
 
 def _tokens(model: ProbeModel, prompt: Prompt) -> float:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Mask
-from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
+from genlaws.core.estimate import Estimate, bootstrap_mean, interval_columns, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.outcomes import Recorded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_REASONS = 3  # named in the sentence on failed trials
 
@@ -99,24 +96,16 @@ class Summary:
         """Return the rates of one kind, by number of items."""
         return tuple(one for one in self.rates if one.kind == kind)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each kind and number of items; every rate has columns for its value and both ends."""
-        import pandas as pd  # noqa: PLC0415
-
         names = ("accuracy", "accuracy_if_parsed", "probability", "unparsed", "first", "last")
         rows = []
         for one in self.rates:
-            row: dict[str, str | float] = {
-                "kind": one.kind,
-                "item_count": one.item_count,
-                "sent": one.sent,
-                "failed": one.failed,
-            }
+            row = {name: getattr(one, name) for name in ("kind", "item_count", "sent", "failed")}
             for name in names:
-                rate: Estimate = getattr(one, name)
-                row |= {name: rate.value, f"{name}_low": rate.low, f"{name}_high": rate.high}
+                row |= interval_columns(name, getattr(one, name))
             rows.append(row | {"chance": one.chance})
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
     def __str__(self) -> str:
         lines = [

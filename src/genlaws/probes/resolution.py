@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
 from genlaws.probes.rates import above_chance
 from genlaws.probes.trials import ProbeTrial
@@ -24,9 +25,6 @@ from genlaws.semanticity.choices.fit import ChoiceFit, fit_choices
 from genlaws.semanticity.choices.model import choice_probabilities
 from genlaws.semanticity.choices.trials import Trials
 from genlaws.semanticity.theory.similarity import SHAPES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PLACE_DECIMALS = 9  # to which places are rounded before they are compared
 MAX_LIST_LENGTH = 8  # in a longer one, each place in it would need a parameter and more trials than there are
@@ -76,10 +74,8 @@ class ResolutionCurve:
         """Return the points of one half separation, by shift."""
         return tuple(point for point in self.points if point.half_separation == half_separation)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per half separation and shift."""
-        import pandas as pd  # noqa: PLC0415
-
         columns = ["half_separation", "shift", "upper", "upper_low", "upper_high", "answered"]
         columns += ["probability", "probability_low", "probability_high", "unparsed", "failed"]
         rows = [
@@ -91,7 +87,7 @@ class ResolutionCurve:
             )
             for point in self.points
         ]
-        return pd.DataFrame(rows, columns=columns)
+        return frame_of(rows, columns=columns)
 
 
 def resolution_curve(given: Recorded) -> ResolutionCurve:
@@ -209,15 +205,13 @@ class ResolutionFit:
         upper: Array = choice_probabilities(shown, replace(self.fit.model, offsets={}, position_effects=()))[:, 1]
         return upper
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per parameter with the ends of its interval."""
-        import pandas as pd  # noqa: PLC0415
-
         rows = {name: getattr(self, name) for name in FITTED_SCALARS}
         rows |= {f"offset[{name}]": value for name, value in self.offsets.items()}
         rows |= {f"position[{place}]": value for place, value in enumerate(self.position_effects, start=2)}
         table = [(name, one.value, one.low, one.high) for name, one in rows.items()]
-        return pd.DataFrame(table, columns=["parameter", "value", "low", "high"])
+        return frame_of(table, columns=["parameter", "value", "low", "high"])
 
     def __str__(self) -> str:
         if not self.determined:

@@ -101,16 +101,16 @@ class Template:
     def __post_init__(self) -> None:
         check_kinds(self)
         for part, holds in REQUIRED_FIELDS.items():
-            if _fields_in(getattr(self, part)) != holds:
+            if fields_in(getattr(self, part)) != holds:
                 needed = " and ".join(f"{{{one}}}" for one in sorted(holds))
                 raise InputError(f"{part} of the template {self.name} must hold {needed}; got {getattr(self, part)!r}.")
 
 
-def _fields_in(text: str) -> set[str]:
+def fields_in(text: str) -> set[str]:
     """Return the names in braces; none where the braces do not match or hold more than a name."""
     try:
         parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
-    except ValueError:
+    except (ValueError, TypeError):
         return set()
     return set() if any(form or conversion for _, _, form, conversion in parts) else {str(part[1]) for part in parts}
 

@@ -123,16 +123,20 @@ def draw_resolution_trials(
     """
     if domain.own_places:
         raise InputError(f"The items of {domain.name} have places of their own; the two-anchor test needs free ones.")
-    separations, away = (
-        np.atleast_1d(positive("half_separations", half_separations)),
-        np.atleast_1d(real("shifts", shifts)),
-    )
+    pairs = anchor_pairs(half_separations, shifts)
     number = whole_number("trial_count", trial_count, at_least=1)
     generator = generator_of(seed)
-    pairs = [(float(half), float(shift)) for half in separations for shift in away if shift != 0]
+    return [_anchored(domain, half, shift, generator) for half, shift in pairs for _ in range(number)]
+
+
+def anchor_pairs(half_separations: ArrayLike, shifts: ArrayLike) -> list[tuple[float, float]]:
+    """Return every half separation with every shift that is not 0; refuse shifts that are all 0."""
+    halves = np.atleast_1d(positive("half_separations", half_separations)).ravel().tolist()
+    away = np.atleast_1d(real("shifts", shifts)).ravel().tolist()
+    pairs = [(half, shift) for half in halves for shift in away if shift != 0]
     if not pairs:
         raise InputError("shifts must hold a number other than 0; a probe in the middle has no nearest item.")
-    return [_anchored(domain, half, shift, generator) for half, shift in pairs for _ in range(number)]
+    return pairs
 
 
 def _anchored(domain: Domain, half: float, shift: float, generator: np.random.Generator) -> ProbeTrial:

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 
 from genlaws import __version__
 from genlaws.claims.records import verdict_counts
-from genlaws.figures.figure import NoProgress, Progress
+from genlaws.core.progress import NoProgress, Progress
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash, panel_script, panel_style, plotly_script
 from genlaws.report.ledger import ledger_summary
-from genlaws.report.page import STYLE, escaped, number_table
+from genlaws.report.page import escaped, number_table, static_text
 from genlaws.report.section import Section, section_html
 from genlaws.report.sections.relations import relations_section
 from genlaws.report.sections.residual_stream import residual_stream_section
@@ -25,7 +24,6 @@ from genlaws.report.sections.semanticity import semanticity_section
 from genlaws.report.user_data.model import user_model_section
 from genlaws.report.user_data.section import UserData, user_data_section
 
-STATIC = files("genlaws.report") / "static"
 TITLE = "Generalizing and remembering: the laws compared with new runs"
 INTRODUCTION = (
     "Four theories predict when a learner generalizes, when it remembers, and what one costs the other.",
@@ -110,8 +108,8 @@ def _makers(
 
 def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
     """Return the page; its policy allows exactly the scripts and styles it contains."""
-    scripts = (plotly_script(), panel_script(), _static("report.js"))
-    styles = (STYLE + _static("report.css"), panel_style())
+    scripts = (plotly_script(), panel_script(), static_text("report.js"))
+    styles = (f"\n{static_text('page.css')}{static_text('report.css')}", panel_style())
     body = [
         f"<h1>{escaped(TITLE)}</h1>",
         f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",
@@ -148,10 +146,6 @@ def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
     looks = " ".join(f"'{one}'" for one in (*(content_hash(style) for style in styles), PLOTLY_STYLE_HASH))
     rest = "img-src data: blob:; base-uri 'none'; form-action 'none'"
     return f"default-src 'none'; script-src {allowed}; style-src {looks}; {rest}"
-
-
-def _static(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def _data(sections: Iterable[Section]) -> str:

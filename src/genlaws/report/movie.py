@@ -16,6 +16,7 @@ from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.figures.relations.learned import color_key, element_colors
 from genlaws.relations.networks.embeddings import ElementGroups, principal_plane
+from genlaws.report.page import static_text
 
 PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_MARGIN = 640.0, 480.0, 26.0  # in units of the picture
 MOVIE_DIGITS = 4
@@ -26,102 +27,6 @@ COLORED_BY = {
     "degree": "the number of elements related to each",
 }
 MAX_VISIBLE_NAMES = 60  # with more elements the names start hidden
-STYLE = """
-:root { color-scheme: light dark;
-  --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --soft: #555555; --field: #fafafa; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #ececec; --paper: #17181a; --line: #44474c; --soft: #b0b0b0; --field: #1f2124; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto;
-  max-width: 56rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
-.soft { color: var(--soft); margin: .2rem 0 .8rem; }
-svg { display: block; width: 100%; height: auto; background: var(--field); border: 1px solid var(--line);
-  border-radius: 6px; }
-circle { stroke: var(--ink); stroke-opacity: .55; stroke-width: .8; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--ink); pointer-events: none; }
-svg.nameless text { visibility: hidden; }
-@media (max-width: 40rem) { svg text { font-size: 18px; } circle { r: 9px; stroke-width: 1.4; } }
-.controls { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; margin: .8rem 0 .4rem; }
-.controls input[type=range] { flex: 1 1 14rem; min-width: 0; min-height: 2.2rem; accent-color: #0072b2; }
-button { font: inherit; min-width: 5.5rem; min-height: 2.2rem; color: var(--ink); background: var(--field);
-  border: 1px solid var(--line); border-radius: 6px; cursor: pointer; }
-:focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
-dl { display: flex; flex-wrap: wrap; gap: .2rem 2rem; margin: .2rem 0 1rem; }
-dl div { display: flex; gap: .5rem; } dt { color: var(--soft); }
-dd { margin: 0; font-variant-numeric: tabular-nums; min-width: 3.5rem; }
-ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .4rem 0; padding: 0;
-  font-size: .9rem; }
-li { overflow-wrap: anywhere; }
-.dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em; vertical-align: -.05em;
-  border: 1px solid var(--soft); }
-@media print { .controls { display: none; } body { margin: 0; max-width: none; } }
-"""
-SCRIPT = """
-(function () {
-  "use strict";
-  var film = JSON.parse(document.getElementById("film").textContent);
-  var slider = document.getElementById("time"), button = document.getElementById("play");
-  var picture = document.getElementById("picture"), names = document.getElementById("names");
-  var dots = Array.prototype.slice.call(picture.querySelectorAll("circle"));
-  var labels = Array.prototype.slice.call(picture.querySelectorAll("text"));
-  var words = labels.map(function (label) { return label.textContent; });
-  var timer = null, last = film.steps.length - 1;
-  function word(id, values, place) {
-    var cell = document.getElementById(id);
-    if (cell) { cell.textContent = values[place] === null ? "none" : values[place].toFixed(3); }
-  }
-  function write(frame) {
-    // Where names would cover one another, one stands for all of them with their number.
-    var size = parseFloat(window.getComputedStyle(labels[0]).fontSize), written = [];
-    labels.forEach(function (label, i) {
-      var x = frame[2 * i], y = frame[2 * i + 1], left = x > film.turn, wide = size * (0.6 * words[i].length + 1.6);
-      var near = written.filter(function (one) {
-        return Math.abs(one.y - y) < size && Math.abs(one.x - x) < Math.max(one.wide, wide);
-      })[0];
-      label.style.display = near ? "none" : "";
-      if (near) { near.more += 1; return; }
-      label.setAttribute("x", x + (left ? -film.offset_x : film.offset_x));
-      label.setAttribute("y", y - film.offset_y);
-      label.setAttribute("text-anchor", left ? "end" : "start");
-      written.push({ x: x, y: y, wide: wide, more: 0, label: label, word: words[i] });
-    });
-    written.forEach(function (one) { one.label.textContent = one.word + (one.more ? " +" + one.more : ""); });
-  }
-  function show(place) {
-    var frame = film.places[place];
-    dots.forEach(function (dot, i) {
-      dot.setAttribute("cx", frame[2 * i]);
-      dot.setAttribute("cy", frame[2 * i + 1]);
-    });
-    write(frame);
-    slider.value = place;
-    document.getElementById("step").textContent = film.steps[place].toLocaleString("en-GB");
-    word("train", film.train, place);
-    word("test", film.test, place);
-    slider.setAttribute("aria-valuetext", "step " + film.steps[place]);
-  }
-  function stop() {
-    if (timer !== null) { window.clearInterval(timer); timer = null; }
-    button.textContent = "Play";
-    button.setAttribute("aria-label", "Play the training");
-  }
-  function play() {
-    if (Number(slider.value) >= last) { show(0); }
-    button.textContent = "Pause";
-    button.setAttribute("aria-label", "Pause the training");
-    timer = window.setInterval(function () {
-      if (Number(slider.value) >= last) { stop(); } else { show(Number(slider.value) + 1); }
-    }, film.pause);
-  }
-  slider.addEventListener("input", function () { stop(); show(Number(slider.value)); });
-  button.addEventListener("click", function () { if (timer === null) { play(); } else { stop(); } });
-  names.addEventListener("change", function () { picture.classList.toggle("nameless", !names.checked); });
-  window.addEventListener("resize", function () { write(film.places[Number(slider.value)]); });
-  slider.disabled = button.disabled = last === 0;
-  show(last);
-}());
-"""
 FRAME_MILLISECONDS = 90  # between frames
 LABEL_OFFSET_X, LABEL_OFFSET_Y = 8.0, 5.0  # from the center of a dot to its name
 LABEL_FLIP_SHARE = 0.8  # of the width; beyond, names are left of their dots
@@ -209,13 +114,14 @@ def _to_picture(places: Array) -> list[list[float]]:
 
 def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str, dimension: int) -> str:
     heading = html.escape(title)
-    axes = "both dimensions" if dimension == 2 else "one dimension" if dimension == 1 else _format_axes(dimension)
+    leading = f"the two leading principal axes of {dimension} dimensions in the end"
+    axes = {1: "one dimension", 2: "both dimensions"}.get(dimension, leading)
     data = json.dumps(film, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>{STYLE}</style></head><body><main>",
+        f"<style>\n{static_text('movie.css')}</style></head><body><main>",
         f"<h1>{heading}</h1>",
         f'<p class="soft">{len(names)} elements, {axes}; colored by {COLORED_BY[groups.kind]}. '
         f"genlaws {html.escape(__version__)}.</p>",
@@ -224,13 +130,9 @@ def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], t
         _controls(film, nameless=len(names) > MAX_VISIBLE_NAMES),
         "</main>",
         f'<script type="application/json" id="film">{data}</script>',
-        f"<script>{SCRIPT}</script></body></html>",
+        f"<script>\n{static_text('movie.js')}</script></body></html>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _format_axes(dimension: int) -> str:
-    return f"the two leading principal axes of {dimension} dimensions in the end"
 
 
 def _picture(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str) -> str:

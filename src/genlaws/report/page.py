@@ -6,53 +6,25 @@ import html
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 
 from matplotlib.figure import Figure
 
 from genlaws.figures.style import house_style
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --soft: #555555;
-  --field: #f5f5f5; --link: #0b5a8a; }
-@media (prefers-color-scheme: dark) { :root { --ink: #ececec; --paper: #17181a; --line: #44474c; --soft: #b0b0b0;
-  --field: #222428; --link: #7cc4f0; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 62rem; padding: 0 1rem; overflow-wrap: break-word; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin-top: 2.2rem; overflow-wrap: anywhere; } h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
-a { color: var(--link); } .soft { color: var(--soft); } p { max-width: 46rem; }
-table { border-collapse: collapse; }
-.table-caption { font-size: .9rem; margin: 1rem 0 .3rem; }
-th, td { text-align: left; padding: .25rem 1.2rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { font-weight: 600; } td.number, .numbers th, .scroll th { white-space: nowrap; }
-td.number { font-variant-numeric: tabular-nums; }
-.wrapped td.number { white-space: normal; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; } :focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(21rem, 100%), 1fr)); gap: 1.2rem;
-  align-items: start; }
-figure { margin: 0; max-width: 32rem; }
-figure svg { background: #ffffff; border-radius: 4px; width: 100%; height: auto; display: block; }
-img.shown { max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 4px; background: #ffffff; }
-figcaption { font-size: .9rem; color: var(--soft); margin-top: .3rem; }
-pre { background: var(--field); border: 1px solid var(--line); border-radius: 4px; padding: .5rem .7rem;
-  margin: .3rem 0; font: .85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere;
-  max-height: 22rem; overflow-y: auto; }
-summary { cursor: pointer; margin: .6rem 0; }
-code { font: .88em ui-monospace, monospace; overflow-wrap: anywhere; }
-.scroll { margin-bottom: 1rem; } .example { margin-bottom: 1.2rem; }
-@media (max-width: 40rem) { .numbers tr { display: block; border-bottom: 1px solid var(--line); padding: .3rem 0; }
-  .numbers th, .numbers td { display: block; border: 0; padding: 0; white-space: normal; overflow-wrap: anywhere; } }
-@media print { body { margin: 0; max-width: none; } figure, tr, .example { break-inside: avoid; }
-  h2, h3 { break-after: avoid; } pre { max-height: none; }
-  details::details-content { content-visibility: visible; block-size: auto; } .scroll { overflow: visible; } }
-"""
 # The page runs no script and fetches nothing, whatever text a model wrote.
 PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 MAX_QUOTED_CHARACTERS = 4000  # of a quoted text
 # Characters that are not printable: control characters except line ends and tabs, unpaired surrogates, and those that
 # change the direction of the following text.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+@cache
+def static_text(name: str) -> str:
+    """Return a style sheet or a script of the pages, to embed in one."""
+    return (files("genlaws.report") / "static" / name).read_text(encoding="utf-8")
 
 
 def formula(*parts: str) -> str:
@@ -138,7 +110,7 @@ def whole_page(heading: str, parts: Iterable[str]) -> str:
         f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(heading)}</title>',
         f'<meta http-equiv="Content-Security-Policy" content="{PAGE_SECURITY_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>{STYLE}</style></head><body><main>",
+        f"<style>\n{static_text('page.css')}</style></head><body><main>",
         f"<h1>{escaped(heading)}</h1>",
     ]
     return "\n".join([*head, *parts, "</main></body></html>"]) + "\n"

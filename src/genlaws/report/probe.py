@@ -22,7 +22,7 @@ from genlaws.core.estimate import Estimate
 from genlaws.figures.semanticity import layers as layer_pictures
 from genlaws.figures.semanticity import probe as pictures
 from genlaws.probes.collapse import CONSTANT, INVERSE, ITEMS, POWER, PREDICTED, Collapse, Law
-from genlaws.probes.layers.results import LayerTests
+from genlaws.probes.layers.results import ESTIMATES, LayerTests
 from genlaws.probes.outcomes import AnyTrial
 from genlaws.probes.probe import Example, ProbeResult, compare_templates
 from genlaws.probes.rates import Rates
@@ -504,9 +504,7 @@ def _layers(found: LayerTests, number: int) -> str:
     rows = [
         (
             one.name,
-            *(format_estimate(value) for value in (one.best_generalization, one.best_identification)),
-            *(format_estimate(value) for value in (one.nearest_generalization, one.nearest_identification)),
-            *(format_estimate(value) for value in (one.read_generalization, one.read_identification)),
+            *(format_estimate(getattr(one, name)) for name in ESTIMATES if name != "identification_there"),
         )
         for one in found.layers
     ]
@@ -519,41 +517,34 @@ def _layers(found: LayerTests, number: int) -> str:
 
 
 def _pictures(result: ProbeResult) -> list[Drawing]:
-    chosen: list[Drawing] = []
-    if result.curve is not None and result.curve.points:
-        note = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
-        chosen.append(
-            (
-                partial(pictures.draw_resolution_curve, result),
-                "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
-                f"intervals; {note}; gray: chance, and dotted the places of the two items.",
-            )
-        )
-    if any(result.rates.of(kind) for kind in pictures.KIND_NAMES):
-        chosen.append(
-            (
-                partial(pictures.draw_items, result),
-                "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
-                "drawn thinner below the number of items from which on they are fitted.",
-            )
-        )
-    if result.distances.points:
-        chosen.append(
-            (
-                partial(pictures.draw_distances, result),
-                "Right answers in the tests of nearness by distance of the right item, for each number of items, with "
-                "95 % intervals; gray: chance.",
-            )
-        )
-    if result.resolution.offsets:
-        chosen.append(
-            (
-                partial(pictures.draw_options, result),
-                "Preference for each answer whatever the items are, with 95 % intervals: what the fit removes before "
-                "it estimates a resolution.",
-            )
-        )
-    return chosen
+    note = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
+    every = (
+        (
+            result.curve is not None and result.curve.points,
+            pictures.draw_resolution_curve,
+            "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
+            f"intervals; {note}; gray: chance, and dotted the places of the two items.",
+        ),
+        (
+            any(result.rates.of(kind) for kind in pictures.KIND_NAMES),
+            pictures.draw_items,
+            "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
+            "drawn thinner below the number of items from which on they are fitted.",
+        ),
+        (
+            result.distances.points,
+            pictures.draw_distances,
+            "Right answers in the tests of nearness by distance of the right item, for each number of items, with "
+            "95 % intervals; gray: chance.",
+        ),
+        (
+            result.resolution.offsets,
+            pictures.draw_options,
+            "Preference for each answer whatever the items are, with 95 % intervals: what the fit removes before "
+            "it estimates a resolution.",
+        ),
+    )
+    return [(partial(draw, result), caption) for available, draw, caption in every if available]
 
 
 def _explanation() -> str:

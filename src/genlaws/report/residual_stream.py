@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 
 from genlaws import __version__
-from genlaws.core.arguments import Array
+from genlaws.core.estimate import Estimate
 from genlaws.figures.residual_stream.entries import StreamPicture, pictures_of
 from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, whole_page
-from genlaws.residual_stream.measures.curves import Curve
 from genlaws.residual_stream.results import Analysis, Claim
 
 NO_VALUE = "–"
-MAX_MESSAGE_CHARACTERS, SUMMARY_CHARACTERS = (
-    500,
-    160,
-)  # of a message printed whole, and of the summary of a longer one
+MAX_MESSAGE_CHARACTERS, SUMMARY_CHARACTERS = 500, 160  # of a message printed whole, and of the summary of a longer one
 SECTIONS = {
     "Units and steps": ("1", "What single units do along the layers, and how the stream moves."),
     "Rotations": ("2", "Whether the stream rotates, and whether a random walk does."),
@@ -150,7 +146,7 @@ def _steps(analysis: Analysis) -> str:
     if analysis.correlations is not None:
         columns["correlation r"] = _cells(analysis.correlations.mean)
     for name, found in analysis.information.items():
-        columns[f"information, {name} (nats)"] = [_with_ends(one.value, one.low, one.high) for one in found.means]
+        columns[f"information, {name} (nats)"] = _cells(found.means)
     if not columns:
         return paragraphs(["Nothing was measured step by step."])
     pairs = zip(analysis.sites, analysis.sites[1:], strict=False)
@@ -160,18 +156,17 @@ def _steps(analysis: Analysis) -> str:
     return folded(caption, data_table(caption, ("from", "to", "what writes", *columns), rows))
 
 
-def _cells(curve: Curve) -> list[str]:
-    ends: tuple[Array, ...] = (curve.value, curve.low, curve.high)
-    return [_with_ends(*map(float, one)) for one in zip(*ends, strict=True)]
+def _cells(estimates: Iterable[Estimate]) -> list[str]:
+    return [_with_ends(one) for one in estimates]
 
 
-def _with_ends(value: float, low: float, high: float) -> str:
+def _with_ends(one: Estimate) -> str:
     """Return a number with the ends of its interval."""
-    if math.isnan(value):
+    if math.isnan(one.value):
         return NO_VALUE
-    if math.isnan(low + high):
-        return f"{value:.3g}"
-    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+    if math.isnan(one.low + one.high):
+        return f"{one.value:.3g}"
+    return f"{one.value:.3g} [{one.low:.3g}, {one.high:.3g}]"
 
 
 def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:

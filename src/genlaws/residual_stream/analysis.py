@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from genlaws import models
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.progress import NoProgress, Progress
 from genlaws.models.stream import Positions, Stream
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.measure_groups import (
@@ -40,26 +41,6 @@ DEFAULT_MEASURES = tuple(name for name in MEASURES if name != "compression")  # 
 SURROGATE_NAMES = (*PATH_SURROGATES, *SUPPLIED_SURROGATES)
 REFERENCE_MEASURES = ("paths", "correlations", "dimensions", "rotations")
 MODEL_LABEL = "the model"
-
-
-class Progress(Protocol):
-    """What receives reports on the progress of the work."""
-
-    def start(self, total: int | None, label: str) -> None:
-        """Begin a piece of work of so many parts."""
-
-    def advance(self, n: int = 1) -> None:
-        """Report that so many parts are done."""
-
-
-class _NoProgress:
-    """A progress that reports nothing."""
-
-    def start(self, total: int | None, label: str) -> None:
-        """Begin."""
-
-    def advance(self, n: int = 1) -> None:
-        """Go on."""
 
 
 def analyze(
@@ -123,7 +104,7 @@ def analyze(
     chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
     whole_number("surrogate_draws", surrogate_draws, at_least=2)
 
-    bar = _NoProgress() if progress is None else progress
+    bar = NoProgress() if progress is None else progress
     limits: dict[str, Any] = {"max_tokens": max_tokens, "context": models.capture.context_length(model, tokenizer)}
     tokens = tokenize(tokenizer, texts, strip=strip, **limits)
     reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "advance": bar.advance}
@@ -210,7 +191,7 @@ def analyze_stream(
     whole_number("jobs", jobs, at_least=1)
     others = dict(supplied or {})
     numbers = text_numbers(texts, stream.text_count)
-    bar = _NoProgress() if progress is None else progress
+    bar = NoProgress() if progress is None else progress
     own = tuple(one for one in chosen_surrogates if one not in SUPPLIED_SURROGATES)
     given = Recorded(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
     references = {
@@ -264,7 +245,7 @@ def _measure_with_progress(
 ) -> tuple[dict[str, Any], list[str]]:
     """Measure a stream and report each finished measure."""
     bar.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
-    return measured(given, measures, lambda _: bar.advance(1))
+    return measured(given, measures, bar.advance)
 
 
 def _measure_reference(label: str, given: Recorded, measures: Sequence[str], bar: Progress) -> Analysis:

@@ -231,7 +231,7 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: Recorded, measures: Sequence[str], finished: Any = None) -> tuple[dict[str, Any], list[str]]:
+def measured(given: Recorded, measures: Sequence[str], advance: Advance) -> Found:
     """Return the fields of an analysis for the measures that a recorded stream suffices for, and messages.
 
     Parameters
@@ -239,8 +239,8 @@ def measured(given: Recorded, measures: Sequence[str], finished: Any = None) -> 
     given : Recorded
     measures : names
         Others than the keys of ``STREAM_MEASURES`` are left out.
-    finished : function of a name, optional
-        Called after each measure.
+    advance : callable
+        Called with 1 after each measure.
     """
     fields: dict[str, Any] = {}
     messages: list[str] = []
@@ -250,8 +250,7 @@ def measured(given: Recorded, measures: Sequence[str], finished: Any = None) -> 
         found, notes = measure(given)
         fields |= found
         messages += [one for one in notes if one]
-        if finished is not None:
-            finished(name)
+        advance(1)
     return fields, messages
 
 

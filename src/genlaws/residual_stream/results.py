@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genlaws.core.estimate import Estimate
+from genlaws.core.frames import DataFrame, frame_of, stack_frames
 from genlaws.models.stream import Site
 from genlaws.residual_stream.dynamics.jpca import RotationFit
 from genlaws.residual_stream.dynamics.linear import Modes
@@ -23,8 +24,6 @@ from genlaws.residual_stream.measures.writes import Writes
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from genlaws.residual_stream.dynamics.compression import Compression
     from genlaws.residual_stream.dynamics.lyapunov import Lyapunov
     from genlaws.residual_stream.dynamics.perturbation import Perturbation
@@ -199,81 +198,61 @@ class Analysis:
         found: dict[str, Any] = to_json_value(self)
         return found
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that the pictures are drawn from, by name; the column ``stream`` names whose they are."""
-        return tables_of(self)
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the tables that the pictures are drawn from, by name; the column ``stream`` names whose they are.
+
+        Rows of references follow those of the model.
+        """
+        parts: dict[str, list[DataFrame]] = {}
+        for name, one in {MODEL_STREAM: self, **self.references}.items():
+            for kind, tables in _stream_tables(one).items():
+                if name == MODEL_STREAM or kind not in UNIT_TABLES:
+                    own = parts.setdefault(kind, [])
+                    own += [_with_first_columns(table, {"stream": name}) for table in tables]
+        claims = {"claims": frame_of([vars(one) for one in self.claims])} if self.claims else {}
+        return claims | {kind: stack_frames(tables) for kind, tables in parts.items() if tables}
 
 
-def tables_of(analysis: Analysis) -> dict[str, pd.DataFrame]:
-    """Return tables by name; rows of references follow those of the model; ``stream`` names each."""
-    streams = {MODEL_STREAM: analysis, **analysis.references}
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for name, one in streams.items():
-        for kind, table in _stream_tables(one).items():
-            if name != MODEL_STREAM and kind in UNIT_TABLES:
-                continue
-            parts.setdefault(kind, []).append(_with_first_column(table, "stream", name))
-    found = {"claims": to_frame(analysis.claims)} if analysis.claims else {}
-    return found | {kind: _joined(tables) for kind, tables in parts.items()}
-
-
-def to_frame(rows: Sequence[Any]) -> pd.DataFrame:
-    """Return a table of dataclasses, or all rows of several tables."""
-    import pandas as pd  # noqa: PLC0415
-
-    if rows and isinstance(rows[0], pd.DataFrame):
-        tables: list[pd.DataFrame] = list(rows)
-        return pd.concat(tables, ignore_index=True)
-    return pd.DataFrame([vars(row) if is_dataclass(row) else row for row in rows])
-
-
-def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return tables[0] if len(tables) == 1 else to_frame(tables)
-
-
-def _with_first_column(table: pd.DataFrame, column: str, value: str | bool) -> pd.DataFrame:
-    """Put a column with one value in front of a table."""
-    table.insert(0, column, value)
+def _with_first_columns(table: DataFrame, columns: Mapping[str, str | bool]) -> DataFrame:
+    """Put columns with one value each in front of a table."""
+    for place, (name, value) in enumerate(columns.items()):
+        table.insert(place, name, value)
     return table
 
 
-def _stream_tables(one: Analysis) -> dict[str, pd.DataFrame]:
-    """Return the tables of one stream."""
-    found = {name: getattr(one, name).to_frame() for name in TABLE_FIELDS if getattr(one, name) is not None}
+def _stream_tables(one: Analysis) -> dict[str, list[DataFrame]]:
+    """Return the tables of one stream; those under one name belong below each other."""
+    found = {name: [getattr(one, name).to_frame()] for name in TABLE_FIELDS if getattr(one, name) is not None}
     if one.correlations is not None:
-        found["correlation_histogram"] = one.correlations.histogram(low=0.0).to_frame()
-        found["correlation_means"] = one.correlations.mean.to_frame()
+        found["correlation_histogram"] = [one.correlations.histogram(low=0.0).to_frame()]
+        found["correlation_means"] = [one.correlations.mean.to_frame()]
     for kind, made in {
         "participation": (one.participation, one.participation_normalized),
         "compression": (one.compression, one.compression_normalized),
         "explained": (one.explained_pooled, one.explained_normalized, one.explained_site),
     }.items():
-        tables = [
-            _with_first_column(part.to_frame(), "normalized", number == 1)
+        found[kind] = [
+            _with_first_columns(part.to_frame(), {"normalized": number == 1})
             for number, part in enumerate(made)
             if part is not None
         ]
-        if tables:
-            found[kind] = _joined(tables)
     for name, measured in one.information.items():
-        found[f"information_{name}"] = measured.to_frame()
-        found[f"information_{name}_units"] = _unit_frame(measured)
-    spectra = [
-        _with_first_column(_with_first_column(part.to_frame(), "to", part.to), "from", part.site)
-        for part in one.lyapunov
+        found[f"information_{name}"] = [measured.to_frame()]
+        found[f"information_{name}_units"] = [_unit_frame(measured)]
+    found["lyapunov"] = [
+        _with_first_columns(part.to_frame(), {"from": part.site, "to": part.to}) for part in one.lyapunov
     ]
-    jumps = [
-        _with_first_column(_with_first_column(part.to_frame(), "keep_rest", part.keep_rest), "from", part.site)
-        for part in one.teleports
+    found["teleports"] = [
+        _with_first_columns(part.to_frame(), {"from": part.site, "keep_rest": part.keep_rest}) for part in one.teleports
     ]
-    return found | {kind: _joined(made) for kind, made in (("lyapunov", spectra), ("teleports", jumps)) if made}
+    return found
 
 
-def _unit_frame(measured: Information) -> pd.DataFrame:
+def _unit_frame(measured: Information) -> DataFrame:
     """Return the information of each unit and step."""
     columns = unit_table(measured.sites[:-1], {"information": measured.values, "error": measured.errors})
     columns["unit"] = np.tile(measured.units, len(measured.sites) - 1)
-    return to_frame([]).assign(**columns)
+    return frame_of(columns)
 
 
 def to_json_value(value: Any) -> Any:
@@ -297,12 +276,11 @@ def _fields_as_dict(value: Any) -> Any:
         return _test_as_dict(value)
     if isinstance(value, Site):
         return value.name
-    named = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {name: to_json_value(part) for name, part in named.items() if not _is_large(part)}
-
-
-def _is_large(value: object) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim > 1
+    return {
+        name: to_json_value(part)
+        for name, part in vars(value).items()
+        if not (isinstance(part, np.ndarray) and part.ndim > 1)
+    }
 
 
 def _test_as_dict(test: SurrogateTest) -> dict[str, Any]:

@@ -40,6 +40,13 @@ class HttpError(Exception):
         self.status, self.sentence, self.setting, self.headers = status, sentence, setting, headers
 
 
+class WrongInputError(HttpError):
+    """A request with a wrong setting, file or form."""
+
+    def __init__(self, sentence: str, setting: str | None = None) -> None:
+        super().__init__(HTTP_UNPROCESSABLE, sentence, setting)
+
+
 def quote_input(given: str) -> str:
     """Return a user's input in quotes, shortened if it is long."""
     return repr(given if len(given) <= MAX_INPUT_CHARACTERS else given[: MAX_INPUT_CHARACTERS - 3] + "...")

@@ -9,6 +9,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import INTERVAL_MEANING
+from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
@@ -135,13 +136,11 @@ def _profile_panel(measured: Measurement) -> Panel:
 def _items_panel(measured: Measurement) -> Panel:
     items = measured.items
     n = items.item_count.astype(np.float64)
-    curves = []
-    for test, symbol, color in (
-        ("generalization", "p_S", GENERALIZATION_COLOR),
-        ("identification", "p_I", IDENTIFICATION_COLOR),
-    ):
-        y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
-        curves.append(Curve(f"{test} {symbol}", "run", n.tolist(), y, color, low, high))
+    tests = (("generalization", "p_S", GENERALIZATION_COLOR), ("identification", "p_I", IDENTIFICATION_COLOR))
+    curves = [
+        curve_of_estimates(f"{test} {symbol}", n.tolist(), measured.item_estimates(test), color)
+        for test, symbol, color in tests
+    ]
     span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), CURVE_POINTS // 4)
     curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "gray"))
     constant = items.collapse_constant

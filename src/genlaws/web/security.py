@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -12,13 +11,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genlaws.render.scripts import PLOTLY_STYLE_HASH
+from genlaws.web.http_errors import error_response
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-SAME_SITE_VALUES = (
-    "same-origin",
-    "none",
-)  # Sec-Fetch-Site of requests by this page, or by hand
+SAME_SITE_VALUES = ("same-origin", "none")  # Sec-Fetch-Site of requests by this page, or by hand
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -98,7 +95,7 @@ class Guard:
         if error is None:
             await self.app(scope, receive, send_guarded)
         else:
-            await _send_error(*error, send_guarded)
+            await error_response(*error)(scope, receive, send_guarded)
 
     def _find_error(self, scope: Scope) -> tuple[int, str] | None:
         """Return status and sentence of the error, or none if the request is allowed."""
@@ -138,10 +135,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-async def _send_error(status: int, sentence: str, send: Send) -> None:
-    body = json.dumps({"error": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

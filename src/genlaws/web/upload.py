@@ -29,7 +29,7 @@ from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES
 from genlaws.semanticity.theory.spaces import check_distances
-from genlaws.web.http_errors import HTTP_UNPROCESSABLE, HttpError, quote_input
+from genlaws.web.http_errors import HttpError, WrongInputError, quote_input
 from genlaws.web.measurement import Sent, answer_of
 
 SET_KINDS = ("embeddings", "distances")
@@ -270,9 +270,9 @@ async def _read(request: Request) -> Upload:
         raise HttpError(HTTP_TIMEOUT, f"A set must arrive within {MAX_UPLOAD_SECONDS:g} s.") from None
     except MultiPartException:
         known = ", ".join((*TEXT_FIELDS[:1], *FILE_FIELDS, *TEXT_FIELDS[1:]))
-        raise HttpError(HTTP_UNPROCESSABLE, f"A form must hold {known} once each at most, and be whole.") from None
+        raise WrongInputError(f"A form must hold {known} once each at most, and be whole.") from None
     except ClientDisconnect:
-        raise HttpError(HTTP_UNPROCESSABLE, "The set did not arrive as a whole.") from None
+        raise WrongInputError("The set did not arrive as a whole.") from None
     try:
         return await _upload(form)
     finally:
@@ -303,16 +303,14 @@ async def _upload(form: FormData) -> Upload:
     for name in names:
         if name not in (*TEXT_FIELDS, *FILE_FIELDS) or names.count(name) > 1:
             known = ", ".join((*TEXT_FIELDS, *FILE_FIELDS))
-            raise HttpError(
-                HTTP_UNPROCESSABLE, f"A form holds {known}, each once at most; got {quote_input(name)}.", name
-            )
+            raise WrongInputError(f"A form holds {known}, each once at most; got {quote_input(name)}.", name)
     metric = _text(form, "metric", METRICS)
     similarity = _text(form, "similarity", SIMILARITIES)
     kind = _text(form, "kind", SET_KINDS)
     file = await _file(form, "file")
     if kind is None or file is None:
         missing = "kind" if kind is None else "file"
-        raise HttpError(HTTP_UNPROCESSABLE, f"{missing} must be part of the form; it is missing.", missing)
+        raise WrongInputError(f"{missing} must be part of the form; it is missing.", missing)
     positions = await _file(form, "positions")
     if positions is None:
         return Upload(kind, *file, metric=metric, similarity=similarity)
@@ -325,7 +323,7 @@ def _text(form: FormData, name: str, allowed: tuple[str, ...]) -> str | None:
     if given is None or given == "":
         return None
     if not isinstance(given, str):
-        raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be a word, not a file.", name)
+        raise WrongInputError(f"{name} must be a word, not a file.", name)
     return _checked(name, lambda: one_of(name, given, allowed))
 
 
@@ -340,7 +338,7 @@ async def _file(form: FormData, name: str) -> tuple[bytes, str] | None:
         return content, _checked(name, lambda: suffix_of(name, file_name))
     if given is None or given == "":
         return None
-    raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be a file, not text.", name)
+    raise WrongInputError(f"{name} must be a file, not text.", name)
 
 
 def _checked(name: str, check: Callable[[], str]) -> str:
@@ -348,4 +346,4 @@ def _checked(name: str, check: Callable[[], str]) -> str:
     try:
         return check()
     except ValueError as error:
-        raise HttpError(HTTP_UNPROCESSABLE, str(error), name) from None
+        raise WrongInputError(str(error), name) from None

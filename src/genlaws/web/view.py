@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genlaws.render import Panel
-from genlaws.web.http_errors import HTTP_UNPROCESSABLE, HttpError, quote_input
+from genlaws.web.http_errors import HttpError, WrongInputError, quote_input
 
 MAX_QUERY_CHARACTERS = 2000
 MAX_QUERY_SETTINGS = 100
@@ -58,28 +58,26 @@ def slider(
     when : mapping, optional
         Values of other settings for which this one matters; the page hides it otherwise.
     """
-    control: dict[str, Any] = {"kind": "slider", "step": step, "log": log, "when": dict(when or {})}
-    return Field(
-        default=default,
-        ge=low,
-        le=high,
-        allow_inf_nan=False,
-        title=label,
-        description=about or label,
-        json_schema_extra={"control": control},
-    )
+    control = {"kind": "slider", "step": step, "log": log}
+    return _setting(default, label, about, control, when, ge=low, le=high, allow_inf_nan=False)
 
 
 def choice(default: str, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
     """Return one of the values that the annotation names, changed with a list."""
-    control: dict[str, Any] = {"kind": "choice", "when": dict(when or {})}
-    return Field(default=default, title=label, description=about or label, json_schema_extra={"control": control})
+    return _setting(default, label, about, {"kind": "choice"}, when)
 
 
 def switch(default: bool, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
     """Return yes or no, changed with a check box."""
-    control: dict[str, Any] = {"kind": "switch", "when": dict(when or {})}
-    return Field(default=default, title=label, description=about or label, json_schema_extra={"control": control})
+    return _setting(default, label, about, {"kind": "switch"}, when)
+
+
+def _setting(
+    default: Any, label: str, about: str, control: dict[str, Any], when: Mapping[str, str] | None, **limits: Any
+) -> Any:
+    """Return a field whose schema names its control."""
+    extra: dict[str, Any] = {"control": {**control, "when": dict(when or {})}}
+    return Field(default=default, title=label, description=about or label, json_schema_extra=extra, **limits)
 
 
 @dataclass(frozen=True)
@@ -117,13 +115,8 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "panels": [one.to_json() for one in self.panels],
-            "numbers": [{"name": one.name, "value": one.value, "meaning": one.meaning} for one in self.numbers],
-            "sentence": self.sentence,
-            "python": self.python,
-            "command": self.command,
-        }
+        panels, numbers = [one.to_json() for one in self.panels], [vars(one) for one in self.numbers]
+        return vars(self) | {"panels": panels, "numbers": numbers}
 
 
 @dataclass(frozen=True)
@@ -165,13 +158,11 @@ def read_settings(view: View, query: str) -> ViewSettings:
     given: dict[str, Any] = {}
     for name, text in _pairs(query):
         if name not in known:
-            raise HttpError(
-                HTTP_UNPROCESSABLE,
-                f"There is no setting {quote_input(name)}; there are {', '.join(known)}.",
-                name[:MAX_QUERY_CHARACTERS],
+            raise WrongInputError(
+                f"There is no setting {quote_input(name)}; there are {', '.join(known)}.", name[:MAX_QUERY_CHARACTERS]
             )
         if name in given:
-            raise HttpError(HTTP_UNPROCESSABLE, f"{name} must be given once; it came several times.", name)
+            raise WrongInputError(f"{name} must be given once; it came several times.", name)
         given[name] = _value(name, text, known[name])
     try:
         return view.settings.model_validate(given)
@@ -201,17 +192,14 @@ def allowed_values(schema: Mapping[str, Any]) -> str:
 
 def _pairs(query: str) -> list[tuple[str, str]]:
     if len(query) > MAX_QUERY_CHARACTERS:
-        raise HttpError(
-            HTTP_UNPROCESSABLE, f"A query must have at most {MAX_QUERY_CHARACTERS:,} characters; got {len(query):,}."
-        )
+        raise WrongInputError(f"A query must have at most {MAX_QUERY_CHARACTERS:,} characters; got {len(query):,}.")
     try:
         return parse_qsl(
             query, keep_blank_values=True, max_num_fields=MAX_QUERY_SETTINGS, encoding="utf-8", errors="strict"
         )
     except ValueError:
-        raise HttpError(
-            HTTP_UNPROCESSABLE,
-            f"A query must be at most {MAX_QUERY_SETTINGS} settings in the form name=value, in UTF-8.",
+        raise WrongInputError(
+            f"A query must be at most {MAX_QUERY_SETTINGS} settings in the form name=value, in UTF-8."
         ) from None
 
 
@@ -226,7 +214,7 @@ def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         value = None
     wanted = bool if kind == "boolean" else int | float
     if not isinstance(value, wanted) or isinstance(value, bool) != (kind == "boolean"):
-        raise HttpError(HTTP_UNPROCESSABLE, f"{name} {allowed_values(schema)}; got {quote_input(text)}.", name)
+        raise WrongInputError(f"{name} {allowed_values(schema)}; got {quote_input(text)}.", name)
     return value
 
 
@@ -238,7 +226,5 @@ def _validation_error(
     name = str(first["loc"][0]) if first["loc"] else None
     if name is None or name not in known or first["type"] == "value_error":
         sentence = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-        return HttpError(HTTP_UNPROCESSABLE, sentence, name)
-    return HttpError(
-        HTTP_UNPROCESSABLE, f"{name} {allowed_values(known[name])}; got {quote_input(str(given.get(name)))}.", name
-    )
+        return WrongInputError(sentence, name)
+    return WrongInputError(f"{name} {allowed_values(known[name])}; got {quote_input(str(given.get(name)))}.", name)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
+from genlaws.core.progress import NoProgress
 from genlaws.figures import get_figure
-from genlaws.figures.figure import NoProgress
 from genlaws.relations import complete_bipartite, modulo, paper_bound
 from genlaws.relations.structure.training_set import draw_order, training_set_of
 from genlaws.sweeps import Axis, get_experiment, make_sweep

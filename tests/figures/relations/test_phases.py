@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PolyCollection
 
+from genlaws.core.progress import NoProgress
 from genlaws.figures import get_figure, style
-from genlaws.figures.figure import NoProgress
 from genlaws.figures.relations import phases as relations_phases
 from genlaws.figures.relations.phases import (
     FILLED_FRACTION,

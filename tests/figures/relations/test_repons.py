@@ -4,7 +4,8 @@ import numpy as np
 import pydantic
 import pytest
 
-from genlaws.figures.figure import Figure, NoProgress
+from genlaws.core.progress import NoProgress
+from genlaws.figures.figure import Figure
 from genlaws.figures.relations.repons import (
     APART_COLOR,
     COLLISION_CURVES,

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from genlaws.core.estimate import wilson_interval
-from genlaws.figures.figure import NoProgress
+from genlaws.core.progress import NoProgress
 from genlaws.figures.relations import depth as relations_depth
 from genlaws.figures.relations import success as relations_success
 from genlaws.figures.relations.depth import DepthSettings, depth_data, depth_summary, draw_depth

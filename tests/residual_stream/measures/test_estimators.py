@@ -14,10 +14,11 @@ from genlaws.residual_stream.measures.estimators import (
     copula_shortfall,
     gaussian_copula_information,
     kernel_information,
-    kernel_information_direct,
+    kernel_sum,
     least_information,
     neighbor_information,
     normal_scores,
+    plane_kernel_sum,
 )
 
 TEXTS, PAIRS = 1000, 50
@@ -165,16 +166,23 @@ def test_two_discrete_variables():
         assert abs(found.mean() - exact) < DEVIATIONS * found.std(ddof=1) / math.sqrt(20) + bias
 
 
-def test_fast_kernels_equal_the_direct_sum_and_scipy():
+@pytest.mark.parametrize("width", [0.1, 0.5])
+def test_sums_of_kernels_equal_the_direct_sums(width):
+    u, v = np.random.default_rng(4).standard_t(3, (2, 300))
+    squares = [(one[:, None] - one) ** 2 / width**2 for one in (u, v)]
+    line, plane = (np.exp(-0.5 * one).sum(axis=1) for one in (squares[0], squares[0] + squares[1]))
+    np.testing.assert_allclose(kernel_sum(u, width), line, atol=300 * SERIES)
+    np.testing.assert_allclose(plane_kernel_sum(u, v, width), plane, atol=300 * SERIES)
+
+
+def test_fast_kernels_equal_those_of_scipy():
     generator = np.random.default_rng(3)
     tails = generator.standard_t(2, (400, 2))
     lumps, noisy = values_with_noise((-1, 1), 400, 1)
     for x, y in (gaussian_pairs(0.9, 400, 2), (tails, tails + generator.standard_t(2, tails.shape)), (lumps, noisy)):
-        fast = kernel_information(x, y)
-        np.testing.assert_allclose(fast, kernel_information_direct(x, y), atol=SERIES)
-        both = np.stack((x[:, 0], y[:, 0]))
-        alone = gaussian_kde(both[0])(both[0]) * gaussian_kde(both[1])(both[1])
-        assert fast[0] == pytest.approx(np.log(gaussian_kde(both)(both) / alone + 1e-10).mean(), abs=SERIES)
+        for fast, both in zip(kernel_information(x, y), np.stack((x.T, y.T), axis=1), strict=True):
+            alone = gaussian_kde(both[0])(both[0]) * gaussian_kde(both[1])(both[1])
+            assert fast == pytest.approx(np.log(gaussian_kde(both)(both) / alone + 1e-10).mean(), abs=SERIES)
 
 
 @pytest.mark.parametrize("neighbors", [1, 3, 8])

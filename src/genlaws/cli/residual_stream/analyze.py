@@ -11,14 +11,14 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
-from genlaws import models, probes
+from genlaws import probes
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
@@ -45,23 +45,8 @@ READ_GROUP, MEASURED_GROUP, MODEL_GROUP = Group("What is read"), Group("What is 
 NO_SURROGATES = "none"
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Texts of a file.
-
-    Attributes
-    ----------
-    texts : list of str
-    message : str
-        How many lines were read.
-    """
-
-    texts: list[str]
-    message: str
-
-
-def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> Lines:
-    """Return the lines of a file that are not blank and of the requested lengths.
+def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> tuple[list[str], str]:
+    """Return the lines of a file that are not blank and of the requested lengths, and a message on how many there are.
 
     Parameters
     ----------
@@ -74,8 +59,7 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
     """
     least, most = whole_number("shortest", shortest), whole_number("at_most", at_most, at_least=1)
     top = float("inf") if longest is None else whole_number("longest", longest, at_least=least + 2)
-    lines = _lines(path)
-    filled = [line for line in lines if line.strip()]
+    filled = [line for line in _lines(path) if line.strip()]
     if not filled:
         raise InputError(f"texts: the file {str(path)!r} has no line that is not blank.")
     selected = [line for line in filled if least < len(line) < top]
@@ -84,12 +68,9 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
             f"texts: none of the {len(filled)} lines of {str(path)!r} has more than {least} and fewer than {top:g} "
             f"characters."
         )
-    of = (
-        f"{len(selected):,} lines of the requested lengths"
-        if len(selected) < len(filled)
-        else f"{len(selected):,} lines"
-    )
-    return Lines(selected[:most], f"Reading {min(most, len(selected)):,} of {of} in {path}.")
+    requested = " of the requested lengths" if len(selected) < len(filled) else ""
+    message = f"Reading {min(most, len(selected)):,} of {len(selected):,} lines{requested} in {path}."
+    return selected[:most], message
 
 
 def _lines(path: Path) -> list[str]:
@@ -189,9 +170,8 @@ def _numbers(analysis: Analysis) -> dict[str, str]:
     if analysis.correlations is not None:
         rows["correlation r"] = _format_ends(analysis.correlations.mean)
     for name, found in analysis.information.items():
-        known = [one for one in found.means if not math.isnan(one.value)]
-        if known:
-            rows[f"information ({name}), nats"] = _format_first_last(known[0], known[-1])
+        if not all(math.isnan(one.value) for one in found.means):
+            rows[f"information ({name}), nats"] = _format_ends(found.means)
     return rows | _shape_rows(analysis) | _disturbance_rows(analysis)
 
 
@@ -234,13 +214,12 @@ def _format_factor(curve: Curve) -> str:
     return f"{curve.value[-1] / curve.value[0]:.3g}" if curve.value[0] > 0 else "nothing"
 
 
-def _format_ends(curve: Curve) -> str:
-    """Return the first and the last value of a curve that has one."""
-    known = [point for point, value in enumerate(curve.value) if not math.isnan(value)]
-    return _format_first_last(curve[known[0]], curve[known[-1]]) if known else "no value"
-
-
-def _format_first_last(first: Estimate, last: Estimate) -> str:
+def _format_ends(estimates: Iterable[Estimate]) -> str:
+    """Return the first and the last number that has a value."""
+    known = [one for one in estimates if not math.isnan(one.value)]
+    if not known:
+        return "no value"
+    first, last = known[0], known[-1]
     counted = f" (n = {last.count})" if last.count else ""
     return f"{str(first).removesuffix(counted)} at first, {last} at last"
 
@@ -339,14 +318,31 @@ def analyze(
     """
     requested = _names(measured)
     _check_folder(output.out, pictures)
-    lines = read_texts(texts, read.shortest, read.longest, read.at_most)
-    network, tokenizer, name = _loaded(model, local_model)
+    lines, message = read_texts(texts, read.shortest, read.longest, read.at_most)
+    network, tokenizer, source, _ = probes.encoders.load.load_text_network(
+        model, device=local_model.device, dtype=local_model.dtype, local_files_only=not local_model.download
+    )
+    name = Path(source).name
     if not output.json:
-        print(lines.message, file=sys.stderr, flush=True)
-    options: dict[str, Any] = {"read": read, "measured": measured, "local_model": local_model, "output": output}
-    found = _analyzed(network, tokenizer, lines.texts, requested, name=name, **options)
-    note = f"{lines.message} Tokens read of each: {read.position}."
-    written = [] if output.out is None else _write(found, name, note, output.out, pictures)
+        print(message, file=sys.stderr, flush=True)
+    with ProgressBar(quiet=output.json) as bar:
+        found = measure(
+            network,
+            tokenizer,
+            lines,
+            name=name,
+            position=_position(read.position),
+            strip=read.strip,
+            max_tokens=read.max_tokens,
+            batch_size=local_model.batch_size,
+            surrogate_draws=measured.draws,
+            jobs=local_model.jobs,
+            seed=output.seed,
+            progress=bar,
+            **requested,
+        )
+    note = f"{message} Tokens read of each: {read.position}."
+    written = [] if output.out is None else write_analysis(output.out, name, found, notes=[note], pictures=pictures)
     _show(found, written, output.json)
 
 
@@ -379,47 +375,6 @@ def _check_folder(folder: Path | None, pictures: bool) -> None:
         raise InputError("pictures needs --out, the folder for them.")
 
 
-def _loaded(model: str, local_model: LocalModel) -> tuple[Any, Any, str]:
-    """Return a network of text with its tokenizer and name: with its head if it has one, otherwise an encoder."""
-    local = not local_model.download
-    try:
-        network, tokenizer, source = models.load.load_language_model(
-            model, local_model.device, local_model.dtype, local
-        )
-    except InputError:  # no language model: perhaps an encoder, whose error message is better
-        found = probes.encoders.load.load_encoder(
-            model, kind="text", device=local_model.device, dtype=local_model.dtype, local_files_only=local
-        )
-        if not isinstance(found, probes.encoders.text.TextEncoder):
-            raise InputError(
-                f"model must be a transformer of text, which has a residual stream; {model} is none."
-            ) from None
-        network, tokenizer, source = found.network, found.tokenizer, found.source
-    return network, tokenizer, Path(source).name
-
-
-def _analyzed(
-    network: Any, tokenizer: Any, texts: list[str], requested: dict[str, tuple[str, ...]], *, name: str, **given: Any
-) -> Analysis:
-    read, measured, local_model, output = (given[one] for one in ("read", "measured", "local_model", "output"))
-    with ProgressBar(quiet=output.json) as bar:
-        return measure(
-            network,
-            tokenizer,
-            texts,
-            name=name,
-            position=_position(read.position),
-            strip=read.strip,
-            max_tokens=read.max_tokens,
-            batch_size=local_model.batch_size,
-            surrogate_draws=measured.draws,
-            jobs=local_model.jobs,
-            seed=output.seed,
-            progress=bar,
-            **requested,
-        )
-
-
 def _position(text: str) -> str | int:
     """Return a word, or a whole number."""
     try:
@@ -428,14 +383,8 @@ def _position(text: str) -> str | int:
         return text
 
 
-def _write(found: Analysis, name: str, note: str, out: Path, pictures: bool) -> list[Path]:
-    return write_analysis(out, name, found, notes=[note], pictures=pictures)
-
-
 def _show(found: Analysis, written: list[Path], json_wanted: bool) -> None:
     """Print the answer as text or as JSON."""
-    import json
-
     if json_wanted:
         print(json.dumps(found.to_dict() | {"files": [str(path) for path in written]}, indent=2, allow_nan=False))
         return

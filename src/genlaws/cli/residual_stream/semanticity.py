@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from cyclopts import Parameter
 
 from genlaws import models, probes
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
+from genlaws.cli.residual_stream.analyze import Model
 from genlaws.core.errors import InputError
 from genlaws.figures.drawing import made_folder, save_picture, write_together
 from genlaws.figures.residual_stream.semanticity import draw_stream_semanticity
@@ -25,10 +27,6 @@ CAPTION = (
     "p_S and p_I with two items at every site of the residual stream, 95 % bands over stimuli; wide lines are writes "
     "whose change stands after Holm's procedure."
 )
-Model = Annotated[
-    str,
-    Parameter(help="A Hugging Face id on this machine, a folder, a .gguf file, or smollm2 or minilm (packages)."),
-]
 Task = Annotated[
     str,
     Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE_STEM (item, value)."),
@@ -62,7 +60,7 @@ def semanticity(
         raise InputError(f"task must be one in words, such as years; {task} are pictures.")
     wanted = _controls(controls)
     stimuli = word_stimuli(task, phrase=phrase, count=count)
-    encoder = _loaded(model, device, dtype, download)
+    encoder = probes.encoders.load.load_text_encoder(model, device=device, dtype=dtype, local_files_only=not download)
     bar, total = _bar(encoder, stimuli, wanted, output)
     with bar:
         bar.start(total, f"{encoder.source}, {stimuli.name}")
@@ -89,16 +87,6 @@ def _controls(text: str) -> tuple[str, ...]:
     return tuple(one.strip().replace("-", " ") for one in text.split(","))
 
 
-def _loaded(model: str, device: str, dtype: str, download: bool) -> probes.encoders.text.TextEncoder:
-    """Return the model with its tokenizer."""
-    found = probes.encoders.load.load_encoder(
-        model, kind="text", device=device, dtype=dtype, local_files_only=not download
-    )
-    if not isinstance(found, probes.encoders.text.TextEncoder):
-        raise InputError(f"model must be a transformer of text, which has a residual stream; {model} is none.")
-    return found
-
-
 def _bar(encoder: TextEncoder, stimuli: EmbeddingStimuli, controls: tuple[str, ...], output: Output) -> Any:
     """Return a bar and its steps: each text is read once or twice, each site measured for the model and controls."""
     network: Any = encoder.network
@@ -109,8 +97,6 @@ def _bar(encoder: TextEncoder, stimuli: EmbeddingStimuli, controls: tuple[str, .
 
 def _show(found: StreamSemanticity, output: Output) -> None:
     """Write the folder and print the answer."""
-    import json
-
     answer = as_json(summary(found) | {"seed": output.seed})
     written = [] if output.out is None else _write(found, answer, output.out)
     if output.json:
@@ -135,8 +121,6 @@ def summary(found: StreamSemanticity) -> dict[str, Any]:
 
 def _write(found: StreamSemanticity, answer: dict[str, Any], folder: Path) -> list[Path]:
     """Write tables, picture and numbers together."""
-    import json
-
     tables = {"sites": found.to_frame(), "writes": found.writes_frame(), "totals": found.totals_frame()}
     title = f"{found.model}: {found.stimuli}"
 

@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.estimate import from_standard_error
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
 from genlaws.relations.inference.hypotheses import hypotheses_of

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error, interval_columns, wilson_interval
-from genlaws.figures.figure import Progress
+from genlaws.core.progress import Progress
 from genlaws.relations.networks.phases import expand_counts, fit_threshold
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells

@@ -18,8 +18,8 @@ from scipy import stats
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, interval_columns
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     NetworkFigureSettings,

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (

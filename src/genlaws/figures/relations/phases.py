@@ -28,8 +28,8 @@ from pydantic import Field
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     Fraction,

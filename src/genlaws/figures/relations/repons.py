@@ -15,8 +15,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repons.ensemble import simulate_repons
 from genlaws.relations.repons.forces import ReponSystem

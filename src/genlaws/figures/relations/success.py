@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from genlaws.core.arguments import Array
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     Fraction,

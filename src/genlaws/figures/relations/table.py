@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.errors import InputError
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.relations.structure import families
 from genlaws.relations.structure.classes import RelationClass, classify

@@ -35,9 +35,7 @@ NETWORK_COLOR = style.GREEN
 
 def draw_pca_paths(analysis: Analysis) -> Figure:
     """Draw the paths of texts along the first two pooled principal components, and their mean (Figure 4A)."""
-    drawing.require(analysis.projected, "paths along principal components")
-    found = analysis.projected
-    assert found is not None
+    found = drawing.required(analysis.projected, "paths along principal components")
     test = analysis.path_test
     count = 0 if test is None else len(test.against)
     figure = style.new_figure(drawing.FIGURE_WIDTH, 3.2 + (0.5 + 0.16 * count if count else 0.0))
@@ -92,8 +90,8 @@ def _label_end(axes: Axes, mean: np.ndarray, place: int, name: str) -> None:
 
 def draw_explained(analysis: Analysis) -> Figure:
     """Draw the share of the variance that components explain, pooled and of each site (Figures 4B and 4C)."""
-    known = [one for one in map(partial(getattr, analysis), VARIANCE_BASES) if one is not None]
-    drawing.require(known, "explained variance")
+    measured = map(partial(getattr, analysis), VARIANCE_BASES)
+    known = drawing.required([one for one in measured if one is not None], "explained variance")
     above = known[:2]
     figure = style.new_figure(drawing.FIGURE_WIDTH, 4.9)
     whole = figure.add_gridspec(2, len(above), height_ratios=(1.0, 1.2))
@@ -137,7 +135,7 @@ def _draw_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, c
     """Draw the share against the number of components, for some sites."""
     at = drawing.places_of_labels(found.labels, analysis.sites)
     shades = colors.to_rgba(at)
-    chosen = np.unique(np.linspace(0, len(at) - 1, min(MAX_SITE_CURVES, len(at))).round().astype(int))
+    chosen = drawing.spread_over(len(at), MAX_SITE_CURVES)
     for site in chosen.tolist():
         axes.plot(found.components, found.share[site], color=shades[site], linewidth=0.9)
     axes.set_xscale("log")
@@ -145,14 +143,12 @@ def _draw_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, c
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("number of components")
     title = "of all sites pooled" if found.basis == "pooled" else "of each site"
-    axes.set_title(title, fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+    drawing.small_title(axes, title)
 
 
 def draw_participation(analysis: Analysis) -> Figure:
     """Draw in how many directions the texts differ at every site."""
-    drawing.require(analysis.participation, "participation ratios")
-    found = analysis.participation
-    assert found is not None
+    found = drawing.required(analysis.participation, "participation ratios")
     figure = style.new_figure(drawing.FIGURE_WIDTH, 2.5)
     axes = figure.subplots()
     references = {
@@ -168,8 +164,7 @@ def draw_participation(analysis: Analysis) -> Figure:
         curve = analysis.participation_normalized.curve
         handles.append(drawing.draw_sites(axes, analysis.sites, curve, style.SKY_BLUE, marker="v"))
         handles[-1].set_label("this model, states of equal length")
-    drawn = [np.asarray(one.get_ydata(), dtype=np.float64) for one in axes.get_lines()]
-    drawing.log_if_wide(axes, np.concatenate(drawn), ratio=20.0)
+    drawing.log_if_wide(axes, ratio=20.0)
     drawing.layer_axis(axes, analysis.sites)
     axes.set_ylabel("participation ratio\n(directions)")
     drawing.legend(figure, [*handles, *drawing.surrogate_handles(references)])
@@ -178,11 +173,9 @@ def draw_participation(analysis: Analysis) -> Figure:
 
 def draw_compression_path(analysis: Analysis) -> Figure:
     """Draw the mean path in the bottleneck, colored by layer, with its intervals (Figure 3B)."""
-    shown = _compressions(analysis)
-    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 2.1 * len(shown))
-    grid = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+    figure, panels = _compression_panels(analysis, 2.1)
     colors = drawing.layer_colors(analysis.sites)
-    for axes, one in zip(grid, shown, strict=True):
+    for axes, one in panels:
         x = one.path[0]
         y = one.path[1] if len(one.path) > 1 else None
         at = drawing.places_of_labels(x.labels, analysis.sites)
@@ -198,47 +191,40 @@ def draw_compression_path(analysis: Analysis) -> Figure:
             axes.scatter(x.value, y.value, c=shades, s=12.0, zorder=3, linewidths=0.0)
             axes.plot(x.value[0], y.value[0], color=shades[0], marker="o", markersize=5.0, markerfacecolor="white")
             axes.set(xlabel="first bottleneck unit", ylabel="second bottleneck unit")
-        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
         axes.margins(0.08)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    drawing.layer_bar(figure, colors, list(grid))
+    drawing.layer_bar(figure, colors, [axes for axes, _ in panels])
     return figure
 
 
 def draw_compression_steps(analysis: Analysis) -> Figure:
     """Draw the distance in the bottleneck from each site to the next (Figure 3C)."""
-    shown = _compressions(analysis)
-    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 1.5 * len(shown))
-    grid = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
-    for axes, one in zip(grid, shown, strict=True):
+    figure, panels = _compression_panels(analysis, 1.5, sharex=True)
+    for axes, one in panels:
         drawing.draw_steps(axes, analysis.sites, one.step_length)
-        drawing.layer_axis(axes, analysis.sites, label=axes is grid[-1])
+        drawing.layer_axis(axes, analysis.sites, label=axes is panels[-1][0])
         axes.set_ylim(bottom=0.0)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
         axes.set_ylabel("step length\nin the bottleneck")
-        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
     drawing.legend(figure, drawing.write_handles(analysis.sites))
     return figure
 
 
 def draw_compression_explained(analysis: Analysis) -> Figure:
     """Draw the variance that the autoencoder and as many principal components reconstruct (Figure 3D)."""
-    shown = _compressions(analysis)
-    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + 1.5 * len(shown))
-    grid = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
-    width = shown[0].sizes[-1]
+    figure, panels = _compression_panels(analysis, 1.5, sharex=True)
+    width = panels[0][1].sizes[-1]
     lines = []
-    for axes, one in zip(grid, shown, strict=True):
+    for axes, one in panels:
         axes.axhline(0.0, **drawing.GUIDE_STYLE)
         look = {"linestyle": (0, (3, 1.5)), "marker": "", "linewidth": 0.8}
         linear = drawing.draw_sites(axes, analysis.sites, one.components_explained, style.GRAY, **look)
         own = drawing.draw_sites(axes, analysis.sites, one.explained, NETWORK_COLOR)
-        drawing.layer_axis(axes, analysis.sites, label=axes is grid[-1])
+        drawing.layer_axis(axes, analysis.sites, label=axes is panels[-1][0])
         values = np.concatenate([one.explained.low, one.explained.value, one.components_explained.value])
         low = float(np.nanmin(values, initial=0.0))
         axes.set_ylim(max(low, -1.0) - 0.03, 1.02)
         axes.set_ylabel("explained share\nof the variance")
-        axes.set_title(_format_kind(one), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
         own.set_label(f"autoencoder of {width} units")
         linear.set_label(f"{width} principal components")
         lines = [own, linear]
@@ -246,12 +232,15 @@ def draw_compression_explained(analysis: Analysis) -> Figure:
     return figure
 
 
-def _compressions(analysis: Analysis) -> list[Compression]:
-    """Return the available compressions: of states as they are, and normalized."""
-    found = [one for one in (analysis.compression, analysis.compression_normalized) if one is not None]
-    drawing.require(found, "compression")
-    return found
-
-
-def _format_kind(one: Compression) -> str:
-    return "states divided by their root mean square" if one.normalized else "states as they are"
+def _compression_panels(
+    analysis: Analysis, height: float, *, sharex: bool = False
+) -> tuple[Figure, list[tuple[Axes, Compression]]]:
+    """Return a picture with a panel for each available compression: of states as they are, and normalized."""
+    both = (analysis.compression, analysis.compression_normalized)
+    shown = drawing.required([one for one in both if one is not None], "compression")
+    figure = style.new_figure(drawing.FIGURE_WIDTH, 0.9 + height * len(shown))
+    grid = figure.subplots(len(shown), 1, squeeze=False, sharex=sharex)[:, 0]
+    for axes, one in zip(grid, shown, strict=True):
+        kind = "states divided by their root mean square" if one.normalized else "states as they are"
+        drawing.small_title(axes, kind)
+    return figure, list(zip(grid, shown, strict=True))

@@ -7,7 +7,7 @@ MLP half a unit later, and a write between the two states it leads from and to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import numpy as np
@@ -30,6 +30,7 @@ from genlaws.models.stream import Site
 from genlaws.residual_stream.measures.curves import Curve
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest
 
+Found = TypeVar("Found")
 FIGURE_WIDTH = 3.6  # inches; two pictures fit side by side on a page
 RASTER_DPI = 220  # dots per inch of what is not drawn as lines in a vector picture
 WRITE_COLORS = {"attention": style.VERMILLION, "mlp": style.BLUE, "block": style.BLACK}
@@ -85,10 +86,21 @@ def layer_axis(axes: Axes, sites: Sequence[Site], *, label: bool = True, air: fl
         axes.set_xlabel("layer")
 
 
-def require(found: object, what: str) -> None:
-    """Raise an error if an analysis lacks what is to be drawn."""
+def required(found: Found | None, what: str) -> Found:
+    """Return what is to be drawn; raise an error if an analysis lacks it."""
     if not found:
         raise InputError(f"This analysis has no {what}; there is nothing to draw.")
+    return found
+
+
+def spread_over(count: int, most: int) -> NDArray[np.int64]:
+    """Return so many numbers below `count` at most, evenly spread, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.int64))
+
+
+def small_title(axes: Axes, text: str) -> None:
+    """Write a small title above a panel."""
+    axes.set_title(text, fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
 
 
 def draw_steps(axes: Axes, sites: Sequence[Site], curve: Curve) -> None:
@@ -112,23 +124,24 @@ def draw_steps(axes: Axes, sites: Sequence[Site], curve: Curve) -> None:
 def draw_reference_steps(axes: Axes, references: Mapping[str, tuple[Sequence[Site], Curve]]) -> None:
     """Draw the same curves of surrogates, thin and gray, one line for each kind of write."""
     for name, (sites, curve) in references.items():
-        at = step_places(sites)
-        for place, mask in kinds_of_steps(sites).items():
-            size = 0.6 * marker_size(len(at))
-            look = {**surrogate_style(name), "marker": WRITE_MARKERS[place], "markersize": size}
-            axes.plot(at[mask], curve.value[mask], **look)
+        _draw_surrogate_steps(axes, name, sites, curve.value)
 
 
 def draw_test_steps(axes: Axes, sites: Sequence[Site], test: SurrogateTest) -> list[str]:
     """Draw the means of surrogates of a curve over steps, thin and gray; return the names of those drawn."""
-    at = step_places(sites)
-    drawn = [name for name, one in test.against.items() if one.mean.shape == at.shape]
+    drawn = [name for name, one in test.against.items() if one.mean.shape == (len(sites) - 1,)]
     for name in drawn:
-        for place, mask in kinds_of_steps(sites).items():
-            size = 0.6 * marker_size(len(at))
-            look = {**surrogate_style(name), "marker": WRITE_MARKERS[place], "markersize": size}
-            axes.plot(at[mask], test.against[name].mean[mask], **look)
+        _draw_surrogate_steps(axes, name, sites, test.against[name].mean)
     return drawn
+
+
+def _draw_surrogate_steps(axes: Axes, name: str, sites: Sequence[Site], values: Array) -> None:
+    """Draw values of steps of a surrogate, thin and gray, one line for each kind of write."""
+    at = step_places(sites)
+    for place, mask in kinds_of_steps(sites).items():
+        size = 0.6 * marker_size(len(at))
+        look = {**surrogate_style(name), "marker": WRITE_MARKERS[place], "markersize": size}
+        axes.plot(at[mask], values[mask], **look)
 
 
 def draw_sites(axes: Axes, sites: Sequence[Site], curve: Curve, color: Any, **how: Any) -> Line2D:
@@ -210,14 +223,21 @@ def layer_colors(sites: Sequence[Site]) -> ScalarMappable:
 def layer_bar(figure: Figure, colors: ScalarMappable, axes: Any) -> None:
     """Write the color bar of layers next to panels."""
     bar = figure.colorbar(colors, ax=axes, pad=0.02, aspect=26)
-    bar.set_label("layer")
-    bar.locator = MaxNLocator(nbins=6, integer=True)
+    _finish_bar(bar, "layer", MaxNLocator(nbins=6, integer=True))
+
+
+def _finish_bar(bar: Colorbar, label: str, locator: MaxNLocator) -> None:
+    """Write label and ticks of a color bar."""
+    bar.set_label(label)
+    bar.locator = locator
     bar.update_ticks()
     bar.outline.set_linewidth(0.4)
 
 
-def log_if_wide(axes: Axes, values: Array, ratio: float = 10.0) -> None:
-    """Make the y axis logarithmic where positive values span more than a ratio."""
+def log_if_wide(axes: Axes, ratio: float = 10.0, values: Array | None = None) -> None:
+    """Make the y axis logarithmic where positive values, those of the lines if not given, span more than a ratio."""
+    if values is None:
+        values = np.concatenate([np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.get_lines()])
     positive = values[np.isfinite(values) & (values > 0)]
     if positive.size and positive.size == np.isfinite(values).sum() and positive.max() > ratio * positive.min():
         style.log_axis(axes, "y", 0.8 * float(positive.min()), 1.25 * float(positive.max()))
@@ -285,10 +305,7 @@ def color_bar(axes: Axes, mesh: ScalarMappable, label: str, values: Array) -> Co
     below, above = bool((finite < mesh.norm.vmin).any()), bool((finite > mesh.norm.vmax).any())
     ends: Any = "both" if below and above else "min" if below else "max" if above else "neither"
     bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=22, extend=ends, extendfrac=0.04)
-    bar.set_label(label)
-    bar.locator = MaxNLocator(nbins=5)
-    bar.update_ticks()
-    bar.outline.set_linewidth(0.4)
+    _finish_bar(bar, label, MaxNLocator(nbins=5))
     return bar
 
 

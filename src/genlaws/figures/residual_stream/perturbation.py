@@ -43,8 +43,9 @@ def draw_teleports(analysis: Analysis, *, keep_rest: bool = False) -> Figure:
     keep_rest : bool
         Whether to draw the teleports that retain the part outside the plane, or those that lose it, as in the paper.
     """
-    shown = [one for one in analysis.teleports if one.keep_rest == keep_rest]
-    drawing.require(shown, "teleports of this kind")
+    shown = drawing.required(
+        [one for one in analysis.teleports if one.keep_rest == keep_rest], "teleports of this kind"
+    )
     columns = min(TELEPORT_COLUMNS, len(shown) + 1)
     rows = -(-(len(shown) + 1) // columns)
     figure = style.new_figure(style.PAGE * columns / TELEPORT_COLUMNS, 0.6 + 2.1 * rows)
@@ -84,7 +85,7 @@ def _draw_teleport(axes: Axes, one: Teleport) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
     shortened = f", arrows ÷ {factor}" if factor > 1 else ""
     steps = "1 site on" if one.steps == 1 else f"{one.steps} sites on"
-    axes.set_title(f"{one.site}, {steps}{shortened}", fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+    drawing.small_title(axes, f"{one.site}, {steps}{shortened}")
 
 
 def _draw_returns(axes: Axes, shown: Sequence[Teleport]) -> None:
@@ -98,10 +99,10 @@ def _draw_returns(axes: Axes, shown: Sequence[Teleport]) -> None:
         axes.vlines(at + aside, low, high, color=look["color"], linewidth=0.9)
         axes.plot(at + aside, middle, **look)
         drawn += [low, high]
-    drawing.log_if_wide(axes, np.concatenate([*drawn, [1.0]]), ratio=4.0)
+    drawing.log_if_wide(axes, ratio=4.0, values=np.concatenate([*drawn, [1.0]]))
     axes.set_xticks(at, [one.site.split(".")[0] for one in shown])
     axes.set_xlim(-0.5, len(shown) - 0.5)
-    axes.set_title("share of the distance left", fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+    drawing.small_title(axes, "share of the distance left")
     axes.set(xlabel="layer of the teleport", ylabel="")
 
 
@@ -114,13 +115,11 @@ def _arrow_factor(start: np.ndarray, moved: np.ndarray) -> int:
 
 def draw_perturbation(analysis: Analysis) -> Figure:
     """Draw how small disturbances evolve: their distance, the same in units of the state, and the rate of growth."""
-    drawing.require(analysis.perturbation, "perturbations")
-    found = analysis.perturbation
-    assert found is not None
+    found = drawing.required(analysis.perturbation, "perturbations")
     figure = style.new_figure(drawing.FIGURE_WIDTH, 5.3)
     grid = figure.subplots(3, 1, sharex=True)
     colors = drawing.layer_colors(analysis.sites)
-    chosen = np.unique(np.linspace(0, len(found.sites) - 1, min(MAX_CURVES, len(found.sites))).round().astype(int))
+    chosen = drawing.spread_over(len(found.sites), MAX_CURVES)
     at = drawing.places_of_labels(found.sites, analysis.sites)
     shades = colors.to_rgba(at)
     others = {name: one.perturbation for name, one in analysis.references.items() if one.perturbation is not None}
@@ -132,8 +131,7 @@ def draw_perturbation(analysis: Analysis) -> Figure:
         for number in chosen.tolist():
             curve = getattr(found, measure)[number]
             drawing.draw_sites(axes, analysis.sites, curve, shades[number], markersize=1.6)
-        drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.get_lines()])
-        drawing.log_if_wide(axes, drawn, ratio=4.0)
+        drawing.log_if_wide(axes, ratio=4.0)
     grid[0].set_ylabel("distance from the\nundisturbed state")
     grid[1].set_ylabel("distance /\nlength of the state")
     _draw_rates(grid[2], analysis, found, others)
@@ -165,8 +163,7 @@ def _draw_rates(axes: Axes, analysis: Analysis, found: Perturbation, others: Map
 
 def draw_lyapunov(analysis: Analysis) -> Figure:
     """Draw the finite-time Lyapunov exponents to the end of the stream, of each site they start from."""
-    drawing.require(analysis.lyapunov, "Lyapunov exponents")
-    shown = analysis.lyapunov
+    shown = drawing.required(analysis.lyapunov, "Lyapunov exponents")
     figure = style.new_figure(drawing.FIGURE_WIDTH, 2.7)
     axes = figure.subplots()
     axes.axhline(0.0, **drawing.GUIDE_STYLE)

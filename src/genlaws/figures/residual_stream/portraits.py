@@ -39,12 +39,10 @@ def draw_portraits(analysis: Analysis) -> Figure:
 
     Gray is each unit with the sizes of its own steps and random signs, drawn once.
     """
-    drawing.require(analysis.portraits, "phase portraits")
-    found = analysis.portraits
-    assert found is not None
+    found = drawing.required(analysis.portraits, "phase portraits")
     counts = rotations(found.activation).as_printed
     order = np.argsort(counts, kind="stable")
-    chosen = order[np.unique(np.linspace(0, order.size - 1, min(MAX_PORTRAITS, order.size)).round().astype(int))]
+    chosen = order[drawing.spread_over(order.size, MAX_PORTRAITS)]
     stream = Stream(found.activation[None], analysis.sites)
     walk = portraits(step_signs(stream, np.random.default_rng(analysis.seed)))
     columns = min(MAX_COLUMNS, chosen.size)
@@ -55,9 +53,7 @@ def draw_portraits(analysis: Analysis) -> Figure:
     for axes, unit in zip(grid.flat, chosen.tolist(), strict=False):
         axes.plot(walk.activation[:, unit], walk.gradient[:, unit], **WALK_STYLE)
         _draw_portrait(axes, found, unit, colors.to_rgba(drawing.site_places(analysis.sites)))
-        axes.set_title(
-            f"unit {unit}: {counts[unit]:.1f} rotations".replace("-", "−"), fontsize=style.SMALL_TYPE + 0.5, pad=3.0
-        )
+        drawing.small_title(axes, f"unit {unit}: {counts[unit]:.1f} rotations".replace("-", "−"))
     drawing.outer_labels(grid, chosen.size, "mean activation", "its gradient (per site)")
     drawing.layer_bar(figure, colors, grid)
     drawing.legend(figure, [Line2D([], [], label="the same steps with random signs", **WALK_STYLE)])
@@ -80,9 +76,7 @@ def _draw_portrait(axes: Axes, found: Portraits, unit: int, colors: Array) -> No
 
 def draw_rotations(analysis: Analysis) -> Figure:
     """Draw the rotations of units and of surrogates: all units, their mean, and one by one (Figures 2B and 2C)."""
-    drawing.require(analysis.rotations, "rotations of units")
-    found, test = analysis.rotations, analysis.rotation_test
-    assert found is not None
+    found, test = drawing.required(analysis.rotations, "rotations of units"), analysis.rotation_test
     counts = found.as_printed
     sign = _sign(found, test)
     tested = {} if test is None else {name: sign * one.draws for name, one in test.against.items()}
@@ -141,9 +135,7 @@ def _draw_by_unit(axes: Axes, counts: Array, draws: Array | None) -> None:
 
 def draw_dynamics(analysis: Analysis) -> Figure:
     """Draw the modes of one linear map for all steps, and the share a rotation explains, compared with surrogates."""
-    drawing.require(analysis.modes, "dynamic modes")
-    modes, test = analysis.modes, analysis.dynamics_test
-    assert modes is not None
+    modes, test = drawing.required(analysis.modes, "dynamic modes"), analysis.dynamics_test
     count = 0 if test is None else len(test.against)
     figure = style.new_figure(drawing.FIGURE_WIDTH, 2.9 + (0.6 + 0.16 * count if test else 0.0))
     if test is None:

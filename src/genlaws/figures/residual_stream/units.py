@@ -41,9 +41,7 @@ MAX_CORRELATION = 1.0 - 1e-12
 
 def draw_means(analysis: Analysis) -> Figure:
     """Draw the mean activation of every unit along the layers, units ordered by the last of them (Figure 1B)."""
-    drawing.require(analysis.means, "means of units")
-    means = analysis.means
-    assert means is not None
+    means = drawing.required(analysis.means, "means of units")
     values = means.ordered
     figure = style.new_figure(drawing.FIGURE_WIDTH, HEAT_MAP_HEIGHT)
     axes = figure.subplots()
@@ -60,9 +58,7 @@ def draw_means(analysis: Analysis) -> Figure:
 
 def draw_correlations(analysis: Analysis) -> Figure:
     """Draw the correlation of every unit with itself one site later, and the mean over units (Figure 1C)."""
-    drawing.require(analysis.correlations, "correlations of units")
-    found = analysis.correlations
-    assert found is not None
+    found = drawing.required(analysis.correlations, "correlations of units")
     values = found.r[:, _unit_order(analysis, found.r.shape[1])]
     figure = style.new_figure(drawing.FIGURE_WIDTH, 4.3)
     upper, lower = figure.subplots(2, 1, height_ratios=(1.5, 1.0))
@@ -88,9 +84,7 @@ def draw_correlations(analysis: Analysis) -> Figure:
 
 def draw_correlation_histogram(analysis: Analysis) -> Figure:
     """Draw how the correlations of each unit spread over the steps, and those of all units together (Figure 1D)."""
-    drawing.require(analysis.correlations, "correlations of units")
-    found = analysis.correlations
-    assert found is not None
+    found = drawing.required(analysis.correlations, "correlations of units")
     histogram = found.histogram(HISTOGRAM_BINS, low=0.0)
     values = histogram.shares[_unit_order(analysis, found.r.shape[1])].T
     figure = style.new_figure(drawing.FIGURE_WIDTH, 3.6)
@@ -135,16 +129,13 @@ def draw_velocity(analysis: Analysis) -> Figure:
     panels = {"speed": "step length\n(units of the stream)", "relative_speed": "step length /\nlength of the state"}
     figure = style.new_figure(drawing.FIGURE_WIDTH, 4.0)
     for axes in _path_panels(figure, analysis, panels):
-        drawn = [np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.get_lines()]
-        drawing.log_if_wide(axes, np.concatenate(drawn))
+        drawing.log_if_wide(axes)
     return figure
 
 
 def _path_panels(figure: Figure, analysis: Analysis, panels: dict[str, str]) -> list[Axes]:
     """Draw measures of the path below each other, with those of the surrogates."""
-    drawing.require(analysis.paths, "measures of the path")
-    found = analysis.paths
-    assert found is not None
+    found = drawing.required(analysis.paths, "measures of the path")
     others = {name: one for name, one in analysis.references.items() if one.paths is not None}
     grid = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     for axes, (measure, label) in zip(grid, panels.items(), strict=True):
@@ -163,8 +154,7 @@ def draw_information(analysis: Analysis) -> Figure:
     The heat map is that of the first estimator; each estimator has a panel of means. Dotted is what the correlations
     alone imply, the mean over units of −½ ln(1 − r²).
     """
-    drawing.require(analysis.information, "mutual information")
-    estimators = list(analysis.information)
+    estimators = list(drawing.required(analysis.information, "mutual information"))
     first = analysis.information[estimators[0]]
     values = first.values[:, _unit_order(analysis, first.values.shape[1])]
     figure = style.new_figure(drawing.FIGURE_WIDTH, 2.6 + 1.45 * len(estimators))
@@ -177,7 +167,7 @@ def draw_information(analysis: Analysis) -> Figure:
     for axes, name in zip(grid[1:], estimators, strict=True):
         references |= dict.fromkeys(_information_panel(axes, analysis, name))
         drawing.layer_axis(axes, first.sites, label=name == estimators[-1], air=0.0)
-        axes.set_title(ESTIMATOR_NAMES[name], fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
+        drawing.small_title(axes, ESTIMATOR_NAMES[name])
         axes.set_ylabel("information (nats),\nmean over units")
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     handles = [*drawing.write_handles(first.sites), *drawing.surrogate_handles([*references, PERMUTED_LABEL])]

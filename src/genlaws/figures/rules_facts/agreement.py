@@ -13,8 +13,8 @@ from pydantic import Field
 from scipy import special
 
 from genlaws.core.estimate import from_standard_error
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (

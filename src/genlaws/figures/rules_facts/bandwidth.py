@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
     Redraws,

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import LOSSES, samples_table
 from genlaws.sweeps import Axis, get_experiment, make_sweep

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (

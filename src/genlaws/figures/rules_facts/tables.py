@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import InnerShare, Ratio
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.finite_size import read_input_kernel
@@ -128,7 +128,7 @@ class Announced:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def start(self, total: int, label: str) -> None:
+    def start(self, total: int | None, label: str) -> None:
         """Do nothing."""
 
     def advance(self, n: int = 1) -> None:

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 from pydantic import Field
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     ERRORS,

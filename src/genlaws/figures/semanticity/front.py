@@ -19,9 +19,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.drawing import made_folder, save_picture, write_together
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.semanticity import Front, FrontPoint, circle, front, segment, similarity
 from genlaws.sweeps.experiment import Settings

@@ -20,8 +20,8 @@ from pydantic import Field
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.semanticity.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR, SYMBOLS, TEST_COLORS
 from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_model

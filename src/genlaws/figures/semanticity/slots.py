@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import POINT, Announced, Seed, draw_bars, interval_of, mean_columns
 from genlaws.semanticity.theory.tradeoff import linear_on_circle

@@ -15,8 +15,8 @@ from matplotlib.ticker import FixedLocator
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate
+from genlaws.core.progress import Progress
 from genlaws.figures import style
-from genlaws.figures.figure import Progress
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.probes import ReplyStore, SimulatedModel, domain_of

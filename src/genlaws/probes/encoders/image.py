@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
@@ -18,16 +18,41 @@ from genlaws.core.errors import InputError
 from genlaws.models.untrained import untrained_copy
 from genlaws.probes.encoders.pooling import pool_places
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.encoders.text import dtype_name, has_two_towers, layer_name, pooled_output, to_rows
+from genlaws.probes.encoders.text import Rows, dtype_name, has_two_towers, joined, layer_name, pooled_output, to_rows
 from genlaws.semanticity.networks.extractors import Prepared, ResNet
 
-Rows = NDArray[np.float32]
 TRIAL_SIDE = 64  # of the picture with which layers are counted
 SMALL_SIDE = 32  # of pictures for a residual network from a file, which is trained on small ones
 
 
+class _PictureEncoder(ABC):
+    """What encoders of pictures have in common: fields ``network``, ``source``, ``batch_size`` and ``weights``."""
+
+    network: Any
+    source: str
+    batch_size: int
+
+    @abstractmethod
+    def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:
+        """Return the rows of each layer."""
+
+    @cached_property
+    def layers(self) -> tuple[str, ...]:
+        """Names of the layers, from the first to the last."""
+        return tuple(self._pass([Image.new("RGB", (TRIAL_SIDE, TRIAL_SIDE))]))
+
+    def embed(self, stimuli: EmbeddingStimuli | Sequence[Image.Image]) -> dict[str, Rows]:
+        """Return an array for each layer, one row for each picture."""
+        return joined(self._pass(some) for some in _batches(stimuli, self.source, self.batch_size))
+
+    def with_random_weights(self, seed: int = 0) -> Self:
+        """Return the same architecture with weights as before any training; this one stays as it is."""
+        fresh = untrained_copy(self.network, seed).eval()
+        return replace(self, network=fresh, weights=f"random weights, seed={seed}")  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class ImageEncoder:
+class ImageEncoder(_PictureEncoder):
     """A network of transformers from pictures to rows of numbers, one for each layer.
 
     Layers are ``embeddings``, ``layer 1`` and so on, each the mean (or another pooling) over patches, the class token
@@ -60,19 +85,6 @@ class ImageEncoder:
         """The source and what changes its numbers."""
         return f"image:{self.source} [{dtype_name(self.network)}, pooling={self.pooling}, {self.weights}]"
 
-    @cached_property
-    def layers(self) -> tuple[str, ...]:
-        """Names of the layers, from the first to the last."""
-        return tuple(self._pass([_trial_picture()]))
-
-    def embed(self, stimuli: EmbeddingStimuli | Sequence[Image.Image]) -> dict[str, Rows]:
-        """Return an array for each layer, one row for each picture."""
-        return _joined(self._pass(some) for some in _batches(stimuli, self.source, self.batch_size))
-
-    def with_random_weights(self, seed: int = 0) -> ImageEncoder:
-        """Return the same architecture with weights as before any training; this one stays as it is."""
-        return replace(self, network=untrained_copy(self.network, seed).eval(), weights=f"random weights, seed={seed}")
-
     @torch.inference_mode()
     def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:
         one = next(iter(self.network.parameters()))
@@ -89,7 +101,7 @@ class ImageEncoder:
 
 
 @dataclass(frozen=True)
-class ExtractorEncoder:
+class ExtractorEncoder(_PictureEncoder):
     """A feature extractor of :mod:`genlaws.semanticity.networks.extractors` as an encoder of pictures.
 
     Its last layer is ``features``; a residual network for small images has its stages before it, each the mean over
@@ -114,19 +126,6 @@ class ExtractorEncoder:
         """The source and what changes its numbers."""
         return f"image:{self.source} [{dtype_name(self.network)}, {self.weights}]"
 
-    @cached_property
-    def layers(self) -> tuple[str, ...]:
-        """Names of the layers, from the first to the last."""
-        return tuple(self._pass([_trial_picture()]))
-
-    def embed(self, stimuli: EmbeddingStimuli | Sequence[Image.Image]) -> dict[str, Rows]:
-        """Return an array for each layer, one row for each picture."""
-        return _joined(self._pass(some) for some in _batches(stimuli, self.source, self.batch_size))
-
-    def with_random_weights(self, seed: int = 0) -> ExtractorEncoder:
-        """Return the same architecture with weights as before any training; this one stays as it is."""
-        return replace(self, network=untrained_copy(self.network, seed).eval(), weights=f"random weights, seed={seed}")
-
     @torch.inference_mode()
     def _pass(self, pictures: Sequence[Image.Image]) -> dict[str, Rows]:
         side = self.network.image_size or SMALL_SIDE
@@ -148,14 +147,9 @@ class ExtractorEncoder:
 
         with ExitStack() as stack:
             for stage in stages:
-                handle = inside.get_submodule(stage).register_forward_hook(record(stage))
-                stack.callback(handle.remove)
+                stack.enter_context(inside.get_submodule(stage).register_forward_hook(record(stage)))
             features = self.network(images)
         return {**found, "features": to_rows(pool_places(features, "mean"))}
-
-
-def _trial_picture() -> Image.Image:
-    return Image.new("RGB", (TRIAL_SIDE, TRIAL_SIDE))
 
 
 def _batches(
@@ -167,11 +161,3 @@ def _batches(
         raise InputError(f"stimuli must be PIL images for {source}; it is no text encoder as loaded.")
     for start in range(0, len(given), size):
         yield given[start : start + size]
-
-
-def _joined(batches: Iterator[dict[str, Rows]]) -> dict[str, Rows]:
-    found: dict[str, list[Rows]] = {}
-    for batch in batches:
-        for layer, rows in batch.items():
-            found.setdefault(layer, []).append(rows)
-    return {layer: np.concatenate(parts) for layer, parts in found.items()}

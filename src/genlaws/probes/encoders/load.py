@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from genlaws.models.load import (
     device_of,
     files_of,
     load_language_model,
+    loading,
     loading_quietly,
-    why_not_loaded,
 )
 from genlaws.probes.encoders.image import ExtractorEncoder, ImageEncoder
 from genlaws.probes.encoders.pooling import POOLINGS, sentence_head_of
@@ -92,6 +93,26 @@ def load_encoder(
     return _from_transformers(name, wanted, pooling=pooling, **options)
 
 
+def load_text_encoder(source: str, **options: Any) -> TextEncoder:
+    """Return an encoder of texts that is a transformer; `options` are those of `load_encoder`."""
+    found = load_encoder(source, kind="text", **options)
+    assert isinstance(found, TextEncoder)  # everything else is refused
+    return found
+
+
+def load_text_network(
+    source: str, *, device: str = "cpu", dtype: str = "float32", local_files_only: bool = True
+) -> tuple[Any, Any, str, bool]:
+    """Return a transformer of text, its tokenizer, what it is called, and whether it has the head of a language model.
+
+    Parameters are those of `load_encoder`.
+    """
+    with suppress(InputError):  # no language model: perhaps an encoder, whose error message is better
+        return *load_language_model(source, device, dtype, local_files_only), True
+    found = load_text_encoder(source, device=device, dtype=dtype, local_files_only=local_files_only)
+    return found.network, found.tokenizer, found.source, False
+
+
 def _agree(name: str, wanted: str, found: str) -> None:
     """Refuse a source of another kind than the requested one."""
     if wanted not in {"auto", found}:
@@ -118,17 +139,15 @@ def _from_transformers(
     name, where, _ = files_of(source)
     transformers = import_module("transformers")
     options = {"local_files_only": bool(local_files_only)}
+    with loading(transformers, name, local_files_only):
+        network, report = transformers.AutoModel.from_pretrained(
+            where, dtype=DTYPES[dtype], output_loading_info=True, **options
+        )
+    kind = _kind_of(network, name, wanted)
+    missing = sorted(key for key in report["missing_keys"] if UNUSED_PART not in key.split("."))
+    if missing:
+        raise InputError(f"source: {name} is no whole encoder; it holds no weights for {missing[0]}.")
     with loading_quietly(transformers):
-        try:
-            network, report = transformers.AutoModel.from_pretrained(
-                where, dtype=DTYPES[dtype], output_loading_info=True, **options
-            )
-        except Exception as error:  # whatever a library raises over files it cannot read
-            raise InputError(why_not_loaded(name, error, local_files_only)) from None
-        kind = _kind_of(network, name, wanted)
-        missing = sorted(key for key in report["missing_keys"] if UNUSED_PART not in key.split("."))
-        if missing:
-            raise InputError(f"source: {name} is no whole encoder; it holds no weights for {missing[0]}.")
         tools = _tools(transformers, where, name, kind, options)
     network = network.to(place).eval()
     if kind == "image":

@@ -6,7 +6,6 @@ the two stimuli.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
+from genlaws.probes.templates import fields_in
 from genlaws.probes.vision.pictures import WHITE, picture_of
 from genlaws.probes.vision.scenes import FULL_CIRCLE, MARK_HALF, MIN_GAP, PICTURE_SIDE, VisionTrial, color_of_hue
 from genlaws.semanticity.measurement.metrics import circle_length
@@ -188,12 +188,8 @@ def _evenly(available: int, most: int) -> Whole:
 def _checked(phrase: str, domain: Domain) -> str:
     """Return a phrase that differs from place to place."""
     allowed = {"place", "item"} if domain.own_places else {"place"}
-    try:
-        parts = [part for part in string.Formatter().parse(phrase) if part[1] is not None]
-    except (ValueError, TypeError):
-        parts = []
-    fields = {str(part[1]) for part in parts}
-    if not fields or not fields <= allowed or any(form or conversion for _, _, form, conversion in parts):
+    fields = fields_in(phrase)
+    if not fields or not fields <= allowed:
         names = " or ".join(f"{{{name}}}" for name in sorted(allowed))
         raise InputError(f"phrase must hold {names} and nothing else in braces; got {phrase!r}.")
     return phrase

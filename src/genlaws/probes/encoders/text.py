@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genlaws.core.errors import InputError
-from genlaws.models.passes import PADDING
+from genlaws.models.passes import PADDING, padded
 from genlaws.models.untrained import untrained_copy
 from genlaws.probes.encoders.pooling import SentenceHead, pool
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
@@ -69,12 +69,10 @@ class TextEncoder:
             raise InputError(f"stimuli must be a list of texts for {self.source}; it is no image encoder as loaded.")
         rows = [self._tokens(str(text)) for text in given]
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-        found: dict[str, list[Rows]] = {}
-        for start in range(0, len(order), self.batch_size):
-            for layer, some in self._pass([rows[at] for at in order[start : start + self.batch_size]]).items():
-                found.setdefault(layer, []).append(some)
+        starts = range(0, len(order), self.batch_size)
+        found = joined(self._pass([rows[at] for at in order[start : start + self.batch_size]]) for start in starts)
         back = np.argsort(order)
-        return {layer: np.concatenate(parts)[back] for layer, parts in found.items()}
+        return {layer: values[back] for layer, values in found.items()}
 
     def with_random_weights(self, seed: int = 0) -> TextEncoder:
         """Return the same architecture with weights as before any training; this one stays as it is."""
@@ -118,13 +116,20 @@ class TextEncoder:
         are those of the last place, padding or not.
         """
         full = str(self.network.config.model_type).startswith("siglip")
-        width = self._tower.config.max_position_embeddings if full else max(len(row) for row in rows)
+        width = self._tower.config.max_position_embeddings if full else None
         padding = getattr(self.tokenizer, "pad_token_id", None)
-        filling = PADDING if padding is None else padding
         place = next(iter(self.network.parameters())).device
-        tokens = torch.tensor([row + [filling] * (width - len(row)) for row in rows], device=place)
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=place)
+        tokens, mask = padded(rows, place, width=width, filling=PADDING if padding is None else padding)
         return ({"input_ids": tokens} if full else {"input_ids": tokens, "attention_mask": mask}), mask
+
+
+def joined(batches: Iterable[Mapping[str, Rows]]) -> dict[str, Rows]:
+    """Return the rows of each layer of all batches."""
+    found: dict[str, list[Rows]] = {}
+    for batch in batches:
+        for layer, rows in batch.items():
+            found.setdefault(layer, []).append(rows)
+    return {layer: np.concatenate(parts) for layer, parts in found.items()}
 
 
 def has_two_towers(network: Any) -> bool:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import interval_columns
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.measurement.stimuli import Compare
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PERMUTED, UNTRAINED = "permuted", "random weights"
 CONTROLS = (PERMUTED, UNTRAINED)
@@ -89,12 +87,10 @@ class LayerMeasurements:
             sentences.append(f"Control {name}: generalization from {min(values):.4f} to {max(values):.4f}.")
         return " ".join(sentences)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per layer, and further ones per control, with the 95 % intervals of values."""
-        import pandas as pd  # noqa: PLC0415
-
         parts = {AS_LOADED: self.measurements, **self.controls}
-        return pd.DataFrame(
+        return frame_of(
             [
                 {"layer": layer, "condition": condition, **_columns(one)}
                 for condition, found in parts.items()
@@ -200,16 +196,11 @@ def _rows(encoder: Encoder, stimuli: EmbeddingStimuli, layers: tuple[str, ...], 
 
 def _columns(one: Measurement) -> dict[str, float | str]:
     """Return the row of a measurement in a table."""
-    estimates: dict[str, Estimate] = {
-        "generalization": one.generalization,
-        "identification": one.identification,
-        "resolution": one.fit.resolution,
-        "background": one.fit.background,
-    }
-    columns: dict[str, float | str] = {}
-    for name, estimate in estimates.items():
-        columns |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return columns | {
+    return {
+        **interval_columns("generalization", one.generalization),
+        **interval_columns("identification", one.identification),
+        **interval_columns("resolution", one.fit.resolution),
+        **interval_columns("background", one.fit.background),
         "shape": one.fit.shape,
         "explained": one.fit.explained,
         "distance_to_front": one.distance_to_front,

@@ -14,19 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.frames import DataFrame, frame_of, stack_frames
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STATE_SIMILARITIES = ("cosine", "euclidean")
 MIN_RELATIVE_LENGTH = 1e-6  # of the states' typical length: a state that small after centering is rounding of float32
@@ -328,27 +325,32 @@ class LayerTests:
         """One over the number of items."""
         return 1.0 / self.item_count
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per layer; every estimate has its value, both ends, and a column ``control_``."""
-        import pandas as pd  # noqa: PLC0415
-
         rows = []
         for one, control in zip(self.layers, self.control, strict=True):
             row: dict[str, str | float] = {"layer": one.layer, "name": one.name}
             for name in ESTIMATES:
-                found: Estimate = getattr(one, name)
-                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+                row |= interval_columns(name, getattr(one, name))
                 row[f"control_{name}"] = getattr(control, name).value
             rows.append(row | {"best_ball_mass": one.best_ball_mass, "chance": self.chance})
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
-    def curves_frame(self) -> pd.DataFrame:
+    def curves_frame(self) -> DataFrame:
         """Return one row per layer and threshold: both tests, and the closed forms of a homogeneous space.
 
         The closed forms are Theorem 3 at the ball mass of the row. They take a probe's copy to be at distance 0; in a
         text it is not, so identification may lie below.
         """
-        return _Curves(self).to_frame()
+        parts = []
+        for one, control in zip(self.layers, self.control, strict=True):
+            part = frame_of({"layer": one.layer, "name": one.name, **{name: getattr(one, name) for name in CURVES}})
+            part["homogeneous_generalization"] = generalization_of_many(one.ball_mass, self.item_count)
+            part["homogeneous_identification"] = identification_of_many(one.ball_mass, self.item_count)
+            part["control_generalization"] = control.generalization
+            part["control_identification"] = control.identification
+            parts.append(part)
+        return stack_frames(parts)
 
     def __str__(self) -> str:
         how = [self.comparison.similarity, f"{self.pooling} token" if self.pooling == "last" else "mean of tokens"]
@@ -363,38 +365,11 @@ class LayerTests:
         lines += [_line(one.name, [getattr(one, name).value for name in ESTIMATES]) for one in self.layers]
         means = [sum(getattr(one, name).value for one in self.control) / len(self.control) for name in ESTIMATES]
         lines.append(_line("exchanged, mean", means))
-        return "\n".join([first, *lines, self._read_out_note()])
-
-    def _read_out_note(self) -> str:
-        """Return what the read-out rests on."""
-        return (
+        note = (
             f"read-out: first tokens of the options, the whole option in {self.single:.0%} of trials; left out because "
             f"two options begin alike: {self.unread[0]} and {self.unread[1]} trials"
         )
-
-
-@dataclass(frozen=True)
-class _Curves:
-    """The curves of all layers as one table."""
-
-    tests: LayerTests
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per layer and threshold."""
-        import pandas as pd  # noqa: PLC0415
-
-        count = self.tests.item_count
-        parts = []
-        for one, control in zip(self.tests.layers, self.tests.control, strict=True):
-            part = pd.DataFrame({name: getattr(one, name) for name in CURVES})
-            part["homogeneous_generalization"] = generalization_of_many(one.ball_mass, count)
-            part["homogeneous_identification"] = identification_of_many(one.ball_mass, count)
-            part["control_generalization"] = control.generalization
-            part["control_identification"] = control.identification
-            part.insert(0, "name", one.name)
-            part.insert(0, "layer", one.layer)
-            parts.append(part)
-        return pd.concat(parts, ignore_index=True)
+        return "\n".join([first, *lines, note])
 
 
 def _line(name: str, values: list[float]) -> str:

@@ -27,7 +27,7 @@ from torch import Tensor
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.models.language import NOT_NUMBERS, TransformersModel
-from genlaws.models.passes import PADDING
+from genlaws.models.passes import longest_first, padded
 from genlaws.models.untrained import untrained_copy
 from genlaws.probes.domains import Domain
 from genlaws.probes.layers.results import PlaceStates
@@ -174,9 +174,7 @@ def layer_states(
     rows = [_row(model, trial, domain, template, pooling) for trial in trials]
     _check_read_out(model, rows[0], norm, unembed)
     states, options = np.empty(0, dtype=np.float32), np.empty(0)
-    order = sorted(range(len(rows)), key=lambda place: -len(rows[place].tokens))
-    for start in range(0, len(order), model.batch_size):
-        batch = order[start : start + model.batch_size]
+    for batch in longest_first({place: len(row.tokens) for place, row in enumerate(rows)}, model.batch_size):
         found, read = _read(model, [rows[place] for place in batch], norm, unembed)
         if not states.size:
             states = np.empty((found.shape[0], len(rows), *found.shape[2:]), dtype=np.float32)
@@ -269,16 +267,9 @@ def _check_read_out(model: TransformersModel, row: _Row, norm: Any, unembed: Any
 def _read(model: TransformersModel, rows: Sequence[_Row], norm: Any, unembed: Any) -> tuple[Tensor, Tensor]:
     """Read a batch; return states (layers, rows, places, width) and options (layers, rows, options)."""
     network = model.network
-    width = max(len(row.tokens) for row in rows)
-    tokens = [row.tokens + [PADDING] * (width - len(row.tokens)) for row in rows]
-    mask = [[1] * len(row.tokens) + [0] * (width - len(row.tokens)) for row in rows]
+    tokens, mask = padded([row.tokens for row in rows], network.device)
     with _before(norm) as seen:
-        found = network.base_model(
-            input_ids=torch.tensor(tokens, device=network.device),
-            attention_mask=torch.tensor(mask, device=network.device),
-            use_cache=False,
-            output_hidden_states=True,
-        )
+        found = network.base_model(input_ids=tokens, attention_mask=mask, use_cache=False, output_hidden_states=True)
     here = torch.arange(len(rows), device=network.device)
     last = torch.tensor([row.last for row in rows], device=network.device)
     first = torch.tensor([row.first for row in rows], device=network.device)
@@ -305,8 +296,5 @@ def _places(rows: Sequence[_Row], device: torch.device) -> tuple[Tensor, Tensor]
 def _before(norm: Any) -> Iterator[list[Tensor]]:
     """Collect what is given to the final norm: the state after the last block."""
     seen: list[Tensor] = []
-    hook = norm.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
-    try:
+    with norm.register_forward_pre_hook(lambda _, given: seen.append(given[0])):
         yield seen
-    finally:
-        hook.remove()

@@ -144,13 +144,10 @@ def judge_states(
         raise InputError(f"Each test must have at least {MIN_LAYER_TRIALS} trials; one has fewer.")
     generator = generator_of(seed)
     times = whole_number("replicates", replicates, at_least=MIN_REPLICATES)
-    weights = [_weights(len(one.right), times, generator) for one in groups]
+    # How often each trial is in each replicate, as a share: (replicates, trials).
+    counts = [len(one.right) for one in groups]
+    weights = [generator.multinomial(n, np.full(n, 1.0 / n), size=times) / n for n in counts]
     return tuple(_layer(groups, layer, comparison, weights) for layer in range(len(groups[0].names)))
-
-
-def _weights(count: int, replicates: int, generator: np.random.Generator) -> Array:
-    """Return how often each trial is in each replicate, as a share: (replicates, trials)."""
-    return generator.multinomial(count, np.full(count, 1.0 / count), size=replicates) / count
 
 
 def _layer(groups: Sequence[PlaceStates], layer: int, comparison: Comparison, weights: Sequence[Array]) -> LayerTest:

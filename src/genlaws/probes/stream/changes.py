@@ -20,8 +20,7 @@ from scipy import special
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, from_standard_error, jackknife_error
 from genlaws.models.stream import Site
-from genlaws.semanticity.measurement.pairs import pair_sums
-from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
+from genlaws.semanticity.measurement.tests import MeasuredSet, left_out_tests
 
 SIGNIFICANCE_LEVEL = 0.05  # of Holm's procedure over all writes and both tests
 PROBABILITY_TOLERANCE = 1e-12  # of averages of probabilities; a smaller change or error is none
@@ -109,36 +108,8 @@ class TotalChange:
 
 def both_tests(stimuli: MeasuredSet) -> BothTests:
     """Return both tests over all triples of different stimuli, and over those without each stimulus in turn."""
-    others = stimuli.others()
-    sums, named = pair_sums(others, stimuli.ties), identification_of_two(others)
-    n = len(named)
-    right, trials, known = (_columns(one, others.order) for one in (sums.right, sums.trials, named))
-    total, count = right.sum(axis=1), trials.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        per_probe = total / count
-        # A trial with two items is counted at both of them, so the trials of an item are counted twice in the sums.
-        without = (total[:, None] - 2.0 * right) / (count[:, None] - 2.0 * trials)
-    left = (known.sum(axis=1)[:, None] - known) / (n - 2.0)
-    judged = per_probe[np.isfinite(per_probe)]
-    values = np.array([judged.mean() if judged.size else math.nan, named.mean()])
-    return BothTests(values, np.stack([_over_other_probes(without), _over_other_probes(left)]))
-
-
-def _columns(values: Array, order: np.ndarray) -> Array:
-    """Put values back to the stimuli they belong to; the probe's own column is zero."""
-    back = np.zeros((len(values), len(values)))
-    np.put_along_axis(back, order, values, axis=1)
-    return back
-
-
-def _over_other_probes(values: Array) -> Array:
-    """Return the mean of each column over the other rows that have a value."""
-    there = np.isfinite(values)
-    np.fill_diagonal(there, False)
-    count = there.sum(axis=0)
-    total = np.where(there, values, 0.0).sum(axis=0)
-    mean: Array = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    values, without = left_out_tests(stimuli.others(), stimuli.ties)
+    return BothTests(np.array(values), without)
 
 
 def write_changes(sites: Sequence[Site], tests: Sequence[BothTests], steps: Sequence[int]) -> tuple[WriteChange, ...]:

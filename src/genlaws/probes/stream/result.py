@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
@@ -28,9 +29,6 @@ from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.measurement.stimuli import Compare, pair_up
 from genlaws.semanticity.measurement.whole_set import Options, load_set
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_NAMED_CHANGES = 3  # of the largest changes in the summary
 STATE_ULPS = 8.0  # units in the last place of the largest number by which equal states may differ
@@ -109,7 +107,7 @@ class StreamSemanticity:
         """Of the network as loaded."""
         return self.conditions[AS_LOADED].totals
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per site and condition, with 95 % intervals over stimuli."""
         names = tuple(site.name for site in self.sites)
         parts = {name: one.measurements for name, one in self.conditions.items()}
@@ -122,7 +120,7 @@ class StreamSemanticity:
             table.insert(1 + place, name, list(values) * len(self.conditions))
         return table
 
-    def writes_frame(self) -> pd.DataFrame:
+    def writes_frame(self) -> DataFrame:
         """Return one row per write and condition: both changes with paired 95 % intervals, p-values and Holm's."""
         rows = [
             {"write": one.site.name, "kind": one.site.place, "layer": one.site.layer, "after": one.after.name}
@@ -130,16 +128,16 @@ class StreamSemanticity:
             for condition, found in self.conditions.items()
             for one in found.writes
         ]
-        return _Table(rows).to_frame()
+        return frame_of(rows)
 
-    def totals_frame(self) -> pd.DataFrame:
+    def totals_frame(self) -> DataFrame:
         """Return one row per kind of write and condition: the sum of the changes of all such writes."""
         rows = [
             {"kind": one.kind, "write_count": one.write_count, "condition": condition, **_columns(one)}
             for condition, found in self.conditions.items()
             for one in found.totals
         ]
-        return _Table(rows).to_frame()
+        return frame_of(rows)
 
     def __str__(self) -> str:
         count = self.measurements[0].stimulus_count
@@ -181,19 +179,6 @@ class StreamSemanticity:
                     "writes change it clearly"
                 )
         return [*lines, *self.messages]
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Rows of a table."""
-
-    rows: list[dict[str, Any]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return them as a table."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(self.rows)
 
 
 def _signed(change: Change) -> str:

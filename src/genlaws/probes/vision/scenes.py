@@ -31,7 +31,6 @@ from genlaws.core.arguments import (
     broadcast,
     non_negative,
     one_of,
-    positive,
     real,
     scalar,
     whole_number,
@@ -39,7 +38,7 @@ from genlaws.core.arguments import (
 )
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.probes.trials import MAX_DRAWS, TRIAL_KINDS
+from genlaws.probes.trials import MAX_DRAWS, TRIAL_KINDS, anchor_pairs
 
 # The lightness at which the chroma that every hue can have on a screen is largest, .1275; .125 is just below it.
 LIGHTNESS, CHROMA = 0.75, 0.125
@@ -396,12 +395,8 @@ def draw_vision_resolution_trials(
     seed : int or Generator
     """
     one_of("task", task, TASKS)
-    halves = np.atleast_1d(positive("half_separations", half_separations)).ravel().tolist()
-    away = np.atleast_1d(real("shifts", shifts)).ravel().tolist()
+    pairs = anchor_pairs(half_separations, shifts)
     number = whole_number("trial_count", trial_count, at_least=1)
-    pairs = [(half, shift) for half in halves for shift in away if shift != 0]
-    if not pairs:
-        raise InputError("shifts must hold a number other than 0; a probe in the middle has no nearest item.")
     generator = generator_of(seed)
     scenes = [draw_anchored_scene(task, half, shift, generator) for half, shift in pairs for _ in range(number)]
     return _named(task, "resolution", scenes, generator)

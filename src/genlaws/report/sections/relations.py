@@ -9,7 +9,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
-from genlaws.figures.figure import Progress
+from genlaws.core.progress import Progress
 from genlaws.relations import (
     BoundCurve,
     ReponSystem,

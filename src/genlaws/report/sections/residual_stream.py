@@ -11,7 +11,8 @@ import numpy as np
 from genlaws import models, probes
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.figures.figure import Progress
+from genlaws.core.panel import curve_of_estimates
+from genlaws.core.progress import Progress
 from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
@@ -264,8 +265,12 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
 
 
 def _panels(walks: WalkRuns, streams: Streams) -> tuple[Panel, ...]:
+    own = [
+        curve_of_estimates(name, [one.walk.site_count], [one.turns[-1]], streams.colors[name])
+        for name, one in streams.found.items()
+    ]
     turns = rotations_panel(
-        [*_turn_lines(walks), *_stream_turns(streams)],
+        [*_turn_lines(walks), *own],
         before="stream-",
         x_label="number of sites L",
         caption=f"Lines: exact, for walks whose steps grow {STEP_GROWTH:g} times. Points: walks drawn for this report, "
@@ -283,17 +288,9 @@ def _turn_lines(walks: WalkRuns) -> list[Curve]:
         sites = np.unique(np.geomspace(4, max(one.at for one in found), 16).round().astype(int)).tolist()
         line = [float(geometric_walk(one, growth=STEP_GROWTH, persistence=phi).turns[-1]) for one in sites]
         curves.append(Curve(f"walk, φ = {phi:g}, theory", "theory", sites, line, color))
-        curves.append(
-            _points(f"walk, φ = {phi:g}, drawn", [one.at for one in found], [one.run for one in found], color)
-        )
+        at, runs = [one.at for one in found], [one.run for one in found]
+        curves.append(curve_of_estimates(f"walk, φ = {phi:g}, drawn", at, runs, color))
     return curves
-
-
-def _stream_turns(streams: Streams) -> list[Curve]:
-    return [
-        _points(name, [one.walk.site_count], [one.turns[-1]], streams.colors[name])
-        for name, one in streams.found.items()
-    ]
 
 
 def _neighbors(streams: Streams) -> Panel:
@@ -302,7 +299,7 @@ def _neighbors(streams: Streams) -> Panel:
         depth = ((np.arange(one.walk.site_count - 1) + 0.5) / (one.walk.site_count - 1)).tolist()
         color, found = streams.colors[name], one.correlation_random_axes
         curves.append(Curve(f"{name}: walk with its steps", "theory", depth, one.walk.correlation.tolist(), color))
-        curves.append(_points(name, depth, [found[at] for at in range(len(depth))], color))
+        curves.append(curve_of_estimates(name, depth, found, color))
     caption = (
         "What the correlation of an axis with itself one site later lacks of 1, mean over random axes, with 95 % "
         "intervals over inputs. Lines: a random walk with the same step sizes, exact. Points below the line have steps "
@@ -314,20 +311,17 @@ def _neighbors(streams: Streams) -> Panel:
 def _share_panel(streams: Streams) -> Panel:
     curves = []
     for name, one in streams.found.items():
-        color, value = streams.colors[name], one.walk.path_shares(one.units)
-        half = NORMAL * one.walk.path_share_deviations(one.units)
-        x = list(range(1, value.size + 1))
-        ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
-        curves.append(Curve(f"{name}: 95 % of walks", "theory", x, value.tolist(), color, **ends))
-        curves.append(
-            _points(name, x[: one.shares.value.size], [one.shares[k] for k in range(one.shares.value.size)], color)
-        )
+        color, numbers = streams.colors[name], range(1, one.shares.value.size + 1)
+        curves.append(walk_shares(f"{name}: 95 % of walks", one, color))
+        curves.append(curve_of_estimates(name, numbers, one.shares, color))
     return shares_panel(curves, before="stream-")
 
 
-def _points(name: str, x: list[float] | list[int], found: list[Estimate], color: str) -> Curve:
-    low, high = [one.low for one in found], [one.high for one in found]
-    return Curve(name, "run", x, [one.value for one in found], color, low, high)
+def walk_shares(name: str, one: WalkComparison, color: str) -> Curve:
+    """Return the shares of a walk's path along its first components, and between which 95 % of walks lie."""
+    value, half = one.walk.path_shares(one.units), NORMAL * one.walk.path_share_deviations(one.units)
+    ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
+    return Curve(name, "theory", list(range(1, value.size + 1)), value.tolist(), color, **ends)
 
 
 def _walk_number(one: Compared) -> tuple[str, str, str]:

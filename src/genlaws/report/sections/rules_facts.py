@@ -9,7 +9,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.figures.figure import Progress
+from genlaws.core.progress import Progress
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
 from genlaws.report.page import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol

@@ -11,12 +11,14 @@ from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
-from genlaws.figures.figure import Progress
+from genlaws.core.panel import curve_of_estimates
+from genlaws.core.progress import Progress
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
 from genlaws.report.page import brackets, formula, inline, number, over, side_by_side, sign, symbol
 from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 from genlaws.semanticity import generalization_of_many, identification_of_many, measure
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.networks.relu_runs import linear_front
 from genlaws.semanticity.theory.tradeoff import generalization_probability, identification_probability, linear_on_circle
@@ -164,6 +166,11 @@ class Digits:
     by_pixels: tuple[Measurement, ...]
     by_class: tuple[Measurement, ...]
 
+    @property
+    def best(self) -> int:
+        """Place of the number of components that generalizes best over classes."""
+        return int(np.argmax([one.generalization.value for one in self.by_class]))
+
 
 def measure_digits(count: int, components: tuple[int, ...], share: float, seed: int) -> Digits:
     """Measure digits by a Gaussian similarity in their leading components.
@@ -239,7 +246,12 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
         law=LAW,
         panels=(_front_panel(chosen, networks), _items_panel(crowded, sizes.item_counts), _digits_panel(digits)),
         numbers=(*_theory_numbers(both), *_network_numbers(networks), *_digit_numbers(digits)),
-        findings=(*_findings(both), _network_finding(networks), _digit_finding(digits)),
+        findings=(
+            both[0].sentence("shares of right choices between two items"),
+            both[1].sentence("shares of right choices among many items"),
+            _network_finding(networks),
+            _digit_finding(digits),
+        ),
         implications=IMPLICATIONS,
         python=PYTHON.format(count=sizes.digits, share=DIGIT_BANDWIDTH, seed=seed),
         command=COMMAND,
@@ -261,15 +273,13 @@ def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None)
         curves.append(Curve(f"{shape} similarity, theory", "theory", p_i.tolist(), p_s.tolist(), color))
         found = [_share(one.generalization, one.trials) for one in chosen[shape]]
         x = [one.identification for one in chosen[shape]]
-        curves.append(_points(f"{shape} similarity, drawn choices", x, found, color))
+        curves.append(curve_of_estimates(f"{shape} similarity, drawn choices", x, found, color))
     if networks is not None:
         # Early and late in training alike, so that points do not lie on one another.
         places = np.unique(np.geomspace(1, len(networks.steps), 14).round().astype(int) - 1)
         notes = [f"after {step:,} steps" for step in networks.steps[places]]
-        x = networks.identification[:, places].mean(axis=0).tolist()
-        curves.append(
-            _points("ReLU networks in training", x, _across(networks.generalization[:, places]), "green", notes)
-        )
+        x, found = networks.identification[:, places].mean(axis=0).tolist(), _across(networks.generalization[:, places])
+        curves.append(curve_of_estimates("ReLU networks in training", x, found, "green", notes))
     curves.append(Curve("p_S = p_I", "chance", [0.5, 0.85], [0.5, 0.85], "gray"))
     return Panel(
         "semanticity-front",
@@ -295,7 +305,7 @@ def _items_panel(crowded: list[Choices], counts: tuple[int, ...]) -> Panel:
     for name, color, law in laws:
         curves.append(Curve(f"{name}, theory", "theory", line.tolist(), law.tolist(), color))
         found = [_share(getattr(one, name), one.trials) for one in crowded]
-        curves.append(_points(f"{name}, drawn choices", list(counts), found, color))
+        curves.append(curve_of_estimates(f"{name}, drawn choices", list(counts), found, color))
     # The limit is drawn where it can be a probability.
     far = line[line * CROWDED_BALL_MASS >= 1.0]
     curves.append(Curve("1/(nb)", "paper", far.tolist(), (1.0 / (far * CROWDED_BALL_MASS)).tolist(), "ink"))
@@ -316,18 +326,16 @@ def _digits_panel(digits: Digits) -> Panel:
     whole = digits.by_pixels[-1]
     curves = []
     if whole.front is not None:
-        x, y = whole.front.identification.tolist(), whole.front.generalization.tolist()
-        curves.append(Curve(f"front of these digits, {whole.front.shape} shape", "theory", x, y, "purple"))
+        curves.append(front_line(f"front of these digits, {whole.front.shape} shape", whole.front, "purple"))
     if whole.constant_front is not None:
-        x, y = whole.constant_front.identification.tolist(), whole.constant_front.generalization.tolist()
-        curves.append(Curve("front of these digits, constant shape", "theory", x, y, "blue"))
+        curves.append(front_line("front of these digits, constant shape", whole.constant_front, "blue"))
     notes = [f"{one} principal components" for one in digits.components]
     for name, color, found in (
         ("nearer in pixels", "green", digits.by_pixels),
         ("the same digit", "orange", digits.by_class),
     ):
         x = [one.identification.value for one in found]
-        curves.append(_points(name, x, [one.generalization for one in found], color, notes))
+        curves.append(curve_of_estimates(name, x, [one.generalization for one in found], color, notes))
     return Panel(
         "semanticity-digits",
         "Handwritten digits on their own front",
@@ -342,12 +350,9 @@ def _digits_panel(digits: Digits) -> Panel:
     )
 
 
-def _points(
-    name: str, x: list[float] | list[int], found: list[Estimate], color: str, notes: list[str] | None = None
-) -> Curve:
-    """Return estimates as points with intervals."""
-    low, high = [one.low for one in found], [one.high for one in found]
-    return Curve(name, "run", x, [one.value for one in found], color, low, high, notes)
+def front_line(name: str, front: EmpiricalFront, color: str) -> Curve:
+    """Return the front of a set as a line."""
+    return Curve(name, "theory", front.identification.tolist(), front.generalization.tolist(), color)
 
 
 def _share(share: float, trials: int) -> Estimate:
@@ -382,13 +387,6 @@ def _z(found: list[Choices], p_s: np.ndarray, p_i: np.ndarray) -> np.ndarray:
     error = np.sqrt(law * (1.0 - law) / found[0].trials)
     z: np.ndarray = (share - law) / error
     return z
-
-
-def _findings(both: tuple[Agreement, Agreement]) -> tuple[str, ...]:
-    return (
-        both[0].sentence("shares of right choices between two items"),
-        both[1].sentence("shares of right choices among many items"),
-    )
 
 
 def _theory_numbers(both: tuple[Agreement, Agreement]) -> tuple[tuple[str, str, str], ...]:
@@ -427,18 +425,16 @@ def _network_finding(networks: NetworkPath | None) -> str:
 
 
 def _digit_numbers(digits: Digits) -> tuple[tuple[str, str, str], ...]:
-    best = max(range(len(digits.components)), key=lambda place: digits.by_class[place].generalization.value)
-    whole, used = digits.by_pixels[-1], digits.components[best]
+    whole, used, largest = digits.by_pixels[-1], digits.components[digits.best], digits.by_class[digits.best]
     return (
         ("digits, nearer in pixels", str(whole.generalization), "generalization with all components"),
-        ("digits, the same digit", str(digits.by_class[best].generalization), f"largest, with {used} components"),
+        ("digits, the same digit", str(largest.generalization), f"largest, with {used} components"),
         ("resolution of the digits", str(whole.fit.resolution), f"in pixel distance, {whole.fit.shape} shape"),
     )
 
 
 def _digit_finding(digits: Digits) -> str:
-    best = max(range(len(digits.components)), key=lambda place: digits.by_class[place].generalization.value)
-    used, found = digits.components[best], digits.by_class[best].generalization
+    used, found = digits.components[digits.best], digits.by_class[digits.best].generalization
     first = digits.by_class[0].generalization
     named = np.array([one.identification.value for one in digits.by_class])
     rises = "rises with every step" if (np.diff(named) > 0).all() else "changes"

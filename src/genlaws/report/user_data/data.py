@@ -9,8 +9,6 @@ from genlaws.core.arguments import Array
 from genlaws.relations import Relation
 from genlaws.rules_facts.labels.data import LabeledData
 
-DATA_KINDS = ("embeddings", "distances", "labeled", "relation")
-
 
 @dataclass(frozen=True, eq=False)
 class UserData:

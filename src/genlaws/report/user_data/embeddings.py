@@ -8,11 +8,12 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
+from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
 from genlaws.report.measurement import headline
 from genlaws.report.section import Section
-from genlaws.report.sections.semanticity import LAW
+from genlaws.report.sections.semanticity import GENERALIZATION_LABEL, IDENTIFICATION_LABEL, LAW, front_line
 from genlaws.report.user_data.data import UserData, loading_code
 from genlaws.semanticity import measure
 from genlaws.semanticity.measurement.result import Measurement
@@ -130,17 +131,8 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
         return ()
     fitted = f"front of the fitted shape ({measured.front.shape}, its amplitude and background)"
     curves = [
-        Curve(
-            label,
-            "theory",
-            one.identification.tolist(),
-            one.generalization.tolist(),
-            color,
-        )
-        for label, one, color in (
-            (fitted, measured.front, "purple"),
-            ("front of the constant shape, no background", measured.constant_front, "blue"),
-        )
+        front_line(fitted, measured.front, "purple"),
+        front_line("front of the constant shape, no background", measured.constant_front, "blue"),
     ]
     both = measured.generalization, measured.identification
     curves.append(Curve("yours", "mark", [both[1].value], [both[0].value], "vermillion", [both[0].low], [both[0].high]))
@@ -149,8 +141,8 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
         Panel(
             f"{name}-front",
             "Your representation and the fronts of its stimuli",
-            "identification p_I (probability)",
-            "generalization p_S (probability)",
+            IDENTIFICATION_LABEL,
+            GENERALIZATION_LABEL,
             tuple(curves),
             caption="Lines: what a similarity of each shape would give on your stimuli at any resolution, fine on the "
             "right. A point above a line has another shape of similarity.",
@@ -160,10 +152,10 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
 
 def _items_panel(measured: Measurement, name: str) -> Panel:
     items = measured.items
-    curves = []
-    for test, color in (("generalization", "green"), ("identification", "purple")):
-        y, low, high = zip(*((one.value, one.low, one.high) for one in measured.item_estimates(test)), strict=True)
-        curves.append(Curve(test, "run", items.item_count.tolist(), y, color, low, high))
+    curves = [
+        curve_of_estimates(test, items.item_count.tolist(), measured.item_estimates(test), color)
+        for test, color in (("generalization", "green"), ("identification", "purple"))
+    ]
     line = np.geomspace(2, max(10, int(items.item_count.max())), 25)
     limit = items.collapse_constant / line
     curves.append(Curve("c/n", "theory", line.tolist(), np.where(limit <= 1.0, limit, np.nan).tolist(), "ink"))

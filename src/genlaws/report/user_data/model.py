@@ -6,26 +6,24 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
-from genlaws.figures.figure import Progress
+from genlaws.core.panel import curve_of_estimates
+from genlaws.core.progress import Progress
 from genlaws.models.capture import capture_texts
-from genlaws.models.load import load_language_model
 from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.models.untrained import random_weights
-from genlaws.probes.encoders.load import load_encoder
+from genlaws.probes.encoders.load import load_text_network
 from genlaws.probes.encoders.stimuli import word_stimuli
-from genlaws.probes.encoders.text import TextEncoder
 from genlaws.probes.stream.semanticity import stream_semanticity
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
 from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel, sizes_panel
 from genlaws.report.section import Section
-from genlaws.report.sections.residual_stream import LAW, beyond_walk
+from genlaws.report.sections.residual_stream import LAW, beyond_walk, walk_shares
 from genlaws.residual_stream.analysis import analyze_stream
 from genlaws.residual_stream.measures.curves import Curve as Measured
-from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, WalkComparison, compare_with_walk
+from genlaws.residual_stream.surrogates.walk_comparison import WalkComparison, compare_with_walk
 
 if TYPE_CHECKING:
     from genlaws.models.stream import Stream
@@ -128,17 +126,8 @@ def load_model(model: str) -> tuple[Any, Any, str, str]:
     model : str
         As for `user_model_section`.
     """
-    try:
-        network, tokenizer, source = load_language_model(model, "cpu", "float32", True)
-        loading = LANGUAGE_MODEL
-    except InputError:  # no language model: perhaps an encoder, whose error message is better
-        loading = ENCODER
-        found = load_encoder(model, kind="text", local_files_only=True)
-        if not isinstance(found, TextEncoder):
-            raise InputError(
-                f"model must be a transformer of text, which has a residual stream; {model} is none."
-            ) from None
-        network, tokenizer, source = found.network, found.tokenizer, found.source
+    network, tokenizer, source, headed = load_text_network(model)
+    loading = LANGUAGE_MODEL if headed else ENCODER
     return network, tokenizer, Path(source).name, loading.format(model=model)
 
 
@@ -163,23 +152,21 @@ def _probed(network: Any, tokenizer: Any, name: str, seed: int) -> StreamSemanti
 def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
     """Return the four pictures of the model and its walk."""
     walk = compared.walk
-    sites = np.arange(walk.site_count, dtype=np.float64)
-    steps = sites[:-1] + 0.5
-    value, half = walk.path_shares(compared.units), NORMAL * walk.path_share_deviations(compared.units)
-    numbers = np.arange(1, value.size + 1)
-    ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
-    band = Curve("walk, and 95 % of walks", "theory", numbers.tolist(), value.tolist(), "blue", **ends)
+    sites = [float(site) for site in range(walk.site_count)]
+    steps = [site + 0.5 for site in sites[:-1]]
+    band = walk_shares("walk, and 95 % of walks", compared, "blue")
+    numbers = range(1, compared.shares.value.size + 1)
 
-    def both(measured: Measured, exact: np.ndarray, x: np.ndarray, what: str, color: str) -> list[Curve]:
+    def both(measured: Measured, exact: Array, x: list[float], what: str, color: str) -> list[Curve]:
         """Return the line of the walk and the points of the model."""
-        line = Curve(f"walk: {what}", "theory", x.tolist(), exact.tolist(), color)
-        return [line, _points(f"{name}: {what}", x, measured, color)]
+        line = Curve(f"walk: {what}", "theory", x, exact.tolist(), color)
+        return [line, curve_of_estimates(f"{name}: {what}", x, measured, color)]
 
     return (
         neighbors_panel(
             [
                 *both(compared.correlation, walk.correlation, steps, "r over texts", "blue"),
-                _points(f"{name}: r, random axes", steps, compared.correlation_random_axes, "sky"),
+                curve_of_estimates(f"{name}: r, random axes", steps, compared.correlation_random_axes, "sky"),
                 *both(compared.cosine, walk.cosine, steps, "cosine", "orange"),
             ],
             before=PANEL_PREFIX,
@@ -189,23 +176,17 @@ def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
             + both(compared.step_size, walk.step_size, steps, "step", "orange"),
             before=PANEL_PREFIX,
         ),
-        shares_panel([band, _points(name, numbers, compared.shares, "blue")], before=PANEL_PREFIX),
+        shares_panel([band, curve_of_estimates(name, numbers, compared.shares, "blue")], before=PANEL_PREFIX),
         rotations_panel(both(compared.turns, walk.turns, sites[1:-1], "rotations", "blue"), before=PANEL_PREFIX),
     )
 
 
-def _points(name: str, x: np.ndarray, found: Measured, color: str) -> Curve:
-    value, low, high = (one.tolist() for one in (found.value, found.low, found.high))
-    return Curve(name, "run", x[: len(value)].tolist(), value, color, low, high)
-
-
 def _probe_panel(probed: StreamSemanticity) -> Panel:
     x = list(range(len(probed.sites)))
-    curves = []
-    for what, color in (("generalization", "green"), ("identification", "purple")):
-        found = [getattr(one, what) for one in probed.measurements]
-        low, high = [one.low for one in found], [one.high for one in found]
-        curves.append(Curve(what, "run", x, [one.value for one in found], color, low, high))
+    curves = [
+        curve_of_estimates(what, x, [getattr(one, what) for one in probed.measurements], color)
+        for what, color in (("generalization", "green"), ("identification", "purple"))
+    ]
     curves.append(Curve("chance", "chance", [x[0], x[-1]], [0.5, 0.5], "gray"))
     return Panel(
         f"{PANEL_PREFIX}years",

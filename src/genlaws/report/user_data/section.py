@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genlaws.figures.figure import Progress
+from genlaws.core.progress import Progress
 from genlaws.relations import Relation
 from genlaws.report.section import Section
 from genlaws.report.user_data.data import UserData

@@ -6,10 +6,10 @@ The sizes of the autoencoder's layers shrink by one factor from layer to layer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,14 +19,12 @@ from torch import Tensor, nn
 from genlaws.core.arguments import Array, Whole, whole_number, within
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import Curve, bootstrap_means
+from genlaws.residual_stream.measures.curves import Curve, mean_curve
 from genlaws.residual_stream.measures.projected_paths import pooled_axes
 from genlaws.residual_stream.measures.reducers import precision_of, text_numbers
 from genlaws.residual_stream.measures.samples import explained_shares, root_mean_square_normalized
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEARNING_RATE = 1e-3
 POWER_ROUNDING = 1e-9  # relative; a power that is whole but for rounding is not floored to the number below
@@ -226,12 +224,10 @@ class Compression:
         """Epochs that were run."""
         return len(self.training.training_losses)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each measure and site."""
-        import pandas as pd  # noqa: PLC0415
-
         curves = (*self.path, self.step_length, self.explained, self.components_explained)
-        return pd.concat([curve.to_frame() for curve in curves], ignore_index=True)
+        return stack_frames([curve.to_frame() for curve in curves])
 
 
 def compress(
@@ -402,8 +398,8 @@ def _evaluate(
     stuck = STUCK_MESSAGE if shares[0][1].value < shares[1][1].value else ""
     return Compression(
         sites=labels,
-        path=tuple(_mean_curve(f"path {one + 1}", labels, code[:, :, one], texts) for one in range(width)),
-        step_length=_mean_curve("step length", labels[:-1], lengths, texts),
+        path=tuple(mean_curve(f"path {one + 1}", labels, code[:, :, one], texts) for one in range(width)),
+        step_length=mean_curve("step length", labels[:-1], lengths, texts),
         explained=shares[0][0],
         components_explained=shares[1][0],
         explained_pooled=shares[0][1],
@@ -414,8 +410,3 @@ def _evaluate(
         message=f"{shares[0][0].message} {stuck}".strip(),
         **about,
     )
-
-
-def _mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole) -> Curve:
-    """Return means over texts with their intervals."""
-    return Curve(name, tuple(labels), *bootstrap_means(values, texts), int(np.unique(texts).size))

@@ -15,11 +15,11 @@ steps that a rotation explains has to be compared with that of a random walk: wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array, whole_number
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.linear import (
     AffineMap,
@@ -29,9 +29,6 @@ from genlaws.residual_stream.dynamics.linear import (
     steps_to_fit,
 )
 from genlaws.residual_stream.measures.projected_paths import PooledAxes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -68,12 +65,10 @@ class RotationFit:
         axes: Array = self.components.axes @ (np.sqrt(2.0) * np.column_stack([vector.real, vector.imag]))
         return axes
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per plane; the period is in sites."""
-        import pandas as pd  # noqa: PLC0415
-
         period = np.divide(2 * np.pi, self.angles, out=np.full(self.angles.size, np.inf), where=self.angles > 0)
-        return pd.DataFrame({"plane": np.arange(self.angles.size), "angle": self.angles, "period": period})
+        return frame_of({"plane": np.arange(self.angles.size), "angle": self.angles, "period": period})
 
     def __str__(self) -> str:
         """Return what the rotation explains and its angles."""

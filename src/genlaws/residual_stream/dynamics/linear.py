@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.projected_paths import PooledAxes, pooled_axes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Complex = NDArray[np.complex128]
 
@@ -97,12 +94,10 @@ class Modes:
         """Rotation of each mode from one site to the next, in radians."""
         return np.angle(self.eigenvalues)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per mode."""
-        import pandas as pd  # noqa: PLC0415
-
         parts = {"real": self.eigenvalues.real, "imaginary": self.eigenvalues.imag}
-        return pd.DataFrame({**parts, "modulus": self.moduli, "angle": self.angles})
+        return frame_of({**parts, "modulus": self.moduli, "angle": self.angles})
 
     def __str__(self) -> str:
         """Return how good the fit is and its modes."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,12 +21,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from genlaws.core.arguments import Array, one_of, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.interventions import OneToken, TokenTexts, site_number, texts_of
+from genlaws.core.frames import DataFrame, stack_frames
+from genlaws.models.interventions import OneToken, TokenTexts, only_text, site_number, texts_of
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, bootstrap_means
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, mean_curve
 
 METHODS = ("forward", "difference")
 MAX_WHOLE_JACOBIAN_UNITS = 1024  # units of a state whose Jacobian is taken whole
@@ -63,10 +60,8 @@ def jacobian_product(
         Directions of one pass.
     """
     one_of("method", method, METHODS)
-    texts = texts_of(tokens)
-    if len(texts) != 1:
-        raise InputError(f"tokens must be those of one text; got {len(texts)} texts.")
-    between = Between(OneToken(model, *texts[0]), site, to, method, whole_number("batch_size", batch_size, at_least=1))
+    token = OneToken(model, *only_text(tokens))
+    between = Between(token, site, to, method, whole_number("batch_size", batch_size, at_least=1))
     given = real("directions", directions)
     if given.ndim != 2 or given.shape[1] != between.width:
         raise InputError(f"directions must have the shape (directions, {between.width}); got {given.shape}.")
@@ -202,12 +197,10 @@ class Lyapunov:
     converged: bool
     message: str
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each exponent; the site column has its rank."""
-        import pandas as pd  # noqa: PLC0415
-
         tables = [curve.to_frame() for curve in (self.exponents, self.relative_exponents, self.typical)]
-        return pd.concat(tables, ignore_index=True).rename(columns={"site": "rank"})
+        return stack_frames(tables).rename(columns={"site": "rank"})
 
 
 def lyapunov(
@@ -323,7 +316,7 @@ def _mean_spectrum(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
 
     def curve(name: str, labels: tuple[str, ...], logarithms: Array) -> Curve:
         """Return the means over texts, per step."""
-        return Curve(name, labels, *bootstrap_means(logarithms / steps, np.arange(len(spectra))), len(spectra))
+        return mean_curve(name, labels, logarithms / steps, np.arange(len(spectra)))
 
     with np.errstate(divide="ignore"):
         logarithms = np.log(values)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from torch import nn
 
 from genlaws.core.arguments import Array, non_negative, one_of, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.architecture import architecture_of, chosen_sites
 from genlaws.models.interventions import (
     NO_HEAD,
@@ -23,10 +24,7 @@ from genlaws.models.interventions import (
     texts_of,
 )
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, bootstrap_means
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, mean_curve
 
 KINDS = ("noise", "swap")
 DEFAULT_NOISE_SIZE = 0.1  # of noise, relative to the state
@@ -77,10 +75,8 @@ class Perturbation:
     text_count: int
     message: str
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each measure, disturbed site and site where it is measured."""
-        import pandas as pd  # noqa: PLC0415
-
         many = (self.distance, self.relative, self.in_plane, self.out_of_plane)
         tables = [
             curve.to_frame().assign(disturbed=site)
@@ -89,7 +85,7 @@ class Perturbation:
         ]
         once = (self.rate, self.relative_rate, self.divergence, self.top_change)
         tables += [curve.to_frame().assign(disturbed=list(self.sites)) for curve in once]
-        return pd.concat(tables, ignore_index=True)
+        return stack_frames(tables)
 
 
 def perturb(
@@ -221,7 +217,7 @@ def _mean_perturbation(
 
     def curve(name: str, labels: Sequence[Site], values: Array) -> Curve:
         """Return the means over texts of values (texts, labels)."""
-        return Curve(name, tuple(one.name for one in labels), *bootstrap_means(values, np.arange(texts)), texts)
+        return mean_curve(name, [one.name for one in labels], values, np.arange(texts))
 
     along = [
         tuple(curve(name, known[one.place :], np.stack(one.along)[:, row]) for one in measured)

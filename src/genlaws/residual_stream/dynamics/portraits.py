@@ -9,17 +9,14 @@ rotations has to be compared with that of a random walk, which is about 11 rotat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MIN_SITES = 3  # two tangents, one change of angle
 FULL_CIRCLE = 2.0 * np.pi  # radians
@@ -38,14 +35,12 @@ class Portraits:
     activation: Array
     gradient: Array
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per unit and site."""
-        import pandas as pd  # noqa: PLC0415
-
         sites, units = self.activation.shape
         unit, site = np.divmod(np.arange(sites * units), sites)
         columns = {"activation": self.activation.T.ravel(), "gradient": self.gradient.T.ravel()}
-        return pd.DataFrame({"unit": unit, "site": site, **columns})
+        return frame_of({"unit": unit, "site": site, **columns})
 
 
 @dataclass(frozen=True)
@@ -70,12 +65,10 @@ class Rotations:
         """Rotations of the tangent with the sign of the paper, which counts clockwise positive."""
         return -self.tangent_rotations
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per unit."""
-        import pandas as pd  # noqa: PLC0415
-
         columns = {"tangent_rotations": self.tangent_rotations, "centered_winding": self.centered_winding}
-        return pd.DataFrame({"unit": np.arange(self.tangent_rotations.size), **columns})
+        return frame_of({"unit": np.arange(self.tangent_rotations.size), **columns})
 
     def __str__(self) -> str:
         """Return both counts, mean and standard deviation over units."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +10,18 @@ from torch import nn
 
 from genlaws.core.arguments import Array, real, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.interventions import (
     NO_HEAD,
     OneToken,
     Plane,
     TokenTexts,
+    only_text,
     output_change,
     plane_of,
     site_number,
-    texts_of,
 )
 from genlaws.models.stream import Site
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -88,17 +85,16 @@ class Teleport:
 
         NaN for a point that was put where it was.
         """
-        return _length_ratio(self.in_plane[:, -1], self.in_plane[:, 0])
+        first, last = self.in_plane[:, 0], self.in_plane[:, -1]
+        return np.divide(last, first, out=np.full_like(last, np.nan), where=first > 0)
 
     @property
     def returned_relative(self) -> Array:
         """The same with distances in units of the undisturbed state's length, which grows from site to site."""
         return self.returned * float(self.control_norm[0] / self.control_norm[-1])
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each point of the grid and site."""
-        import pandas as pd  # noqa: PLC0415
-
         points, later, axes = self.coordinates.shape
         flat = self.coordinates.reshape(-1, axes)
         columns = {
@@ -109,7 +105,7 @@ class Teleport:
             "out_of_plane": self.out_of_plane.ravel(),
             "relative_distance": (self.distance / self.control_norm).ravel(),
         }
-        return pd.DataFrame(columns)
+        return frame_of(columns)
 
 
 def square_grid(low: float, high: float, count: int = 10) -> Array:
@@ -170,10 +166,7 @@ def teleport(
     :cite:p:`fernando2025`, section 3.4 and Figure 4D.
     """
     requested = whole_number("steps", steps, at_least=1)
-    texts = texts_of(tokens)
-    if len(texts) != 1:
-        raise InputError(f"tokens must be those of one text; got {len(texts)} texts.")
-    token = OneToken(model, *texts[0])
+    token = OneToken(model, *only_text(tokens))
     control = token.control()
     center, axes = plane_of(plane, control.shape[1])
     points = real("grid", grid)
@@ -206,11 +199,6 @@ def teleport(
         steps=last,
         message=_teleport_message(token.sites[place].name, requested, last, found.scores is None),
     )
-
-
-def _length_ratio(last: Array, first: Array) -> Array:
-    """Return a ratio, NaN where the first length is zero."""
-    return np.divide(last, first, out=np.full_like(last, np.nan), where=first > 0)
 
 
 def _teleport_message(site: str, requested: int, found: int, headless: bool) -> str:

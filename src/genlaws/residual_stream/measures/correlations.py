@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number, within
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, finite_mean, jackknife_interval, named
 from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, refuse_texts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEXT_GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with endless texts
 MIN_ROWS = 3  # two points always lie on a line
@@ -177,13 +174,11 @@ class CorrelationHistogram:
     shares: Array
     per: str
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per unit or step and bin."""
-        import pandas as pd  # noqa: PLC0415
-
         rows, bins = self.shares.shape
         columns = {self.per: np.repeat(np.arange(rows), bins), "low": np.tile(self.edges[:-1], rows)}
-        return pd.DataFrame({**columns, "high": np.tile(self.edges[1:], rows), "share": self.shares.ravel()})
+        return frame_of({**columns, "high": np.tile(self.edges[1:], rows), "share": self.shares.ravel()})
 
 
 @dataclass(frozen=True)
@@ -233,11 +228,9 @@ class UnitCorrelations:
         total = valid.sum(axis=1, keepdims=True)
         return CorrelationHistogram(edges, counts / np.where(total > 0, total, np.nan), per)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per step and unit; a step has the name of the site it starts from."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(unit_table(self.sites[:-1], {"r": self.r, "low": self.low, "high": self.high}))
+        return frame_of(unit_table(self.sites[:-1], {"r": self.r, "low": self.low, "high": self.high}))
 
 
 def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = None) -> UnitCorrelations:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.estimate import CONFIDENCE, MAX_DRAWS_AT_ONCE, Estimate
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.seeds import generator_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BOOTSTRAP_REPLICATES = 1000
 ONE_TEXT = "There is one text only, so the values have no intervals."
@@ -50,23 +47,29 @@ class Curve:
         """Return the value at one point, with its interval."""
         return Estimate(float(self.value[point]), float(self.low[point]), float(self.high[point]), self.count)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per point."""
-        import pandas as pd  # noqa: PLC0415
+    def __iter__(self) -> Iterator[Estimate]:
+        """Yield the value at each point, with its interval."""
+        return map(self.__getitem__, range(len(self.labels)))
 
+    def to_frame(self) -> DataFrame:
+        """Return one row per point."""
         columns = {"measure": self.name, "site": self.labels, "value": self.value, "low": self.low, "high": self.high}
-        return pd.DataFrame(columns)
+        return frame_of(columns)
+
+
+def mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> Curve:
+    """Return the means of columns (rows, points) over rows that have a value, with bootstrap intervals over texts."""
+    return Curve(name, tuple(labels), *bootstrap_means(values, texts, seed=seed), int(np.unique(texts).size))
 
 
 def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> Curve:
-    """Return the means of columns (rows, points) over rows that have a value, with bootstrap intervals over texts."""
-    value, low, high = bootstrap_means(values, texts, seed=seed)
-    count = int(np.unique(texts).size)
-    message = ONE_TEXT if count == 1 else ""
-    empty = [label for label, number in zip(labels, value, strict=True) if np.isnan(number)]
+    """Return the same as `mean_curve`, with a message where lengths or intervals are missing."""
+    found = mean_curve(name, labels, values, texts, seed=seed)
+    message = ONE_TEXT if found.count == 1 else ""
+    empty = [label for label, number in zip(labels, found.value, strict=True) if np.isnan(number)]
     if empty:
         message = " ".join([f"{name} has no value at {named(empty)}, where a length is zero in all texts.", message])
-    return Curve(name, tuple(labels), value, low, high, count, message.strip())
+    return replace(found, message=message.strip())
 
 
 def named(labels: Sequence[str], most: int = 3) -> str:
@@ -120,13 +123,17 @@ def _by_text(values: Array, texts: Whole) -> tuple[Array, Array]:
     """Return sums of the finite values of each text, and how many there are, both (texts, points)."""
     finite = np.isfinite(values)
     known, present = np.where(finite, values, 0.0), finite.astype(np.float64)
-    numbers, members = np.unique(texts, return_inverse=True)
-    if numbers.size == texts.size:
+    if np.unique(texts).size == texts.size:
         return known, present
-    sums, counts = (np.zeros((numbers.size, values.shape[1])) for _ in range(2))
-    np.add.at(sums, members, known)
-    np.add.at(counts, members, present)
-    return sums, counts
+    return sums_by_text(known, texts), sums_by_text(present, texts)
+
+
+def sums_by_text(values: Array, texts: Whole) -> Array:
+    """Return the sum over the rows of each text, (texts, ...), texts in the order of their numbers."""
+    numbers, members = np.unique(texts, return_inverse=True)
+    sums = np.zeros((numbers.size, *values.shape[1:]))
+    np.add.at(sums, members, values)
+    return sums
 
 
 def finite_mean(values: Array) -> Array:

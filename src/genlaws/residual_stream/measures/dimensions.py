@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +17,10 @@ from scipy import special
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, Curve, named
+from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, Curve, named, sums_by_text
 from genlaws.residual_stream.measures.samples import HALVES, Clouds, RowSample, Sample, SecondMoments
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
 NO_INTERVALS_FROM_SUMS = "Sums of the texts have no intervals here; they need the states of every text."
@@ -53,7 +50,7 @@ class ParticipationRatios:
         """Where there is no value or no interval, and why."""
         return self.curve.message
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per site."""
         return self.curve.to_frame().assign(plain=self.plain)
 
@@ -118,12 +115,10 @@ def _half_width(changes: Array, texts: Whole, parts: int = HALVES) -> Array:
     The infinitesimal jackknife: the variance is :math:`\frac{n}{n-1}\sum_i c_i^2` over texts, where the changes
     :math:`c_i` to first order sum to zero. Student's t with as many degrees of freedom as texts less `parts`.
     """
-    numbers, members = np.unique(texts, return_inverse=True)
-    n = numbers.size
+    sums = sums_by_text(changes, texts)
+    n = len(sums)
     if n <= parts:
         return np.full(changes.shape[1], np.nan)
-    sums = np.zeros((n, changes.shape[1]))
-    np.add.at(sums, members, changes)
     error = np.sqrt(n / (n - 1.0) * (sums**2).sum(axis=0))
     return np.asarray(float(special.stdtrit(n - parts, 1.0 - TAIL_PROBABILITY)) * error)
 
@@ -164,14 +159,12 @@ class ExplainedVariance:
         ends = (self.share[:, at[0]], self.low[:, at[0]], self.high[:, at[0]])
         return Curve(f"explained_variance_{self.basis}", self.labels, *ends, self.count, self.message)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per site and number of components."""
-        import pandas as pd  # noqa: PLC0415
-
         sites, numbers = self.share.shape
         columns = {"site": np.repeat(self.labels, numbers), "components": np.tile(self.components, sites)}
         ends = {"share": self.share.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
-        return pd.DataFrame({"basis": self.basis, **columns, **ends})
+        return frame_of({"basis": self.basis, **columns, **ends})
 
 
 def explained_variance(

@@ -39,9 +39,6 @@ DISTANCE_ROUNDING = 4 * np.finfo(np.float64).eps
 TEXTS_PER_CELL = 5  # expected in each cell of independent variables; fewer leave cells empty by chance
 COPY_TOLERANCE = 1e-12  # of 1 - r^2; what is left of a variable that is a function of the other
 
-_Line = Callable[[Array, float], Array]
-_Plane = Callable[[Array, Array, float], Array]
-
 
 def kernel_points(x: Array, y: Array) -> Array:
     r"""Return the logarithm of the ratio of kernel densities at each text.
@@ -65,16 +62,6 @@ def kernel_points(x: Array, y: Array) -> Array:
     :cite:p:`fernando2025`, section on mutual information. The paper gives neither bandwidth nor evaluation points, nor
     where exactly 1e-10 is added. Taken here: Scott's rule, the texts themselves, and the ratio, which has no units.
     """
-    return _log_density_ratios(x, y, kernel_sum, plane_kernel_sum)
-
-
-def kernel_points_direct(x: Array, y: Array) -> Array:
-    """Return the same as :func:`kernel_points`, with every kernel summed."""
-    return _log_density_ratios(x, y, _direct_sum, _direct_plane_sum)
-
-
-def _log_density_ratios(x: Array, y: Array, line: _Line, plane: _Plane) -> Array:
-    """Whiten each pair, sum its kernels by the two functions given, and return the logarithms of the ratios."""
     count = x.shape[-1]
     h_line, h_plane = count ** (-1.0 / 5.0), count ** (-1.0 / 6.0)
     points = np.full(x.shape, np.inf)
@@ -83,8 +70,8 @@ def _log_density_ratios(x: Array, y: Array, line: _Line, plane: _Plane) -> Array
         if 1.0 - r**2 < COPY_TOLERANCE:
             continue
         left = np.sqrt(1.0 - r**2)
-        joint = plane(u, (v - r * u) / left, h_plane) / (2.0 * np.pi * count * h_plane**2 * left)
-        alone = line(u, h_line) * line(v, h_line) / (2.0 * np.pi * (count * h_line) ** 2)
+        joint = plane_kernel_sum(u, (v - r * u) / left, h_plane) / (2.0 * np.pi * count * h_plane**2 * left)
+        alone = kernel_sum(u, h_line) * kernel_sum(v, h_line) / (2.0 * np.pi * (count * h_line) ** 2)
         points[row] = np.log(joint / alone + DENSITY_RATIO_OFFSET)
     return points
 
@@ -132,15 +119,6 @@ def _powers(base: NDArray[np.complex128], most: int) -> NDArray[np.complex128]:
     return powers
 
 
-def _direct_sum(u: Array, width: float) -> Array:
-    return np.asarray(np.exp(-0.5 * ((u[:, None] - u) / width) ** 2).sum(axis=1))
-
-
-def _direct_plane_sum(u: Array, v: Array, width: float) -> Array:
-    squares = (u[:, None] - u) ** 2 + (v[:, None] - v) ** 2
-    return np.asarray(np.exp(-0.5 * squares / width**2).sum(axis=1))
-
-
 def neighbor_points(x: Array, y: Array, neighbors: int) -> Array:
     r"""Return what each text adds to the information estimated from near neighbors.
 
@@ -181,9 +159,8 @@ def neighbor_points(x: Array, y: Array, neighbors: int) -> Array:
 def _count_closer(values: Array, distance: Array) -> Whole:
     """Return how many values lie strictly within the distance of each, itself included."""
     ordered = np.sort(values)
-    inside = np.maximum(
-        distance - DISTANCE_ROUNDING * max(-ordered[0], ordered[-1]), 0.0
-    )  # the neighbor itself is not closer
+    rounding = DISTANCE_ROUNDING * max(-ordered[0], ordered[-1])
+    inside = np.maximum(distance - rounding, 0.0)  # the neighbor itself is not closer
     above = np.searchsorted(ordered, values + inside, side="right")
     return np.asarray(above - np.searchsorted(ordered, values - inside, side="left"))
 
@@ -442,21 +419,6 @@ def kernel_information(x: ArrayLike, y: ArrayLike) -> Array:
     :cite:p:`fernando2025`, Figures 1G and 1H.
     """
     return _estimate(kernel_points, x, y)
-
-
-def kernel_information_direct(x: ArrayLike, y: ArrayLike) -> Array:
-    """Return the same as :func:`kernel_information` with every kernel summed: slower, and what the other is tested by.
-
-    Parameters
-    ----------
-    x, y : array_like of shape (texts,) or (texts, pairs)
-        At least 10 texts.
-
-    Returns
-    -------
-    array of shape () or (pairs,)
-    """
-    return _estimate(kernel_points_direct, x, y)
 
 
 def varies(values: Array) -> Mask:

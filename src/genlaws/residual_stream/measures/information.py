@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import digamma
@@ -17,6 +16,7 @@ from scipy.special import digamma
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES
@@ -29,9 +29,6 @@ from genlaws.residual_stream.measures.estimators import (
     points_of,
     varies,
 )
-
-if TYPE_CHECKING:
-    import pandas
 
 MAX_REPEATED_SHARE = 0.5  # share of texts that may repeat a value before a variable counts as nearly discrete
 MIN_REPORTED_SHORTFALL_NATS = 0.1  # by which ranks may underestimate a strong dependence
@@ -186,10 +183,8 @@ class Information:
         ]
         return ". ".join(named) + "." if named else ""
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per transition: the mean over units, its interval, the baseline and what to beware of."""
-        import pandas as pd  # noqa: PLC0415 - only tables need pandas
-
         rows = [
             {
                 "transition": t,
@@ -208,7 +203,7 @@ class Information:
             }
             for t, (mean, baseline) in enumerate(zip(self.means, self.baselines, strict=True))
         ]
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
 
 def mutual_information(

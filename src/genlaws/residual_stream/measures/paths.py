@@ -5,22 +5,18 @@ Every function takes a `Stream`, or what its reducer returned where the states o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate
+from genlaws.core.frames import DataFrame, frame_of, stack_frames
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.correlations import UnitSums, unit_sums_of, unit_table
 from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, curve_of, jackknife_interval
 from genlaws.residual_stream.measures.reducers import Reducer, refuse_texts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,6 @@ class PathReducer(Reducer):
     sites : sequence of Site, optional
     """
 
-    def __init__(self, sites: Sequence[Site] | None = None) -> None:
-        super().__init__(sites)
-
     def _begin(self) -> None:
         self._parts: list[dict[str, Array]] = []
         self._texts: list[Whole] = []
@@ -176,13 +169,11 @@ class UnitMeans:
         """Means with the units in that order, (sites, units)."""
         return self.mean[:, self.order]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per site and unit; `rank` is the place of the unit in the order."""
-        import pandas as pd  # noqa: PLC0415
-
         table = unit_table(self.sites, {"mean": self.mean, "low": self.low, "high": self.high})
         table["rank"] = np.tile(np.argsort(self.order), len(self.sites))
-        return pd.DataFrame(table)
+        return frame_of(table)
 
 
 def unit_means(source: Stream | UnitSums, *, texts: ArrayLike | None = None) -> UnitMeans:
@@ -230,11 +221,9 @@ class PathMeasures:
         """All curves."""
         return self.norm, self.cosine, self.speed, self.relative_speed, self.angular_speed, self.curvature
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per measure and site; a step has the name of the site it starts from."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.concat([curve.to_frame() for curve in self.curves], ignore_index=True)
+        return stack_frames([curve.to_frame() for curve in self.curves])
 
 
 def path_measures(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed: int = 0) -> PathMeasures:

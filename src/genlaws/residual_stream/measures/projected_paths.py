@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.samples import Clouds, SecondMoments, root_mean_square_normalized
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -101,15 +98,13 @@ class Paths:
         """Mean path, (sites, components)."""
         return np.asarray(self.coordinates.mean(axis=0))
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per text and site."""
-        import pandas as pd  # noqa: PLC0415
-
         texts, sites, components = self.coordinates.shape
         names = [site.name for site in self.sites]
         columns = {"text": np.repeat(np.arange(texts), sites), "site": np.tile(np.array(names, dtype=object), texts)}
         flat = self.coordinates.reshape(-1, components)
-        return pd.DataFrame({**columns, **{f"component_{k + 1}": flat[:, k] for k in range(components)}})
+        return frame_of({**columns, **{f"component_{k + 1}": flat[:, k] for k in range(components)}})
 
 
 def paths(stream: Stream, components: int = 2, *, normalize: bool = False, axes: PooledAxes | None = None) -> Paths:

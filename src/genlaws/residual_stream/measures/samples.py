@@ -7,8 +7,9 @@ directions found in one half are judged by the other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES, TAIL_PROBABILITY, Curve, named
+from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES, TAIL_PROBABILITY, Curve, named, sums_by_text
 from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, precision_of, refuse_texts, text_numbers
 
 HALVES = 2
@@ -223,13 +224,10 @@ def explained_shares(
 
 def _sums_by_text(states: Array, missed: Array, texts: Whole) -> tuple[Array, Array]:
     """Return what was missed and what varied, as squares summed over the rows of a text, (texts, sites and all)."""
-    numbers, members = np.unique(texts, return_inverse=True)
-    lost, varied = (np.zeros((numbers.size, states.shape[1] + 1)) for _ in range(2))
-    np.add.at(lost[:, :-1], members, (missed**2).sum(axis=2))
-    np.add.at(varied[:, :-1], members, ((states - states.mean(axis=0)) ** 2).sum(axis=2))
-    np.add.at(varied[:, -1], members, ((states - states.mean(axis=(0, 1))) ** 2).sum(axis=(1, 2)))
-    lost[:, -1] = lost[:, :-1].sum(axis=1)
-    return lost, varied
+    lost = sums_by_text((missed**2).sum(axis=2), texts)
+    varied = sums_by_text(((states - states.mean(axis=0)) ** 2).sum(axis=2), texts)
+    in_all = sums_by_text(((states - states.mean(axis=(0, 1))) ** 2).sum(axis=(1, 2)), texts)
+    return np.column_stack([lost, lost.sum(axis=1)]), np.column_stack([varied, in_all])
 
 
 class Sample(ABC):
@@ -360,7 +358,8 @@ def main_axes(products: Array, count: int) -> Array:
 def combined(first: Sample, second: Sample) -> MomentSample:
     """Return the sample of two samples together."""
     mean, apart, weight = merged_scatter(first.count, first.mean, second.count, second.mean)
-    products = first.scatter() + second.scatter() + np.outer(weight * apart, apart)
+    products = first.scatter() + second.scatter()
+    products += np.outer(weight * apart, apart)
     return MomentSample(first.count + second.count, mean, products)
 
 
@@ -417,21 +416,8 @@ class Clouds:
             chosen = np.ones(self.numbers.size, dtype=bool) if half is None else self.numbers % HALVES == half
             rows = np.concatenate([self._rows(site)[chosen] for site in range(len(self.labels))])
             return RowSample(rows, np.tile(self.numbers[chosen], len(self.labels)))
-        pool: MomentSample | None = None
-        for sample in self._site_samples(half):
-            if pool is None:
-                pool = MomentSample(sample.count, sample.mean, sample.scatter().copy())
-                continue
-            mean, apart, weight = merged_scatter(pool.count, pool.mean, sample.count, sample.mean)
-            pool.products += sample.scatter()
-            pool.products += np.outer(weight * apart, apart)
-            pool.mean, pool.count = mean, pool.count + sample.count
-        assert pool is not None  # a stream has sites
-        return pool
-
-    def _site_samples(self, half: int | None) -> Iterator[Sample]:
-        for site in range(len(self.labels)):
-            yield self.whole(site) if half is None else self.halves(site)[half]
+        sites = range(len(self.labels))
+        return reduce(combined, (self.whole(site) if half is None else self.halves(site)[half] for site in sites))
 
     def _rows(self, site: int) -> Array:
         """Return the states at a site in double precision, (rows, units)."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate
+from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import Curve, bootstrap_means, curve_of, finite_mean
+from genlaws.residual_stream.measures.curves import Curve, curve_of, finite_mean, mean_curve
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WRITE_MEASURES = ("size", "relative_size", "cosine", "share_along")
 
@@ -69,12 +66,10 @@ class Writes:
     contrast: WriteMeasures | None
     message: str
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per measure and step."""
-        import pandas as pd  # noqa: PLC0415
-
         curves = (self.size, self.relative_size, self.cosine, self.share_along)
-        table = pd.concat([curve.to_frame() for curve in curves], ignore_index=True)
+        table = stack_frames([curve.to_frame() for curve in curves])
         table.insert(1, "place", self.places * len(curves))
         return table
 
@@ -105,9 +100,7 @@ def writes(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed
     def estimates(rows: Mapping[str, Array]) -> WriteMeasures:
         """Return the means of numbers per row with their intervals."""
         columns = np.stack([rows[name] for name in WRITE_MEASURES], axis=1)
-        ends = zip(*bootstrap_means(columns, scalars.texts, seed=seed), strict=True)
-        count = int(np.unique(scalars.texts).size)
-        return WriteMeasures(*(Estimate(float(value), float(low), float(high), count) for value, low, high in ends))
+        return WriteMeasures(*mean_curve("writes", WRITE_MEASURES, columns, scalars.texts, seed=seed))
 
     contrast = None
     if {"attention", "mlp"} <= set(places):

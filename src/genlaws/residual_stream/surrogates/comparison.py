@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of, stack_frames
 from genlaws.core.seeds import name_in_seed
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.portraits import portraits, tangent_rotations
 from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES, SURROGATES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_SURROGATES = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
 PERMUTED_POINTS = "permuted points"
@@ -76,13 +73,11 @@ class SurrogateTest:
         observed = np.asarray(self.observed.mean())
         return SurrogateTest(observed, {name: compare(observed, draws) for name, draws in means.items()})
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per surrogate and entry of the statistic."""
-        import pandas as pd  # noqa: PLC0415
-
         entries = self.labels or range(self.observed.size)
         tables = [
-            pd.DataFrame(
+            frame_of(
                 {
                     "surrogate": name,
                     "entry": entries,
@@ -96,7 +91,7 @@ class SurrogateTest:
             )
             for name, one in self.against.items()
         ]
-        return pd.concat(tables, ignore_index=True)
+        return stack_frames(tables)
 
     def __str__(self) -> str:
         """Return one line per surrogate; for many entries, that of their mean and how many stand out."""
@@ -152,17 +147,18 @@ def against_surrogates(
     observed = np.asarray(statistic(stream), dtype=np.float64)
     if labels and len(labels) != observed.size:
         raise InputError(f"labels must name the {observed.size} entries of the statistic; got {len(labels)}.")
+    drawn = {name: _drawn(stream, name, draws, seed) for name in surrogates}
     against = {}
-    for name in surrogates:
-        generator = np.random.default_rng([seed, *name_in_seed(name).encode()])
-        values = [
-            _surrogate_value(statistic, SURROGATES[name](stream, generator), observed, name) for _ in range(draws)
-        ]
-        against[name] = compare(observed, np.stack(values))
-    for name, streams in given.items():
+    for name, streams in (drawn | given).items():
         values = [_surrogate_value(statistic, one, observed, name) for one in streams]
         against[name] = compare(observed, np.stack(values))
     return SurrogateTest(observed, against, tuple(labels))
+
+
+def _drawn(stream: Stream, name: str, draws: int, seed: int) -> Iterator[Stream]:
+    """Yield surrogates of one kind."""
+    generator = np.random.default_rng([seed, *name_in_seed(name).encode()])
+    return (SURROGATES[name](stream, generator) for _ in range(draws))
 
 
 def against_permuted_points(stream: Stream, *, draws: int = 1000, seed: int) -> SurrogateTest:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, whole_number
+from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.portraits import FULL_CIRCLE, portraits
 from genlaws.residual_stream.measures.correlations import TEXT_GROUPS, unit_correlations
@@ -18,9 +18,6 @@ from genlaws.residual_stream.measures.reducers import text_numbers
 from genlaws.residual_stream.measures.samples import mean_path
 from genlaws.residual_stream.surrogates.kinds import basis_rotation
 from genlaws.residual_stream.surrogates.walks import MAX_SHARE_COMPONENTS, Walk
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NORMAL = 1.959964  # half the width of a 95 % interval, in standard errors
 
@@ -76,11 +73,9 @@ class WalkComparison:
             (self.turns, walk.turns),
         )
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per measure and place, with the walk's value."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.concat([one.to_frame().assign(walk=walk) for one, walk in self.curves], ignore_index=True)
+        return stack_frames([one.to_frame().assign(walk=walk) for one, walk in self.curves])
 
 
 def compare_with_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: int = 0) -> WalkComparison:
@@ -172,6 +167,5 @@ def rotation_curve(stream: Stream) -> Curve:
 
 def _root_mean_square(name: str, labels: tuple[str, ...], lengths: Array, scalars: PathScalars, seed: int) -> Curve:
     squares = curve_of(name, labels, lengths**2, scalars.texts, seed=seed)
-    ends = (np.sqrt(np.maximum(one, 0.0)) for one in (squares.value, squares.low, squares.high))
-    value, low, high = ends
+    value, low, high = (np.sqrt(np.maximum(one, 0.0)) for one in (squares.value, squares.low, squares.high))
     return replace(squares, value=value, low=low, high=high)

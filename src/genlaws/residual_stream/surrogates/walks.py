@@ -28,10 +28,8 @@ from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.portraits import MIN_SITES
 
-LINE_DIRECTIONS, QUADRATURE_NODES = (
-    32,
-    12,
-)  # points of the two integrals; more change a count of rotations by less than 1e-5
+# Points of the two integrals; more change a count of rotations by less than 1e-5.
+LINE_DIRECTIONS, QUADRATURE_NODES = 32, 12
 MAX_SHARE_COMPONENTS = 10  # for which shares of few units are given
 
 
@@ -301,10 +299,8 @@ def geometric_walk(
         Part of the square of every step that is the same in all texts.
     """
     steps = whole_number("sites", sites, at_least=MIN_SITES) - 1
-    factor, part = (
-        float(scalar("growth", positive("growth", growth))),
-        float(scalar("shared", fraction("shared", shared))),
-    )
+    factor = float(scalar("growth", positive("growth", growth)))
+    part = float(scalar("shared", fraction("shared", shared)))
     sizes = factor ** (np.arange(steps) / (steps - 1.0))
     return Walk(np.sqrt(1.0 - part) * sizes, np.sqrt(part) * sizes, start, 0.0, persistence)
 

@@ -104,26 +104,29 @@ class ItemCurve:
 
 def two_items(others: Others, ties: str, *, errors: bool = True) -> TwoItems:
     """Average over all triples of different stimuli, and without each stimulus in turn if errors are wanted."""
-    n = len(others.similarity)
     tied = tied_fraction(others)
     if not errors:
         named = identification_of_two(others)
         return TwoItems(_mean(pair_generalization(others, ties)), math.nan, float(named.mean()), math.nan, tied)
-    sums = pair_sums(others, ties)
+    (generalization, identification), without = left_out_tests(others, ties)
+    return TwoItems(generalization, jackknife_error(without[0]), identification, jackknife_error(without[1]), tied)
+
+
+def left_out_tests(others: Others, ties: str) -> tuple[tuple[float, float], Array]:
+    """Return generalization and identification over all triples, and both without each stimulus in turn, (2, N).
+
+    NaN where the others have no trial that counts.
+    """
+    sums, named = pair_sums(others, ties), identification_of_two(others)
     right, trials = _unsorted(sums.right, others.order), _unsorted(sums.trials, others.order)
     total, count = right.sum(axis=1), trials.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         per_probe = total / count
+        # A trial with two items is counted at both of them, so the trials of an item are counted twice in the sums.
         without = (total[:, None] - 2.0 * right) / (count[:, None] - 2.0 * trials)
-    named = identification_of_two(others)
-    left = (named.sum(axis=1)[:, None] - _unsorted(named, others.order)) / (n - 2.0)
-    return TwoItems(
-        _mean(per_probe),
-        jackknife_error(_mean_without_own(without)),
-        float(named.mean()),
-        jackknife_error(_mean_without_own(left)),
-        tied,
-    )
+    left = (named.sum(axis=1)[:, None] - _unsorted(named, others.order)) / (len(named) - 2.0)
+    values = _mean(per_probe), float(named.mean())
+    return values, np.stack([_mean_without_own(without), _mean_without_own(left)])
 
 
 def identification_of_two(others: Others) -> Array:
