@@ -27,7 +27,7 @@ from genlaws.ensembles.architecture import per_network  # noqa: E402
 from genlaws.ensembles.execution import Eager  # noqa: E402
 from genlaws.ensembles.optimizers import rates_of  # noqa: E402
 from genlaws.ensembles.stack import Stack  # noqa: E402
-from genlaws.semanticity.networks.relu import SIMILARITY_WEIGHT, ReluNetwork, draw_trials  # noqa: E402
+from genlaws.semanticity.networks.relu import SIMILARITY_WEIGHT, ReluNetwork, draw_relu_trials  # noqa: E402
 from genlaws.semanticity.theory.finite_sets import stimulus_distances  # noqa: E402
 
 ROUNDS = 7
@@ -47,7 +47,9 @@ def relu_stack(networks: int) -> Stack:
         rows,
     )
     distances = torch.as_tensor(stimulus_distances("circle", 50))
-    return Stack(network, Adam(), FreshDraws(partial(draw_trials, distances, 2, 128), range(networks)), rows, rates)
+    return Stack(
+        network, Adam(), FreshDraws(partial(draw_relu_trials, distances, 2, 128), range(networks)), rows, rates
+    )
 
 
 def stack_rate(stack: Stack, steps: int) -> float:

@@ -42,7 +42,7 @@ def make_stack(networks: int, device: str) -> Stack:
 
 
 def steps_per_second(stack: Stack, way: Eager | Graph, seconds: float = 2.0) -> float:
-    """Return network-steps in a second, the median of five stretches."""
+    """Return network-steps in a second, the median of five intervals."""
     way.advance(stack, stack.made + 10)
     torch.cuda.synchronize()
     start = time.perf_counter()
@@ -98,7 +98,7 @@ def resume(network, examples, settings, path) -> torch.Tensor:
 
 
 def check_isolation() -> None:
-    """Let one network overflow; the others must not notice."""
+    """Let one network overflow; the others must not change."""
     network, examples = PairPerceptron(ELEMENTS, 2, HIDDEN), relation_examples(8)
     rate = np.full(8, 1e-3)
     alone = {

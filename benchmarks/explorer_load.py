@@ -6,7 +6,7 @@ python benchmarks/explorer_load.py --defaults     (people who have just opened t
 
 The server is the real command in its own process. Each simulated user has a view and settings, takes one slider and
 moves it step by step in both directions. The next request follows the last answer, at most ten in a second, as the page
-does it. After a while the user takes another slider. Users and server share the cores of this machine.
+does. After a while the user takes another slider. Users and server share the cores of this machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from one_thread import require_one_thread
 
 MIN_PAUSE = 0.1  # seconds from one request of a user to the next
-MOVES_PER_SLIDER = 40  # of one slider
+MOVES_PER_SLIDER = 40  # before the user takes another one
 DEFAULT_STEPS = 100  # of a slider without a step
 MIN_COMPUTED = 0.05  # milliseconds; a faster answer came from the cache
 PERCENTILES = (50, 95, 99)
@@ -58,7 +58,7 @@ def start_server():
 
 
 def places_of(schema):
-    """Return the places a slider can stand at."""
+    """Return the values a slider can take."""
     low, high, control = schema["minimum"], schema["maximum"], schema["control"]
     if control["log"]:
         low, high = math.log10(low), math.log10(high)

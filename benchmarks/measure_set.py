@@ -51,7 +51,7 @@ def plain_masked(similarity, distance):
 
 
 def plain_sorted(similarity, distance):
-    """The same with each row sorted by distance first, so that the upper triangle is wanted."""
+    """The same with each row sorted by distance first, so that the upper triangle is used."""
     total_s = total_i = 0.0
     count = len(similarity) - 1
     for probe in range(len(similarity)):
@@ -70,7 +70,7 @@ def exact_pairs(similarity, distance):
 
 
 def half_cosine(one, other):
-    """Return a similarity that is positive everywhere, so that the plain loops need not look for zeros."""
+    """Return a similarity that is positive everywhere, so that the plain loops need not check for zeros."""
     one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
     return 0.5 + 0.5 * (one @ other.T)
 

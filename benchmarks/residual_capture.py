@@ -107,7 +107,7 @@ def report_times(model, times):
 
 
 class Watch:
-    """The most memory of this process that is not of files, sampled."""
+    """The largest memory of this process without pages of files, sampled."""
 
     def __enter__(self):
         self.most, self._stop = 0, threading.Event()

@@ -42,7 +42,7 @@ FUNCTIONS = {"a number": number, f"a number and {ARRAY_SIZE} in an array": numbe
 
 
 def trivial_sweep(function):
-    # A module that runs as a program goes by another name in worker processes, so the procedure is sent as it is.
+    # A module that runs as a program has another name in worker processes, so the procedure is sent as it is.
     experiment = Experiment("benchmark.trivial", "", "", "", Procedure(Trivial, function))
     return make_sweep(experiment, {}, [Axis("x", tuple(range(CELLS)))])
 

@@ -31,7 +31,7 @@ from genlaws.relations import (
     simulate_repons,
 )
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.web.views.relations import Settings
+from genlaws.web.views.relations import RelationSettings
 
 RUNS_FOLDER = Path(__file__).parents[1] / "src" / "genlaws" / "web" / "bundled_runs"
 RELATIONS = ("mod2", "mod3", "mod4", "mod5", "less-than", "bipartite", "binary-tree", "divisibility")
@@ -58,7 +58,7 @@ def write(name: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -
 
 def places(name: str) -> list[float]:
     """Return the places of a slider of the page, as `notches` of controls.js does."""
-    schema = Settings.model_json_schema()["properties"][name]
+    schema = RelationSettings.model_json_schema()["properties"][name]
     low, high, control = schema["minimum"], schema["maximum"], schema["control"]
     first, last = (math.log10(low), math.log10(high)) if control["log"] else (low, high)
     inside = [first + at * control["step"] for at in range(1, round((last - first) / control["step"]))]

@@ -54,7 +54,7 @@ def rows(name: str, found: WalkComparison) -> Iterator[tuple[str, ...]]:
     for measure, values in (("own_steps", walk.own_steps), ("shared_steps", walk.shared_steps)):
         for at, value in enumerate(values):
             yield name, measure, str(at), f"{value:.5g}", "", ""
-    first = {"shares": 1, "turns": 1}  # numbers of components, and sites, are counted from here
+    first = {"shares": 1, "rotations": 1}  # numbers of components, and sites, are counted from here
     for curve, _ in found.curves:
         for at, ends in enumerate(zip(curve.value, curve.low, curve.high, strict=True)):
             yield name, curve.name, str(at + first.get(curve.name, 0)), *(f"{end:.5g}" for end in ends)

@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python studies/probe_gpu.py --out FOLDER [--device cuda] [--scale 0.01]
 
-Writes ``answers.jsonl``, which ``semanticity.years`` finds again with its setting ``answers``, and the table of
+Writes ``answers.jsonl``, which ``semanticity.years`` reads with its setting ``answers``, and the table of
 ``semanticity.layers`` with its settings, to be copied to ``src/genlaws/figures/bundled_tables``.
 """
 
@@ -17,7 +17,7 @@ import torch
 
 from genlaws.core.progress import NoProgress
 from genlaws.figures.semanticity.layers import LayersSettings, layers_data
-from genlaws.figures.semanticity.years import YearsSettings, load_model
+from genlaws.figures.semanticity.years import YearsSettings, load_figure_model
 from genlaws.probes import ReplyStore, ask_and_report
 from genlaws.probes.plan import plan_probe
 
@@ -32,7 +32,7 @@ LAYERS_SETTINGS = {"templates": ("list", "sentences", "chat"), "item_count": 2, 
 
 def store_answers(settings: YearsSettings) -> None:
     """Send every prompt of the figure to the model and store the answers."""
-    model = load_model(settings)
+    model = load_figure_model(settings)
     with ReplyStore(settings.answers) as store:
         for template in settings.templates:
             plan = plan_probe(

@@ -41,7 +41,7 @@ FAST = ("fast features", "fast features, decay")
 DECAY = FAST[1:]
 # Many samples take longer to memorize; shares of the requested steps.
 STEP_SHARES = {2.0: 0.4, 4.0: 0.4, 8.0: 0.4, 16.0: 0.6}
-MOSTLY = 0.1  # memorization error from which on the facts count as mostly memorized
+MOSTLY = 0.1  # largest memorization error at which the facts count as mostly memorized
 MOMENTS = ("final", "best", "memorized", "mostly")
 COLUMNS = (
     *("dimension", "sample_ratio", "width_ratio", "activation", "loss", "recipe"),

@@ -69,6 +69,10 @@ LIBRARIES: dict[str, set[str]] = {
 }
 # Folders of the systems that train or run networks; every other folder of a system is theory and needs no torch.
 NETWORK_FOLDERS = tuple(entry for entry, libraries in LIBRARIES.items() if "torch" in libraries)
+MAX_CONSTANT_PLACES = 3  # modules in which one constant name stands for different values
+# Names that a registry looks for in every module of a kind, and a size that each computation fits to memory.
+SHARED_CONSTANTS = {"CLAIMS", "FIGURES", "VIEW", "BLOCK_SIZE"}
+CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 TABLE_METHOD = "to_frame"  # a result may load pandas here, when a table is wanted
 
 
@@ -288,6 +292,70 @@ def test_no_public_name_hides_a_module():
         if public & inside:
             hidden[folder] = sorted(public & inside)
     assert hidden == {}
+
+
+def public_classes(source: str) -> list[str]:
+    """Return the names of the public classes that a module defines."""
+    classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+    return [node.name for node in classes if not node.name.startswith("_")]
+
+
+def shared_classes(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the modules of each public class name that several modules define."""
+    places = defaultdict(list)
+    for path, source in sources.items():
+        for name in public_classes(source):
+            places[name].append(path)
+    return {name: paths for name, paths in places.items() if len(paths) > 1}
+
+
+def test_a_class_name_has_one_meaning():
+    planted = {"a.py": "class Point: ...\nclass _Row: ...", "b.py": "class Point: ...\nclass _Row: ..."}
+    assert shared_classes(planted) == {"Point": ["a.py", "b.py"]}
+    assert shared_classes(package_sources()) == {}
+
+
+def constants(source: str) -> Iterator[tuple[str, str]]:
+    """Yield each constant that a module defines, with its value as source."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.AnnAssign):
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.Assign):
+            pairs = [pair for target in node.targets for pair in unpacked(target, node.value)]
+        else:
+            continue
+        for target, value in pairs:
+            if isinstance(target, ast.Name) and value is not None and CONSTANT.fullmatch(target.id):
+                yield target.id, ast.unparse(value)
+
+
+def unpacked(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return each target of an assignment with its own value."""
+    if not isinstance(target, ast.Tuple):
+        return [(target, value)]
+    if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(one, value) for one in target.elts]
+
+
+def shared_constants(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the modules of each constant name that stands for different values in too many modules."""
+    places = defaultdict(dict)
+    for path, source in sources.items():
+        for name, value in constants(source):
+            places[name][path] = value
+    return {
+        name: list(values)
+        for name, values in places.items()
+        if len(values) > MAX_CONSTANT_PLACES and len(set(values.values())) > 1 and name not in SHARED_CONSTANTS
+    }
+
+
+def test_a_constant_name_has_one_meaning():
+    planted = {f"{number}.py": f"POINTS, EDGE = {number}, 1\nSIZE: int = {number % 2}\nVIEW = 2" for number in range(4)}
+    assert shared_constants(planted) == {name: list(planted) for name in ("POINTS", "SIZE")}
+    assert shared_constants(dict(list(planted.items())[:3])) == {}
+    assert shared_constants(package_sources()) == {}
 
 
 def test_only_commands_print():

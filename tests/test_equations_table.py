@@ -75,6 +75,6 @@ def test_a_claim_stands_in_the_table_of_its_paper():
 
 
 def test_every_row_says_where_what_and_by_which_test():
-    assert all(row["where"] and row["says"].endswith(".") and row["functions"] and row["tests"] for row in ROWS)
+    assert all(row["where"] and row["statement"].endswith(".") and row["functions"] and row["tests"] for row in ROWS)
     places = [(row["paper"], row["where"]) for row in ROWS]
     assert len(set(places)) == len(places)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import genlaws
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 from project_paths import ROOT
 
 README = ROOT / "README.md"

@@ -11,8 +11,8 @@ from genlaws.residual_stream.dynamics.compression import Compression, Training
 from genlaws.residual_stream.dynamics.lyapunov import Lyapunov
 from genlaws.residual_stream.dynamics.perturbation import Perturbation
 from genlaws.residual_stream.dynamics.teleports import Teleport, square_grid
-from genlaws.residual_stream.measures.curves import Curve
-from genlaws.residual_stream.results import Claim
+from genlaws.residual_stream.measures.curves import SiteCurve
+from genlaws.residual_stream.results import StreamClaim
 
 LAYERS, TEXTS, UNITS = 4, 14, 7
 MEASURES = ("paths", "correlations", "information", "dimensions", "rotations", "dynamics")
@@ -46,7 +46,7 @@ def measured(*, constant=False, places=("attention", "mlp"), texts=TEXTS, measur
 
 def curve(name, labels, seed=0):
     value = 0.2 + np.random.default_rng([seed, *name.encode()]).random(len(labels))
-    return Curve(name, tuple(labels), value, value - 0.1, value + 0.1, TEXTS)
+    return SiteCurve(name, tuple(labels), value, value - 0.1, value + 0.1, TEXTS)
 
 
 def compression(labels, normalized):
@@ -115,5 +115,8 @@ def whole(*, constant=False):
         teleports=tuple(teleport(labels, place, kept) for place in (0, 4) for kept in (False, True)),
         lyapunov=(exponents("0.attention"), exponents("2.attention")),
         references=references,
-        claims=(*found.claims[:-1], Claim("self-correction", "It returns.", "rate −0.1", "none", "holds", "It does.")),
+        claims=(
+            *found.claims[:-1],
+            StreamClaim("self-correction", "It returns.", "rate −0.1", "none", "holds", "It does."),
+        ),
     )

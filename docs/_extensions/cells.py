@@ -17,7 +17,7 @@ def paragraph(*parts: str | nodes.Node) -> nodes.paragraph:
 
 
 def code(text: str) -> nodes.literal:
-    """Return a name or command; a long one may be broken after a stroke, a slash or a dot."""
+    """Return a name or command; a long one may be broken after an underscore, a slash or a dot."""
     made = nodes.literal(text)
     for place, part in enumerate(re.findall(r"[^_/.]*(?:\.py|[_/.])?", text)[:-1]):
         if place:
@@ -52,7 +52,7 @@ def _row(cells: Sequence[Cell]) -> nodes.row:
 
 
 def page_link(page: str, text: str, anchor: str, here: str) -> nodes.reference:
-    """Return a link to a named place of a page; `here` is the page it stands on. Only for pages in HTML."""
+    """Return a link to a named place of a page; `here` is the page that shows it. Only for pages in HTML."""
     up = "../" * here.count("/")
     return nodes.reference(text, text, internal=True, refuri=f"{up}{page}.html#{anchor}")
 

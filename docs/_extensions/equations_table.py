@@ -1,4 +1,4 @@
-"""Which function computes an equation of a paper and which test holds it: the table of ``equations.toml``."""
+"""Which function computes an equation of a paper and which test checks it: the table of ``equations.toml``."""
 
 import tomllib
 from pathlib import Path
@@ -40,7 +40,7 @@ class EquationTable(SphinxDirective):
             place.append(nodes.paragraph("", "", nodes.inline("", "claim "), link, classes=["small"]))
         return [
             place,
-            row["says"],
+            row["statement"],
             [paragraph(function_link(name, here)) for name in row["functions"]],
             [self.test(name) for name in row["tests"]],
         ]

@@ -13,9 +13,8 @@ from genlaws.claims.residual_stream import data, models, paths, units
 from genlaws.claims.residual_stream import rotations as turning
 from genlaws.claims.residual_stream.data import COSINES, INFORMATION, SPEEDS, by_write, in_order
 from genlaws.claims.residual_stream.units import rotations_written_out, share_along, walk
-from genlaws.residual_stream.results import ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED
+from genlaws.residual_stream.results import ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED, StreamClaim
 from genlaws.residual_stream.results import HOLDS as HOLDS_THERE
-from genlaws.residual_stream.results import Claim as Judged
 from project_paths import ROOT
 
 CLAIMS = read_claims("residual-stream")
@@ -33,7 +32,7 @@ HOME = np.sin(np.pi * np.linspace(0, 1, 64)[:, None] ** 0.4)  # out at once, and
 
 
 def judged(verdict):
-    return Judged("continuity", "", "r = 0.9", "none", verdict, "Why.")
+    return StreamClaim("continuity", "", "r = 0.9", "none", verdict, "Why.")
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=[claim.id for claim in CLAIMS])
@@ -51,7 +50,7 @@ def test_the_quick_verdict_is_the_recorded_one(claim):
 
 PLANTED = {
     "many rotations": (lambda: turning.check_orbits(True, claimed=14.0), HOLDS),
-    "a busier unit": (lambda: turning.check_turn_range(True, claimed=(1.5, 25.0)), HOLDS),
+    "a busier unit": (lambda: turning.check_rotation_range(True, claimed=(1.5, 25.0)), HOLDS),
     "control that is not 0": (lambda: turning.check_shuffle_control(True, gradient_anew=True), HOLDS),
     "the other sign": (lambda: turning.check_sign(True, sign=-1.0), HOLDS),
     "paths that come home": (lambda: turning.check_spiral(True, path=HOME), HOLDS),

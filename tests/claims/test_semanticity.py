@@ -10,7 +10,7 @@ from genlaws.claims.records import bundled_records, missing_libraries
 from genlaws.claims.semanticity import many_items as many
 from genlaws.claims.semanticity import methods, models, networks, shapes
 from genlaws.claims.semanticity import two_items as two
-from genlaws.claims.semanticity.trials import PLACES, ball_moments, constant, luce, play
+from genlaws.claims.semanticity.trials import TRIAL_PLACES, ball_moments, constant, luce, play
 from genlaws.claims.semanticity.two_items import by_counting
 from genlaws.figures.bundled import bundled_table
 
@@ -70,7 +70,7 @@ def test_the_quick_verdict_is_the_recorded_one(claim, found):
         (lambda: shapes.check_front_is_a_bound(True, shape=constant), HOLDS),
         (lambda: shapes.check_exponential_trades(True, floors=(0.0,)), FAILS),
         (lambda: shapes.check_finite_set(True, stimuli=1000), HOLDS),
-        (lambda: methods.check_answer_likings(True, liking=0.0), HOLDS),
+        (lambda: methods.check_answer_preferences(True, preference=0.0), HOLDS),
         (lambda: methods.check_repeated_years(True, people=2), HOLDS),
         (lambda: methods.check_names_in_names(True, options=("Anna", "Bert")), HOLDS),
         (lambda: methods.check_dropped_replies(True, refusals=0.0), HOLDS),
@@ -136,8 +136,8 @@ def test_every_kind_of_verdict_occurs():
 @pytest.mark.parametrize(("place", "resolution"), [("circle", 0.2), ("torus", 0.3), ("sphere", 0.7), ("uneven", 0.1)])
 def test_ball_moments_agree_with_draws(place, resolution):
     rng = np.random.default_rng(3)
-    probes, others = (PLACES[place].draw(rng, (400, count)) for count in (1, 2000))
-    shares = (PLACES[place].distance(others, probes) <= resolution).mean(axis=1)
+    probes, others = (TRIAL_PLACES[place].draw(rng, (400, count)) for count in (1, 2000))
+    shares = (TRIAL_PLACES[place].distance(others, probes) <= resolution).mean(axis=1)
     mean, variance = ball_moments(place, resolution)
     error = np.sqrt(shares.var() / 400)
     assert abs(shares.mean() - mean) < 4 * error

@@ -79,7 +79,7 @@ def test_sliders_refuse_fractions():
         lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], surrogates=[], jobs=count),
         lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], draws=count),
         lambda count: residual_stream.dynamic_modes(WALK, components=count),
-        residual_stream.Sample,
+        residual_stream.TokenSample,
         lambda count: estimate.bootstrap_mean([1.0, 2.0], replicates=count),
         lambda count: estimate.wilson_interval(1, count),
         lambda count: make_sweep(get_experiment("relations.bound"), {}, [], count, 0),

@@ -100,7 +100,7 @@ def test_names_are_said():
         ([",a,b", "0,1,2", "1,2,three"], "the cell in row 3, column 3 is 'three'"),
         (["name,a", "ann,1", "bob,2"], "the cell in row 2, column 1 is 'ann'"),
         (["1,2", "3", "4,5"], "row 2 has 1 cells, the first has 2"),
-        (["a,b"], "holds names alone"),
+        (["a,b"], "holds only names"),
         ([], "the table is empty"),
         (["", " "], "the table is empty"),
     ],

@@ -14,7 +14,7 @@ from genlaws.ensembles.architecture import Workspace
 from genlaws.ensembles.fused.adam import fused_adam
 from genlaws.ensembles.fused.pairs import fused_loss_and_gradient, fused_pairs_fit
 from genlaws.ensembles.fused.update import fused_fits, fused_update
-from genlaws.ensembles.optimizers import Portion, Rates
+from genlaws.ensembles.optimizers import PartRates, Portion
 from genlaws.ensembles.stack import Stack
 
 MODES = ("concatenate", "difference")
@@ -89,7 +89,7 @@ def adam_errors(optimizer):
         part = Portion(*(one[:, own] for one in state[:2]), [one[:, own] for one in state[2:]], torch.empty(0))
         part = Portion(part.rows, part.gradient, part.moments, torch.empty_like(part.rows))
         for step in range(1, 4):
-            given = Rates(own, *(one.to(kind) for one in rates), True)
+            given = PartRates(own, *(one.to(kind) for one in rates), True)
             update(part, given, torch.tensor(float(step), dtype=torch.float64))
         return state
 
@@ -112,7 +112,7 @@ def update_errors(optimizer):
     columns = [torch.full((3, 1), value) for value in (1e-2, 0.1)]
     ends = []
     for update in (Stack.update, fused_update):
-        rates = [Rates(one, *columns, True) for one in network.layout.columns.values()]
+        rates = [PartRates(one, *columns, True) for one in network.layout.columns.values()]
         stack = Stack(network, optimizer, WholeSet(batch), start.clone(), rates)
         for _ in range(3):
             update(stack)

@@ -21,7 +21,7 @@ from genlaws.ensembles import (
     Perceptron,
     WholeSet,
 )
-from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_trials
+from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_relu_trials
 from genlaws.semanticity.networks.slots import SIMILARITY_FLOOR as SLOT_FLOOR
 from genlaws.semanticity.networks.slots import SharedNetwork, SlotNetwork, draw_triples
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
@@ -192,7 +192,7 @@ def triples(seeds, truth="mean"):
 
 def trials(seeds, items):
     d = torch.as_tensor(stimulus_distances("circle", 9))
-    return FreshDraws(partial(draw_trials, d, items, ROWS), seeds)
+    return FreshDraws(partial(draw_relu_trials, d, items, ROWS), seeds)
 
 
 def images(seeds):

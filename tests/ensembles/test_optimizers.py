@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from genlaws.ensembles import Adam, AdamW, Differentiated, Layout, Parameter, Sgd, WholeSet, train
-from genlaws.ensembles.optimizers import Portion, Rates, rates_of
+from genlaws.ensembles.optimizers import PartRates, Portion, rates_of
 
 EXACT = 1e-12  # relative; a few roundings in double precision
 OPTIMIZERS = [Sgd(), Sgd(0.9), Adam(), AdamW()]
@@ -92,7 +92,7 @@ def test_nothing_outside_the_part_is_touched(optimizer):
     own = slice(1, 4)
     part = Portion(rows[:, own], gradient[:, own], [one[:, own] for one in moments], spare[:, own])
     rate = torch.full((2, 1), 0.1, dtype=torch.float64)
-    optimizer.update(part, Rates(own, rate, rate, True), torch.tensor(1.0, dtype=torch.float64))
+    optimizer.update(part, PartRates(own, rate, rate, True), torch.tensor(1.0, dtype=torch.float64))
     assert (rows[:, own] != 1.0).all()
     assert torch.equal(gradient, torch.ones_like(gradient))
     for one in (rows, spare):
@@ -117,5 +117,7 @@ def test_corrections_are_computed_in_double_precision():
     moments = [torch.zeros(1, 1), torch.zeros(1, 1)]
     rate = torch.full((1, 1), 1.0)
     part = Portion(rows, torch.full((1, 1), 1e-3), moments, torch.empty(1, 1))
-    Adam(epsilon=0.0).update(part, Rates(slice(0, 1), rate, 0 * rate, False), torch.tensor(1.0, dtype=torch.float64))
+    Adam(epsilon=0.0).update(
+        part, PartRates(slice(0, 1), rate, 0 * rate, False), torch.tensor(1.0, dtype=torch.float64)
+    )
     assert rows.item() == pytest.approx(-1.0, rel=3e-7)

@@ -82,7 +82,7 @@ REDUCED = {
     "relations.table2": {},
     "relations.4": {"lines_per_axis": 3, "points": 21},
     "relations.collisions": {"points": 21, "draws": 100},
-    "relations.asking": {"questions": 25, "repeats": 2, "relations": ("mod3", "bipartite-15-15")},
+    "relations.queries": {"queries": 25, "repeats": 2, "relations": ("mod3", "bipartite-15-15")},
     "relations.3": {
         "architectures": (("concatenate", 2, 8, 2), ("difference", 0, 1, 2)),
         "train_fractions": (0.05, 0.2, 0.5),

@@ -19,14 +19,14 @@ from genlaws.figures.drawing import PNG_DPI
 from genlaws.figures.relations.success import LAW_NAMES
 from genlaws.figures.rules_facts.agreement import FIT_COLUMNS as FITTED
 from genlaws.figures.rules_facts.tables import PARTS, RUN_COLUMNS
-from genlaws.figures.semanticity.relu import COURSE_COLUMNS as RELU_COURSE
-from genlaws.figures.semanticity.relu import END_COLUMNS as RELU_ENDS
+from genlaws.figures.semanticity.relu import RELU_COURSE_COLUMNS as RELU_COURSE
+from genlaws.figures.semanticity.relu import RELU_END_COLUMNS as RELU_ENDS
 from genlaws.figures.semanticity.relu_profiles import MANY_COLUMNS as RELU_MANY
 from genlaws.figures.semanticity.relu_profiles import OTHER_COLUMNS as RELU_OTHERS
 from genlaws.figures.semanticity.relu_profiles import REACHED_COLUMNS as RELU_REACHED
-from genlaws.figures.semanticity.slots import COURSE_COLUMNS as SLOT_COURSE
-from genlaws.figures.semanticity.slots import END_COLUMNS as SLOT_ENDS
 from genlaws.figures.semanticity.slots import EXCESS_COLUMNS as SLOT_EXCESSES
+from genlaws.figures.semanticity.slots import SLOT_COURSE_COLUMNS as SLOT_COURSE
+from genlaws.figures.semanticity.slots import SLOT_END_COLUMNS as SLOT_ENDS
 from genlaws.relations.networks.phases import PHASES
 
 PAPERS = {"rules-facts": "2603.25579", "semanticity": "2506.14797", "relations": "2402.05916"}
@@ -85,7 +85,7 @@ COLUMNS = {
     "relations.table2": {"class"},
     "relations.4": {"series", "decoder_gain", "half_separation"},
     "relations.collisions": {"series", "panel", "curve", "low", "high", "draws"},
-    "relations.asking": {"relation", "strategy", "queries", "accuracy", "bits_left"},
+    "relations.queries": {"relation", "strategy", "queries", "accuracy", "bits_left"},
     "relations.3": {"relation", "mode", "depth", "width", "dimension", "train_fraction", "table_accuracy", "run"},
     "relations.5": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},
     "relations.delays": NETWORK_PHASES | {"optimizer", "decoder_rate", "encoder_rate"},

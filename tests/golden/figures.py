@@ -75,7 +75,7 @@ QUICK = {
     "relations.2",
     "relations.table2",
     "relations.4",
-    "relations.asking",
+    "relations.queries",
 }
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="needs the package transformers")
 from genlaws.core.errors import InputError
 from genlaws.models.capture import capture_texts, stream_texts
 from genlaws.models.recorder import captured
-from genlaws.models.stream import Sample
+from genlaws.models.stream import TokenSample
 from genlaws.models.texts import tokenize
 from genlaws.models.untrained import random_weights
 from genlaws.residual_stream.measures.paths import PathReducer, path_measures
@@ -139,7 +139,7 @@ def test_equal_last_tokens_are_named(llama, tokenizer):
     assert "All 5 texts end with the same token '\\n'" in found.messages[0]
     assert "strip=True" in found.messages[0]
     assert capture_texts(llama, tokenizer, lines, strip=True).messages == ()
-    sampled = capture_texts(llama, tokenizer, lines, position=Sample(2, seed=1))
+    sampled = capture_texts(llama, tokenizer, lines, position=TokenSample(2, seed=1))
     assert sampled.messages == ()
     assert np.bincount(sampled.text_numbers).tolist() == [2] * 5
     assert "4 of 5 texts end with the same token" in capture_texts(llama, tokenizer, [*lines[1:], "w3"]).messages[0]
@@ -190,7 +190,7 @@ def test_random_weights_leave_the_model_and_the_generator_alone(tokenizer):
     assert first.dtype == torch.bfloat16
     assert not copies[0].training
     assert capture_texts(copies[0], tokenizer, TEXTS).identity_error < 2**-7
-    with pytest.raises(InputError, match="made anew from its config"):
+    with pytest.raises(InputError, match="built again from its config"):
         random_weights(torch.nn.Linear(2, 2), 0)
 
 

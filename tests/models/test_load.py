@@ -108,7 +108,7 @@ def test_a_network_without_a_language_head_is_refused(tmp_path):
     )
     transformers.BertModel(config).save_pretrained(tmp_path)
     letters().save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="is no language model; it holds no weights for"):
+    with pytest.raises(InputError, match="is not a language model; it has no weights for"):
         TransformersModel.load(tmp_path)
 
 

@@ -209,9 +209,9 @@ def test_unknown_architectures_are_refused_with_what_is_missing():
         **{"decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4},
     )
     for model, complaint in (
-        (hf.OPTForCausalLM(opt), r"Block 0 \(OPTDecoderLayer\) is of no known kind: it has no MLP"),
+        (hf.OPTForCausalLM(opt), r"Block 0 \(OPTDecoderLayer\) is of an unknown kind: it has no MLP"),
         (hf.BartModel(bart), "2 lists of blocks .encoder.layers and decoder.layers"),
-        (torch.nn.Linear(2, 2), "Linear is of no known architecture: it has no list of blocks"),
+        (torch.nn.Linear(2, 2), "Linear has an unknown architecture: it has no list of blocks"),
         ("gpt2", "must be a torch module"),
     ):
         with pytest.raises(InputError, match=complaint), captured(model):

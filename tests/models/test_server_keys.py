@@ -111,7 +111,7 @@ def test_a_key_does_not_travel_in_the_clear(key, monkeypatch):
     ServerModel("http://[::1]:80", "small")
     ServerModel("https://far.example", "small")
     monkeypatch.setenv("OPENAI_API_KEY", "two\nlines")
-    with pytest.raises(InputError, match="holds marks that no key can hold") as raised:
+    with pytest.raises(InputError, match="has characters that no key can have") as raised:
         ServerModel("https://far.example", "small")
     assert "lines" not in str(raised.value)
 

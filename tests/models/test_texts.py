@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.models.stream import Sample, places_of
+from genlaws.models.stream import TokenSample, places_of
 from genlaws.models.texts import Tokens, shuffled_tokens, tokenize
 from small_tokenizer import CLOSING, OPENING, small_tokenizer
 
@@ -103,16 +103,16 @@ def test_tokens_of_texts_are_shuffled_each_in_its_own_way():
 
 
 def test_every_place_is_sampled_and_marks_are_not():
-    sample = Sample(2, seed=1)
+    sample = TokenSample(2, seed=1)
     drawn = [sample.draw(number, 1, 6) for number in range(200)]
     assert all(len(set(one)) == 2 and one[0] < one[1] for one in drawn)
     counts = np.bincount(np.concatenate(drawn), minlength=6)
     assert counts[0] == 0
     assert (np.abs(counts[1:] - 80) < 4 * np.sqrt(200 * 0.4 * 0.6)).all()
     assert places_of(sample, [6], [1])[0].tolist() == drawn[0].tolist()
-    assert places_of(Sample(9), [4], [1])[0].tolist() == [1, 2, 3]
+    assert places_of(TokenSample(9), [4], [1])[0].tolist() == [1, 2, 3]
     with pytest.raises(InputError, match="count must be a whole number, at least 1"):
-        Sample(0)
+        TokenSample(0)
 
 
 def test_places_by_word_and_number():

@@ -236,7 +236,7 @@ def test_a_language_model_is_told_from_a_vision_model(tmp_path):
     network.save_pretrained(tmp_path)
     tokenizer().save_pretrained(tmp_path)
     assert not supports_images(tmp_path)
-    with pytest.raises(InputError, match=r"has no vision support; it is a model of text alone\.$"):
+    with pytest.raises(InputError, match=r"has no vision support; it is a text-only model\.$"):
         VisionModel.load(tmp_path)
     with pytest.raises(InputError, match="there is no model 'nobody/no-such-model'"):
         supports_images("nobody/no-such-model")

@@ -98,7 +98,7 @@ def test_equal_distances_share_a_range_and_kinds_can_be_chosen():
         ({"kinds": ("identification",)}, "kinds must be one of similarity, resolution"),
         ({"kinds": "similarity"}, "kinds must be a sequence"),
         ({"kinds": ()}, "kinds must be a sequence"),
-        ({"kinds": ("resolution",)}, "no trial of resolution that was replied to"),
+        ({"kinds": ("resolution",)}, "No trial of resolution got a reply"),
     ],
 )
 def test_bad_input_is_refused(options, sentence):
@@ -115,5 +115,5 @@ def test_distances_of_two_units_are_not_put_on_one_axis():
     with pytest.raises(InputError, match="trials of one task, whose distances have one unit; got colors, shapes"):
         distance_curve(recorded(trials, short_sighted(trials), "text"))
     failed = recorded(trials, [Reply(error="lost")] * 5, "text")
-    with pytest.raises(InputError, match="no trial of similarity or resolution that was replied to"):
+    with pytest.raises(InputError, match="No trial of similarity or resolution got a reply"):
         distance_curve(failed)

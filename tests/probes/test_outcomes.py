@@ -95,7 +95,7 @@ def test_nothing_but_failures(mode):
     for rate in (found.unparsed, found.rates[0].accuracy, found.rates[0].probability):
         assert math.isnan(rate.value)
     assert "3 failed" in str(found)
-    with pytest.raises(InputError, match="no trial of similarity or resolution that was replied to"):
+    with pytest.raises(InputError, match="No trial of similarity or resolution got a reply"):
         given.to_trials()
 
 

@@ -53,13 +53,13 @@ def test_exact_probabilities_give_the_planted_numbers(plan):
 
 def test_an_option_that_is_liked_is_not_read_as_blur():
     plan = plan_probe("shapes", [4], 16, shifts=[-60.0, 60.0], seed=2)
-    liking = {"circle": 0.0, "square": 0.3, "triangle": 1.2, "star": -0.4}
-    result = run_probe(chooser(plan, offsets=liking, lapse=0.0), plan, shapes=["exponential"], replicates=20)
+    preference = {"circle": 0.0, "square": 0.3, "triangle": 1.2, "star": -0.4}
+    result = run_probe(chooser(plan, offsets=preference, lapse=0.0), plan, shapes=["exponential"], replicates=20)
     assert result.resolution.resolution.value == pytest.approx(RESOLUTION, rel=1e-3)
     fitted = {
         name: one.value - result.resolution.offsets["circle"].value for name, one in result.resolution.offsets.items()
     }
-    assert fitted == pytest.approx(liking, abs=1e-3)
+    assert fitted == pytest.approx(preference, abs=1e-3)
 
 
 def test_a_guesser_has_no_resolution_and_a_constant_of_one(plan):

@@ -12,7 +12,7 @@ from genlaws.core.errors import InputError
 from genlaws.probes import (
     ProbeTrial,
     Prompt,
-    Recorded,
+    RecordedTrials,
     Reply,
     SimulatedModel,
     collapse_of,
@@ -41,7 +41,9 @@ def requested(
     return trials
 
 
-def answered(trials: list[ProbeTrial], mode: str = "text", template: str = "list", **settings: object) -> Recorded:
+def answered(
+    trials: list[ProbeTrial], mode: str = "text", template: str = "list", **settings: object
+) -> RecordedTrials:
     """Trials through prompts and a simulated model and back."""
     model = SimulatedModel(YEARS, **{**PLANTED, **settings})  # type: ignore[arg-type]
     prompts = model.prompts_of(trials, template_of(YEARS, template))
@@ -141,14 +143,14 @@ def test_noisy_probabilities_have_intervals_from_trials_drawn_anew():
 
 def test_offsets_of_fixed_answers():
     names = ("circle", "square", "star", "triangle")
-    likings = {"circle": 0.0, "square": 0.5, "star": -0.5, "triangle": 1.5}
+    preferences = {"circle": 0.0, "square": 0.5, "star": -0.5, "triangle": 1.5}
     rng = np.random.default_rng(4)
     trials = []
     for _ in range(700):
         places, probe = rng.uniform(0, 100, 4), float(rng.uniform(0, 100))
         trials.append(ProbeTrial("similarity", names, tuple(places), probe, int(np.abs(places - probe).argmin())))
     prompts = [Prompt(f"picture {i}", names) for i in range(700)]
-    model = SimulatedModel(None, 15.0, offsets=likings, seed=5)
+    model = SimulatedModel(None, 15.0, offsets=preferences, seed=5)
     model.register(trials, prompts)
     found = fit_resolution(
         recorded(trials, model.reply(prompts), "text"),
@@ -159,7 +161,7 @@ def test_offsets_of_fixed_answers():
     )
     assert found.resolution.low <= 15.0 <= found.resolution.high
     for name in names[1:]:
-        assert found.offsets[name].low <= likings[name] <= found.offsets[name].high
+        assert found.offsets[name].low <= preferences[name] <= found.offsets[name].high
     assert found.identification(recorded([], [], "text"), [4]).tolist() == pytest.approx([math.nan], nan_ok=True)
 
 
@@ -212,7 +214,7 @@ def test_nothing_to_fit(mode, lost):
     assert not found.determined
     assert found.fit is None
     assert math.isnan(found.resolution.value)
-    assert ("that was replied to" if lost == "failed" else "with an answer") in found.message
+    assert ("got a reply" if lost == "failed" else "with an answer") in found.message
     assert np.isnan(found.upper_probability(10.0, [1.0])).all()
     assert np.isnan(found.identification(recorded([], [], mode), [2, 4])).all()
     assert found.to_frame()["value"].isna().all()

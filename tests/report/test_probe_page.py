@@ -8,7 +8,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.interface import Reply
-from genlaws.probes.layers.results import Comparison, LayerTest, LayerTests
+from genlaws.probes.layers.results import LayerTest, LayerTests, StateComparison
 from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import compare_templates, run_probe
 from genlaws.probes.simulated import SimulatedModel
@@ -70,7 +70,7 @@ def layers_of(template):
         )
         for layer in range(2)
     )
-    return LayerTests("m", "years", template, 2, 40, "last", Comparison(), made, made, (0, 0), 1.0)
+    return LayerTests("m", "years", template, 2, 40, "last", StateComparison(), made, made, (0, 0), 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
 def test_a_guesser_gets_no_resolution(guessing, read_page):
     page = read_page(probe_page([guessing], "guesser"))
     assert "resolution ε not determined The answers do not follow the distances" in page.said
-    assert "similarity of far things" not in page.said
+    assert "similarity of distant things" not in page.said
     assert "no line, as no resolution is determined" in page.said
     assert "c = 1 is guessing, and lies in the interval of c." in page.said
 
@@ -169,7 +169,7 @@ def test_pictures_are_shown_with_the_likings_for_answers(read_page):
     page = read_page(probe_page([shapes], "shapes"))
     assert page.tags.count("img") == len(shapes.examples) == 3
     assert all(one.startswith("data:image/png;base64,") for one in page.fetched)
-    assert page.tags.count("svg") == 3  # items, distances, likings
+    assert page.tags.count("svg") == 3  # items, distances, preferences
     assert "triangle 1 " in page.said
     assert "150 pixels" in page.said
 
@@ -191,7 +191,7 @@ def test_a_probe_without_any_reply_still_has_its_page(read_page):
     number = len(silent.plan.trials)
     assert f"failed {number} of {number}" in page.said
     assert f"{number} The server did not answer." in page.said
-    assert "resolution ε not determined There is no trial" in page.said
+    assert "resolution ε not determined No trial of" in page.said
 
 
 def test_nothing_and_two_of_one_name_are_refused(planted):

@@ -6,7 +6,7 @@ import pytest
 
 from genlaws.figures.residual_stream.entries import PICTURES
 from genlaws.report.residual_stream import residual_stream_page
-from genlaws.residual_stream.results import Analysis, Claim
+from genlaws.residual_stream.results import Analysis, StreamClaim
 from toy_stream_analysis import measured, whole
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -80,7 +80,7 @@ def test_steps_have_a_table_with_no_value_where_there_is_none(analysis, page):
 
 def test_what_others_wrote_is_shown_and_does_nothing(read_page):
     found = measured(measures=("paths",))
-    claims = (Claim(*[ATTACK] * 6),)
+    claims = (StreamClaim(*[ATTACK] * 6),)
     hostile = replace(found, model=ATTACK, messages=(ATTACK, ATTACK * 20), claims=claims, identity=ATTACK)
     hostile = replace(hostile, references={ATTACK: found.references["random weights"]})
     html = residual_stream_page(hostile, ATTACK, notes=[ATTACK])

@@ -21,11 +21,9 @@ from genlaws.cli.report_data import read_user_data
 from genlaws.core.progress import NoProgress
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.ledger import agreement
-from genlaws.report.sections.relations import LAW as RELATIONS_LAW
-from genlaws.report.sections.relations import relations_section
-from genlaws.report.sections.rules_facts import LAW as RULES_FACTS_LAW
-from genlaws.report.sections.semanticity import LAW as SEMANTICITY_LAW
-from genlaws.report.sections.semanticity import draw_choices, semanticity_section
+from genlaws.report.sections.relations import RELATIONS_LAW, relations_section
+from genlaws.report.sections.rules_facts import RULES_FACTS_LAW
+from genlaws.report.sections.semanticity import SEMANTICITY_LAW, draw_choices, semanticity_section
 from genlaws.report.user_data import embeddings
 from genlaws.report.user_data.relation import relation_section
 from genlaws.report.user_data.section import user_data_section

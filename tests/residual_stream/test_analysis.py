@@ -19,8 +19,8 @@ from genlaws.residual_stream.results import (
     DOES_NOT_HOLD,
     HOLDS,
     NOT_TESTED,
+    STREAM_VERDICTS,
     UNDECIDED,
-    VERDICTS,
 )
 from genlaws.residual_stream.surrogates.kinds import random_walk
 from genlaws.residual_stream.verdicts import verdict_of
@@ -43,7 +43,7 @@ def walk():
 
 def verdicts(found):
     assert [claim.name for claim in found.claims] == CLAIMS
-    assert {claim.verdict for claim in found.claims} <= set(VERDICTS)
+    assert {claim.verdict for claim in found.claims} <= set(STREAM_VERDICTS)
     return {claim.name: claim for claim in found.claims}
 
 
@@ -215,7 +215,7 @@ def test_models_that_cannot_be_read_are_named(wikitext):
     texts = ["w3 w4 w5", "w6 w7"]
     with pytest.raises(InputError, match="not finite numbers from the site 2.attention on"):
         analyze(model, tokenizer, texts, measures=("paths",), surrogates=())
-    with pytest.raises(InputError, match="no known architecture"):
+    with pytest.raises(InputError, match="unknown architecture"):
         analyze(torch.nn.Sequential(torch.nn.Linear(2, 2)), tokenizer, texts)
     found = analyze(
         FAMILIES["neox"].build(), tokenizer, ["w3 w4 \n", "w5 " * 200 + "\n"], measures=("paths",), strip=False

@@ -136,12 +136,12 @@ def test_a_wrong_number_of_processes_is_refused(jobs):
 def test_workers_use_one_thread_each(tmp_path: Path, monkeypatch):
     import os
 
-    from genlaws.sweeps.tasks import Task
+    from genlaws.sweeps.tasks import CellTask
 
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     with Processes(1) as engine:
-        ((_, (outcome,)),) = engine.results(iter([Task("sweep_threads:THREADS", (Trial(),), (0,))]))
+        ((_, (outcome,)),) = engine.results(iter([CellTask("sweep_threads:THREADS", (Trial(),), (0,))]))
     assert outcome.result == {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     assert os.environ["OMP_NUM_THREADS"] == "5"
     assert "MKL_NUM_THREADS" not in os.environ

@@ -346,10 +346,10 @@ def test_a_commit_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch):
     sweep = trial_sweep(2, 1)
     run_sweep(sweep, tmp_path / "done")
     with Store.create(tmp_path / "s", sweep) as store:
-        from genlaws.sweeps.tasks import Task, compute
+        from genlaws.sweeps.tasks import CellTask, compute
 
         cells = list(sweep.cells())
-        outcomes = compute(Task(TRIAL.procedure, tuple(c.settings for c in cells), tuple(c.seed for c in cells)))
+        outcomes = compute(CellTask(TRIAL.procedure, tuple(c.settings for c in cells), tuple(c.seed for c in cells)))
         write = store._write_row
         monkeypatch.setattr(store, "_write_row", lambda cell, *rest: write(cell, *rest) if cell is cells[0] else 1 / 0)
         with pytest.raises(ZeroDivisionError):

@@ -65,7 +65,7 @@ def test_what_nobody_foresaw_is_logged_and_says_nothing_of_the_inside(client, ca
     with caplog.at_level(logging.ERROR):
         reply = client.get("/api/views/a-line?slope=1.7431")
     assert reply.status_code == 500
-    assert reply.json() == {"error": "The server made a mistake; see its log."}
+    assert reply.json() == {"error": "The server failed; see its log."}
     assert "secret inside" in caplog.text
     assert "default-src 'none'" in reply.headers["content-security-policy"]
 

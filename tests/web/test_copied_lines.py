@@ -11,9 +11,9 @@ import pytest
 from copied_lines import numbers_of, printed_by, printed_by_command, random_settings
 from genlaws.cli import run
 from genlaws.web.views import relations, residual_stream, rules_facts, semanticity
-from genlaws.web.views.rules_facts import Settings
+from genlaws.web.views.rules_facts import TheorySettings
 
-CHOICES = [Settings.model_fields[name].annotation.__args__ for name in ("loss", "kernel", "width")]
+CHOICES = [TheorySettings.model_fields[name].annotation.__args__ for name in ("loss", "kernel", "width")]
 
 
 def rules_facts_settings(count):
@@ -40,7 +40,7 @@ def test_rules_facts_shows_the_numbers_of_solve(tmp_path):
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "hinge", "kernel": "polynomial"}, {"width": "finite"}], ids=str)
 def test_rules_facts_command_gives_the_same(settings, capsys):
-    found = rules_facts.answer(Settings(**settings))
+    found = rules_facts.answer(TheorySettings(**settings))
     assert run([*shlex.split(found.command)[1:], "--json"]) == 0
     reported, shown = json.loads(capsys.readouterr().out), numbers_of(found)
     assert shown["generalization error"] == f"{reported['generalization_error']:.4f}"
@@ -101,7 +101,9 @@ ENTRYWISE = ("binary-tree", "divisibility")
 @pytest.mark.parametrize("relation", ["modulo", "less-than", "bipartite", *ENTRYWISE])
 def test_relations_shows_the_numbers_of_its_lines_about_data(relation, tmp_path, tmp_path_factory):
     rng = random.Random(9)
-    settings = random_settings(relations.VIEW, rng, question=relations.DATA, relation=relation, element_count=11)
+    settings = random_settings(
+        relations.VIEW, rng, question=relations.DATA_QUESTION, relation=relation, element_count=11
+    )
     found = relations.answer(settings)
     shown = numbers_of(found)
     bits, accuracy, needed = printed_by(found.python, tmp_path).splitlines()
@@ -120,7 +122,7 @@ def test_relations_shows_the_numbers_of_its_lines_about_merging(update, tmp_path
     rng = random.Random(10)
     for _ in range(12):
         given = {"update": update, "dimension": rng.choice((1, 2)) if update == "flow" else 1}
-        found = relations.answer(random_settings(relations.VIEW, rng, question=relations.MERGING, **given))
+        found = relations.answer(random_settings(relations.VIEW, rng, question=relations.MERGING_QUESTION, **given))
         shown = numbers_of(found)
         chance, merges, *critical = printed_by(found.python, tmp_path).splitlines()
         assert shown["collision probability"] == f"{float(chance):.4f}"

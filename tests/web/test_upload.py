@@ -196,8 +196,8 @@ WRONG = {
     "zero embeddings": (npy(np.zeros((5, 2))), {}, "All true distances are zero"),
     "another suffix": (b"1", {"name": "set.pkl"}, "must be a file ending in .npy or .csv; got 'set.pkl'"),
     "words in a table": (b"a,b\n1,2\n3,x\n", {"name": "set.csv"}, "the cell in row 3, column 2 is 'x'"),
-    "names alone": (b"a,b\n", {"name": "set.csv"}, "holds names alone"),
-    "uneven rows": (b"1,2\n3\n4,5\n6,7\n", {"name": "set.csv"}, "must be numbers alone"),
+    "names alone": (b"a,b\n", {"name": "set.csv"}, "holds only names"),
+    "uneven rows": (b"1,2\n3\n4,5\n6,7\n", {"name": "set.csv"}, "must hold only numbers"),
     "empty table": (b"\n \n", {"name": "set.csv"}, "the file has no rows"),
     "not text": (b"\xff\xfe1\x00", {"name": "set.csv"}, "must be text in UTF-8"),
     "too many rows of text": (b"1,2\n" * 2001, {"name": "set.csv"}, "at most 2,000 rows"),
@@ -225,7 +225,7 @@ WRONG = {
     "unknown metric": (npy(SQUARE), {"metric": "manhattan"}, "metric must be one of circle"),
     "unknown similarity": (npy(SQUARE), {"similarity": "x" * 90}, "similarity must be one of cosine"),
     "unknown kind": (npy(SQUARE), {"kind": "pictures"}, "kind must be one of embeddings, distances"),
-    "long word": (npy(SQUARE), {"metric": "x" * 200}, "be whole"),
+    "long word": (npy(SQUARE), {"metric": "x" * 200}, "be complete"),
     "unknown part": (npy(SQUARE), {"color": "red"}, "got 'color'"),
 }
 

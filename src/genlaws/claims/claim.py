@@ -25,7 +25,7 @@ TITLES = {
     "residual-stream": "Residual stream",
 }
 PAPERS = tuple(TITLES)
-KINDS = ("theorem", "equation", "table", "figure", "finding")
+CLAIM_KINDS = ("theorem", "equation", "table", "figure", "finding")
 ROUTES = ("exact", "simulation", "real model", "bundled table", "none")
 HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED = (
     "holds",
@@ -38,7 +38,9 @@ VERDICTS = (HOLDS, LIMITED, CORRECTED, FAILS, UNTESTED)
 ID_PATTERN = re.compile(r"[a-z-]+\.[a-z0-9-]+")
 NUMBER_ID_PATTERN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 Numbers = Mapping[str, Any]  # of numbers and texts
-NOT_BORNE_OUT = "The numbers do not support the claim."
+NOT_SUPPORTED = "The numbers do not support the claim."
+MAX_Z_SCORE = 4.0  # standard errors; a formula farther from its simulation is wrong
+EXACT_TOLERANCE = 1e-9  # of numbers that two exact routes give, equal up to rounding
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,8 @@ class Claim:
     def __post_init__(self) -> None:
         if not ID_PATTERN.fullmatch(self.id) or self.paper not in PAPERS:
             raise InputError(f"id of a claim must be PAPER.NAME with one of {', '.join(PAPERS)}; got {self.id!r}.")
-        if self.kind not in KINDS or self.route not in ROUTES:
-            raise InputError(f"{self.id}: kind must be one of {KINDS} and route one of {ROUTES}.")
+        if self.kind not in CLAIM_KINDS or self.route not in ROUTES:
+            raise InputError(f"{self.id}: kind must be one of {CLAIM_KINDS} and route one of {ROUTES}.")
 
     @property
     def paper(self) -> str:
@@ -139,7 +141,7 @@ def _plain(value: Any) -> float | str:
     return number if math.isfinite(number) else "infinite" if number > 0 else "minus infinite"
 
 
-def holds_if(true: Truth, numbers: Numbers, sentence: str, otherwise: str = NOT_BORNE_OUT) -> Finding:
+def holds_if(true: Truth, numbers: Numbers, sentence: str, otherwise: str = NOT_SUPPORTED) -> Finding:
     """Return that a claim holds, or is not reproduced.
 
     Parameters
@@ -166,11 +168,11 @@ def corrected_if(paper: Truth, right: Truth, numbers: Numbers, sentence: str) ->
     """
     if paper:
         return Finding(HOLDS, numbers, "The paper's form agrees with the numbers.")
-    return Finding(CORRECTED if right else FAILS, numbers, sentence if right else NOT_BORNE_OUT)
+    return Finding(CORRECTED if right else FAILS, numbers, sentence if right else NOT_SUPPORTED)
 
 
 def graded(
-    everywhere: Truth, within: Truth, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = NOT_BORNE_OUT
+    everywhere: Truth, within: Truth, numbers: Numbers, sentence: str, limits: str, *, otherwise: str = NOT_SUPPORTED
 ) -> Finding:
     """Return that a claim holds, holds within limits, or is not reproduced.
 

@@ -50,7 +50,7 @@ def parse_claims(paper: str, text: str) -> tuple[Claim, ...]:
     place = f"claims/{folder_of(paper)}/{CLAIMS_FILE}"
     try:
         entries = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:  # also for a name that is there twice
+    except tomllib.TOMLDecodeError as error:  # also for a duplicate name
         raise InputError(f"{place}: {error}.") from None
     claims = []
     for name, entry in entries.items():
@@ -69,7 +69,7 @@ def _make_claim(paper: str, name: str, entry: object) -> Claim:
         raise InputError(f"A claim must be a table with the keys {needed}, and may have {possible}; got {given}.")
     needs = entry.get("needs", [])
     if not isinstance(needs, list) or not all(isinstance(one, str) for one in (entry | {"needs": ""}).values()):
-        raise InputError("Every key must be a text, and needs a list of names of libraries.")
+        raise InputError("Every key must be a string, except needs, a list of names of libraries.")
     check = f"genlaws.claims.{folder_of(paper)}.{entry['check']}"
     return Claim(**(entry | {"id": f"{paper}.{name}", "check": check, "needs": tuple(needs)}))
 

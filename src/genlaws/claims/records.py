@@ -18,7 +18,7 @@ from types import MappingProxyType
 from genlaws.claims.claim import PAPERS, VERDICTS, Claim, Finding
 from genlaws.claims.ledger import all_claims, get_claim, run_claim
 from genlaws.core.errors import InputError
-from genlaws.core.libraries import installed_versions
+from genlaws.core.imports import installed_versions
 
 RECORDS_FOLDER = files("genlaws.claims") / "bundled_records"
 LIBRARIES = ("genlaws", "numpy", "scipy", "torch", "transformers")

@@ -1,7 +1,7 @@
 """The ``genlaws`` command: one group per system, and commands for sweeps, figures, claims, the report and the explorer.
 
-Exit code 0 on success, 1 when the computation failed or a claim has another verdict than in the bundled record, 2 when
-the input was wrong. With ``--json`` standard output holds exactly one JSON object; everything else goes to standard
+Exit code 0 on success, 1 when the computation failed or a verdict differs from the bundled record, 2 when the input
+was wrong. With ``--json`` standard output holds exactly one JSON object; everything else goes to standard
 error. Modules that need numpy are imported when their command runs, so that ``genlaws --help`` is fast.
 """
 
@@ -55,7 +55,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # run() reports that it stopped
     config=refuse_fractions,
 )
-# The place and the help of each command, which is imported when it runs.
+# The location and the help text of each command, which is imported when it runs.
 _COMMANDS = {
     "rules-facts": ("rules_facts:app", "Data that is part rule and part fact."),
     "semanticity": ("semanticity:app", "How finely a representation distinguishes things, and what that costs."),

@@ -39,7 +39,7 @@ Verdict = Annotated[
 Id = Annotated[str, Parameter(help="Such as semanticity.theorem-1; genlaws claims list names them all.")]
 Ids = Annotated[str, Parameter(help="Claims, papers, or all.")]
 Size = Annotated[
-    bool, Parameter(name="--quick", negative="--full", help="Take seconds for each, or up to two minutes.")
+    bool, Parameter(name="--quick", negative="--full", help="Take seconds for each claim, or up to two minutes.")
 ]
 Jobs = Annotated[int, Parameter(help="Processes that check claims in parallel.")]
 Out = Annotated[Path | None, Parameter(help="Folder to write the records to, as claims.json.")]
@@ -48,7 +48,7 @@ Out = Annotated[Path | None, Parameter(help="Folder to write the records to, as 
 def choose_claims(names: Sequence[str]) -> tuple[list[Claim], dict[str, str]]:
     """Return the claims that the names select, each once, and those skipped with the library they need.
 
-    A claim that was named itself is never skipped: if its library is missing, that is an error.
+    A claim selected by its own name is never skipped: if its library is missing, that is an error.
     """
     chosen: dict[str, Claim] = {}
     skipped: dict[str, str] = {}
@@ -102,7 +102,7 @@ def checked(name: str, quick: bool) -> Record | str:
 
 
 def _checked_in_processes(ids: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Record | str]]:
-    """Yield answers as they come from fresh processes, which share no state with this one."""
+    """Yield outcomes as they come from new processes, which share no state with this one."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
@@ -181,7 +181,7 @@ def _format_record(record: Record) -> str:
 
 @app.command
 def run(*ids: Ids, quick: Size = True, jobs: Jobs = 1, json: Json = False, out: Out = None) -> None:
-    """Check claims now; exit with code 1 if a verdict differs from the bundled one or a check did not finish."""
+    """Check claims now; exit with code 1 if a verdict differs from the bundled one or a check fails."""
     if not ids:
         raise InputError("Name a claim, a paper or all; genlaws claims list names the claims.")
     chosen, skipped = choose_claims(ids)

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from genlaws.cli import require_installed
 
 Host = Annotated[str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")]
-Port = Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")]
+Port = Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")]
 Browser = Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")]
 Json = Annotated[bool, Parameter(negative="", help="Print the address as one JSON object and nothing else.")]
 DEFAULT_PORT = 8765
@@ -27,7 +27,7 @@ def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = 
     name = LOCAL_HOST if host is None else host
     if not is_loopback(name):
         warning = (
-            f"Anyone who can reach {name or 'this machine'} over the network may now use this page, also to measure."
+            f"Anyone who can reach {name or 'this machine'} over the network may now use this page and measure sets."
         )
         print(f"genlaws: {warning}", file=sys.stderr)
 

@@ -23,7 +23,7 @@ DEFAULT_FOLDER = Path("out/figures")
 
 
 def figure(
-    *ids: Annotated[str, Parameter(help="Figures such as rules-facts.3; none lists them all.")],
+    *ids: Annotated[str, Parameter(help="Figures such as rules-facts.3; without any, all are listed.")],
     set: Annotated[tuple[str, ...], Parameter(name="--set", help="Change a setting: --set fact_fraction=0.1")] = (),
     jobs: Annotated[int, Parameter(help="Processes for the figures that are computed cell by cell.")] = 1,
     keep: Annotated[

@@ -21,7 +21,7 @@ Json = Annotated[bool, Parameter(negative="", help="Print one JSON object and no
 
 
 def bar_on_stderr(*columns: TextColumn, quiet: bool = False) -> Progress:
-    """Return a bar on standard error with further columns at its end; a quiet one shows nothing."""
+    """Return a bar on standard error with more columns at its end; a quiet one shows nothing."""
     usual = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*usual, *columns, console=Console(stderr=True), disable=quiet)
 
@@ -49,7 +49,7 @@ class ProgressBar:
             self._progress.stop()
 
     def start(self, total: int | None, label: str) -> None:
-        """Begin a new line of the bar; without a total it only shows that something is going on."""
+        """Begin a new line of the bar; without a total it only shows activity."""
         self._progress.start()
         self._task = self._progress.add_task(label, total=total)
 

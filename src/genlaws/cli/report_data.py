@@ -12,7 +12,7 @@ from genlaws.cli.relations.source import holds_matrix, read_relation
 from genlaws.cli.residual_stream.analyze import read_texts
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
-from genlaws.core.tables import open_table, read_table
+from genlaws.core.tables import open_table, read_csv_table
 from genlaws.report.user_data.data import UserData
 from genlaws.report.user_data.embeddings import is_distance_matrix
 from genlaws.rules_facts import load_labeled
@@ -62,13 +62,13 @@ def read_user_data(given: str, positions: Path | None) -> UserData:
         return UserData(path.name, kind, message, load_labeled(path))
     if kind == "relation":
         return UserData(path.name, kind, message, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
-    table = read_table(kind, path)
+    table = read_csv_table(kind, path)
     values = _checked(path, kind, table.values)
     message = " ".join(filter(None, [message, table.names_message(path.name)]))
     data = UserData(path.name, kind, message, values, options=table.options)
     if positions is None:
         return data
-    truth = read_table("positions", positions, rows=len(values))
+    truth = read_csv_table("positions", positions, rows=len(values))
     places = real("positions", truth.values)
     return replace(
         data,
@@ -85,7 +85,7 @@ def _checked(path: Path, kind: str, table: Any) -> Array:
     if values.ndim != 2:
         raise InputError(f"{path.name} must be a table of two dimensions; got shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise InputError(f"{path.name} must hold finite numbers alone; {int((~np.isfinite(values)).sum())} are not.")
+        raise InputError(f"{path.name} must hold only finite numbers; {int((~np.isfinite(values)).sum())} are not.")
     if kind == "distances" and not is_distance_matrix(values):
         raise InputError(
             f"{path.name} must be square and symmetric with zeros on its diagonal to be distances; got shape "
@@ -112,7 +112,7 @@ def _kind_of_file(path: Path) -> tuple[str, str]:
 
 
 def _all_numbers(path: Path) -> bool:
-    """Return whether a table is numbers, but for a line 0, 1, 2, … above them; names of columns may name classes."""
+    """Return whether a table is numbers, apart from a line 0, 1, 2, … above them; names of columns may name classes."""
     try:
         open_table("data", path, names="numbers")
     except InputError:
@@ -137,7 +137,7 @@ def _kind_of_number_table(values: Any) -> tuple[str, str]:
     table = np.asarray(values)
     square = table.ndim == 2 and table.shape[0] == table.shape[1]
     if square and np.isin(table, (0, 1)).all():
-        return "relation", "because it is square and holds 0 and 1 alone"
+        return "relation", "because it is square and holds only 0 and 1"
     if is_distance_matrix(table):
         return "distances", "because it is square and symmetric with zeros on its diagonal"
     whole = table.ndim == 2 and np.issubdtype(table.dtype, np.number) and (table >= 0).all() and (table % 1 == 0).all()

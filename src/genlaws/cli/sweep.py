@@ -50,7 +50,7 @@ AxisText = Annotated[
 ]
 SetText = Annotated[list[str], Parameter(name="--set", help="field=value for all cells; may be given several times.")]
 Repeats = Annotated[int, Parameter(help="Runs of each setting, each with its own seed.")]
-Jobs = Annotated[int, Parameter(help="Processes of this machine; 1 computes in this one.")]
+Jobs = Annotated[int, Parameter(help="Processes on this machine; 1 computes in the current process.")]
 Scheduler = Annotated[
     str | None,
     Parameter(help="A dask scheduler such as tcp://10.0.0.1:8786, or local for one started here."),
@@ -161,7 +161,7 @@ class SweepLines(_Counting):
         self._latest = time.monotonic()
 
     def show_if_due(self) -> None:
-        """Write a line if the latest is some seconds old."""
+        """Write a line if the previous one is some seconds old."""
         if time.monotonic() - self._latest >= LINE_INTERVAL_SECONDS:
             self.show()
 
@@ -224,7 +224,7 @@ def run(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Compute every cell that the folder does not hold yet. After a stop, the same command continues.
+    """Compute every cell that is not in the folder yet. After a stop, the same command continues.
 
     Results do not depend on --jobs or --scheduler.
     """

@@ -76,7 +76,7 @@ def non_negative(name: str, value: ArrayLike, *, infinite: bool = False, hint: s
 
 
 def _none_outside(name: str, array: Array, outside: Mask, allowed: str, hint: str) -> Array:
-    """Return `array`, or raise an error with the first of its numbers outside of what is allowed."""
+    """Return `array`, or raise an error that states the first number that is not allowed."""
     if outside.any():
         raise InputError(_format_error(name, allowed, array[outside].flat[0], hint))
     return array

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
+
+Advance = Callable[[int], object]
+"""Receives the number of steps just done."""
 
 
 class Progress(Protocol):

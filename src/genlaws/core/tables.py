@@ -1,4 +1,4 @@
-"""Read tables of numbers or labels from ``.npy`` and ``.csv`` files, own or uploaded.
+"""Read tables of numbers or labels from ``.npy`` and ``.csv`` files, local or uploaded.
 
 A CSV file may have names of columns and rows. An uploaded file is not trusted: the header of a ``.npy`` file is
 compared with the file's length before memory is allocated, nothing is unpickled, and sizes are limited.
@@ -89,7 +89,7 @@ def read_csv(
     rows : int or None
         How many rows are expected.
     names : {"any", "numbers", "none"}
-        Which names the table may have: any, 0, 1, 2, … for columns alone, or none.
+        Which names the table may have: any, only 0, 1, 2, … for columns, or none.
     """
     first = [cell.strip() for cell in next(_rows(source), [])]
     if not first:
@@ -101,11 +101,11 @@ def read_csv(
     try:
         values = _words(source, columns) if words else _numbers(source, int(header), columns if index else None)
     except (ValueError, IndexError):
-        what = "a label in every column of every row" if words else "numbers alone"
-        raise InputError(f"{name} must be {what}; {_first_problem(source, len(first), columns)}.") from None
+        what = "a label in every column of every row" if words else "only numbers"
+        raise InputError(f"{name} must hold {what}; {_first_problem(source, len(first), columns)}.") from None
     values = values[int(header) :] if words else values
     if not values.size:
-        raise InputError(f"{name} must hold at least one number; the table holds names alone.")
+        raise InputError(f"{name} must hold at least one number; the table holds only names.")
     return CsvTable(values, header, index)
 
 
@@ -213,10 +213,12 @@ def open_table(name: str, path: Path, *, names: str = "any") -> Any:
     names : {"any", "numbers", "none"}
         Which names of columns and rows a CSV file may have, see :func:`~genlaws.core.tables.read_csv`.
     """
-    return read_table(name, path, names=names).values
+    return read_csv_table(name, path, names=names).values
 
 
-def read_table(name: str, path: Path, *, words: bool = False, rows: int | None = None, names: str = "any") -> CsvTable:
+def read_csv_table(
+    name: str, path: Path, *, words: bool = False, rows: int | None = None, names: str = "any"
+) -> CsvTable:
     """Return the table of a file, as `open_table` does, and whether names were read.
 
     Parameters
@@ -239,7 +241,7 @@ def read_table(name: str, path: Path, *, words: bool = False, rows: int | None =
         raise
     except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{name} must be numbers alone; {str(path)!r} could not be read: {reason}.") from None
+        raise InputError(f"{name} must hold only numbers; {str(path)!r} could not be read: {reason}.") from None
     if not isinstance(table.values, np.ndarray) or table.values.size == 0:
         raise InputError(f"{name} must hold at least one number; {str(path)!r} holds none.")
     return table

@@ -1,4 +1,4 @@
-"""Thousands of small networks trained at once, on CPU or GPU; needs numpy and torch alone.
+"""Thousands of small networks trained at once, on CPU or GPU; needs only numpy and torch.
 
 Every network is trained as if it were alone. `train` is the main function; `Perceptron` and `PairPerceptron` are
 networks differentiated by hand, `Differentiated` and `Modules` accept any other.
@@ -10,7 +10,7 @@ from genlaws.ensembles.checkpoint import Checkpoint
 from genlaws.ensembles.differentiated import Differentiated, Modules
 from genlaws.ensembles.optimizers import Adam, AdamW, Sgd
 from genlaws.ensembles.perceptron import PairPerceptron, Perceptron
-from genlaws.ensembles.result import Live, Training
+from genlaws.ensembles.result import Live, TrainedStack
 from genlaws.ensembles.training import train
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "Parameter",
     "Perceptron",
     "Sgd",
-    "Training",
+    "TrainedStack",
     "WholeSet",
     "train",
 ]

@@ -96,13 +96,13 @@ class Minibatches(Batches):
     Parameters
     ----------
     examples : mapping of names to tensors of shape (networks or 1, rows, ...)
-        Rows of weight 0 are never chosen; apart from that, weights count as they are.
+        Rows of weight 0 are never chosen; other weights enter the loss and do not affect the choice.
     batch_size : int
     seeds : sequence of int
         One for each network.
     order : {"epochs", "random"}
-        Every example once in each epoch, in a new order each time, the last batch of an epoch being smaller if need
-        be; or drawn independently, with replacement.
+        ``epochs``: every example once in each epoch, in a new order each time; the last batch of an epoch may be
+        smaller. ``random``: drawn independently, with replacement.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Minibatches(Batches):
         return zlib.crc32(repr((self.batch_size, self.seeds, self.order)).encode(), checksum(self.examples))
 
 
-Draw = Callable[[Tensor, Tensor], Tensors]
+ExampleDraw = Callable[[Tensor, Tensor], Tensors]
 
 
 class FreshDraws(Batches):
@@ -196,7 +196,7 @@ class FreshDraws(Batches):
     ----------
     draw : callable
         ``draw(keys, steps)``, of shapes (networks,) and (steps,), returns tensors of shape (steps, networks, ...). It
-        uses the functions of `streams`, so that the batch of a network depends on its seed and the step alone.
+        uses the functions of `streams`, so that the batch of a network depends only on its seed and the step.
     seeds : sequence of int
     device : torch.device
     dtype : torch.dtype, optional
@@ -205,7 +205,7 @@ class FreshDraws(Batches):
 
     def __init__(
         self,
-        draw: Draw,
+        draw: ExampleDraw,
         seeds: Sequence[int],
         device: torch.device | str = "cpu",
         dtype: torch.dtype | None = None,

@@ -52,7 +52,7 @@ class Checkpoint:
 
 
 @dataclass
-class Progress:
+class PartialResult:
     """The part of the result that is already known."""
 
     log: Log
@@ -62,12 +62,12 @@ class Progress:
     failed_at: np.ndarray
 
 
-def fingerprint_of(**settings: Any) -> str:
+def training_fingerprint(**settings: Any) -> str:
     """Return a digest of everything that a training depends on."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=_to_json).encode()).hexdigest()
 
 
-def described(architecture: Any) -> dict[str, Any]:
+def describe_architecture(architecture: Any) -> dict[str, Any]:
     """Return the kind of an architecture and its settings, in which two of the same layout may differ."""
     found: dict[str, Any] = {"kind": type(architecture).__qualname__}
     for name, value in vars(architecture).items():
@@ -77,7 +77,7 @@ def described(architecture: Any) -> dict[str, Any]:
         elif isinstance(value, torch.nn.Module):
             found[name] = str(value)
         elif hasattr(value, "layout"):
-            found[name] = described(value)
+            found[name] = describe_architecture(value)
         elif callable(value):
             found[name] = getattr(value, "__qualname__", type(value).__qualname__)
     return found
@@ -89,7 +89,7 @@ def _to_json(value: Any) -> Any:
     return repr(value)
 
 
-def save(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progress, expected_logs: int) -> None:
+def save(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: PartialResult, expected_logs: int) -> None:
     """Write the state of a training."""
     progress.log.collect(expected_logs)
     arrays: dict[str, Any] = {
@@ -118,7 +118,7 @@ def save(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progr
         temporary.unlink(missing_ok=True)
 
 
-def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Progress) -> bool:
+def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: PartialResult) -> bool:
     """Restore a saved state of a stack; return whether there was one.
 
     Raises

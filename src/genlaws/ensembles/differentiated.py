@@ -26,7 +26,7 @@ class Differentiated:
         Each parameter starts from the network's seed, by its `start`.
     losses : callable
         ``losses(values, batch)``, both with the network as first axis, returns losses of shape (networks,). The loss of
-        a network must depend on its own parameters and examples alone.
+        a network must depend only on its own parameters and examples.
     """
 
     def __init__(self, layout: Layout, losses: Losses) -> None:

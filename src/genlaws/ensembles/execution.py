@@ -20,7 +20,7 @@ class Execution(ABC):
     name: str
 
     def advance(self, stack: Stack, until: int) -> None:
-        """Make updates until so many have been made in all, and prepare batches in between."""
+        """Make updates until `until` have been made in total, and prepare batches in between."""
         while stack.made < until:
             ready = stack.batches.prepare(stack.made)
             count = min(ready, until) - stack.made
@@ -29,7 +29,7 @@ class Execution(ABC):
 
     @abstractmethod
     def _make(self, stack: Stack, count: int) -> None:
-        """Make so many updates."""
+        """Make `count` updates."""
 
 
 class Eager(Execution):

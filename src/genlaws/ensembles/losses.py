@@ -1,4 +1,4 @@
-"""Losses of stacked networks: the mean over each network's rows, and its derivative by the outputs."""
+"""Losses of stacked networks: the mean over each network's rows, and its derivative with respect to the outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STACK_LOSSES = ("squared", "logistic", "hinge")
 
 
 def loss_and_derivative(name: str, outputs: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    r"""Return the loss of each network, (networks,), and its derivative by the outputs.
+    r"""Return the loss of each network, (networks,), and its derivative with respect to the outputs.
 
     With weights :math:`w_r` the loss is :math:`\sum_r w_r \ell_r / \sum_r w_r`, where :math:`\ell_r` is the mean over
     the outputs of row r.
@@ -40,7 +40,7 @@ def loss_and_derivative(name: str, outputs: Tensor, target: Tensor, weight: Tens
 
 
 def row_shares(outputs: Tensor, weight: Tensor | None) -> Tensor | float:
-    """Return what each output of each row counts for in the mean, (networks or 1, rows, 1)."""
+    """Return the weight of each output of each row in the mean, (networks or 1, rows, 1)."""
     _, rows, width = outputs.shape
     if weight is None:
         return 1.0 / (rows * width)

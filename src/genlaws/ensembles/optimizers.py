@@ -17,7 +17,7 @@ from genlaws.ensembles.architecture import Layout
 
 
 @dataclass(frozen=True)
-class Rates:
+class PartRates:
     """Learning rate and weight decay of one part; tensors of shape (networks, 1)."""
 
     columns: slice
@@ -25,14 +25,14 @@ class Rates:
     weight_decay: Tensor
     decays: bool
 
-    def select(self, chosen: Tensor) -> Rates:
+    def select(self, chosen: Tensor) -> PartRates:
         """Return the rates of some of the networks."""
-        return Rates(self.columns, self.learning_rate[chosen], self.weight_decay[chosen], self.decays)
+        return PartRates(self.columns, self.learning_rate[chosen], self.weight_decay[chosen], self.decays)
 
 
 def rates_of(
     layout: Layout, learning_rate: Mapping[str, np.ndarray], weight_decay: Mapping[str, np.ndarray], like: Tensor
-) -> list[Rates]:
+) -> list[PartRates]:
     """Return the rates of each trained part, in the type and on the device of a tensor."""
 
     def column(numbers: np.ndarray) -> Tensor:
@@ -40,7 +40,7 @@ def rates_of(
         return torch.as_tensor(numbers, dtype=like.dtype, device=like.device)[:, None]
 
     return [
-        Rates(
+        PartRates(
             layout.columns[part],
             column(learning_rate[part]),
             column(weight_decay[part]),
@@ -76,13 +76,13 @@ class Optimizer(Protocol):
     def moments(self) -> tuple[str, ...]:
         """Names of the state tensors."""
 
-    def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
+    def update(self, part: Portion, rates: PartRates, step: Tensor) -> None:
         """Change the rows of one part in place.
 
         Parameters
         ----------
         part : Portion
-        rates : Rates
+        rates : PartRates
         step : double-precision tensor without axes
             Number of this update, counted from 1. A tensor, so that a captured graph can count.
         """
@@ -108,7 +108,7 @@ class Sgd:
         """Names of the state tensors."""
         return ("velocity",) if self.momentum else ()
 
-    def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
+    def update(self, part: Portion, rates: PartRates, step: Tensor) -> None:
         """Change the rows in place."""
         gradient = _with_decay(part, rates)
         if self.momentum:
@@ -137,11 +137,11 @@ class Adam:
         """Names of the state tensors."""
         return ("first", "second")
 
-    def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
+    def update(self, part: Portion, rates: PartRates, step: Tensor) -> None:
         """Change the rows in place."""
         self._descend(part, _with_decay(part, rates), rates, step)
 
-    def _descend(self, part: Portion, gradient: Tensor, rates: Rates, step: Tensor) -> None:
+    def _descend(self, part: Portion, gradient: Tensor, rates: PartRates, step: Tensor) -> None:
         m, v = part.moments
         m.lerp_(gradient, 1.0 - self.first_decay)
         v.mul_(self.second_decay).addcmul_(gradient, gradient, value=1.0 - self.second_decay)
@@ -158,14 +158,14 @@ class AdamW(Adam):
     First :math:`\theta \leftarrow (1-\eta\lambda)\theta`, then Adam's update without decay.
     """
 
-    def update(self, part: Portion, rates: Rates, step: Tensor) -> None:
+    def update(self, part: Portion, rates: PartRates, step: Tensor) -> None:
         """Change the rows in place."""
         if rates.decays:
             part.rows.mul_(1.0 - rates.learning_rate * rates.weight_decay)
         self._descend(part, part.gradient, rates, step)
 
 
-def _with_decay(part: Portion, rates: Rates) -> Tensor:
+def _with_decay(part: Portion, rates: PartRates) -> Tensor:
     """Return the gradient, plus that of the weight decay where there is one."""
     if not rates.decays:
         return part.gradient

@@ -189,7 +189,7 @@ class Perceptron:
     def backward(
         self, values: Tensors, layers: list[Tensor], delta: Tensor, gradient: Tensors, space: Workspace
     ) -> Tensor:
-        """Write the gradient of every layer, given that by the outputs; return that by the sums of the first layer."""
+        """Write the gradient of every layer, given that of the outputs; return that of the sums of the first layer."""
         for layer in range(self.depth, 0, -1):
             self._weight_gradient(layers[layer - 1], delta, gradient[f"weight_{layer}"])
             if self.bias:
@@ -201,7 +201,7 @@ class Perceptron:
         return delta
 
     def _weight_gradient(self, h: Tensor, delta: Tensor, out: Tensor) -> None:
-        """Write the gradient of a layer's weights, given its inputs and the derivative by its sums."""
+        """Write the gradient of a layer's weights, given its inputs and the derivative with respect to its sums."""
         if delta.shape[2] <= MAX_NARROW_OUTPUTS and not h.is_cuda:
             for column in range(delta.shape[2]):
                 torch.sum(h * delta[:, :, column, None], 1, out=out[:, :, column])
@@ -231,7 +231,7 @@ def layer_parameters(sizes: Sequence[int], parts: Sequence[str], *, bias: bool) 
 
 
 def back_through_weights(delta: Tensor, weight: Tensor, out: Tensor) -> Tensor:
-    """Return the derivative by a layer's inputs, given that by its sums."""
+    """Return the derivative with respect to a layer's inputs, given that with respect to its sums."""
     if weight.shape[2] == 1:
         return torch.mul(delta, weight.transpose(1, 2), out=out)
     return torch.bmm(delta, weight.transpose(1, 2), out=out)

@@ -23,7 +23,7 @@ class Live:
     number : integer tensor of shape (networks,)
         Which networks they are, counted from 0 as they were given.
     loss : tensor of shape (networks,)
-        At the step before; NaN at the start.
+        At the previous step; NaN at the start.
     step : int
         Updates made so far.
     """
@@ -46,7 +46,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainedStack:
     """A trained stack.
 
     Attributes
@@ -122,7 +122,7 @@ class Log:
         self._waiting.clear()
 
 
-def describe(rows: Tensor, path: str) -> Computed:
+def describe_computing(rows: Tensor, path: str) -> Computed:
     """Return device, type of numbers and software for a stack."""
     device = torch.cuda.get_device_name(rows.device) if rows.is_cuda else str(rows.device)
     return Computed(device, str(rows.dtype).removeprefix("torch."), path, torch.get_num_threads(), torch.__version__)

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from genlaws.ensembles.architecture import Architecture, Workspace
 from genlaws.ensembles.batches import Batches
-from genlaws.ensembles.optimizers import Optimizer, Portion, Rates
+from genlaws.ensembles.optimizers import Optimizer, PartRates, Portion
 from genlaws.ensembles.result import NEVER, Live
 
 # A replacement of the optimizer's `update`: optimizer, part, rates, count of updates.
-Kernel = Callable[[Any, Portion, Rates, Tensor], None]
+FusedUpdate = Callable[[Any, Portion, PartRates, Tensor], None]
 
 
 class Stack:
@@ -25,12 +25,12 @@ class Stack:
     architecture, optimizer, batches
     rows : tensor of shape (networks, size)
         The parameters; changed in place by `update`.
-    rates : list of Rates
+    rates : list of PartRates
         One for each trained part.
     """
 
     def __init__(
-        self, architecture: Architecture, optimizer: Optimizer, batches: Batches, rows: Tensor, rates: list[Rates]
+        self, architecture: Architecture, optimizer: Optimizer, batches: Batches, rows: Tensor, rates: list[PartRates]
     ) -> None:
         self.architecture, self.optimizer = architecture, optimizer
         self.batches, self.rates = batches, rates
@@ -63,7 +63,7 @@ class Stack:
         self.loss.copy_(self.architecture.loss_and_gradient(self.values, batch, self.gradients, self.space))
         self.optimize()
 
-    def optimize(self, kernel: Kernel | None = None) -> None:
+    def optimize(self, kernel: FusedUpdate | None = None) -> None:
         """Count one update and let the optimizer make it, or a kernel in the optimizer's place."""
         self.step.add_(1)
         count = self.step.to(torch.float64)
@@ -95,6 +95,6 @@ class Stack:
         self._share_memory()
 
     def go_to(self, made: int) -> None:
-        """Set the count of updates, when a run goes on from a checkpoint."""
+        """Set the count of updates, when a run resumes from a checkpoint."""
         self.made = made
         self.step.fill_(made)

@@ -1,4 +1,4 @@
-r"""Random numbers that depend on a seed, a step and a place alone.
+r"""Random numbers that depend only on a seed, a step and a place.
 
 A network's draws must not depend on its neighbors in the stack, on the device, or on where a run was interrupted. So
 there is no generator with a state: the number at place :math:`i` of step :math:`t` is a hash of

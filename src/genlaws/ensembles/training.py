@@ -14,10 +14,10 @@ from genlaws.core.errors import InputError
 from genlaws.ensembles import checkpoint as saving
 from genlaws.ensembles.architecture import Architecture, Layout, PerPart, Tensors, per_network
 from genlaws.ensembles.batches import Batches, checksum
-from genlaws.ensembles.checkpoint import Checkpoint, Progress, described, fingerprint_of
+from genlaws.ensembles.checkpoint import Checkpoint, PartialResult, describe_architecture, training_fingerprint
 from genlaws.ensembles.execution import Execution, execution
 from genlaws.ensembles.optimizers import Adam, Optimizer, rates_of
-from genlaws.ensembles.result import NEVER, Live, Log, Training, describe
+from genlaws.ensembles.result import NEVER, Live, Log, TrainedStack, describe_computing
 from genlaws.ensembles.stack import Stack
 
 Measure = Callable[[Live], Tensors]
@@ -43,7 +43,7 @@ def train(
     dtype: torch.dtype = torch.float32,
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
-) -> Training:
+) -> TrainedStack:
     """Train many networks of one architecture at once.
 
     Every network is trained as if it were alone: its initial values and batches come from its own seed, and its
@@ -63,16 +63,15 @@ def train(
     learning_rate, weight_decay, initial_scale : per part
         A number, one for each network, or a mapping from part to either.
     start : tensor of shape (networks, size), optional
-        Initial rows in place of drawn ones, as for fine-tuning; of the seeds only the number is then used, and there is
-        no initial scale.
+        Initial rows in place of drawn ones, as for fine-tuning. Then only the number of seeds is used, and there is no
+        initial scale.
     log_at : sequence of int
-        After how many updates to measure. The device is not made to wait, unless there is a criterion.
+        After how many updates to measure. The device does not wait for it, unless there is a criterion.
     measure : callable, optional
-        What to measure: from the networks in the stack to numbers by name, (networks, ...). The loss is measured if
-        this is left out.
+        What to measure: returns numbers by name, (networks, ...), for the networks in the stack. By default the loss.
     finished : callable, optional
-        When a network is done: from what was measured to truth values, (networks,). It then leaves the stack, and the
-        others go on in a smaller one.
+        Whether each network is done: returns truth values, (networks,), from what was measured. Finished networks leave
+        the stack, and the others continue in a smaller one.
     device, dtype : torch device and float32 or float64
     path : {"auto", "eager", "graph", "fused"}
         How to compute; by default the fastest that fits. They agree within rounding; the page on ensembles has the
@@ -83,7 +82,7 @@ def train(
 
     Returns
     -------
-    Training
+    TrainedStack
     """
     for name, given in (("steps", [steps]), ("log_at", log_at)):
         if wrong := [one for one in given if one != int(one)]:
@@ -102,7 +101,7 @@ def train(
     moved = batches.to(place, dtype)
     stack = Stack(architecture, optimizer or Adam(), moved, rows, rates_of(layout, lr, decay, rows))
     chosen = execution(path, stack)
-    progress = Progress(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
+    progress = PartialResult(Log(count), torch.zeros_like(rows), *(np.full(count, NEVER) for _ in range(3)))
     saver = None if checkpoint is None else _Saver(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
     if saver is not None:
         saver.load(stack, progress)
@@ -110,7 +109,7 @@ def train(
     if checkpoint is not None:
         checkpoint.remove()
     progress.log.collect(len(plan.log_at))
-    return Training(
+    return TrainedStack(
         progress.rows,
         layout,
         np.array(plan.log_at, dtype=np.int64),
@@ -118,7 +117,7 @@ def train(
         progress.updates,
         progress.finished_at,
         progress.failed_at,
-        describe(progress.rows, chosen.name),
+        describe_computing(progress.rows, chosen.name),
     )
 
 
@@ -145,11 +144,11 @@ class _Saver:
     fingerprint: str
     expected_logs: int
 
-    def load(self, stack: Stack, progress: Progress) -> None:
+    def load(self, stack: Stack, progress: PartialResult) -> None:
         """Continue from the checkpoint, if there is one."""
         saving.load(self.checkpoint, self.fingerprint, stack, progress)
 
-    def save(self, stack: Stack, progress: Progress) -> None:
+    def save(self, stack: Stack, progress: PartialResult) -> None:
         """Write the checkpoint."""
         saving.save(self.checkpoint, self.fingerprint, stack, progress, self.expected_logs)
 
@@ -176,9 +175,9 @@ def _read_start(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Te
 
 def _fingerprint(plan: _Plan, stack: Stack, way: Execution) -> str:
     """Return a digest of everything that the training depends on, before its first update."""
-    return fingerprint_of(
+    return training_fingerprint(
         layout=plan.architecture.layout.parameters,
-        architecture=described(plan.architecture),
+        architecture=describe_architecture(plan.architecture),
         optimizer=stack.optimizer,
         rates=[(one.learning_rate.tolist(), one.weight_decay.tolist()) for one in stack.rates],
         steps=plan.steps,
@@ -195,7 +194,7 @@ def _loss(live: Live) -> Tensors:
     return {"loss": live.loss}
 
 
-def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, saver: _Saver | None) -> None:
+def _run(plan: _Plan, stack: Stack, way: Execution, progress: PartialResult, saver: _Saver | None) -> None:
     """Make all updates, stopping where something is measured or saved."""
     to_log = set(plan.log_at[len(progress.log.steps) :])
     to_save = set(range(saver.checkpoint.every, plan.steps, saver.checkpoint.every)) if saver else set()
@@ -204,7 +203,7 @@ def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, saver: _
             continue
         way.advance(stack, stop)
         if stop in to_log or stop == plan.steps:
-            # Not at a save alone: the result must not depend on how often the training is saved.
+            # Not only at a save: the result must not depend on how often the training is saved.
             stack.mark_broken()
         if stop in to_log:
             _measure(plan, stack, progress)
@@ -213,7 +212,7 @@ def _run(plan: _Plan, stack: Stack, way: Execution, progress: Progress, saver: _
     _leave(stack, progress, torch.ones(len(stack), dtype=torch.bool, device=stack.rows.device))
 
 
-def _measure(plan: _Plan, stack: Stack, progress: Progress) -> None:
+def _measure(plan: _Plan, stack: Stack, progress: PartialResult) -> None:
     """Log the measurements; if there is a criterion, networks that meet it or are broken leave the stack."""
     measured = plan.measure(stack.live())
     sound = stack.failed == NEVER
@@ -238,7 +237,7 @@ def _mask_broken(sound: Tensor, measured: Tensor) -> Tensor:
     return torch.where(shaped, values, torch.nan)
 
 
-def _leave(stack: Stack, progress: Progress, going: Tensor) -> None:
+def _leave(stack: Stack, progress: PartialResult, going: Tensor) -> None:
     """Store the parameters of networks that leave the stack."""
     number = stack.number[going]
     progress.rows[number] = stack.rows[going]

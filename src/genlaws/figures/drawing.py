@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from genlaws.sweeps.experiment import Settings
 
-PNG_DPI = 300  # dots per inch of the PNG, as journals ask
+PNG_DPI = 300  # dots per inch of the PNG, as journals require
 FORMATS = ("pdf", "png", "svg")
 
 
 def check_folder(name: str, folder: Path | None) -> None:
-    """Raise an error with the name of the argument if a file is in place of a folder; nothing is made."""
+    """Raise an error with the name of the argument if the folder is a file; nothing is created."""
     if folder is not None and folder.exists() and not folder.is_dir():
         raise InputError(f"{name} must be a folder; got {str(folder)!r}, which is a file.")
 
 
 def made_folder(name: str, folder: str | os.PathLike[str]) -> Path:
-    """Return a folder, made if it does not exist; a file in its place raises an error with the name of the argument."""
+    """Return a folder, created if it does not exist; a file in its place raises an error that names the argument."""
     path = Path(folder)
     check_folder(name, path)
     path.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def write_together(folder: Path, name: str, write: Callable[[Path], Mapping[str,
     Parameters
     ----------
     folder : Path
-        Must exist. Files of the same name are replaced once all have been made.
+        Must exist. Files of the same name are replaced once all have been written.
     name : str
         Of the hidden folder.
     write : callable
@@ -82,7 +82,7 @@ def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: s
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """What was written.
+    """The files that were written.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ def draw_figure(
     figure_id : str
         One of :func:`~genlaws.figures.registry.figure_ids`.
     out_dir : path
-        Made if it does not exist. Files of the same name are replaced, each in one step, once all have been made.
+        Created if it does not exist. Files of the same name are replaced, each in one step, once all have been written.
     settings : Settings or mapping, optional
-        What differs from the printed figure.
+        Values that differ from the printed figure.
     progress : Progress, optional
         Receives the number of steps, and each step when it is done.
     formats : sequence of {"pdf", "png", "svg"}

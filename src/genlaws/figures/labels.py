@@ -22,7 +22,7 @@ Pixels = NDArray[np.float64]
 
 SAMPLE_SPACING = 2.0  # pixels between the sampled points of a curve
 ANCHOR_SPACING = 10.0  # pixels between places that are tried
-LABEL_CLEARANCE = 1.5  # points of air around a label
+LABEL_CLEARANCE = 1.5  # points of padding around a label
 LABEL_GAPS = (2.5, 5.0, 8.0, 12.0)  # points between a curve and its label
 COVERED_COST, OUTSIDE_COST, CLASH_COST = 200.0, 1000.0, 1000.0  # for covering a curve, an edge or another label
 AMBIGUOUS_COST = 60.0  # for a place where another curve runs along this one

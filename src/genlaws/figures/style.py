@@ -55,14 +55,15 @@ ORDERED_RANGE = (0.0, 0.82)  # the palest end is lost on paper
 MAP_COLORS = "cividis"
 LUMINANCE_WEIGHTS = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
 MAX_TEXT_LUMINANCE = 0.5  # luminance above which small type on white is hard to read
+BAND_ALPHA = 0.2  # opacity of the band of an interval
 
-GENERALIZATION = r"generalization error $\varepsilon_{\mathrm{gen}}$"
-MEMORIZATION = r"memorization error $\varepsilon_{\mathrm{mem}}$"
+GENERALIZATION_ERROR_LABEL = r"generalization error $\varepsilon_{\mathrm{gen}}$"
+MEMORIZATION_ERROR_LABEL = r"memorization error $\varepsilon_{\mathrm{mem}}$"
 PLANE_LABELS = {"xlabel": "identification $p_I$ (probability)", "ylabel": "generalization $p_S$ (probability)"}
-SAMPLES = r"samples per dimension $\alpha$"
-FACTS = r"fact fraction $\varepsilon$"
+SAMPLE_RATIO_LABEL = r"samples per dimension $\alpha$"
+FACT_FRACTION_LABEL = r"fact fraction $\varepsilon$"
 ANGLE_TICKS = ["0", "π/8", "π/4", "3π/8", "π/2"]
-ANGLE = r"kernel angle $\theta$ (rad)"
+KERNEL_ANGLE_LABEL = r"kernel angle $\theta$ (rad)"
 
 _STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -103,7 +104,7 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, apart from pyplot and any window."""
+    """Return an empty figure of a size in inches, independent of pyplot and any window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -192,7 +193,7 @@ def angle_axis(axes: Axes) -> None:
     axes.set_xlim(0.0, np.pi / 2 * 1.02)
     axes.xaxis.set_major_locator(FixedLocator([0.0, np.pi / 8, np.pi / 4, 3 * np.pi / 8, np.pi / 2]))
     axes.set_xticklabels(ANGLE_TICKS)
-    axes.set_xlabel(ANGLE)
+    axes.set_xlabel(KERNEL_ANGLE_LABEL)
 
 
 def mark_path_ends(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -41,7 +41,7 @@ KIND_NOTES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class SiteStep:
     """One site, and how the stream goes on from there.
 
     Attributes
@@ -62,20 +62,20 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Architecture:
+class TransformerArchitecture:
     """The sites of a transformer.
 
     Attributes
     ----------
     kind : {"pre-norm", "parallel", "post-norm"}
-    steps : tuple of Step
+    steps : tuple of SiteStep
         One for each site but the end, in the order of the forward pass.
     last : torch.nn.Module
         The last block; its output is the state at the end.
     """
 
     kind: str
-    steps: tuple[Step, ...]
+    steps: tuple[SiteStep, ...]
     last: nn.Module
 
     @property
@@ -95,8 +95,8 @@ class Architecture:
         return (KIND_NOTES[self.kind],) if self.kind in KIND_NOTES else ()
 
 
-def architecture_of(model: nn.Module) -> Architecture:
-    """Return where a transformer reads and writes its stream; refuse one whose blocks are of no known kind.
+def architecture_of(model: nn.Module) -> TransformerArchitecture:
+    """Return where a transformer reads and writes its stream; refuse one whose blocks are of an unknown kind.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def architecture_of(model: nn.Module) -> Architecture:
     stacks = list(_stacks(model))
     if not stacks:
         raise InputError(
-            f"{type(model).__name__} is of no known architecture: it has no list of blocks that each have an attention "
-            f"({', '.join(ATTENTION_NAMES)})."
+            f"{type(model).__name__} has an unknown architecture: it has no list of blocks that each have an "
+            f"attention ({', '.join(ATTENTION_NAMES)})."
         )
     if len(stacks) > 1:
         names = " and ".join(name for name, _ in stacks)
@@ -126,7 +126,7 @@ def architecture_of(model: nn.Module) -> Architecture:
     kinds = {kind for kind, _ in found}
     if len(kinds) > 1:
         raise InputError(f"The blocks of {type(model).__name__} are of several kinds: {', '.join(sorted(kinds))}.")
-    return Architecture(kinds.pop(), tuple(step for _, steps in found for step in steps), blocks[-1])
+    return TransformerArchitecture(kinds.pop(), tuple(step for _, steps in found for step in steps), blocks[-1])
 
 
 def chosen_sites(
@@ -165,7 +165,7 @@ def _child(block: nn.Module, names: Sequence[str]) -> nn.Module | None:
     return next((parts[name] for name in names if name in parts), None)
 
 
-def _block(layer: int, block: nn.Module) -> tuple[str, list[Step]]:
+def _block(layer: int, block: nn.Module) -> tuple[str, list[SiteStep]]:
     """Return the kind of a block and its steps."""
     attention = _child(block, ATTENTION_NAMES)
     assert attention is not None  # the list was chosen by it
@@ -178,29 +178,29 @@ def _block(layer: int, block: nn.Module) -> tuple[str, list[Step]]:
         return "pre-norm", _norms_after(layer, block, attention, mlp)
     before = _child(block, MLP_NORM_NAMES)
     if before is None or getattr(block, "use_parallel_residual", False):
-        return "parallel", [Step(Site(layer, "block"), block, (attention, mlp))]
+        return "parallel", [SiteStep(Site(layer, "block"), block, (attention, mlp))]
     return "pre-norm", _pre_norm(layer, block, attention, mlp, before)
 
 
-def _pre_norm(layer: int, block: nn.Module, attention: nn.Module, mlp: nn.Module, before: nn.Module) -> list[Step]:
-    """Two norms that read the stream; where norms follow attention and MLP, what is added is what those give."""
+def _pre_norm(layer: int, block: nn.Module, attention: nn.Module, mlp: nn.Module, before: nn.Module) -> list[SiteStep]:
+    """Return the steps of a block with two norms that read the stream, and perhaps two more on what is added."""
     named_after_place = _child(block, ("pre_feedforward_layernorm",)) is before
     after = _child(block, ("post_attention_layernorm",) if named_after_place else (ATTENTION_POST_NORM,))
     return [
-        Step(Site(layer, "attention"), block, (after or attention,)),
-        Step(Site(layer, "mlp"), before, (_child(block, MLP_POST_NORM_NAMES) or mlp,)),
+        SiteStep(Site(layer, "attention"), block, (after or attention,)),
+        SiteStep(Site(layer, "mlp"), before, (_child(block, MLP_POST_NORM_NAMES) or mlp,)),
     ]
 
 
-def _norms_after(layer: int, block: nn.Module, attention: nn.Module, mlp: nn.Module) -> list[Step]:
-    """Norms only on what is added: attention and MLP read the bare stream."""
+def _norms_after(layer: int, block: nn.Module, attention: nn.Module, mlp: nn.Module) -> list[SiteStep]:
+    """Return the steps of a block with norms only on what is added: attention and MLP read the bare stream."""
     after, last = _child(block, ("post_attention_layernorm",)), _child(block, MLP_POST_NORM_NAMES)
     if after is None or last is None:
         raise InputError(_missing(layer, block, f"no norm before the attention ({', '.join(FIRST_NORM_NAMES)})"))
-    return [Step(Site(layer, "attention"), block, (after,)), Step(Site(layer, "mlp"), mlp, (last,))]
+    return [SiteStep(Site(layer, "attention"), block, (after,)), SiteStep(Site(layer, "mlp"), mlp, (last,))]
 
 
-def _post_norm(layer: int, block: nn.Module, attention: nn.Module) -> list[Step]:
+def _post_norm(layer: int, block: nn.Module, attention: nn.Module) -> list[SiteStep]:
     """Return the steps of a block whose sums pass through norms: BERT's names, then DistilBERT's."""
     inner, outer = _child(attention, ("output",)), _child(block, ("output",))
     widened = _child(block, ("intermediate",))
@@ -214,11 +214,11 @@ def _post_norm(layer: int, block: nn.Module, attention: nn.Module) -> list[Step]
     if write is None or norm is None or reader is None or second_write is None or second_norm is None:
         raise InputError(_missing(layer, block, "no LayerNorm after its attention and after its MLP"))
     return [
-        Step(Site(layer, "attention"), block, (write,), norm),
-        Step(Site(layer, "mlp"), reader, (second_write,), second_norm),
+        SiteStep(Site(layer, "attention"), block, (write,), norm),
+        SiteStep(Site(layer, "mlp"), reader, (second_write,), second_norm),
     ]
 
 
 def _missing(layer: int, block: nn.Module, what: str) -> str:
     parts = ", ".join(name for name, _ in block.named_children())
-    return f"Block {layer} ({type(block).__name__}) is of no known kind: it has {what}; its parts are {parts}."
+    return f"Block {layer} ({type(block).__name__}) is of an unknown kind: it has {what}; its parts are {parts}."

@@ -1,7 +1,7 @@
 """Capture the residual stream of texts in a model: batch by batch into reducers, into memory, or into a file.
 
 The model is one that is already loaded; it is never moved or changed. Texts of similar length are read together, padded
-at the right, and their states are stored in the order of the texts. The residual identity is checked in every batch.
+on the right, and their states are stored in the order of the texts. The residual identity is checked in every batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import nn
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
+from genlaws.models.architecture import TransformerArchitecture, architecture_of, chosen_sites
 from genlaws.models.passes import longest_first, padded
 from genlaws.models.recorder import States, captured, refuse_dropout
 from genlaws.models.stream import MIN_SITES, Positions, Site, Stream, places_of
@@ -33,7 +33,7 @@ SAME_TOKEN_SHARE = 0.5  # share of equal last tokens above which a message repor
 
 
 class StatesInMemory:
-    """One array, made when the first states come.
+    """One array in memory, made when the first states arrive.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Reading:
     identity_error : float
         Largest relative distance from it over all sites and rows.
     messages : tuple of str
-        What to know before anything is concluded.
+        What to know before drawing conclusions.
     """
 
     sites: tuple[Site, ...]
@@ -169,7 +169,7 @@ class _Plan:
     """What is to be read: tokens and places of all texts, and the sites."""
 
     model: nn.Module
-    architecture: Architecture
+    architecture: TransformerArchitecture
     sites: tuple[Site, ...]
     tokens: Tokens
     places: list[Whole]
@@ -181,7 +181,7 @@ class _Plan:
         return np.concatenate([[0], np.cumsum([len(one) for one in self.places])]).astype(np.int64)
 
     def reading(self, order: Sequence[int], identity_error: float) -> Reading:
-        """Return what was read, in this order of the texts."""
+        """Return the description of what was read, with the texts in this order."""
         return Reading(
             sites=self.sites,
             text_numbers=np.repeat(np.asarray(order, dtype=np.int64), [len(self.places[text]) for text in order]),
@@ -214,7 +214,7 @@ def stream_texts(
     Parameters
     ----------
     model : torch.nn.Module
-        A decoder or encoder of transformers, on its device, not dropping states at random.
+        A decoder or encoder of transformers, on its device, without active dropout.
     tokenizer : object
         Of transformers; not used for texts that are tokens already.
     texts : sequence of str, or Tokens
@@ -223,15 +223,15 @@ def stream_texts(
         row; long texts come first.
     batch_size : int
         Texts of one pass.
-    position : {"last", "all", "sample"}, int, Sample, or sequence
-        Tokens of each text: the last before any closing mark; all but the marks at either end; so many at random;
+    position : {"last", "all", "sample"}, int, TokenSample, or sequence
+        Tokens of each text: the last before any closing mark; all but the marks at either end; a random sample;
         or places counted from the first token, which is the mark at the beginning if there is one.
     sites, layers
         As in `captured`.
     strip, bos, max_tokens, too_long
         As in `tokenize`; the context of the model bounds the tokens as well.
     advance : callable, optional
-        Called with the number of texts that were read since.
+        Called with the number of texts read since the last call.
     """
     given = list(reducers) if isinstance(reducers, Sequence) else [reducers]
     if not all(callable(getattr(one, "update", None)) for one in given):
@@ -297,7 +297,7 @@ def _planned(
     **options: Any,
 ) -> _Plan:
     """Check everything that can be checked before the model runs."""
-    body = getattr(model, "base_model", model)  # without the head, whose scores of all words nobody reads
+    body = getattr(model, "base_model", model)  # without the head, whose scores are not used
     architecture = architecture_of(body)
     refuse_dropout(model)
     chosen = chosen_sites(architecture.sites, *requested)
@@ -341,8 +341,8 @@ def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[st
     if count < len(last):
         return [f"{count} of {len(last)} texts end with the same token {shown}. {remedy}"]
     return [
-        f"All {count} texts end with the same token {shown}, so the first state is one and the same vector and nothing "
-        f"that compares texts is defined at it. {remedy}"
+        f"All {count} texts end with the same token {shown}, so the first state is the same vector for all of them, "
+        f"and no comparison of texts is defined there. {remedy}"
     ]
 
 

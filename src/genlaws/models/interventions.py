@@ -1,7 +1,7 @@
 """Change the state of one token at one site of a model, and read its states at the later sites.
 
 A change is added to what is written just before the site (before the first site, to the state itself), so that
-attention, MLP and the sum that goes past them all work on the changed state. In a decoder the tokens before it do not
+attention, MLP and the skip connection all work on the changed state. In a decoder the tokens before it do not
 see it and are run once; in an encoder all tokens are run again, and all may change.
 """
 
@@ -20,14 +20,14 @@ from torch import Tensor, nn
 
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
-from genlaws.models.architecture import Architecture, architecture_of
+from genlaws.models.architecture import TransformerArchitecture, architecture_of
 from genlaws.models.recorder import captured, refuse_dropout
 from genlaws.models.stream import Site
 from genlaws.models.texts import Tokens
 
 TokenTexts = Tokens | Sequence[int] | Sequence[Sequence[int]] | Sequence[Whole]
 NO_HEAD = "The model has no head, so nothing is known of its output."
-MIN_ROUNDINGS = 16  # size of a change in roundings of the model's numbers; a smaller one is largely lost in them
+MIN_ROUNDINGS = 16  # size of a change in roundings of the model's numbers; a smaller one is largely lost
 
 
 class Plane(Protocol):
@@ -43,7 +43,7 @@ class Plane(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class InterventionOutcome:
     """States of one token with and without changes.
 
     Attributes
@@ -52,7 +52,7 @@ class Outcome:
         Without a change, at all sites.
     differences : array (changes, later sites, units)
         Changed less unchanged, from the changed site on.
-    scores : array (1 + changes, words), or nothing
+    scores : array (1 + changes, words), or None
         Logarithms of the probabilities of words at this token, without a change first.
     """
 
@@ -102,20 +102,20 @@ class OneToken:
         """Return the states without a change, (sites, units)."""
         return self._pass(0, None)[0]
 
-    def changed(self, site: int, changes: Array, batch_size: int = 32) -> Outcome:
-        """Return what becomes of the token when changes (rows, units) are added at a site, each for itself.
+    def changed(self, site: int, changes: Array, batch_size: int = 32) -> InterventionOutcome:
+        """Return what becomes of the token when changes (rows, units) are added at a site, one at a time.
 
-        Every pass also runs the unchanged token, so that both come from the same sums.
+        Every pass also runs the unchanged token, so that both are computed in the same way.
         """
         size = whole_number("batch_size", batch_size, at_least=1)
         found = [self._pass(site, changes[start : start + size]) for start in range(0, len(changes), size)]
         scores = None
         if found[0][2] is not None:
             scores = np.concatenate([found[0][2][:1], *(one[2][1:] for one in found if one[2] is not None)])
-        return Outcome(found[0][0], np.concatenate([one[1] for one in found]), scores)
+        return InterventionOutcome(found[0][0], np.concatenate([one[1] for one in found]), scores)
 
     def _pass(self, site: int, changes: Array | None) -> tuple[Array, Array, Array | None]:
-        """Return control, differences and scores of one pass; without changes there is the control alone."""
+        """Return control, differences and scores of one pass; without changes, the control alone."""
         rows, hooks = 1, cast(AbstractContextManager[None], nullcontext())
         if changes is not None:
             added = torch.from_numpy(np.concatenate([np.zeros_like(changes[:1]), changes]))
@@ -150,12 +150,12 @@ class OneToken:
 
 
 @contextmanager
-def changed_site(architecture: Architecture, site: int, changes: Tensor, place: int) -> Iterator[None]:
+def changed_site(architecture: TransformerArchitecture, site: int, changes: Tensor, place: int) -> Iterator[None]:
     """Add changes (rows, units) to the state of one token at a site, in every pass inside the ``with``.
 
     Parameters
     ----------
-    architecture : Architecture
+    architecture : TransformerArchitecture
     site : int
         Its number among the sites.
     changes : torch.Tensor
@@ -187,7 +187,7 @@ def changed_site(architecture: Architecture, site: int, changes: Tensor, place: 
 
 
 @contextmanager
-def _recorded_site(architecture: Architecture, site: int) -> Iterator[list[Tensor]]:
+def _recorded_site(architecture: TransformerArchitecture, site: int) -> Iterator[list[Tensor]]:
     """Record the states of all tokens at a site, with whatever is needed to differentiate them."""
     states: list[Tensor] = []
 
@@ -228,7 +228,7 @@ def only_text(tokens: TokenTexts) -> tuple[Whole, int]:
 
 
 def site_number(sites: Sequence[Site], site: Site | str, name: str = "site") -> int:
-    """Return the place of a site, given as such or by its name, among those of the model."""
+    """Return the index of a site, given as such or by its name, among those of the model."""
     wanted = site.name if isinstance(site, Site) else site
     names = [one.name for one in sites]
     if wanted not in names:
@@ -246,7 +246,7 @@ def plane_of(plane: Plane, units: int) -> tuple[Array, Array]:
     if not np.allclose(axes.T @ axes, np.eye(axes.shape[1]), atol=1e-6):
         raise InputError("plane must have orthonormal axes; the ones given are not.")
     if getattr(plane, "normalized", False):
-        raise InputError("plane must be one of states as they are; this one is of states divided by their size.")
+        raise InputError("plane must belong to states as they are; this one belongs to states divided by their size.")
     return center, axes
 
 
@@ -259,7 +259,7 @@ def rounding_message(model: nn.Module, size: float) -> str:
 
 
 def output_change(scores: Array) -> tuple[Array, Array]:
-    r"""Return how far the distribution of words moves, and how the probability of the word that was first changes.
+    r"""Return how far the distribution of words moves, and how the probability of the likeliest word changes.
 
     .. math:: D(p\,\|\,p') = \sum_w p_w \ln\frac{p_w}{p'_w}
 

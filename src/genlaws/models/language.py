@@ -12,12 +12,12 @@ import numpy as np
 from genlaws.core.arguments import Array, non_negative, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Prompt, Reply
-from genlaws.models.load import Source, fingerprint_of, load_language_model, state_of
+from genlaws.models.load import ModelSource, load_language_model, model_fingerprint, state_of
 from genlaws.models.passes import (
+    ContinuableReading,
     Continuations,
-    Done,
     Reader,
-    Reading,
+    StopTest,
     caches_text,
     draws_for,
     longest_first,
@@ -42,7 +42,7 @@ class TransformersModel:
     Attributes
     ----------
     network, tokenizer : object
-        As transformers loads them; the network on its device, not training.
+        As transformers loads them; the network on its device, in evaluation mode.
     source : str
         The name of the model where its answers are cached.
     batch_size : int
@@ -76,7 +76,7 @@ class TransformersModel:
     @classmethod
     def load(
         cls,
-        source: Source,
+        source: ModelSource,
         *,
         device: str = "cpu",
         dtype: str = "float32",
@@ -102,7 +102,7 @@ class TransformersModel:
             As the attributes.
         """
         settings = (batch_size, max_new_tokens, temperature, seed, stop_at_newline)
-        cls(None, None, "", *settings)  # a wrong setting shows before a large model is loaded
+        cls(None, None, "", *settings)  # a wrong setting fails before a large model is loaded
         return cls._loaded(settings, source, device, dtype, local_files_only)
 
     @classmethod
@@ -120,7 +120,7 @@ class TransformersModel:
     def identity(self) -> str:
         """The key of cached answers: a fingerprint of weights, configuration and tokenizer, and every setting.
 
-        The place of the files is not in it, so the answers of a folder are found again when it is moved, and not when
+        The location of the files is not in it: the answers of a folder are found again after it is moved, but not after
         its weights change.
         """
         dtype = str(getattr(self.network, "dtype", None)).removeprefix("torch.")
@@ -130,11 +130,11 @@ class TransformersModel:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what answers; made again when weights were changed in place, as by training or ablation."""
+        """Digest of all that determines answers; computed again after weights change in place, as in training."""
         now = (state_of(self.network), getattr(self.tokenizer, "chat_template", None), frozenset(self._ends()))
         if now not in self._fingerprints:
             self._fingerprints.clear()
-            self._fingerprints[now] = fingerprint_of(self.network, *self._tools(), sorted(self._ends()))
+            self._fingerprints[now] = model_fingerprint(self.network, *self._tools(), sorted(self._ends()))
         return self._fingerprints[now]
 
     @property
@@ -219,13 +219,13 @@ class TransformersModel:
         return self.tokenizer, [*first, {"role": "user", "content": prompt.text}]
 
     def _tokens(self, text: str, chat: bool) -> list[int]:
-        """Return the tokens of a text, without an end that the tokenizer adds."""
+        """Return the tokens of a text, without an end token that the tokenizer adds."""
         adds = self._adds_special(text, chat)
         tokens: list[int] = self.tokenizer.encode(text, add_special_tokens=adds)
         return tokens[:-1] if adds and self._end_is_added(tokens, text) else tokens
 
     def _adds_special(self, text: str, chat: bool) -> bool:
-        """Return whether the tokenizer adds special tokens of its own; a chat names them itself."""
+        """Return whether the tokenizer adds special tokens of its own; a chat template writes them itself."""
         return not chat
 
     def _end_is_added(self, tokens: Sequence[int], text: str) -> bool:
@@ -234,20 +234,20 @@ class TransformersModel:
         return ends and not text.endswith(str(self.tokenizer.eos_token))
 
     def _tools(self) -> tuple[Any, ...]:
-        """Return what turns a prompt into numbers."""
+        """Return what turns a prompt into tokens."""
         return (self.tokenizer,)
 
     def _reader(self) -> Reader:
         return read if self.reads_text_once else read_text_alone
 
     def _too_long(self, length: int) -> str:
-        """Return the sentence for a prompt that is too long with its answer; nothing for another."""
+        """Return a message if a prompt with its answer is too long; empty otherwise."""
         most = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
         if most is None or length <= most:
             return ""
         return f"{self.source} reads at most {most} tokens; a prompt with its answer has {length}."
 
-    def _write(self, reading: Reading, prompts: Sequence[Prompt], rows: Sequence[list[int]]) -> list[Reply]:
+    def _write(self, reading: ContinuableReading, prompts: Sequence[Prompt], rows: Sequence[list[int]]) -> list[Reply]:
         """Return the replies to a batch of prompts that were read; `rows` are their tokens."""
         new = write_on(
             reading,
@@ -265,7 +265,7 @@ class TransformersModel:
         text = self._decode(tokens)
         return Reply(text.partition("\n")[0] if self._by_line(prompt) else text)
 
-    def _done(self, prompt: Prompt) -> Done:
+    def _done(self, prompt: Prompt) -> StopTest:
         if self._by_line(prompt):
             return lambda tokens: "\n" in self._decode(tokens)
         return lambda tokens: False
@@ -285,5 +285,5 @@ class TransformersModel:
 
 
 def scored(log_probabilities: Array) -> Reply:
-    """Return scores as a reply, or that they are no numbers."""
+    """Return scores as a reply, or an error if they are not numbers."""
     return Reply(error=NOT_NUMBERS) if np.isnan(log_probabilities).any() else Reply(log_probabilities=log_probabilities)

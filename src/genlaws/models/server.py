@@ -45,7 +45,7 @@ Post = Callable[[str, Mapping[str, object]], Any]  # sends a body to a path and 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 WRONG_SCHEMA = "The server's reply does not have the form of an OpenAI completion."
 SCORE_FIELDS = {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}  # 0 tokens mean "no limit" to some
-IDLE_SECONDS = 2.0  # an unused connection is kept so long; servers close theirs after 5 s or later
+IDLE_SECONDS = 2.0  # an unused connection stays open for this time; servers close theirs after 5 s or later
 FIRST_WAIT_SECONDS = 0.5  # seconds before the first repeat; doubled for each further one
 MAX_QUOTE_LENGTH = 200  # characters of a server's own message in an error
 MIN_KEY_LENGTH = 8  # a shorter key, such as "none", is a placeholder and is not searched for in a server's text
@@ -104,7 +104,7 @@ def _check_key(parts: SplitResult, variable: object) -> None:
             "api_key_variable=None for a server without one."
         )
     if not all("!" <= mark <= "~" for mark in key):
-        raise InputError(f"The key in the environment variable {named} holds marks that no key can hold.")
+        raise InputError(f"The key in the environment variable {named} has characters that no key can have.")
     if key and parts.scheme == "http" and not is_here(parts):
         raise InputError(
             f"The key in {named} would travel unencrypted to {parts.hostname}; use https, or give "
@@ -131,7 +131,7 @@ def is_here(parts: SplitResult) -> bool:
 
 
 def messages_of(prompt: Prompt) -> list[dict[str, object]]:
-    """Return a chat in the form of the protocol, pictures first and inside it."""
+    """Return a chat in the form of the protocol, with its pictures before the text."""
     content: object = prompt.text
     if prompt.images:
         pictures = ["data:image/png;base64," + base64.b64encode(image).decode() for image in prompt.images]
@@ -244,7 +244,7 @@ class Server:
     largest_reply : int
         Bytes after which a reply is given up.
     seed : int
-        Of the spread of the waits.
+        Of the random part of the waits.
     """
 
     url: str
@@ -265,14 +265,14 @@ class Server:
                 verify=ssl.create_default_context(),  # certificates that the system trusts
                 trust_env=not is_here(urlsplit(self.url)),  # no proxy between this machine and itself
                 limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),  # as many connections as there are threads
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # stores none
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise InputError(f"The proxy in the environment cannot be used: {error}") from None
         weakref.finalize(self, self._client.close)
 
     def post(self, path: str, body: Mapping[str, object], stop: threading.Event, attempts: list[int]) -> Any:
-        """Return what the server answers; `stop` ends the trying again, and `attempts` gets the number of each attempt.
+        """Return what the server answers; `stop` ends the retries, and `attempts` gets the number of each attempt.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class Server:
         return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
     def _wait(self, failure: ServerFailure, sent: bytes, attempt: int) -> float:
-        """Return seconds to wait: doubled each time and spread by the request, or as long as the server requests."""
+        """Return seconds to wait: doubled each time with a random factor, or as long as the server requests."""
         digest = hashlib.sha256(f"{self.seed} {attempt} ".encode() + sent).digest()
         spread = 0.5 + 0.5 * int.from_bytes(digest[:4]) / 2**32
         usual: float = FIRST_WAIT_SECONDS * 2 ** (attempt - 1) * spread
@@ -426,7 +426,7 @@ class ServerModel:
     temperature : float
         0 is greedy.
     seed : int
-        Sent along, and of the spread of the waits.
+        Sent with each request; also the seed of the random part of the waits.
     max_tokens : int
         Most tokens of an answer in text mode.
     stop : sequence of str, optional
@@ -444,7 +444,7 @@ class ServerModel:
     concurrency : int
         Requests under way at once.
     give_up_after : int
-        After so many prompts in a row failed on the server's side, the rest is not sent.
+        After this many prompts in a row have failed on the server's side, the rest are not sent.
     largest_reply : int
         Bytes.
     """
@@ -490,7 +490,7 @@ class ServerModel:
         self._label = label or self._server.url
         self._concurrency = whole_number("concurrency", concurrency, at_least=1, at_most=1000)
         self._give_up_after = whole_number("give_up_after", give_up_after, at_least=1)
-        self._scoring = ""  # "many" or "one" prompt in a request, or "none"; empty until it was tried
+        self._scoring = ""  # "many" or "one" prompt in a request, or "none"; empty until tried
         self._trying = threading.Lock()
 
     def __repr__(self) -> str:
@@ -553,7 +553,7 @@ class ServerModel:
             if failure.may_pass or (failure.status and failure.status not in PROMPT_STATUSES):
                 call.failed(str(failure))
             return Reply(error=str(failure)), len(attempts)
-        except Exception as error:  # one prompt's fault must not cost the others their answers
+        except Exception as error:  # an error in one prompt must not lose the answers to the others
             return Reply(error=f"The request could not be made ({type(error).__name__})."), max(len(attempts), 1)
         call.succeeded()
         return reply, len(attempts)
@@ -602,7 +602,7 @@ class ServerModel:
 
 
 class _Call:
-    """What the requests of one call have in common: that it was stopped, and failures in a row."""
+    """What the requests of one call share: whether it was stopped, and the failures in a row."""
 
     def __init__(self, give_up_after: int) -> None:
         self.stop = threading.Event()
@@ -619,13 +619,13 @@ class _Call:
                 self.given_up = f"Not sent, since {self._most} prompts in a row had failed. {sentence}"
 
     def succeeded(self) -> None:
-        """Begin to count anew."""
+        """Reset the count."""
         with self._lock:
             self._in_a_row = 0
 
 
 def _hand_over(waiting: dict[Future[tuple[Reply, int]], int], keep: Keep) -> None:
-    """Give each reply to `keep` when it comes, and forget it when it was taken."""
+    """Pass each reply to `keep` when it arrives, and forget it afterward."""
     while waiting:
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:

@@ -13,7 +13,7 @@ from genlaws.core.errors import InputError
 
 PLACES = ("attention", "mlp", "block", "end")
 MIN_SITES = 2  # one step
-TEXT_BLOCK_SIZE = 256  # when states are checked, which may lie in a file larger than the memory
+TEXT_BLOCK_SIZE = 256  # texts checked at once; the states may be in a file larger than the memory
 POSITION_NAMES = ("last", "all", "sample")
 
 
@@ -108,8 +108,8 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """So many tokens of each text at random, without repetition; all of them where a text has fewer.
+class TokenSample:
+    """Random tokens of each text, without repetition; all of them where a text has fewer.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Sample:
         return np.sort(first + random.choice(length - first, count, replace=False)).astype(np.int64)
 
 
-Positions = str | int | Sample | Sequence[int] | Sequence[Sequence[int]]
+Positions = str | int | TokenSample | Sequence[int] | Sequence[Sequence[int]]
 
 
 def places_of(positions: Positions, lengths: Sequence[int], firsts: Sequence[int] | None = None) -> list[Whole]:
@@ -140,14 +140,14 @@ def places_of(positions: Positions, lengths: Sequence[int], firsts: Sequence[int
 
     Parameters
     ----------
-    positions : {"last", "all", "sample"}, int, Sample, or sequence
+    positions : {"last", "all", "sample"}, int, TokenSample, or sequence
         One whole number, or several for every text, or a list of them for each text. Negative numbers count from the
         end, -1 being the last token.
     lengths : sequence of int
         Number of tokens of each text, at least 1.
     firsts : sequence of int, optional
         Where the text begins, after what only marks its beginning: ``all`` and ``sample`` leave out what is before it.
-        Whole numbers count from the mark all the same.
+        Whole numbers still count from the mark.
     """
     starts = [0] * len(lengths) if firsts is None else list(firsts)
     if isinstance(positions, str):
@@ -156,8 +156,8 @@ def places_of(positions: Positions, lengths: Sequence[int], firsts: Sequence[int
             return [np.array([length - 1]) for length in lengths]
         if word == "all":
             return [np.arange(first, length) for first, length in zip(starts, lengths, strict=True)]
-        positions = Sample()
-    if isinstance(positions, Sample):
+        positions = TokenSample()
+    if isinstance(positions, TokenSample):
         drawn = enumerate(zip(starts, lengths, strict=True))
         return [positions.draw(number, first, length) for number, (first, length) in drawn]
     each = _each(positions, len(lengths))

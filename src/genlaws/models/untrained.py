@@ -17,7 +17,7 @@ Network = TypeVar("Network", bound=nn.Module)
 def untrained_copy(network: Network, seed: int) -> Network:
     """Return a network of the same shape with weights as before any training; the one given stays as it is.
 
-    A model of transformers is built anew from its configuration. Of any other module a copy is made, and each part of
+    A model of transformers is built again from its configuration. Of any other module a copy is made, and each part of
     it that can set its own weights does so.
 
     Parameters
@@ -67,5 +67,5 @@ def random_weights(model: Network, seed: int) -> Network:
     """
     whole_number("seed", seed)
     if getattr(model, "config", None) is None:
-        raise InputError("model must be one of transformers, which is made anew from its config; it has none.")
+        raise InputError("model must be one of transformers, which is built again from its config; it has none.")
     return untrained_copy(model, seed)

@@ -1,4 +1,4 @@
-"""Probe a vision model on this machine: any model of transformers that is shown pictures and answers with text."""
+"""Probe a vision model on this machine: any model of transformers that reads pictures and answers with text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from genlaws.models.interface import NO_PLAIN_PICTURES, Prompt, Reply
 from genlaws.models.language import TransformersModel, scored
 from genlaws.models.load import load_vision_model
 from genlaws.models.passes import (
+    ContinuableReading,
     Endings,
     PictureRow,
-    Reading,
-    alike,
+    batches_of_same_shape,
     caches_pictures,
     read_pictures,
     read_pictures_alone,
@@ -117,18 +117,18 @@ class VisionModel(TransformersModel):
         return writer, [*first, {"role": "user", "content": content}]
 
     def _adds_special(self, text: str, chat: bool) -> bool:
-        """Return whether the tokenizer adds special tokens; not where the chat template has put the first already."""
+        """Return whether the tokenizer adds special tokens; not where the chat template has already added the first."""
         first = self.tokenizer.bos_token
         return not chat or first is None or not text.startswith(first)
 
     def _ends(self) -> set[int]:
-        """Return the tokens that end a reply; a mark for a picture does, since a model has none to show."""
+        """Return the tokens that end a reply, with those that stand for pictures, which a reply cannot show."""
         config = self.network.config
         marks = [getattr(config, name, None) for name in ("image_token_id", "image_token_index", "video_token_id")]
         return super()._ends() | {mark for mark in marks if mark is not None}
 
     def _placed(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values where the network is, numbers of a picture with as many bits as it has."""
+        """Return values on the network's device, pixel values also in its precision."""
         return values.to(self.network.device, self.network.dtype if values.is_floating_point() else values.dtype)
 
     def _question(self, place: int, prompt: Prompt, scoring: bool = True) -> _Question:
@@ -145,14 +145,14 @@ class VisionModel(TransformersModel):
         length = row["input_ids"].shape[1] + max(map(len, split.endings))
         return _Question(place, prompt, row, split.endings, self._too_long(length))
 
-    def _read(self, batch: Sequence[_Question]) -> Reading:
+    def _read(self, batch: Sequence[_Question]) -> ContinuableReading:
         rows = [one.row for one in batch]
         return read_pictures(self.network, rows) if self.shared_prefix else read_pictures_alone(self.network, rows)
 
     def _score_pictures(self, prompts: Sequence[Prompt]) -> list[Reply]:
         replies = [Reply()] * len(prompts)
         questions = (self._question(place, prompt) for place, prompt in enumerate(prompts))
-        for batch in alike(_short_enough(questions, replies), self.batch_size):
+        for batch in batches_of_same_shape(_short_enough(questions, replies), self.batch_size):
             scores = score_endings(self._read(batch), [one.endings for one in batch], self.batch_size)
             for one, score in zip(batch, scores, strict=True):
                 replies[one.place] = scored(score)
@@ -161,7 +161,7 @@ class VisionModel(TransformersModel):
     def _reply_to_pictures(self, prompts: Sequence[Prompt]) -> list[Reply]:
         replies = [Reply()] * len(prompts)
         questions = (self._question(place, prompt, scoring=False) for place, prompt in enumerate(prompts))
-        for batch in alike(_short_enough(questions, replies), self.batch_size):
+        for batch in batches_of_same_shape(_short_enough(questions, replies), self.batch_size):
             rows = [one.row["input_ids"][0].tolist() for one in batch]
             for one, reply in zip(batch, self._write(self._read(batch), [b.prompt for b in batch], rows), strict=True):
                 replies[one.place] = reply

@@ -7,14 +7,14 @@ n items, its resolution, and the constant of the 1/n law.
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 from genlaws.models.interface import ProbeModel, Prompt, Reply
 from genlaws.models.server import ServerModel
 from genlaws.probes.asking import AskingReport, ask, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of, fit_collapse
 from genlaws.probes.distances import DistanceCurve, distance_curve
 from genlaws.probes.domains import DOMAINS, Domain, domain_of, read_table
-from genlaws.probes.outcomes import Recorded, parse_answer, recorded
+from genlaws.probes.outcomes import RecordedTrials, parse_answer, recorded
 from genlaws.probes.plan import Plan, plan_probe
 from genlaws.probes.probe import ProbeResult, compare_templates, run_probe
 from genlaws.probes.rates import Rates, Summary, summary
@@ -45,7 +45,7 @@ __all__ = [
     "ProbeTrial",
     "Prompt",
     "Rates",
-    "Recorded",
+    "RecordedTrials",
     "Reply",
     "ReplyStore",
     "ResolutionCurve",

@@ -32,7 +32,7 @@ class AskingReport:
     different : int
         How many different ones.
     found : int
-        Different ones that were answered in the store before.
+        Different ones whose answers were already in the store.
     sent : int
         Different ones sent to the model now: those answered and those that failed.
     answered : int
@@ -74,7 +74,7 @@ def ask(
 ) -> list[Reply]:
     """Return a reply for each prompt, in order; the model gets only the prompts that are not in the store.
 
-    Every answer is in the store before the next is waited for, so an interrupted call goes on where it stopped.
+    Every answer is stored before the next one is awaited, so an interrupted call continues where it stopped.
     A reply with an error is returned but not stored: the next call sends the prompt again.
 
     Parameters
@@ -85,10 +85,10 @@ def ask(
         Request log-probabilities of the options, or text.
     store : ReplyStore, optional
     batch_size : int
-        Prompts given to the model at once; a model that streams gets all, and the store is put on the disk after
-        so many answers.
+        Prompts given to the model at once. A model that streams gets all of them, and the store is written to disk
+        after this many answers.
     advance : callable, optional
-        Called with a number of prompts when so many more have their reply.
+        Called with the number of prompts that got a reply since the last call.
     """
     return ask_and_report(model, prompts, mode, store=store, batch_size=batch_size, advance=advance)[0]
 
@@ -165,7 +165,7 @@ class _Asking:
             raise
 
     def _keep(self, place: int, reply: Reply, attempts: int) -> None:
-        """Take a reply over, into the store first."""
+        """Record a reply, in the store first."""
         key = self.open[place]
         prompt = self.different[key]
         if key in self.replies:

@@ -20,20 +20,20 @@ from genlaws.core.arguments import Array, non_negative, positive, whole_number, 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import CONFIDENCE, Estimate, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.probes.outcomes import Recorded
+from genlaws.probes.outcomes import RecordedTrials
 from genlaws.semanticity.theory.many_items import identification_of_many, item_numbers
 
-INVERSE, POWER, CONSTANT, ITEMS, PREDICTED = "c/n", "power", "constant", "n items", "similarity"
+INVERSE_LAW, POWER_LAW, CONSTANT_LAW, ITEMS_LAW, PREDICTED_LAW = "c/n", "power", "constant", "n items", "similarity"
 DEVIANCE = float(stats.chi2.ppf(CONFIDENCE, 1))
 MAX_EXPONENT = 20.0  # exponents beyond are as good as infinite
 MIN_BALL_MASS = 1e-6  # masses below are as good as zero
 # From three times c items on, (1-b)^n is below exp(-3), and the law of n items within 5 % of its limit c/n.
 LIMIT_FACTOR = 3.0
-SIGNIFICANCE_LEVEL = 0.05  # a law with a smaller p-value is rejected
+REJECTION_LEVEL = 0.05  # a law with a smaller p-value is rejected
 # Added to the message where probabilities stand for choices.
 WEIGHT_NOTE = "A probability counts as so many choices as the spread over trials allows."
 MIN_SPREAD_TRIALS = 20  # with fewer the spread is too uncertain, and a probability counts as one choice
-MAX_CHOICES_PER_TRIAL = 100.0  # that one probability may count as, should they hardly differ
+MAX_CHOICES_PER_TRIAL = 100.0  # that one probability may count as, where they hardly differ
 MIN_ITEM_COUNTS = 3  # numbers of items needed to see a law
 
 
@@ -50,11 +50,11 @@ class Law:
         Of a right answer, for each number of items that was used.
     log_likelihood, aic : float
     deviance : float
-        Twice the log-likelihood that is missing to a law that goes through all points.
+        Twice the log-likelihood by which the law falls short of one through all points.
     degrees : int
         Numbers of items minus parameters.
     p_value : float
-        Of so large a deviance if the law holds; NaN without degrees of freedom.
+        Of a deviance at least this large if the law holds; NaN without degrees of freedom.
     """
 
     name: str
@@ -70,16 +70,16 @@ class Law:
         """Return the probability of a right answer among so many items; NaN for a law without parameters."""
         n = item_numbers("item_counts", item_counts)
         values = {name: one.value for name, one in self.parameters.items()}
-        if self.name == INVERSE:
+        if self.name == INVERSE_LAW:
             return np.minimum(values["c"] / n, 1.0)
-        if self.name == POWER:
+        if self.name == POWER_LAW:
             return np.minimum(values["a"] * n ** -values["gamma"], 1.0)
-        if self.name == CONSTANT:
+        if self.name == CONSTANT_LAW:
             return np.full(n.shape, values["p"])
-        return identification_of_many(values["b"], n) if self.name == ITEMS else np.full(n.shape, np.nan)
+        return identification_of_many(values["b"], n) if self.name == ITEMS_LAW else np.full(n.shape, np.nan)
 
 
-class Counts:
+class AnswerCounts:
     """Right answers among trials, and the likelihood of probabilities for them."""
 
     def __init__(self, n: Array, k: Array, total: Array) -> None:
@@ -96,7 +96,7 @@ class Counts:
         misses = self.total - self.k
 
         def slope(scale: float) -> float:
-            """Return the derivative of the log-likelihood by log a, which falls."""
+            """Return the derivative of the log-likelihood with respect to log a, which falls."""
             p = np.minimum(scale * weights, 1.0)
             return float(self.k.sum() - (misses * np.divide(p, 1.0 - p, out=np.zeros_like(p), where=p < 1.0)).sum())
 
@@ -127,24 +127,24 @@ class Counts:
         return Estimate(best, ends[0], ends[1], round(float(self.total.sum())))
 
 
-def _scaled(name: str, parameter: str, used: Counts, weights: Array) -> Law:
+def _scaled(name: str, parameter: str, used: AnswerCounts, weights: Array) -> Law:
     best = used.best_scale(weights)
     limit = 1.0 / float(weights.max())
     value = used.estimate(best, lambda scale: used.log_likelihood(np.minimum(scale * weights, 1.0)), 0.0, limit)
     return used.law(name, {parameter: value}, np.minimum(best * weights, 1.0))
 
 
-def inverse_law(used: Counts) -> Law:
+def fit_inverse_law(used: AnswerCounts) -> Law:
     """Fit c/n."""
-    return _scaled(INVERSE, "c", used, 1.0 / used.n)
+    return _scaled(INVERSE_LAW, "c", used, 1.0 / used.n)
 
 
-def constant_law(used: Counts) -> Law:
+def fit_constant_law(used: AnswerCounts) -> Law:
     """Fit the same probability for every number of items."""
-    return _scaled(CONSTANT, "p", used, np.ones_like(used.n))
+    return _scaled(CONSTANT_LAW, "p", used, np.ones_like(used.n))
 
 
-def items_law(used: Counts) -> Law:
+def fit_items_law(used: AnswerCounts) -> Law:
     """Fit the mass of the ball of the law of n items."""
 
     def profile(logarithm: float) -> float:
@@ -160,10 +160,10 @@ def items_law(used: Counts) -> Law:
     ends = used.estimate(best, profile, low, 0.0)
     least = 0.0 if ends.low == low else math.exp(ends.low)
     mass = Estimate(math.exp(best), least, math.exp(ends.high), ends.count)
-    return used.law(ITEMS, {"b": mass}, identification_of_many(min(mass.value, 1.0), used.n))
+    return used.law(ITEMS_LAW, {"b": mass}, identification_of_many(min(mass.value, 1.0), used.n))
 
 
-def power_law(used: Counts) -> Law:
+def fit_power_law(used: AnswerCounts) -> Law:
     """Fit a power law; its likelihood is concave in the logarithm of a and the exponent together."""
     middle = float(np.exp(np.log(used.n).mean()))
 
@@ -182,7 +182,7 @@ def power_law(used: Counts) -> Law:
     ends = (-math.inf if found.low == limits[0] else found.low, math.inf if found.high == limits[1] else found.high)
     p = curve(gamma)
     factor = Estimate(float(p[0] * used.n[0] ** gamma), count=found.count)
-    return used.law(POWER, {"a": factor, "gamma": Estimate(gamma, *ends, found.count)}, p)
+    return used.law(POWER_LAW, {"a": factor, "gamma": Estimate(gamma, *ends, found.count)}, p)
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ class Collapse:
     Attributes
     ----------
     item_counts, successes, trial_counts : arrays
-        All that was given; of a probe in probability mode, the choices that its probabilities are worth.
+        The data; for a probe in probability mode, the choices that its probabilities are worth.
     shares : tuple of Estimate
-        With Wilson's interval, successes being rounded for it.
+        With Wilson's interval, for which successes are rounded.
     from_items : int
         The laws are fitted to this many items and more.
     laws : dict of str to Law
@@ -237,20 +237,20 @@ class Collapse:
     @property
     def constant(self) -> Estimate:
         """The constant c of c/n; NaN if nothing was answered."""
-        return self.laws[INVERSE].parameters["c"] if self.laws else Estimate(math.nan)
+        return self.laws[INVERSE_LAW].parameters["c"] if self.laws else Estimate(math.nan)
 
     @property
     def limit(self) -> Estimate:
-        """The constant that the law of n items tends to, c = 1/b; right also where n is too small for c/n to hold."""
+        """The constant that the law of n items tends to, c = 1/b; valid even where n is too small for c/n to hold."""
         if not self.laws:
             return Estimate(math.nan)
-        b = self.laws[ITEMS].parameters["b"]
+        b = self.laws[ITEMS_LAW].parameters["b"]
         return Estimate(1.0 / b.value, 1.0 / b.high, 1.0 / b.low if b.low > 0 else math.inf, b.count)
 
     @property
     def exponent(self) -> Estimate:
         """The exponent of the power law; NaN where the answers do not determine it."""
-        return self.laws[POWER].parameters["gamma"] if POWER in self.laws else Estimate(math.nan)
+        return self.laws[POWER_LAW].parameters["gamma"] if POWER_LAW in self.laws else Estimate(math.nan)
 
     @property
     def best(self) -> str:
@@ -272,12 +272,14 @@ class Collapse:
         )
 
 
-def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_items: int | None = None) -> Collapse:
+def collapse_of(
+    given: RecordedTrials, *, predicted: ArrayLike | None = None, from_items: int | None = None
+) -> Collapse:
     """Fit the laws to the identification trials of a probe; in probability mode to their mean probabilities.
 
     Parameters
     ----------
-    given : Recorded
+    given : RecordedTrials
     predicted : array or None
         What another fit predicts for each number of items, in increasing order, such as
         :meth:`~genlaws.probes.resolution.ResolutionFit.identification`.
@@ -289,7 +291,7 @@ def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_ite
     sizes = replied.item_counts
     counts = np.unique(sizes)
     if not counts.size:
-        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial was replied to.")
+        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial got a reply.")
     graded = replied.mode == "probability"
     hits = replied.probability if graded else replied.correct.astype(np.float64)
     groups = [hits[sizes == count] for count in counts]
@@ -300,12 +302,12 @@ def collapse_of(given: Recorded, *, predicted: ArrayLike | None = None, from_ite
 
 
 def choices_worth(probabilities: Array) -> float:
-    r"""Return how many choices the probabilities of some trials are worth: those whose share varies as their mean does.
+    r"""Return how many choices the probabilities of some trials are worth: their share varies as much as the mean does.
 
     .. math:: N_\text{eff} = \frac{\bar p\,(1-\bar p)}{s^2/N}
 
     Symbols: :math:`s^2` is the variance of the probabilities over the :math:`N` trials. It is at most
-    :math:`\bar p\,(1-\bar p)`, so that a probability is worth one choice at least, and one exactly if all are 0 or 1.
+    :math:`\bar p\,(1-\bar p)`, so a probability is worth at least one choice, and exactly one if all are 0 or 1.
 
     Parameters
     ----------
@@ -344,26 +346,26 @@ def fit_collapse(
     predicted : array or None
         Probabilities of another model for the `item_counts`, compared as a law without parameters.
     from_items : int or None
-        Fit to this many items and more. None takes the least number that is at least three times the c of the law of n
-        items and from which c/n is not rejected (p > 0.05), while three numbers are left, else the last three; this
-        choice is not in the intervals.
+        Fit to this many items and more. None takes the smallest number that is at least three times the c of the law of
+        n items and from which c/n is not rejected (p > 0.05), and the last three numbers if fewer would be left. The
+        intervals do not account for this choice.
     """
     n, k, total = _checked(item_counts, successes, trial_counts)
     order = np.argsort(n)
     n, k, total = n[order], k[order], total[order]
     extra = None if predicted is None else _checked_prediction(predicted, n)[order]
     if from_items is None:
-        start = _first_used(Counts(n, k, total))
+        start = _first_used(AnswerCounts(n, k, total))
     else:
         start = int(np.searchsorted(n, whole_number("from_items", from_items)))
     if start >= n.size:
         raise InputError(f"from_items must be at most the largest number of items, {n[-1]:g}; got {from_items}.")
-    used = Counts(n[start:], k[start:], total[start:])
-    fits = [inverse_law(used), constant_law(used), items_law(used)]
+    used = AnswerCounts(n[start:], k[start:], total[start:])
+    fits = [fit_inverse_law(used), fit_constant_law(used), fit_items_law(used)]
     if used.n.size > 1 and used.k.sum() > 0:
-        fits.append(power_law(used))
+        fits.append(fit_power_law(used))
     if extra is not None and np.isfinite(extra[start:]).all():
-        fits.append(used.law(PREDICTED, {}, extra[start:]))
+        fits.append(used.law(PREDICTED_LAW, {}, extra[start:]))
     laws = {law.name: law for law in fits}
     shares = tuple(wilson_interval(round(a), round(b)) for a, b in zip(k.tolist(), total.tolist(), strict=True))
     return Collapse(n, k, total, shares, int(used.n[0]), laws, _tests(laws), _message(laws, used))
@@ -389,43 +391,43 @@ def _checked_prediction(predicted: ArrayLike, n: Array) -> Array:
     return p
 
 
-def _first_used(every: Counts) -> int:
+def _first_used(every: AnswerCounts) -> int:
     """Return the first place from which the law of n items is near its limit and c/n is not rejected."""
-    far = LIMIT_FACTOR * items_law(every).parameters["b"].value ** -1.0
+    far = LIMIT_FACTOR * fit_items_law(every).parameters["b"].value ** -1.0
     last = max(every.n.size - MIN_ITEM_COUNTS, 0)
     for start in range(last):
-        part = Counts(every.n[start:], every.k[start:], every.total[start:])
-        if part.n[0] >= far and inverse_law(part).p_value > SIGNIFICANCE_LEVEL:
+        part = AnswerCounts(every.n[start:], every.k[start:], every.total[start:])
+        if part.n[0] >= far and fit_inverse_law(part).p_value > REJECTION_LEVEL:
             return start
     return last
 
 
 def _tests(laws: dict[str, Law]) -> tuple[NestedTest, ...]:
-    if POWER not in laws:
+    if POWER_LAW not in laws:
         return ()
     tests = []
-    for name in (INVERSE, CONSTANT):
-        statistic = max(2.0 * (laws[POWER].log_likelihood - laws[name].log_likelihood), 0.0)
-        tests.append(NestedTest(name, POWER, statistic, 1, float(stats.chi2.sf(statistic, 1))))
+    for name in (INVERSE_LAW, CONSTANT_LAW):
+        statistic = max(2.0 * (laws[POWER_LAW].log_likelihood - laws[name].log_likelihood), 0.0)
+        tests.append(NestedTest(name, POWER_LAW, statistic, 1, float(stats.chi2.sf(statistic, 1))))
     return tuple(tests)
 
 
-def _message(laws: dict[str, Law], used: Counts) -> str:
-    c = laws[INVERSE].parameters["c"]
+def _message(laws: dict[str, Law], used: AnswerCounts) -> str:
+    c = laws[INVERSE_LAW].parameters["c"]
     parts = []
     if used.n.size < MIN_ITEM_COUNTS:
-        parts.append("A law needs three numbers of items or more to be seen.")
-    if used.n[0] < LIMIT_FACTOR / laws[ITEMS].parameters["b"].value:
+        parts.append("At least three numbers of items are needed to see a law.")
+    if used.n[0] < LIMIT_FACTOR / laws[ITEMS_LAW].parameters["b"].value:
         parts.append("The items are too few for the limit c/n, so its c comes out too small; see the law of n items.")
     if c.low <= 1.0 <= c.high:
         parts.append("c = 1 is guessing, and lies in the interval of c.")
     if c.high < 1.0:
         parts.append("c is below 1: worse than guessing, as when replies cannot be read.")
-    if laws[INVERSE].p_value < SIGNIFICANCE_LEVEL:
-        parts.append(f"c/n does not describe these answers (p = {laws[INVERSE].p_value:.2g}).")
-    if POWER in laws:
-        gamma = laws[POWER].parameters["gamma"]
+    if laws[INVERSE_LAW].p_value < REJECTION_LEVEL:
+        parts.append(f"c/n does not describe these answers (p = {laws[INVERSE_LAW].p_value:.2g}).")
+    if POWER_LAW in laws:
+        gamma = laws[POWER_LAW].parameters["gamma"]
         inside = gamma.low <= 1.0 <= gamma.high
-        parts.append(f"The interval of the exponent {'holds' if inside else 'does not hold'} 1.")
+        parts.append(f"The interval of the exponent {'contains' if inside else 'does not contain'} 1.")
     best = min(laws, key=lambda name: laws[name].aic)
     return " ".join([*parts, f"Of {len(laws)} laws, {best} has the least AIC."])

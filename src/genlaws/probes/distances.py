@@ -11,7 +11,7 @@ from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class DistancePoint:
     distance : float
         Their mean.
     accuracy : Estimate
-        Share of the replies that are right, the unparsed being wrong, with Wilson's interval.
+        Share of the replies that are right, unparsed ones counting as wrong, with Wilson's interval.
     probability : Estimate
         Mean probability of the right answer with its bootstrap interval; NaN in text mode.
     chance : float
@@ -81,16 +81,16 @@ class DistanceCurve:
         return frame_of(rows, columns=columns)
 
 
-def distance_curve(given: Recorded, *, kinds: Sequence[str] = DISTANCE_KINDS, bins: int = 8) -> DistanceCurve:
+def distance_curve(given: RecordedTrials, *, kinds: Sequence[str] = DISTANCE_KINDS, bins: int = 8) -> DistanceCurve:
     """Return the share of right answers by the distance from the probe to the right item.
 
-    A model that sees differences within a resolution alone is right near an item and guesses beyond a distance of its
-    own. Trials are sorted by distance and cut into ranges with about equally many; trials at the same distance stay
+    A model that sees differences only within a resolution is right near an item and guesses beyond some distance.
+    Trials are sorted by distance and cut into ranges with about equally many in each; trials at the same distance stay
     together, so there may be fewer ranges than requested.
 
     Parameters
     ----------
-    given : Recorded
+    given : RecordedTrials
         Trials of one domain or one task, so that distances have one unit.
     kinds : sequence of {"similarity", "resolution"}
         Which trials to use; in an identification the distance is always 0.
@@ -105,7 +105,7 @@ def distance_curve(given: Recorded, *, kinds: Sequence[str] = DISTANCE_KINDS, bi
     chosen = given.of_kinds(kinds)
     replied = chosen.take(~chosen.failed)
     if not replied.trials:
-        raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
+        raise InputError(f"No trial of {' or '.join(kinds)} got a reply.")
     tasks = sorted({str(getattr(trial, "task", "")) for trial in replied.trials})
     if len(tasks) > 1:
         raise InputError(f"given must hold trials of one task, whose distances have one unit; got {', '.join(tasks)}.")
@@ -117,7 +117,7 @@ def distance_curve(given: Recorded, *, kinds: Sequence[str] = DISTANCE_KINDS, bi
     return DistanceCurve(tuple(points), int(chosen.failed.sum()))
 
 
-def _points(group: Recorded, item_count: int, bins: int) -> Iterator[DistancePoint]:
+def _points(group: RecordedTrials, item_count: int, bins: int) -> Iterator[DistancePoint]:
     """Yield the points of the curve of one number of items."""
     away = np.array([trial.distances[trial.right] for trial in group.trials], dtype=np.float64)
     for rows in _ranges(away, bins):

@@ -14,7 +14,7 @@ import numpy as np
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 
-# No name is part of another, in any case, so that an answer names one person alone.
+# No name is part of another, in upper or lower case, so that an answer names only one person.
 _PEOPLE = (
     "Aaron Abigail Adrian Agnes Albert Alfred Alma Amelia Amos Anders Angus Anton Arthur Astrid Audrey Aurora Barbara "
     "Beatrice Benjamin Bernard Bertha Boris Brenda Bruno Calvin Camilla Caroline Caspar Cecilia Charles Chloe Claude "
@@ -28,7 +28,7 @@ _PEOPLE = (
     "Samuel Sarah Sebastian Selma Sheila Silas Simon Sophia Stephen Sylvia Teresa Theodore Thomas Timothy Tobias "
     "Ursula Valerie Vera Victor Vincent Virginia Walter Wendy Wilfred Willem Winston Xavier Yvonne Zachary Zoe "
 )
-# Degrees north, each once.
+# Degrees north; no value occurs twice.
 _CITIES = (
     "Reykjavik 64.1 Helsinki 60.2 Stockholm 59.3 Copenhagen 55.7 Moscow 55.8 Dublin 53.3 Berlin 52.5 Warsaw 52.2 "
     "London 51.5 Brussels 50.8 Prague 50.1 Paris 48.9 Vienna 48.2 Budapest 47.5 Zurich 47.4 Ottawa 45.4 Milan 45.5 "

@@ -72,7 +72,7 @@ class AnyTrial(Protocol):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedTrials:
     """Trials with their answers; one entry per trial in every field but the first.
 
     Attributes
@@ -116,13 +116,13 @@ class Recorded:
 
     @property
     def correct(self) -> Mask:
-        """Which trials were answered rightly; the unparsed were not."""
+        """Which trials were answered correctly; unparsed ones were not."""
         return np.asarray(self.chosen == self.right)
 
-    def take(self, index: Sequence[int] | Mask | Whole) -> Recorded:
+    def take(self, index: Sequence[int] | Mask | Whole) -> RecordedTrials:
         """Return the trials with these numbers, or where a mask is true."""
         rows = np.arange(len(self.trials))[np.asarray(index)] if len(self.trials) else np.empty(0, dtype=np.int64)
-        return Recorded(
+        return RecordedTrials(
             self.mode,
             tuple(self.trials[row] for row in rows),
             self.chosen[rows],
@@ -133,7 +133,7 @@ class Recorded:
             tuple(self.errors[row] for row in rows),
         )
 
-    def of_kinds(self, kinds: Sequence[str]) -> Recorded:
+    def of_kinds(self, kinds: Sequence[str]) -> RecordedTrials:
         """Return the trials of these kinds."""
         return self.take(np.array([kind in kinds for kind in self.kinds], dtype=np.bool_))
 
@@ -164,13 +164,13 @@ class Recorded:
         kinds : sequence of str
             Which to return.
         named : bool
-            Whether to hand the names on, so that each gets an offset. Right where all trials share a few fixed answers,
-            such as four shapes; not where names are drawn anew in every trial. Places in the list are handed on always.
+            Whether to pass the names on, so that each gets an offset. Useful where all trials share a few fixed
+            answers, such as four shapes; not where names are drawn anew in every trial. Places are always passed on.
         """
         replied = self.of_kinds(kinds)
         replied = replied.take(~replied.failed)
         if not replied.trials:
-            raise InputError(f"There is no trial of {' or '.join(kinds)} that was replied to.")
+            raise InputError(f"No trial of {' or '.join(kinds)} got a reply.")
         return Trials.from_lists(
             [trial.distances for trial in replied.trials],
             [None if choice == NO_CHOICE else int(choice) for choice in replied.chosen],
@@ -179,7 +179,7 @@ class Recorded:
         )
 
 
-def recorded(trials: Sequence[AnyTrial], replies: Sequence[Reply], mode: str) -> Recorded:
+def recorded(trials: Sequence[AnyTrial], replies: Sequence[Reply], mode: str) -> RecordedTrials:
     """Return trials together with their answers, however the replies were obtained.
 
     Parameters
@@ -200,7 +200,7 @@ def recorded(trials: Sequence[AnyTrial], replies: Sequence[Reply], mode: str) ->
     failed = np.array([bool(reply.error) for reply in replies], dtype=np.bool_)
     unparsed = (chosen == NO_CHOICE) & ~failed
     right = [math.nan if s is None else float(s[trial.right]) for trial, (_, s) in zip(trials, read, strict=True)]
-    return Recorded(
+    return RecordedTrials(
         mode,
         tuple(trials),
         chosen,

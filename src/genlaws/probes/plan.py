@@ -29,7 +29,7 @@ from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 # Tasks with pictures; ``numbers`` as a task is the domain in text, so numbered squares have another name.
 PICTURE_TASKS = {"shapes": "shapes", "colors": "colors", "squares": "numbers"}
 PICTURE_UNITS = {"shapes": "pixels", "colors": "degrees", "squares": "pixels"}
-Words = str | os.PathLike[str] | Template | VisionTemplate
+TemplateSource = str | os.PathLike[str] | Template | VisionTemplate
 DEFAULT_ITEM_COUNTS = (2, 4, 8, 16)
 PICTURE_ITEM_COUNTS = {"shapes": (2, 3, 4), "colors": (4, 6, 8, 10, 12), "squares": (4, 6, 8, 10, 12)}
 # Half separations and shifts of the two-anchor test, as shares of the domain; for years 2, 5, 20 … and 5, 10, 20 ….
@@ -82,7 +82,7 @@ class Plan:
     def prompts(self, numbers: Sequence[int] | None = None, *, drawn: bool = True) -> list[Prompt]:
         """Return the prompts of the trials with these numbers, or of all.
 
-        Drawing a picture takes some hundredths of a second; without ``drawn`` its number stands in its place, which is
+        Drawing a picture takes a few hundredths of a second; without ``drawn`` its number stands in its place, which is
         enough to count prompts and words.
         """
         chosen = range(len(self.trials)) if numbers is None else numbers
@@ -104,7 +104,7 @@ def plan_probe(
     item_counts: Sequence[int] | None = None,
     trial_count: int = 200,
     *,
-    template: Words | None = None,
+    template: TemplateSource | None = None,
     kinds: Sequence[str] = TRIAL_KINDS,
     anchors: bool = True,
     half_separations: ArrayLike | None = None,
@@ -122,7 +122,7 @@ def plan_probe(
         In text: years, numbers, dates, temperatures, latitudes, letters, or ``table:FILE``. In pictures: shapes,
         colors, squares (numbered).
     item_counts : sequence of int, optional
-        If not given, 2, 4, 8 and 16 as far as the domain has them; fewer for pictures.
+        If not given, 2, 4, 8 and 16 as far as the domain allows; fewer for pictures.
     trial_count : int
         Of each kind and number of items; about as many for each half separation of the two-anchor test.
     template : str, path or template, optional
@@ -166,7 +166,7 @@ def _known(task: str) -> str:
     return task
 
 
-def _words(task: str, domain: Domain | None, template: Words | None) -> Template | VisionTemplate:
+def _words(task: str, domain: Domain | None, template: TemplateSource | None) -> Template | VisionTemplate:
     """Return the given template, or the default one."""
     if domain is None and not isinstance(template, Template):
         return vision_template_of(PICTURE_TASKS[task], "chat" if template is None else template)
@@ -234,7 +234,7 @@ class Workload:
     tokens_read, tokens_written : float
         By the model, for the prompts that are left; written tokens are those of the options, or of the longest words.
     counted : bool
-        Whether tokens were counted with the model's own tokenizer; otherwise one is taken for four letters.
+        Whether tokens were counted with the model's own tokenizer; otherwise four letters count as one token.
     pictures : int
         Shown with them; not in the tokens.
     seconds : float
@@ -255,7 +255,7 @@ class Workload:
         return self.different - self.found
 
     def cost(self, per_million_read: float, per_million_written: float) -> float:
-        """Return what it costs at these prices for a million tokens; pictures are not in it."""
+        """Return what it costs at these prices for a million tokens; pictures are not included."""
         return (self.tokens_read * per_million_read + self.tokens_written * per_million_written) / MILLION
 
 

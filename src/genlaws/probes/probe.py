@@ -15,7 +15,7 @@ from genlaws.models.interface import MODES, ProbeModel, Prompt, Reply
 from genlaws.probes.asking import AskingReport, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of
 from genlaws.probes.distances import DistanceCurve, distance_curve
-from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded, recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials, recorded
 from genlaws.probes.plan import Plan
 from genlaws.probes.rates import Summary, above_chance, summary
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
@@ -55,7 +55,7 @@ class ProbeResult:
         The model and every setting that changes an answer.
     plan : Plan
     mode : {"probability", "text"}
-    given : Recorded
+    given : RecordedTrials
         All trials with their answers.
     asking : AskingReport
     rates : Summary
@@ -74,7 +74,7 @@ class ProbeResult:
     model: str
     plan: Plan
     mode: str
-    given: Recorded
+    given: RecordedTrials
     asking: AskingReport
     rates: Summary
     resolution: ResolutionFit
@@ -158,7 +158,7 @@ def run_probe(
     replicates : int
         Of the bootstrap of the resolution, in probability mode.
     advance : callable, optional
-        Called with a number of prompts when so many more have their reply.
+        Called with the number of prompts that got a reply since the last call.
     """
     one_of("mode", mode, MODES)
     sent = plan.prompts() if prompts is None else prompts
@@ -189,30 +189,30 @@ def run_probe(
 def compare_templates(results: Sequence[ProbeResult]) -> Mapping[str, Estimate]:
     """Return how far above chance the answers are, all trials together, for each template, the best first.
 
-    The trials are the same for all. That the best was chosen among several is not in its interval.
+    The trials are the same for all. The interval of the best does not account for its choice among several.
     """
     above = {one.plan.template.name: above_chance(one.given) for one in results}
-    # A template to which no reply came is neither good nor bad, and comes last.
+    # A template without any reply is neither good nor bad, and comes last.
     return dict(sorted(above.items(), key=lambda pair: -np.nan_to_num(pair[1].value, nan=-np.inf)))
 
 
-def _distances(given: Recorded) -> DistanceCurve:
-    """Return the answers by distance; a curve without points where no test of nearness was replied to."""
+def _distances(given: RecordedTrials) -> DistanceCurve:
+    """Return the answers by distance; a curve without points where no test of nearness got a reply."""
     chosen = given.of_kinds(DISTANCE_KINDS)
     return DistanceCurve((), int(chosen.failed.sum())) if chosen.failed.all() else distance_curve(given)
 
 
-def _first_examples(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+def _first_examples(given: RecordedTrials, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
     kinds = list(given.kinds)
     return tuple(_example(given, prompts, replies, kinds.index(kind)) for kind in dict.fromkeys(kinds))
 
 
-def _unread_examples(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
+def _unread_examples(given: RecordedTrials, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> tuple[Example, ...]:
     numbers = np.flatnonzero(given.unparsed)[:MAX_EXAMPLES].tolist()
     return tuple(_example(given, prompts, replies, number) for number in numbers)
 
 
-def _example(given: Recorded, prompts: Sequence[Prompt], replies: Sequence[Reply], number: int) -> Example:
+def _example(given: RecordedTrials, prompts: Sequence[Prompt], replies: Sequence[Reply], number: int) -> Example:
     trial, reply, scores = given.trials[number], replies[number], given.scores[number]
     if reply.error:
         answer = reply.error

@@ -10,7 +10,7 @@ import numpy as np
 from genlaws.core.arguments import Mask
 from genlaws.core.estimate import Estimate, bootstrap_mean, interval_columns, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.probes.outcomes import Recorded
+from genlaws.probes.outcomes import RecordedTrials
 
 MAX_REASONS = 3  # named in the sentence on failed trials
 
@@ -24,11 +24,11 @@ class Rates:
     kind : str
     item_count : int
     sent, failed : int
-        Trials sent to the model, and those without a reply; the latter are in no rate.
+        Trials sent to the model, and those without a reply; the latter are not part of any rate.
     unparsed : Estimate
         Share of the replies that could not be read, with Wilson's interval.
     accuracy : Estimate
-        Share of the replies that are right, the unparsed being wrong, with Wilson's interval; :math:`p_S^n` or
+        Share of the replies that are right, unparsed ones counting as wrong, with Wilson's interval; :math:`p_S^n` or
         :math:`p_I^n` of a model that must answer.
     accuracy_if_parsed : Estimate
         Share of the readable replies that are right.
@@ -72,7 +72,7 @@ class Summary:
     unparsed : Estimate
         Share of all replies that could not be read.
     errors : dict of str to int
-        Why trials failed, and how many did for that reason.
+        Reasons why trials failed, and how many failed for each.
     """
 
     mode: str
@@ -90,7 +90,7 @@ class Summary:
         more = f" Other reasons: {len(why) - MAX_REASONS}." if len(why) > MAX_REASONS else ""
         reasons = " ".join(f"{number:,} × {reason}" for reason, number in why[:MAX_REASONS])
         total = sum(one.sent for one in self.rates)
-        return f"{self.failed:,} of {total:,} trials got no answer and are in none of the numbers: {reasons}{more}"
+        return f"{self.failed:,} of {total:,} trials got no answer and are not counted in any number: {reasons}{more}"
 
     def of(self, kind: str) -> tuple[Rates, ...]:
         """Return the rates of one kind, by number of items."""
@@ -116,7 +116,7 @@ class Summary:
         return "\n".join([*lines, f"unparsed: {self.unparsed}; failed: {self.failed}"])
 
 
-def summary(given: Recorded) -> Summary:
+def summary(given: RecordedTrials) -> Summary:
     """Return accuracy, mean probability and unparsed rate for each kind and number of items, with 95 % intervals."""
     sizes, kinds = given.item_counts, np.array(given.kinds, dtype=object)
     order = dict.fromkeys(sorted(zip(given.kinds, sizes.tolist(), strict=True)))
@@ -131,14 +131,14 @@ def summary(given: Recorded) -> Summary:
     )
 
 
-def above_chance(given: Recorded) -> Estimate:
+def above_chance(given: RecordedTrials) -> Estimate:
     """Return how far the answers are above guessing on average, all trials together, with its bootstrap interval."""
     replied = given.take(~given.failed)
     hits = replied.probability if replied.mode == "probability" else replied.correct.astype(np.float64)
     return bootstrap_mean(hits - 1.0 / np.maximum(replied.item_counts, 1))
 
 
-def _rates(kind: str, count: int, group: Recorded) -> Rates:
+def _rates(kind: str, count: int, group: RecordedTrials) -> Rates:
     replied = ~group.failed
     parsed = replied & ~group.unparsed
     probability = group.probability[replied] if group.mode == "probability" else np.empty(0)
@@ -158,5 +158,5 @@ def _rates(kind: str, count: int, group: Recorded) -> Rates:
 
 
 def _share(hits: Mask) -> Estimate:
-    """Return the share of hits with Wilson's interval; NaN of nothing."""
+    """Return the share of hits with Wilson's interval; NaN if there are none."""
     return wilson_interval(int(hits.sum()), hits.size) if hits.size else Estimate(math.nan)

@@ -17,7 +17,7 @@ from genlaws.core.arguments import Array, one_of, positive, real, scalar, whole_
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, from_replicates, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.probes.outcomes import DISTANCE_KINDS, Recorded
+from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
 from genlaws.probes.rates import above_chance
 from genlaws.probes.trials import ProbeTrial
 from genlaws.semanticity.choices.comparison import ShapeComparison, compare_shapes
@@ -30,7 +30,7 @@ PLACE_DECIMALS = 9  # to which places are rounded before they are compared
 MAX_LIST_LENGTH = 8  # in a longer one, each place in it would need a parameter and more trials than there are
 TRIALS_PER_PARAMETER = 10
 MIN_TRIALS = 20
-# An end of an interval this many times beyond the distances that were shown stands for no end at all.
+# An end of an interval this many times beyond the distances that were shown counts as open.
 OPEN_END_FACTOR = 100.0
 FITTED_SCALARS = ("resolution", "background", "lapse")
 
@@ -90,7 +90,7 @@ class ResolutionCurve:
         return frame_of(rows, columns=columns)
 
 
-def resolution_curve(given: Recorded) -> ResolutionCurve:
+def resolution_curve(given: RecordedTrials) -> ResolutionCurve:
     """Return the share of answers that name the upper anchor, for each half separation and shift.
 
     A curve that is a step at shift 0 is sharp; it is flat where both anchors look alike: far from both, or both within
@@ -107,7 +107,7 @@ def resolution_curve(given: Recorded) -> ResolutionCurve:
     return ResolutionCurve(tuple(_point(*key, chosen.take(np.array(groups[key]))) for key in sorted(groups)))
 
 
-def _point(half: float, shift: float, group: Recorded) -> AnchorPoint:
+def _point(half: float, shift: float, group: RecordedTrials) -> AnchorPoint:
     upper = np.array([int(np.argmax(trial.places)) for trial in group.trials if isinstance(trial, ProbeTrial)])
     answered = ~(group.failed | group.unparsed)
     named = (group.chosen == upper)[answered]
@@ -162,7 +162,7 @@ class ResolutionFit:
     determined: bool
     message: str
 
-    def identification(self, given: Recorded, item_counts: Sequence[int]) -> Array:
+    def identification(self, given: RecordedTrials, item_counts: Sequence[int]) -> Array:
         """Return the accuracy this fit predicts for the identification trials, for each item count.
 
         It was fitted to other trials, so nothing is adjusted here. NaN where there are no such trials.
@@ -221,7 +221,7 @@ class ResolutionFit:
 
 
 def fit_resolution(
-    given: Recorded,
+    given: RecordedTrials,
     shapes: Sequence[str] = ("exponential", "gaussian", "power-law", "linear", "constant"),
     *,
     unit: str = "",
@@ -237,11 +237,11 @@ def fit_resolution(
     """Fit Luce choice to the answers, with the shape that predicts unseen answers best.
 
     In text mode the intervals are those of the profile likelihood. In probability mode the probabilities themselves are
-    fitted, which are no counts; there the trials are drawn anew with replacement and the fit is repeated.
+    fitted, which are not counts; there the trials are resampled with replacement and the fit is repeated.
 
     Parameters
     ----------
-    given : Recorded
+    given : RecordedTrials
     shapes : sequence of str
         Similarities to compare by cross-validation; a single one is used directly.
     unit : str
@@ -262,7 +262,7 @@ def fit_resolution(
 
     Notes
     -----
-    The intervals take the shape as given. That it was chosen with the same answers is not in them. Where the answers do
+    The intervals take the shape as given. They do not account for its choice by the same answers. Where the answers do
     not follow the distances beyond chance there is nothing to resolve: shapes are not compared, and there are no
     intervals.
     """
@@ -272,7 +272,7 @@ def fit_resolution(
     whole_number("replicates", replicates, at_least=20)
     excess = above_chance(given.of_kinds(kinds))
     if not (~given.of_kinds(kinds).failed).any():
-        return _no_resolution(excess, unit, f"There is no trial of {' or '.join(kinds)} that was replied to.")
+        return _no_resolution(excess, unit, f"No trial of {' or '.join(kinds)} got a reply.")
     trials = given.to_trials(kinds, named=offsets)
     readable = int(trials.parsed.sum())
     places = _wants_places(trials, offsets) if position_effects is None else position_effects
@@ -282,7 +282,7 @@ def fit_resolution(
         return _no_resolution(excess, unit, few)
     options: dict[str, Any] = {"background": background, "lapse": lapse, "offsets": "fit" if offsets else None}
     options["position_effects"] = "fit" if places else None
-    if not excess.low > 0:  # a likelihood without a slope has no interval worth its minutes
+    if not excess.low > 0:  # the intervals of a flat likelihood take minutes and mean nothing
         fit = fit_choices(trials, names[0], intervals="none", **options)
         return _to_result(trials, fit, None, excess, unit)
     comparison = compare_shapes(trials, names, folds=folds, seed=seed, **options) if len(names) > 1 else None
@@ -299,14 +299,14 @@ def _wants_places(trials: Trials, offsets: bool) -> bool:
 
 
 def _parameter_count(trials: Trials, offsets: bool, places: bool) -> int:
-    likings = len(trials.option_names) - 1 if offsets else 0
-    return len(FITTED_SCALARS) + likings + (int(trials.option_counts.max()) - 1 if places else 0)
+    preferences = len(trials.option_names) - 1 if offsets else 0
+    return len(FITTED_SCALARS) + preferences + (int(trials.option_counts.max()) - 1 if places else 0)
 
 
 def _bootstrap(
     trials: Trials, fit: ChoiceFit, options: dict[str, Any], replicates: int, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """Return percentile intervals of all fitted parameters from trials drawn anew."""
+    """Return percentile intervals of all fitted parameters from resampled trials."""
     answered = trials.take(trials.parsed)
     generator = np.random.default_rng(seed)
     count = answered.trial_count

@@ -46,7 +46,7 @@ class SimulatedModel:
     offsets : mapping of str to float
         Preference for each answer; empty for none.
     unparsed_rate : float in [0, 1]
-        Share of replies in text mode that name no item, or two. Scores are that much smaller, all of them.
+        Share of replies in text mode that name no item, or two. In probability mode all scores are reduced by it.
     seed : int
     """
 
@@ -80,11 +80,11 @@ class SimulatedModel:
 
     @property
     def name(self) -> str:
-        """All that its answers depend on."""
+        """Everything that its answers depend on."""
         return f"simulated({self.chooser}, unparsed_rate={self.unparsed_rate}, seed={self.seed})"
 
     def prompts_of(self, trials: Sequence[ProbeTrial], template: Template) -> list[Prompt]:
-        """Return the trials in words, and remember them."""
+        """Return the prompts of trials, and remember the trials."""
         if self.domain is None:
             raise InputError("The simulated model has no domain to write places with; use register instead.")
         prompts = [prompt_of(trial, self.domain, template) for trial in trials]

@@ -24,7 +24,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.locks import hold
 from genlaws.models.interface import MODES, Prompt, Reply
 
-LINE_START = '{"key": "'  # of every line; what a file of something else does not have
+LINE_START = '{"key": "'  # of every line; a file of something else does not have it
 
 
 class ReplyStore:
@@ -37,7 +37,7 @@ class ReplyStore:
     path : path
         The file; made, with its folder, if it is not there.
     read_only : bool
-        Look only: nothing is made, repaired or locked.
+        Whether to read only: nothing is created, repaired or locked.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class ReplyStore:
         self._file = -1
 
     def _take(self) -> None:
-        """Take the file for this process, which has it until it closes it or ends, however it ends."""
+        """Lock the file for this process until it closes the file or ends, however it ends."""
         if self.read_only:
             return
         if not hold(self._file):
@@ -217,7 +217,7 @@ def _written(prompt: Prompt) -> dict[str, Any]:
 
 
 def _numbers_as_written(reply: Reply) -> list[float | str] | None:
-    """Return log-probabilities for JSON, which has no word for minus infinity."""
+    """Return log-probabilities for JSON, which has no minus infinity."""
     if reply.log_probabilities is None:
         return None
     numbers = np.asarray(reply.log_probabilities, dtype=float).tolist()

@@ -19,10 +19,12 @@ from genlaws.probes.domains import Domain
 from genlaws.probes.trials import ProbeTrial
 
 REQUIRED_FIELDS = {"fact": {"item", "place"}, "similarity": {"place"}, "identification": {"place"}}
-Words = TypeVar("Words")
+TemplateType = TypeVar("TemplateType")
 
 
-def template_named(template: str | os.PathLike[str], known: Mapping[str, Words], kind: type[Words]) -> Words:
+def template_named(
+    template: str | os.PathLike[str], known: Mapping[str, TemplateType], kind: type[TemplateType]
+) -> TemplateType:
     """Return a template by its name, or read one from a JSON file.
 
     Parameters
@@ -32,7 +34,7 @@ def template_named(template: str | os.PathLike[str], known: Mapping[str, Words],
     known : mapping of str to templates
         Those that have a name.
     kind : type
-        A dataclass with a field ``name`` and fields of words; the file holds those without a default and may hold the
+        A dataclass with a field ``name`` and fields of text; the file holds those without a default and may hold the
         rest.
     """
     name = os.fspath(template)
@@ -43,7 +45,7 @@ def template_named(template: str | os.PathLike[str], known: Mapping[str, Words],
     return _read(Path(name), kind)
 
 
-def _read(path: Path, kind: type[Words]) -> Words:
+def _read(path: Path, kind: type[TemplateType]) -> TemplateType:
     try:
         given: Any = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -70,7 +72,7 @@ def check_kinds(template: object) -> None:
 
 @dataclass(frozen=True)
 class Template:
-    """Words of a probe.
+    """The text of a probe.
 
     Attributes
     ----------
@@ -159,7 +161,7 @@ TEMPLATES: dict[str, dict[str, Template]] = {
         ("Whose number is closest to {place}?", "Who has the number {place}?"),
         ("Number {place}: {item}", "Number closest to {place}:", "Number {place}:"),
     ),
-    # A year is named because December is near January where birthdays come round.
+    # The year is named, since in a calendar of birthdays December is near January.
     "dates": _templates(
         "{item} arrived on {place}, 2023.",
         "The person who arrived closest to {place}, 2023 is",

@@ -16,7 +16,7 @@ from genlaws.semanticity.theory.ties import GRID_STEP
 
 TRIAL_KINDS = ("similarity", "identification")
 MAX_TRIAL_ITEMS = 100
-MAX_DRAWS = 1000  # of items without a tie before the domain counts as too small
+MAX_ITEM_DRAWS = 1000  # of items without a tie before the domain counts as too small
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def draw_trials(
 
 
 def _draw(domain: Domain, kind: str, count: int, generator: np.random.Generator) -> ProbeTrial:
-    for _ in range(MAX_DRAWS):
+    for _ in range(MAX_ITEM_DRAWS):
         chosen = generator.permutation(len(domain.carriers))[:count]
         items = tuple(domain.carriers[one] for one in chosen)
         if domain.own_places:
@@ -122,7 +122,7 @@ def draw_resolution_trials(
         For each pair of them.
     """
     if domain.own_places:
-        raise InputError(f"The items of {domain.name} have places of their own; the two-anchor test needs free ones.")
+        raise InputError(f"The items of {domain.name} have places of their own; the two-anchor test cannot place them.")
     pairs = anchor_pairs(half_separations, shifts)
     number = whole_number("trial_count", trial_count, at_least=1)
     generator = generator_of(seed)

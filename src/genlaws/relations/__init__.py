@@ -6,7 +6,7 @@ the data an accuracy needs, the next pair to query, and the dynamics of represen
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import BoundCurve, BoundPoint, bound_curve
 from genlaws.relations.inference.data_needed import DataNeeded, data_needed
@@ -53,7 +53,7 @@ from genlaws.relations.repons import (
     two_repon_path,
 )
 from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
-from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.classes import RelationClass, classify_relation
 from genlaws.relations.structure.description_length import (
     description_length_count,
     description_length_exact,
@@ -114,7 +114,7 @@ __all__ = [
     "class_collision_probability",
     "class_invariant",
     "class_limit",
-    "classify",
+    "classify_relation",
     "collision_probability",
     "collision_rate_ratio",
     "complete_bipartite",

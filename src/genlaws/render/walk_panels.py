@@ -38,7 +38,7 @@ def neighbors_panel(
         caption=caption
         or "Lines: a random walk with these steps. r is of a unit over texts; the cosine is between a state and the "
         "next. In any walk both approach 1 where steps are small compared with the state. The units of a walk are "
-        "alike: in a model compare r in random axes, because a few large units lower r in the model's own axes.",
+        "alike: in a model, compare r in random axes, because a few large units lower r in the model's own axes.",
     )
 
 
@@ -93,7 +93,7 @@ def rotations_panel(
 ) -> Panel:
     """Return the panel of rotations up to a site; arguments as in `neighbors_panel`."""
     return Panel(
-        name=f"{before}turns",
+        name=f"{before}rotations",
         title="How often a unit rotates",
         x_label=x_label,
         y_label="clockwise rotations R",

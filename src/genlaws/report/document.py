@@ -114,7 +114,7 @@ def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quic
         f"<h1>{escaped(TITLE)}</h1>",
         f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",
         f'<p class="soft">{_format_origin(sum(seconds), quick)}</p>',
-        "<noscript><p><strong>Pictures are drawn by a script, which is switched off here; their numbers stand below "
+        "<noscript><p><strong>Pictures are drawn by a script, which is switched off here; their numbers are below "
         "each.</strong></p></noscript>",
         _contents(sections),
         ledger_summary(),
@@ -149,7 +149,7 @@ def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
 
 
 def _data(sections: Iterable[Section]) -> str:
-    """Return the panels as JSON that cannot end the script it stands in."""
+    """Return the panels as JSON that cannot end the script element it is in."""
     panels = [_rounded(panel.to_json()) for one in sections for panel in one.panels]
     text = json.dumps(panels, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
@@ -183,7 +183,7 @@ def _format_method(sections: Sequence[Section], seconds: Sequence[float], seed: 
         ("Python", platform.python_version(), ""),
         ("genlaws", __version__, ""),
         *((name, _version(name), "") for name in LISTED_LIBRARIES),
-        *((one.title, f"{spent:.1f} s", "that its runs took") for one, spent in zip(sections, seconds, strict=True)),
+        *((one.title, f"{spent:.1f} s", "time its runs took") for one, spent in zip(sections, seconds, strict=True)),
     ]
     return (
         '<section id="made" class="part" aria-labelledby="made-title"><h2 id="made-title">How it was made</h2>'

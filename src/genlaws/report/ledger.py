@@ -38,7 +38,7 @@ class Agreement:
     largest : float
         Size of the largest z.
     chance : float
-        Probability that the largest of so many independent z of a right theory is at least as large.
+        Probability, if the theory is right, that the largest of this many independent z is at least as large.
     """
 
     count: int
@@ -56,8 +56,8 @@ class Agreement:
         opening = f"{self.near} of {self.count} {what} lie within 1.96 standard errors of the theory; the largest z is "
         chance = f"{100 * self.chance:.2g} %"
         if self.agrees:
-            return f"{opening}{self.largest:.1f}, which chance alone exceeds in {chance} of reports. They agree."
-        return f"{opening}{self.largest:.1f}, which chance alone exceeds in {chance} of reports only. They differ."
+            return f"{opening}{self.largest:.1f}, which chance exceeds in {chance} of reports. They agree."
+        return f"{opening}{self.largest:.1f}, which chance exceeds in only {chance} of reports. They differ."
 
 
 def agreement(z: ArrayLike) -> Agreement:

@@ -1,4 +1,4 @@
-"""Pages on a measured representation and on an encoder measured layer by layer; each is one file without network."""
+"""Pages on a measured representation and on an encoder measured layer by layer, each one file without network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENCODER_NOTES = (
     "Generalization asks for the one truly nearer, identification for the one the probe is a copy of; chance is one "
     "half. Every triple of different stimuli counts once.",
     "Permuted rows belong to the wrong stimuli: their generalization is at chance. Random weights are the same "
-    "architecture before training: what they reach comes from the input alone.",
+    "architecture before training: what they reach comes from the input only.",
     "The layer with the largest generalization was chosen with the same stimuli, so its value is biased "
     "upward by the choice.",
 )
@@ -39,7 +39,7 @@ def measurement_page(measured: Measurement, title: str) -> str:
     parts = [
         f'<p class="soft">{measured.stimulus_count:,} stimuli, {escaped(measured.similarity)} similarity, '
         f"genlaws {escaped(__version__)}. {escaped(measured.message)}</p>",
-        number_table(headline(measured)),
+        number_table(measurement_headline(measured)),
         "<h2>Pictures</h2>",
         f'<div class="pictures">{"".join(shown)}</div>',
         "<h2>Number of items</h2>",
@@ -50,7 +50,7 @@ def measurement_page(measured: Measurement, title: str) -> str:
     return whole_page(f"Semanticity of {title}", parts)
 
 
-def headline(measured: Measurement) -> list[tuple[str, str, str]]:
+def measurement_headline(measured: Measurement) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of the main numbers."""
     fit = measured.fit
     rows = [
@@ -68,7 +68,7 @@ def headline(measured: Measurement) -> list[tuple[str, str, str]]:
         (
             "background Δ",
             or_none(fit.background.value, str(fit.background)),
-            "similarity of far things, where near ones have 1 on top of it",
+            "similarity of distant things; near ones have 1 more",
         ),
         (
             "explained by the shape",
@@ -120,7 +120,7 @@ def _pictures(measured: Measurement) -> list[tuple[Callable[[Measurement], Figur
     ]
     if measured.threshold_curve is not None:
         chosen.append(
-            (pictures.draw_thresholds, "Things count as alike within a threshold: both tests at each of them.")
+            (pictures.draw_thresholds, "Things count as alike within a threshold: both tests at each threshold.")
         )
     return chosen
 
@@ -134,7 +134,7 @@ def _explanation() -> str:
         "front belongs to one shape of similarity and to Luce's rule; it is no bound on every system, and a point may "
         "lie above it.",
         f"{INTERVAL_MEANING} It comes from the jackknife over stimuli for the two tests, from the bootstrap over "
-        "stimuli for resolution and background, from the spread between batches for a set too large to use whole.",
+        "stimuli for resolution and background, from the spread between batches for a set too large to measure whole.",
     )
     return paragraphs(sentences)
 
@@ -176,7 +176,7 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
         f"{escaped(found.stimuli)}. genlaws {escaped(__version__)}.</p>",
         paragraphs([found.message]),
         f"<h2>The layer that generalizes best: {escaped(found.best)}</h2>",
-        number_table(headline(best)),
+        number_table(measurement_headline(best)),
         "<h2>Pictures</h2>",
         f'<div class="pictures">{"".join(drawn)}</div>',
         "<h2>Every layer</h2>",

@@ -44,8 +44,8 @@ def embedding_movie(
 ) -> str:
     """Return the HTML of a page on which the embeddings of a training can be played.
 
-    More than two dimensions are seen along the two leading principal axes of the last time. Times at which an
-    embedding is not finite are left out.
+    Embeddings of more than two dimensions are drawn along the two leading principal axes at the last time. Times with
+    embeddings that are not finite are left out.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _rounded(value: float) -> float:
 
 
 def _to_picture(places: Array) -> list[list[float]]:
-    """Return x and y of all elements in the units of the picture, one list for each time; y grows downwards there."""
+    """Return x and y of all elements in the units of the picture, one list for each time; y grows downward there."""
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
     room = np.array([PICTURE_WIDTH, PICTURE_HEIGHT]) - 2.0 * PICTURE_MARGIN
     scale = float(np.min(room / np.maximum(high - low, 1e-12)))
@@ -174,7 +174,7 @@ def _key(groups: ElementGroups) -> str:
 def _controls(film: dict[str, Any], *, nameless: bool) -> str:
     last, checked = len(film["steps"]) - 1, "" if nameless else " checked"
     rows = [("step", "step", f"{film['steps'][-1]:,}")]
-    for key, words in (("train", "accuracy on entries shown"), ("test", "accuracy on the others")):
+    for key, words in (("train", "accuracy on training entries"), ("test", "accuracy on the others")):
         share = film[key][-1]
         rows.append((key, words, "none" if share is None else f"{share:.3f}"))
     numbers = "".join(f'<div><dt>{words}</dt><dd id="{key}">{value}</dd></div>' for key, words, value in rows)

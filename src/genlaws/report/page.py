@@ -70,7 +70,7 @@ def words(text: str) -> str:
 
 
 def together(*parts: str) -> str:
-    """Return parts as one, for an exponent or under a root."""
+    """Return parts as one group, for an exponent or under a root."""
     return f"<mrow>{''.join(parts)}</mrow>"
 
 
@@ -164,7 +164,7 @@ def picture(draw: Callable[[], Figure], caption: str, name: str) -> str:
     draw : callable
         Returns the figure; called in the house style.
     caption : str
-        Read out too in place of the picture.
+        Also read aloud in place of the picture.
     name : str
         Of this picture, different from that of all others on the page.
     """

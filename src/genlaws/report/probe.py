@@ -21,7 +21,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.figures.semanticity import layers as layer_pictures
 from genlaws.figures.semanticity import probe as pictures
-from genlaws.probes.collapse import CONSTANT, INVERSE, ITEMS, POWER, PREDICTED, Collapse, Law
+from genlaws.probes.collapse import CONSTANT_LAW, INVERSE_LAW, ITEMS_LAW, POWER_LAW, PREDICTED_LAW, Collapse, Law
 from genlaws.probes.layers.results import ESTIMATES, LayerTests
 from genlaws.probes.outcomes import AnyTrial
 from genlaws.probes.probe import Example, ProbeResult, compare_templates
@@ -30,7 +30,7 @@ from genlaws.probes.vision.pictures import picture_of
 from genlaws.probes.vision.scenes import VisionTrial
 from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
 
-PICTURE_PIXELS = 360  # side of a picture of a prompt, made smaller
+PICTURE_PIXELS = 360  # side of a picture of a prompt, scaled down
 TRIAL_QUESTIONS = {
     "similarity": "Generalization: which is nearest?",
     "identification": "Identification: which is exactly there?",
@@ -40,11 +40,11 @@ Row = tuple[str, str, str]
 TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
 KIND_LABELS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
 LAW_LABELS = {
-    INVERSE: "c/n",
-    POWER: "power law a·n^(−γ)",
-    CONSTANT: "no collapse",
-    ITEMS: "law of n items",
-    PREDICTED: "similarity: the fitted resolution",
+    INVERSE_LAW: "c/n",
+    POWER_LAW: "power law a·n^(−γ)",
+    CONSTANT_LAW: "no collapse",
+    ITEMS_LAW: "law of n items",
+    PREDICTED_LAW: "similarity: the fitted resolution",
 }
 NO_VALUE = "–"
 ZERO_TOLERANCE = 1e-6  # smaller numbers with smaller ends are printed as 0
@@ -139,7 +139,7 @@ def percent(given: Estimate) -> str:
     return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
 
 
-def headline(result: ProbeResult) -> list[Row]:
+def probe_headline(result: ProbeResult) -> list[Row]:
     """Return name, value and meaning of the main numbers of a probe."""
     return [*_resolution(result), *_rates(result), *_collapse(result.collapse), *_replies(result)]
 
@@ -162,7 +162,7 @@ def _resolution(result: ProbeResult) -> list[Row]:
         (
             "background Δ",
             format_estimate(fit.background),
-            "similarity of far things, where near ones have 1 on top of it",
+            "similarity of distant things; near ones have 1 more",
         ),
         ("lapses λ", format_estimate(fit.lapse), "share of the answers that are guesses"),
         above,
@@ -183,7 +183,7 @@ def _rates(result: ProbeResult) -> list[Row]:
 def _collapse(fall: Collapse) -> list[Row]:
     if not fall.laws:
         return []
-    tested = next((test for test in fall.tests if test.restricted == INVERSE), None)
+    tested = next((test for test in fall.tests if test.restricted == INVERSE_LAW), None)
     rows = [
         (
             "1/n constant c",
@@ -191,10 +191,10 @@ def _collapse(fall: Collapse) -> list[Row]:
             f"identification of n items falls as c/n, fitted from {fall.from_items} items on; 1 is guessing",
         ),
         ("c by the law of n items", format_estimate(fall.limit), "what n times identification tends to for many items"),
-        ("exponent", format_estimate(fall.exponent), "of a power law in its place; 1 for c/n, 0 for no collapse"),
+        ("exponent", format_estimate(fall.exponent), "of a power law instead of c/n; 1 for c/n, 0 for no collapse"),
     ]
     if tested is not None:
-        meaning = "of a power law this much better if c/n holds; a small value is evidence against c/n"
+        meaning = "chance that a power law fits this much better if c/n holds; a small value is evidence against c/n"
         rows.append(("test of c/n", f"p = {tested.p_value:.2g}", meaning))
     return rows
 
@@ -203,10 +203,10 @@ def _replies(result: ProbeResult) -> list[Row]:
     rates = result.rates
     meaning = "share of the replies that name no item, or several; they count as errors"
     if result.mode == "probability":
-        meaning = "share of the trials whose probabilities are no numbers; they count as errors"
+        meaning = "share of the trials whose probabilities are not numbers; they count as errors"
     rows = [
         ("unread replies", percent(rates.unparsed), meaning),
-        ("failed", f"{rates.failed} of {len(result.plan.trials):,}", "trials without any reply; they are in no rate"),
+        ("failed", f"{rates.failed} of {len(result.plan.trials):,}", "trials without any reply; not in any rate"),
     ]
     place = _position(result)
     return rows if place is None else [*rows, place]
@@ -227,7 +227,7 @@ def _position(result: ProbeResult) -> Row | None:
 
 
 def tables(result: ProbeResult) -> str:
-    """Return the tables of one probe, but for that of both tests by number of items."""
+    """Return the tables of one probe, except that of both tests by number of items."""
     parts = [_replies_table(result.rates.rates), _places_table(result.rates.rates)]
     if result.collapse.laws:
         parts += [_laws_table(result.collapse.laws), paragraphs([result.collapse.message], "soft")]
@@ -351,7 +351,7 @@ def _shapes_table(result: ProbeResult) -> str:
             strict=True,
         )
     ]
-    caption = "Shapes of the similarity: log-likelihood per trial of answers the fit had not seen, the best first"
+    caption = "Shapes of the similarity: log-likelihood per trial of answers not used in the fit, the best first"
     return data_table(caption, ("shape", "log-likelihood", "against the best (± standard error)"), rows)
 
 
@@ -430,8 +430,8 @@ def _comparison(ordered: Sequence[ProbeResult]) -> str:
     best = ordered[0].plan.template.name
     sentence = (
         f"{best} is the furthest above chance of {len(ordered)} templates with the same trials. It was chosen with "
-        "these answers, which its intervals do not include: its numbers are slightly too good. A probe with another "
-        "seed does not have this bias."
+        "these answers, which its intervals do not account for: its numbers are slightly too good. A probe with "
+        "another seed does not have this bias."
     )
     rows = [
         (
@@ -463,7 +463,7 @@ def _section(result: ProbeResult, number: int, layers: LayerTests | None, *, alo
     return "\n".join(
         [
             f'<section><h2 id="template-{number}">{escaped(heading)}</h2>',
-            number_table(headline(result)),
+            number_table(probe_headline(result)),
             by_items(result),
             "<h3>Pictures</h3>",
             _drawn(_pictures(result), f"picture-{number}"),
@@ -493,7 +493,7 @@ def _layers(found: LayerTests, number: int) -> str:
             partial(layer_pictures.draw_layer_tradeoff, found.curves_frame(), found.item_count),
             "Generalization against identification in the states of each layer, over all thresholds of likeness. "
             "Black: the constant similarity on a homogeneous space, which is no bound on every system. Gray: probes "
-            "exchanged between trials, which leaves chance alone.",
+            "exchanged between trials, which leaves only chance.",
         ),
         (
             partial(layer_pictures.draw_layer_profile, found.to_frame()),
@@ -523,13 +523,13 @@ def _pictures(result: ProbeResult) -> list[Drawing]:
             result.curve is not None and result.curve.points,
             pictures.draw_resolution_curve,
             "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
-            f"intervals; {note}; gray: chance, and dotted the places of the two items.",
+            f"intervals; {note}; gray: chance, dotted: the places of the two items.",
         ),
         (
             any(result.rates.of(kind) for kind in pictures.KIND_NAMES),
             pictures.draw_items,
             "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
-            "drawn thinner below the number of items from which on they are fitted.",
+            "drawn thinner below the number of items where the fit starts.",
         ),
         (
             result.distances.points,
@@ -550,21 +550,21 @@ def _pictures(result: ProbeResult) -> list[Drawing]:
 def _explanation() -> str:
     return paragraphs(
         (
-            "A trial has n items at known places and queries one. Generalization, p_S, is about the nearest to a "
-            "place where none is; identification, p_I, about the one that is exactly there. Chance is 1/n. With "
+            "A trial has n items at known places and queries one place. Generalization, p_S, is about the item nearest "
+            "to a place without an item; identification, p_I, about the item exactly there. Chance is 1/n. With "
             "probabilities, p is the mean probability of the right answer among the items; with text replies, the "
             "share of right answers, and a reply that names no item or several is wrong.",
             "The resolution ε is fitted to the tests of nearness: an item is named in proportion to its similarity "
             "with the query (Luce's rule), which falls with distance on the scale ε to a background Δ, and a "
-            "share λ of the answers are guesses. It is not determined where the answers do not follow distances beyond "
+            "share λ of the answers are guesses. It is not determined if the answers do not follow distances beyond "
             "chance, or allow any scale; then no number is given, which does not mean that the scale is zero.",
             "A system of finite resolution identifies one of many items with probability c/n. A c of 1 is guessing. "
             "For few items the fall is slower than 1/n, and c from c/n is too small; the law of n items includes it.",
             "Answers also follow preferences: for the first item of a list, or for certain words. Items are in random "
-            "order, so preferences make answers worse and not better; where they were fitted, the resolution does not "
+            "order, so preferences make answers worse, not better; where they were fitted, the resolution does not "
             "contain them.",
             "In the layers an item counts as similar to the query when the states of the model at the two places "
-            "lie within a threshold, as in the theory. The answers of the model are another matter, and the read-out "
+            "lie within a threshold, as in the theory. The answers of the model may differ from it; the read-out "
             "shows in which layer they arise.",
             "Intervals are 95 %: Wilson's for shares, the bootstrap over trials for mean probabilities and for the "
             "resolution in that mode, the profile likelihood elsewhere. They apply to these trials and this template. "

@@ -11,7 +11,7 @@ from genlaws import __version__
 from genlaws.core.estimate import Estimate
 from genlaws.figures.residual_stream.entries import StreamPicture, pictures_of
 from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, whole_page
-from genlaws.residual_stream.results import Analysis, Claim
+from genlaws.residual_stream.results import Analysis, StreamClaim
 
 NO_VALUE = "–"
 MAX_MESSAGE_CHARACTERS, SUMMARY_CHARACTERS = 500, 160  # of a message printed whole, and of the summary of a longer one
@@ -76,7 +76,7 @@ def _texts(analysis: Analysis) -> str:
     return f"{analysis.row_count:,} tokens of {texts}"
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[StreamClaim]) -> str:
     """Return the table of verdicts; every cell has a label, so that its parts can be stacked."""
     if not claims:
         return paragraphs(["No claim was judged in this analysis."])
@@ -120,7 +120,7 @@ def _drawn(analysis: Analysis, chosen: Sequence[StreamPicture], known: Sequence[
 
 
 def _across(html: str, one: StreamPicture) -> str:
-    """Return a picture over the whole width of the page; where that is small the picture scrolls, its caption not."""
+    """Return a picture over the whole width of the page; on a narrow page the picture scrolls, but not its caption."""
     label = escaped(f"Picture: {one.name.replace('_', ' ')}")
     opening = f'<figure style="max-width:none"><div class="scroll" tabindex="0" role="region" aria-label="{label}">'
     drawn, written = html.split("<figcaption>", 1)
@@ -173,7 +173,7 @@ def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of how the stream was recorded."""
     error = analysis.identity_error
     return [
-        ("model", analysis.model or NO_VALUE, "nothing of it was changed"),
+        ("model", analysis.model or NO_VALUE, "unchanged"),
         ("read", _texts(analysis), "intervals rest on the texts, which are independent; tokens of one text are not"),
         (
             "sites",
@@ -203,7 +203,7 @@ def _explanation() -> str:
             "or from the words alone.",
             "Random walk: steps of the measured lengths in random directions. Step signs: each unit's own steps with "
             "random signs. Phase-randomized: the same spectrum along the layers. Layer shuffle: the sites in random "
-            "order, gradients taken anew. Basis rotation: the same states in random axes.",
+            "order, gradients recomputed. Basis rotation: the same states in random axes.",
             "A claim holds if the whole interval of its number lies beyond the limit. It also holds for the surrogate "
             "if a surrogate reaches the limit and the number does not lie wholly beyond the surrogate. It is not "
             "tested if the number was not measured or its interval contains the limit.",

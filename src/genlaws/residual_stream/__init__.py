@@ -1,20 +1,20 @@
 """Residual stream: a transformer's layers as time, with the controls that show what its motion means.
 
-Measures of :cite:p:`fernando2025` and others, each with intervals over texts and compared with surrogates. What trains
-a network or changes the state of a model needs torch and stands in ``dynamics``; `analyze` calls it all.
+Measures of :cite:p:`fernando2025` and others, each with intervals over texts and compared with surrogates. Measures
+that train a network or change the state of a model need torch and are in ``dynamics``; `analyze` calls all of them.
 """
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
-from genlaws.models.stream import Sample, Site, Stream
+from genlaws.core.imports import loaded_on_access
+from genlaws.models.stream import Site, Stream, TokenSample
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.analysis import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES, analyze, analyze_stream
 from genlaws.residual_stream.dynamics.jpca import RotationFit, fit_rotation
 from genlaws.residual_stream.dynamics.linear import Modes, dynamic_modes
 from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations, portraits, rotations
 from genlaws.residual_stream.measures.correlations import UnitCorrelations, unit_correlations
-from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.measures.dimensions import (
     ExplainedVariance,
     ParticipationRatios,
@@ -25,7 +25,7 @@ from genlaws.residual_stream.measures.information import Information, mutual_inf
 from genlaws.residual_stream.measures.paths import PathMeasures, UnitMeans, path_measures, unit_means
 from genlaws.residual_stream.measures.projected_paths import Paths, PooledAxes, paths, pooled_axes
 from genlaws.residual_stream.measures.writes import Writes, writes
-from genlaws.residual_stream.results import Acceleration, Analysis, Claim
+from genlaws.residual_stream.results import Acceleration, Analysis, StreamClaim
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
 from genlaws.residual_stream.verdicts import claims_of, verdict_of
 
@@ -38,8 +38,6 @@ __all__ = [
     "SURROGATE_NAMES",
     "Acceleration",
     "Analysis",
-    "Claim",
-    "Curve",
     "ExplainedVariance",
     "Information",
     "Modes",
@@ -50,10 +48,12 @@ __all__ = [
     "Portraits",
     "RotationFit",
     "Rotations",
-    "Sample",
     "Site",
+    "SiteCurve",
     "Stream",
+    "StreamClaim",
     "SurrogateTest",
+    "TokenSample",
     "Tokens",
     "UnitCorrelations",
     "UnitMeans",

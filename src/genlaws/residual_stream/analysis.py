@@ -19,7 +19,7 @@ from genlaws.residual_stream.measure_groups import (
     STREAM_MEASURES,
     TELEPORT_PROMPT,
     Disturbed,
-    Recorded,
+    RecordedStream,
     measure_compression,
     measure_perturbation,
     measured,
@@ -66,11 +66,11 @@ def analyze(
     Parameters
     ----------
     model : torch.nn.Module
-        A decoder or encoder of transformers, on its device; nothing of it is changed.
+        A decoder or encoder from the transformers library, on its device; it is not modified.
     tokenizer : object
-        Of transformers.
+        From the transformers library.
     texts : sequence of str
-        None of them empty. Some measures need several texts; the messages report what could not be measured.
+        Texts that are not empty. Some measures need several texts; the messages report what could not be measured.
     name : str
         What the model is called in the result.
     measures : names
@@ -80,20 +80,20 @@ def analyze(
         Of ``random walk``, ``step signs``, ``phase-randomized``, ``layer shuffle``, ``basis rotation``,
         ``random weights`` and ``shuffled tokens``; all if not given.
     position : {"last", "all", "sample"}, int, Sample, or sequence
-        Which tokens of each text are read. Disturbances are always of the last.
+        Which tokens of each text are read. The perturbation always disturbs the last token.
     strip : bool
-        Whether white space at the end of each text is left out; otherwise the last token of many texts is a line break.
+        Whether to remove white space at the end of each text; otherwise the last token of many texts is a line break.
     batch_size : int
-        Texts of one pass.
+        Texts per pass.
     max_tokens : int, optional
-        The most tokens of a text; longer ones are cut at the end, and a message reports it.
+        Maximum number of tokens of a text; longer texts are truncated, and a message reports it.
     estimators : names
         Of mutual information: ``copula``, ``neighbors``, ``binned``, ``kernel``.
     surrogate_draws : int >= 2
     seed : int
-        Of everything that is random.
+        Seed of all random numbers.
     jobs : int
-        Threads of the mutual information.
+        Threads for the mutual information.
     progress : object with ``start(total, label)`` and ``advance(n)``, optional
 
     Raises
@@ -143,7 +143,7 @@ def _record_streams(
     seed: int,
     **reading: Any,
 ) -> tuple[dict[str, nn.Module], dict[str, Capture]]:
-    """Return the model and that with random weights, and the requested streams of both and of shuffled tokens."""
+    """Return the model and one with random weights, and the requested streams of both and of shuffled tokens."""
     model, tokenizer = loaded
 
     def record(one: nn.Module, read: Tokens, label: str) -> Capture:
@@ -175,7 +175,7 @@ def analyze_stream(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Measure a recorded stream; what needs the model itself, the perturbation, is left out.
+    """Measure a recorded stream, without the perturbation, which needs the model itself.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def analyze_stream(
     numbers = text_numbers(texts, stream.text_count)
     bar = NoProgress() if progress is None else progress
     own = tuple(one for one in chosen_surrogates if one not in SUPPLIED_SURROGATES)
-    given = Recorded(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
+    given = RecordedStream(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
     references = {
         label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), chosen_measures, bar)
         for label, one in others.items()
@@ -225,7 +225,9 @@ def _known_names(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def _description(given: Recorded, name: str, measures: tuple[str, ...], surrogates: tuple[str, ...]) -> dict[str, Any]:
+def _description(
+    given: RecordedStream, name: str, measures: tuple[str, ...], surrogates: tuple[str, ...]
+) -> dict[str, Any]:
     """Return the fields that describe an analysis."""
     return {
         "model": name,
@@ -241,15 +243,15 @@ def _description(given: Recorded, name: str, measures: tuple[str, ...], surrogat
 
 
 def _measure_with_progress(
-    given: Recorded, measures: Sequence[str], bar: Progress, label: str
+    given: RecordedStream, measures: Sequence[str], bar: Progress, label: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Measure a stream and report each finished measure."""
     bar.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
     return measured(given, measures, bar.advance)
 
 
-def _measure_reference(label: str, given: Recorded, measures: Sequence[str], bar: Progress) -> Analysis:
-    """Return the quick measures of a stream that others are compared with."""
+def _measure_reference(label: str, given: RecordedStream, measures: Sequence[str], bar: Progress) -> Analysis:
+    """Return the quick measures of a reference stream."""
     quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
     fields, messages = _measure_with_progress(given, quick, bar, label)
     return Analysis(**_description(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)

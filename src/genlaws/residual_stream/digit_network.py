@@ -14,9 +14,9 @@ from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.models.stream import Site, Stream
 
 PIXELS, CLASSES, MAX_BRIGHTNESS = 64, 10, 16.0
-TRAINING_DIGITS = 1200  # digits of 1,797; the others are read
-BATCH_SIZE = 100
-LEARNING_RATE = 2e-3
+TRAINING_DIGITS = 1200  # of 1,797 digits; the stream is recorded on the others
+DIGIT_BATCH_SIZE = 100
+DIGIT_LEARNING_RATE = 2e-3
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class DigitStream:
     Attributes
     ----------
     stream, untrained : Stream
-        After training, and of the same network before; one site before each block and one at the end.
+        After training, and of the same network before training; one site before each block and one at the end.
     accuracy : Estimate
-        Share of these digits that are named rightly.
+        Share of these digits that are classified correctly.
     """
 
     stream: Stream
@@ -37,7 +37,7 @@ class DigitStream:
 
 
 class _Block(nn.Module):
-    """Adds to the state what two layers make of its normalized form."""
+    """Adds to the state the output of two layers applied to the normalized state."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -73,17 +73,17 @@ class _Network(nn.Module):
 
 
 def digit_stream(*, blocks: int = 12, width: int = 64, epochs: int = 12, seed: int = 0) -> DigitStream:
-    """Train a residual network on scikit-learn's digits and record the stream of those left out.
+    """Train a residual network on scikit-learn's digits and record the stream of the test digits.
 
     Parameters
     ----------
     blocks : int >= 2
-        Sites are one more.
+        There is one site more than blocks.
     width : int >= 2
         Units of the stream.
     epochs : int >= 1
     seed : int
-        Of weights and of the order of the digits; torch's own generator is left as it is.
+        Seed of the weights and of the order of the digits; torch's global generator is not changed.
     """
     whole_number("blocks", blocks, at_least=2)
     whole_number("width", width, at_least=2)
@@ -105,9 +105,9 @@ def digit_stream(*, blocks: int = 12, width: int = 64, epochs: int = 12, seed: i
 
 
 def _train(network: nn.Module, digits: Tensor, names: Tensor, epochs: int) -> None:
-    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(network.parameters(), lr=DIGIT_LEARNING_RATE)
     for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(names)), BATCH_SIZE):
+        for rows in torch.split(torch.randperm(len(names)), DIGIT_BATCH_SIZE):
             optimizer.zero_grad()
             nn.functional.cross_entropy(network(digits[rows]), names[rows]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -6,7 +6,7 @@ Torch is loaded by the groups that need it, compression and perturbation, when t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate
+from genlaws.core.progress import Advance
 from genlaws.models.stream import Site, Stream
 from genlaws.models.texts import Tokens
 from genlaws.residual_stream import dynamics
 from genlaws.residual_stream.dynamics.jpca import fit_rotation
 from genlaws.residual_stream.dynamics.linear import dynamic_modes
-from genlaws.residual_stream.dynamics.portraits import MIN_SITES, portraits, rotations
+from genlaws.residual_stream.dynamics.portraits import MIN_PORTRAIT_SITES, portraits, rotations
 from genlaws.residual_stream.measures.correlations import unit_correlations
 from genlaws.residual_stream.measures.curves import bootstrap_means
 from genlaws.residual_stream.measures.dimensions import explained_variance, participation_ratios
@@ -50,12 +51,10 @@ GRID_SIDE_POINTS = 10  # points along a side
 TELEPORT_STEPS = 12
 TELEPORT_PROMPT = "I'm sorry, Dave. I'm afraid I can't do that."
 
-Advance = Callable[[int], object]
-
 
 @dataclass(frozen=True)
-class Recorded:
-    """A stream, which text each of its rows is of, and how it is to be measured.
+class RecordedStream:
+    """A stream, the text of each of its rows, and how to measure it.
 
     Attributes
     ----------
@@ -87,19 +86,19 @@ class Recorded:
 Found = tuple[dict[str, Any], list[str]]  # fields of an analysis, and messages about them
 
 
-def measure_paths(given: Recorded) -> Found:
+def measure_paths(given: RecordedStream) -> Found:
     """Return means of the units, how the stream moves, and what is written to it."""
     scalars = path_scalars_of(given.stream, given.texts)
     found: dict[str, Any] = {
         "means": unit_means(given.stream, texts=given.texts),
         "paths": path_measures(scalars, seed=given.seed),
-        "acceleration": acceleration(scalars, seed=given.seed),
+        "acceleration": measure_acceleration(scalars, seed=given.seed),
         "writes": writes(scalars, seed=given.seed),
     }
     return found, [found["paths"].message]
 
 
-def acceleration(scalars: PathScalars, *, seed: int = 0) -> Acceleration:
+def measure_acceleration(scalars: PathScalars, *, seed: int = 0) -> Acceleration:
     r"""Return how much faster the stream is in the last third of the steps than in the first.
 
     .. math:: \exp\Big\langle \ln\frac{\bar v_{\rm last}}{\bar v_{\rm first}}\Big\rangle
@@ -123,7 +122,7 @@ def third_of(steps: int) -> int:
     return 2 * max(1, round(steps / 6)) if steps >= 4 else 1
 
 
-def measure_correlations(given: Recorded) -> Found:
+def measure_correlations(given: RecordedStream) -> Found:
     """Return r of every unit and step, and its mean over units in random axes."""
     found: dict[str, Any] = {"correlations": unit_correlations(given.stream, texts=given.texts)}
     values = found["correlations"].mean.value
@@ -140,7 +139,7 @@ def measure_correlations(given: Recorded) -> Found:
     return found, [found["correlations"].message]
 
 
-def measure_information(given: Recorded) -> Found:
+def measure_information(given: RecordedStream) -> Found:
     """Return mutual information between successive sites by every requested estimator."""
     rows = given.stream.text_count
     if rows < MIN_INFORMATION_TEXTS:
@@ -156,8 +155,8 @@ def measure_information(given: Recorded) -> Found:
     return {"information": found}, messages
 
 
-def measure_dimensions(given: Recorded) -> Found:
-    """Return in how many directions texts differ, and how much of the path lies in a plane."""
+def measure_dimensions(given: RecordedStream) -> Found:
+    """Return the number of directions in which texts differ, and the share of the path that lies in a plane."""
     options: dict[str, Any] = {"texts": given.texts}
     stream = given.stream
     found: dict[str, Any] = {
@@ -177,10 +176,10 @@ def plane_share(stream: Stream) -> float:
     return float(pooled_axes(stream, min(PLANE_AXES, stream.unit_count)).share.sum())
 
 
-def measure_rotations(given: Recorded) -> Found:
+def measure_rotations(given: RecordedStream) -> Found:
     """Return phase portraits and how often they rotate, with surrogates of the mean path."""
-    if len(given.stream.sites) < MIN_SITES:
-        return {}, [f"Rotations need at least {MIN_SITES} sites; there are {len(given.stream.sites)}."]
+    if len(given.stream.sites) < MIN_PORTRAIT_SITES:
+        return {}, [f"Rotations need at least {MIN_PORTRAIT_SITES} sites; there are {len(given.stream.sites)}."]
     path = mean_path(given.stream)
     found = {
         "portraits": portraits(path),
@@ -190,8 +189,8 @@ def measure_rotations(given: Recorded) -> Found:
     return found, []
 
 
-def measure_dynamics(given: Recorded) -> Found:
-    """Return the linear map and the rotation that come nearest to the steps, the latter with surrogates."""
+def measure_dynamics(given: RecordedStream) -> Found:
+    """Return the linear map and the rotation nearest to the steps, the latter with surrogates."""
     steps = len(given.stream.sites) - 1
     count = min(MAX_MAP_COMPONENTS, steps // STEPS_PER_COMPONENT, given.stream.unit_count)
     if count < PLANE_AXES:
@@ -210,7 +209,7 @@ def measure_dynamics(given: Recorded) -> Found:
     return found, []
 
 
-def _path_test(given: Recorded, statistic: Any, *labels: str) -> SurrogateTest | None:
+def _path_test(given: RecordedStream, statistic: Any, *labels: str) -> SurrogateTest | None:
     """Compare a statistic of the mean path with the requested surrogates of it; None without any."""
     names = [name for name in PATH_SURROGATES if name in given.surrogates]
     if not names and not given.supplied:
@@ -231,14 +230,14 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: Recorded, measures: Sequence[str], advance: Advance) -> Found:
-    """Return the fields of an analysis for the measures that a recorded stream suffices for, and messages.
+def measured(given: RecordedStream, measures: Sequence[str], advance: Advance) -> Found:
+    """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
     Parameters
     ----------
-    given : Recorded
+    given : RecordedStream
     measures : names
-        Others than the keys of ``STREAM_MEASURES`` are left out.
+        Names that are not keys of ``STREAM_MEASURES`` are ignored.
     advance : callable
         Called with 1 after each measure.
     """
@@ -255,12 +254,12 @@ def measured(given: Recorded, measures: Sequence[str], advance: Advance) -> Foun
 
 
 def encoder_layers(units: int) -> int:
-    """Return how many layers an encoder has whose sizes shrink by the paper's factor, 0.43, to two units."""
+    """Return the number of layers of an encoder whose sizes shrink by the paper's factor, 0.43, to two units."""
     return max(2, 1 + round(math.log(PLANE_AXES / units) / math.log(PAPER_SIZE_RATIO))) if units > PLANE_AXES else 2
 
 
-def measure_compression(given: Recorded, *, device: str = "cpu", advance: Advance | None = None) -> Found:
-    """Return what an autoencoder with two units in its middle reconstructs of states, as they are and normalized."""
+def measure_compression(given: RecordedStream, *, device: str = "cpu", advance: Advance | None = None) -> Found:
+    """Return how well an autoencoder with a bottleneck of two units reconstructs states, as they are and normalized."""
     if given.text_count < MIN_COMPRESSION_TEXTS:
         return {}, [f"Compression needs at least {MIN_COMPRESSION_TEXTS} texts; there are {given.text_count}."]
 
@@ -282,7 +281,7 @@ def measure_compression(given: Recorded, *, device: str = "cpu", advance: Advanc
 
 @dataclass(frozen=True)
 class Disturbed:
-    """A model whose state is to be changed, and on which texts.
+    """A model whose state is disturbed, and the texts.
 
     Attributes
     ----------
@@ -310,7 +309,7 @@ class Disturbed:
 
 
 def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: Advance | None = None) -> Found:
-    """Return how disturbances at a few layers go on, teleports from the same layers, and Lyapunov exponents.
+    """Return how disturbances at a few layers evolve, teleports from the same layers, and Lyapunov exponents.
 
     Parameters
     ----------

@@ -34,18 +34,18 @@ ALSO_HOLDS_FOR_SURROGATE = "also holds for the surrogate"
 DOES_NOT_HOLD = "does not hold"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
-VERDICTS = (HOLDS, ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
+STREAM_VERDICTS = (HOLDS, ALSO_HOLDS_FOR_SURROGATE, DOES_NOT_HOLD, UNDECIDED, NOT_TESTED)
 MODEL_STREAM = "model"
 TABLE_FIELDS = (
     *("means", "paths", "writes", "correlations", "correlation_test", "projected", "path_test", "portraits"),
     *("rotations", "rotation_test", "modes", "rotation_fit", "dynamics_test", "perturbation"),
 )
 
-UNIT_TABLES = {"means", "correlations", "correlation_histogram", "portraits"}  # a row for each unit: of the model alone
+UNIT_TABLES = {"means", "correlations", "correlation_histogram", "portraits"}  # a row for each unit: only of the model
 
 
 @dataclass(frozen=True)
-class Claim:
+class StreamClaim:
     """One claim of the paper with what was found here.
 
     Attributes
@@ -97,14 +97,14 @@ class Analysis:
     Attributes
     ----------
     model : str
-        What the model is called.
+        Name of the model.
     text_count, row_count : int
         Number of texts, and of tokens whose states were read.
     sites : tuple of Site
     identity : str
         How a state follows from the one before.
     identity_error : float
-        Largest relative distance from that.
+        Largest relative deviation from that.
     messages : tuple of str
         Limits of the numbers, to read first.
     seed : int
@@ -144,7 +144,7 @@ class Analysis:
     lyapunov : tuple of Lyapunov
     references : mapping from name to Analysis
         The same measures of the streams of ``random weights`` and ``shuffled tokens``, without claims.
-    claims : tuple of Claim
+    claims : tuple of StreamClaim
     """
 
     model: str
@@ -183,7 +183,7 @@ class Analysis:
     teleports: tuple[Teleport, ...] = ()
     lyapunov: tuple[Lyapunov, ...] = ()
     references: Mapping[str, Analysis] = field(default_factory=dict)
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[StreamClaim, ...] = ()
 
     @property
     def site_names(self) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ class Analysis:
         return found
 
     def tables(self) -> dict[str, DataFrame]:
-        """Return the tables that the pictures are drawn from, by name; the column ``stream`` names whose they are.
+        """Return the tables that the pictures are drawn from, by name; the column ``stream`` names their stream.
 
         Rows of references follow those of the model.
         """
@@ -221,7 +221,7 @@ def _with_first_columns(table: DataFrame, columns: Mapping[str, str | bool]) -> 
 
 
 def _stream_tables(one: Analysis) -> dict[str, list[DataFrame]]:
-    """Return the tables of one stream; those under one name belong below each other."""
+    """Return the tables of one stream; those under one name are to be concatenated."""
     found = {name: [getattr(one, name).to_frame()] for name in TABLE_FIELDS if getattr(one, name) is not None}
     if one.correlations is not None:
         found["correlation_histogram"] = [one.correlations.histogram(low=0.0).to_frame()]
@@ -271,7 +271,7 @@ def to_json_value(value: Any) -> Any:
 
 
 def _fields_as_dict(value: Any) -> Any:
-    """Return what JSON can hold of a dataclass: its fields, or less of those that are written in short."""
+    """Return what JSON can hold of a dataclass: its fields, or a short form."""
     if isinstance(value, SurrogateTest):
         return _test_as_dict(value)
     if isinstance(value, Site):

@@ -4,7 +4,7 @@ One rule serves all claims. A claim is a number on one side of a limit; surrogat
 structure that the claim is about.
 
 - *not tested here*: the number was not measured, or has no interval;
-- *undecided*: its interval has the limit inside;
+- *undecided*: its interval contains the limit;
 - *does not hold*: its interval lies on the other side;
 - *also holds for the surrogate*: a surrogate is on the claim's side of the limit as well, and the interval
   of the number is not wholly beyond the surrogate's;
@@ -26,7 +26,7 @@ import numpy as np
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, from_replicates
 from genlaws.residual_stream.measure_groups import PLANE_AXES, third_of
-from genlaws.residual_stream.measures.curves import Curve, finite_mean
+from genlaws.residual_stream.measures.curves import SiteCurve, finite_mean
 from genlaws.residual_stream.measures.dimensions import ExplainedVariance
 from genlaws.residual_stream.results import (
     ALSO_HOLDS_FOR_SURROGATE,
@@ -35,9 +35,13 @@ from genlaws.residual_stream.results import (
     NOT_TESTED,
     UNDECIDED,
     Analysis,
-    Claim,
+    StreamClaim,
 )
-from genlaws.residual_stream.surrogates.comparison import SIGNIFICANCE_LEVEL, Comparison, SurrogateTest
+from genlaws.residual_stream.surrogates.comparison import (
+    SURROGATE_SIGNIFICANCE_LEVEL,
+    SurrogateComparison,
+    SurrogateTest,
+)
 
 WALK_SURROGATES = ("random walk", "step signs")  # surrogates of a path that goes nowhere in particular
 NO_SURROGATES = "none requested"
@@ -70,8 +74,8 @@ def verdict_of(observed: Estimate, surrogates: Mapping[str, Estimate], limit: fl
     return HOLDS, ""
 
 
-def mean_over_steps(curve: Curve) -> Estimate:
-    """Return the mean over the points that have a value; its interval is the mean of theirs, so rather too wide."""
+def mean_over_steps(curve: SiteCurve) -> Estimate:
+    """Return the mean over the points that have a value; its interval is the mean of theirs, which is a little wide."""
     known = np.isfinite(curve.value)
     if not known.any():
         return Estimate(math.nan)
@@ -87,19 +91,19 @@ def change_over(value: Array, low: Array, high: Array, pairs: list[tuple[int, in
     return Estimate(change, change - width, change + width, count)
 
 
-def walks_of(test: SurrogateTest | None) -> dict[str, Comparison]:
+def walks_of(test: SurrogateTest | None) -> dict[str, SurrogateComparison]:
     """Return the comparisons of the mean over entries with walks."""
     if test is None:
         return {}
     return {name: one for name, one in test.of_mean().against.items() if name in WALK_SURROGATES}
 
 
-def above_surrogate(one: Comparison, apart: float = 0.0, sign: float = 1.0) -> bool:
-    """Return whether the observed value is larger than the surrogate's by so much, and at half the usual level."""
-    return bool(sign * (one.observed - one.mean) > apart and one.p_value <= 0.5 * SIGNIFICANCE_LEVEL)
+def above_surrogate(one: SurrogateComparison, apart: float = 0.0, sign: float = 1.0) -> bool:
+    """Return whether the value exceeds the surrogate's by more than `apart`, significant at half the usual level."""
+    return bool(sign * (one.observed - one.mean) > apart and one.p_value <= 0.5 * SURROGATE_SIGNIFICANCE_LEVEL)
 
 
-def estimate_of(one: Comparison) -> Estimate:
+def estimate_of(one: SurrogateComparison) -> Estimate:
     """Return the mean of a surrogate with the interval of its draws."""
     return from_replicates(float(one.mean), one.draws.ravel(), len(one.draws))
 
@@ -110,33 +114,33 @@ def minus(one: Estimate) -> Estimate:
 
 
 def listed(surrogates: Mapping[str, Estimate], before: str = "") -> str:
-    """Return numbers in a row, each after its name."""
+    """Return numbers, each after its name, separated by semicolons."""
     return "; ".join(f"{name} {before}{one}" for name, one in surrogates.items()) or NO_SURROGATES
 
 
-def untested(name: str, statement: str, why: str) -> Claim:
+def untested(name: str, statement: str, why: str) -> StreamClaim:
     """Return a claim that was not tested."""
-    return Claim(name, statement, "", "", NOT_TESTED, why)
+    return StreamClaim(name, statement, "", "", NOT_TESTED, why)
 
 
 def straddles(limit: float) -> str:
     """Return why an interval decides nothing."""
-    return f"The interval has {limit:g} inside: more texts would decide."
+    return f"The interval contains {limit:g}: more texts would decide."
 
 
-def claims_of(analysis: Analysis) -> tuple[Claim, ...]:
+def claims_of(analysis: Analysis) -> tuple[StreamClaim, ...]:
     """Return the six claims of the paper with the verdict on each."""
     return (
-        continuity(analysis),
-        acceleration(analysis),
-        information(analysis),
-        rotations(analysis),
-        low_dimensional_path(analysis),
-        self_correction(analysis),
+        judge_continuity(analysis),
+        judge_acceleration(analysis),
+        judge_information(analysis),
+        judge_rotations(analysis),
+        judge_low_dimensional_path(analysis),
+        judge_self_correction(analysis),
     )
 
 
-def continuity(analysis: Analysis) -> Claim:
+def judge_continuity(analysis: Analysis) -> StreamClaim:
     """Return the verdict on r above 0.8: mean over units and steps, compared with random axes and random weights."""
     statement = (
         "Every unit is strongly correlated with itself one sublayer later (r above 0.8), though no axis is special."
@@ -156,7 +160,7 @@ def continuity(analysis: Analysis) -> Claim:
     verdict, name = verdict_of(observed, surrogates, STRONG_CORRELATION)
     why = {
         HOLDS: "Neither random axes nor the other surrogates reach as high a correlation.",
-        ALSO_HOLDS_FOR_SURROGATE: f"{_capitalized(name)} gives r above {STRONG_CORRELATION} too: small steps cause it.",
+        ALSO_HOLDS_FOR_SURROGATE: f"{_capitalized(name)}: r is above {STRONG_CORRELATION} too, as steps are small.",
         DOES_NOT_HOLD: f"The mean correlation is not above {STRONG_CORRELATION}.",
         UNDECIDED: straddles(STRONG_CORRELATION),
         NOT_TESTED: found.message or NO_INTERVAL,
@@ -164,10 +168,10 @@ def continuity(analysis: Analysis) -> Claim:
     if not np.isnan(found.mean.value).all():
         lowest = int(np.nanargmin(found.mean.value))
         why += f" Lowest at {found.mean.labels[lowest]}: {found.mean.value[lowest]:.2f}."
-    return Claim("continuity", statement, f"mean r = {observed}", listed(surrogates), verdict, why)
+    return StreamClaim("continuity", statement, f"mean r = {observed}", listed(surrogates), verdict, why)
 
 
-def acceleration(analysis: Analysis) -> Claim:
+def judge_acceleration(analysis: Analysis) -> StreamClaim:
     """Return the verdict on speed that rises: last third of the steps over the first, compared with random weights."""
     statement = "Activations accelerate along the layers, most in the last third."
     found = analysis.acceleration
@@ -178,7 +182,7 @@ def acceleration(analysis: Analysis) -> Claim:
     verdict, name = verdict_of(found.speed, surrogates, 1.0)
     relative = found.relative_speed
     grows = "rises too" if relative.low > 1 else "falls" if relative.high < 1 else "stays about the same"
-    corrected = f"In units of the state the speed {grows}: {relative} times."
+    corrected = f"Relative to the length of the state the speed {grows}: {relative} times."
     why = {
         HOLDS: corrected,
         ALSO_HOLDS_FOR_SURROGATE: f"With {name} the stream speeds up no less. {corrected}",
@@ -187,10 +191,10 @@ def acceleration(analysis: Analysis) -> Claim:
         NOT_TESTED: NO_INTERVAL,
     }[verdict]
     shown = listed({one: two.speed for one, two in others.items()}, "× ")
-    return Claim("acceleration", statement, f"speed × {found.speed}", shown, verdict, why)
+    return StreamClaim("acceleration", statement, f"speed × {found.speed}", shown, verdict, why)
 
 
-def information(analysis: Analysis) -> Claim:
+def judge_information(analysis: Analysis) -> StreamClaim:
     r"""Return the verdict on information that falls in the first third of the steps while r rises.
 
     The surrogate is a Gaussian with the measured correlations, :math:`-\frac12\ln(1-r^2)` averaged over units: where
@@ -218,7 +222,7 @@ def information(analysis: Analysis) -> Claim:
         why += f" At the first step: {found.reasons[0]}."
     observed = f"information changes by {change} nats, r by {rise}"
     surrogate = f"Gaussian with these r: {gaussian:+.3g} nats, and {apart:.2g} from the curve on average"
-    return Claim("information", statement, observed, surrogate, verdict, why)
+    return StreamClaim("information", statement, observed, surrogate, verdict, why)
 
 
 def _judge_paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[str, str]:
@@ -227,7 +231,7 @@ def _judge_paradox(change: Estimate, rise: Estimate, gaussian: float) -> tuple[s
         both = "rises" if change.low > 0 else "falls"
         return DOES_NOT_HOLD, f"Information {both} in the first layers, and r {'rises' if rise.value > 0 else 'falls'}."
     if not (change.high < 0 and rise.low > 0):
-        return UNDECIDED, "The interval of one of the two changes has zero inside, so it shows no direction."
+        return UNDECIDED, "The interval of one of the two changes contains zero, so it shows no direction."
     if gaussian < 0:
         return ALSO_HOLDS_FOR_SURROGATE, "A Gaussian with the same correlations loses information too: no paradox."
     return HOLDS, "A Gaussian with the same correlations would gain information: the states are not Gaussian there."
@@ -246,13 +250,13 @@ def compared_steps(*curves: Array) -> list[tuple[int, int]]:
     return [pair for pair in pairs if all(np.isfinite(curve[list(pair)]).all() for curve in curves)]
 
 
-def rotations(analysis: Analysis) -> Claim:
+def judge_rotations(analysis: Analysis) -> StreamClaim:
     """Return the verdict on orbits: rotations of the units, and one rotation's fit to the mean path.
 
-    It holds where units rotate more often than in every requested walk, by more than the scatter of one unit of a walk,
-    or where one rotation explains more than half of the mean steps and more than of every walk's. With fewer rotations
-    by more than that scatter it does not hold, and in between a walk rotates about as often. Tests are at half the
-    usual level, because there are two.
+    It holds if units rotate more often than in every requested walk, by more than the scatter of one unit of a walk, or
+    if one rotation explains more than half of the mean steps and more than it explains of every walk's steps. It does
+    not hold if there are fewer rotations by more than that scatter; in between, a walk rotates about as often. Tests
+    are at half the usual level, because there are two.
     """
     statement = "Units rotate about unstable orbits: 10.7 rotations in 64 sublayers, where shuffled points give none."
     if analysis.rotations is None:
@@ -260,30 +264,30 @@ def rotations(analysis: Analysis) -> Claim:
     observed = f"{analysis.rotations.as_printed.mean():.2f} rotations in {analysis.rotations.site_count} sites"
     walks, fits = walks_of(analysis.rotation_test), walks_of(analysis.dynamics_test)
     if analysis.rotation_test is None or not walks:
-        return Claim("rotations", statement, observed, NO_SURROGATES, NOT_TESTED, "No random walk was requested.")
+        return StreamClaim("rotations", statement, observed, NO_SURROGATES, NOT_TESTED, "No random walk was requested.")
     single = {name: float(analysis.rotation_test.against[name].standard_deviation.mean()) for name in walks}
     explained = float("nan") if analysis.dynamics_test is None else float(analysis.dynamics_test.observed)
     rotates_more = all(above_surrogate(one, single[name]) for name, one in walks.items())
     rotates_less = all(above_surrogate(one, single[name], -1.0) for name, one in walks.items())
     one_rotation = bool(fits) and explained > MAJORITY_SHARE and all(above_surrogate(one) for one in fits.values())
     if rotates_more or one_rotation:
-        verdict, why = HOLDS, "Units turn more often than a random walk's." if rotates_more else ""
+        verdict, why = HOLDS, "Units rotate more often than a random walk's." if rotates_more else ""
     elif rotates_less:
-        verdict, why = DOES_NOT_HOLD, "Units turn less often than those of a random walk with the same steps."
+        verdict, why = DOES_NOT_HOLD, "Units rotate less often than those of a random walk with the same steps."
     else:
         apart = max(abs(float(one.observed - one.mean)) / single[name] for name, one in walks.items())
         verdict = ALSO_HOLDS_FOR_SURROGATE
-        why = f"A random walk turns about as often, within {apart:.1f} of the standard deviation of one unit."
+        why = f"A random walk rotates about as often, within {apart:.1f} standard deviations of one unit."
     if fits:
         shares = ", ".join(f"{name} {float(one.mean):.2f}" for name, one in fits.items())
         why += f" One rotation explains {explained:.2f} of the mean steps ({shares})."
     shown = "; ".join(
         f"{name} {one.mean:.2f} ± {one.standard_deviation:.2g}, z = {one.z_score:.1f}" for name, one in walks.items()
     )
-    return Claim("rotations", statement, observed, shown, verdict, why.strip())
+    return StreamClaim("rotations", statement, observed, shown, verdict, why.strip())
 
 
-def low_dimensional_path(analysis: Analysis) -> Claim:
+def judge_low_dimensional_path(analysis: Analysis) -> StreamClaim:
     """Return the verdict on a path that lies in a plane: two components of the mean path, and of random walks."""
     statement = "The stream moves along a curved path of few dimensions."
     test = analysis.path_test
@@ -292,24 +296,26 @@ def low_dimensional_path(analysis: Analysis) -> Claim:
     walks = walks_of(test)
     if test is None or not walks:
         why = "No random walk was requested."
-        return Claim("low-dimensional path", statement, _describe_thirds(analysis), NO_SURROGATES, NOT_TESTED, why)
+        return StreamClaim(
+            "low-dimensional path", statement, _describe_thirds(analysis), NO_SURROGATES, NOT_TESTED, why
+        )
     share = float(test.observed)
     surrogates = {name: estimate_of(one) for name, one in walks.items()}
     verdict, name = verdict_of(Estimate(share, share, share), surrogates, MAJORITY_SHARE)
     why = {
         HOLDS: "Random walks with the same steps have less of their path in a plane.",
-        ALSO_HOLDS_FOR_SURROGATE: f"A path of many dimensions looks flat by itself: the {name} is no less so.",
-        DOES_NOT_HOLD: "Two components hold less than half of the mean path.",
+        ALSO_HOLDS_FOR_SURROGATE: f"Even a path of many dimensions looks flat: the {name} is no less flat.",
+        DOES_NOT_HOLD: "Two components explain less than half of the mean path.",
     }[verdict]
     why += f" {_describe_thirds(analysis)}"
     if analysis.compression is not None:
         own, linear = analysis.compression.explained_pooled, analysis.compression.components_explained_pooled
-        why += f" An autoencoder of two units keeps {own.value:.2f} of all variance, two components {linear.value:.2f}."
+        why += f" A two-unit autoencoder explains {own.value:.2f} of all variance, two components {linear.value:.2f}."
     observed = f"{share:.2f} of the mean path along {PLANE_AXES} components"
-    return Claim("low-dimensional path", statement, observed, listed(surrogates), verdict, why)
+    return StreamClaim("low-dimensional path", statement, observed, listed(surrogates), verdict, why)
 
 
-def self_correction(analysis: Analysis) -> Claim:
+def judge_self_correction(analysis: Analysis) -> StreamClaim:
     """Return the verdict on disturbances that shrink relative to the state, compared with two surrogates.
 
     One is a disturbance that is only carried along: it keeps its length while the state grows as it does. To shrink
@@ -332,14 +338,14 @@ def self_correction(analysis: Analysis) -> Claim:
     less = "that only keeps its length" if name == CARRIED_ALONG else f"in a model with {name}"
     why = {
         HOLDS: absolute,
-        ALSO_HOLDS_FOR_SURROGATE: f"One {less} shrinks as fast in units of the growing state. {absolute}",
+        ALSO_HOLDS_FOR_SURROGATE: f"A disturbance {less} shrinks as fast relative to the growing state. {absolute}",
         DOES_NOT_HOLD: f"A disturbance grows as fast as the state, or faster. {absolute}",
         UNDECIDED: straddles(0.0),
         NOT_TESTED: NO_INTERVAL,
     }[verdict]
     why += _describe_teleports(analysis)
     observed = f"log of relative distance {relative} per step"
-    return Claim("self-correction", statement, observed, listed(others), verdict, why)
+    return StreamClaim("self-correction", statement, observed, listed(others), verdict, why)
 
 
 def _describe_thirds(analysis: Analysis) -> str:
@@ -358,7 +364,7 @@ def _describe_thirds(analysis: Analysis) -> str:
     if math.isnan(first.low + first.high + last.low + last.high):
         return ""
     needed = (
-        "need fewer" if last.low > first.high else "need more" if last.high < first.low else "show no need of fewer"
+        "need fewer" if last.low > first.high else "need more" if last.high < first.low else "show no need for fewer"
     )
     return f"Variance over texts, first to last third: {', '.join(parts)}. Later layers {needed} components."
 
@@ -368,7 +374,7 @@ def _share_in_thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
     curve = explained.curve(int(explained.components[explained.components <= PLANE_AXES][-1]))
     count = third_of(curve.value.size)
     first, last = (
-        Curve(curve.name, curve.labels[part], curve.value[part], curve.low[part], curve.high[part], curve.count)
+        SiteCurve(curve.name, curve.labels[part], curve.value[part], curve.low[part], curve.high[part], curve.count)
         for part in (slice(None, count), slice(-count, None))
     )
     return mean_over_steps(first), mean_over_steps(last)

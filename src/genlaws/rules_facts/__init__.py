@@ -6,7 +6,7 @@ in the limit of large dimension :cite:p:`farne2026`.
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 from genlaws.rules_facts.kernels.families import parameter_for_angle
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.advice import advise

@@ -6,7 +6,7 @@ of recorded choices.
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 from genlaws.semanticity.choices.comparison import PowerAnalysis, ShapeComparison, compare_shapes, trials_to_distinguish
 from genlaws.semanticity.choices.fit import ChoiceFit, fit_choices
 from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices

@@ -36,7 +36,7 @@ _PLACE: ContextVar[tuple[Engine | None, Path | None]] = ContextVar("engine and f
 
 @contextmanager
 def computing(engine: Engine | None = None, folder: Path | None = None) -> Iterator[None]:
-    """Compute the cells requested inside with an engine, and store each sweep in a subfolder of `folder`."""
+    """Compute the cells requested in this context with an engine, and store each sweep in a subfolder of `folder`."""
     token = _PLACE.set((engine, folder))
     try:
         yield

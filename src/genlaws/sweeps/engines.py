@@ -14,20 +14,20 @@ from typing import Any, Protocol
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 from genlaws.sweeps.processes import block_sigint
-from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
+from genlaws.sweeps.tasks import CellOutcome, CellTask, SweepStoppedError, compute, failed
 
 TASKS_PER_THREAD = 4  # of a cluster, running or waiting
 CONNECT_TIMEOUT_SECONDS = 10  # to reach a scheduler
 WORKER_COUNT_SECONDS = 1.0  # between two counts of a cluster's workers
 
-Done = tuple[int, list[Outcome]]
+DoneTask = tuple[int, list[CellOutcome]]
 """Number of the task, and its outcomes."""
 
 
 class Engine(Protocol):
     """Computes tasks; a context manager."""
 
-    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+    def results(self, tasks: Iterator[CellTask]) -> Iterator[DoneTask]:
         """Yield the number of each task, counted from 0 as they are taken, and its outcomes, in any order."""
 
     def __enter__(self) -> Engine:
@@ -46,7 +46,7 @@ class InProcess:
     def __exit__(self, *error: object) -> None:
         return
 
-    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+    def results(self, tasks: Iterator[CellTask]) -> Iterator[DoneTask]:
         """Yield the outcomes of one task after the other."""
         for number, task in enumerate(tasks):
             yield number, compute(task)
@@ -98,13 +98,13 @@ class DaskCluster:
         if cluster is not None:
             cluster.close()
 
-    def results(self, tasks: Iterator[Task]) -> Iterator[Done]:
+    def results(self, tasks: Iterator[CellTask]) -> Iterator[DoneTask]:
         """Yield outcomes as the workers finish; the scheduler reassigns tasks of lost workers.
 
         Dask blames every task of a lost worker, including those that only waited. So a task that dask gives up is tried
         once more when nothing else runs, and fails only if workers are lost again.
         """
-        suspects: list[tuple[int, Task]] = []
+        suspects: list[tuple[int, CellTask]] = []
         for number, task, outcomes in self._computed(enumerate(tasks)):
             if outcomes is None:
                 suspects.append((number, task))
@@ -114,10 +114,12 @@ class DaskCluster:
             for number, task, outcomes in self._computed(iter([suspect])):
                 yield number, outcomes or failed(task, "WorkerDied: dask lost several workers over this task.")
 
-    def _computed(self, numbered: Iterator[tuple[int, Task]]) -> Iterator[tuple[int, Task, list[Outcome] | None]]:
+    def _computed(
+        self, numbered: Iterator[tuple[int, CellTask]]
+    ) -> Iterator[tuple[int, CellTask, list[CellOutcome] | None]]:
         """Yield number, task and outcomes; None for the outcomes if workers died."""
         distributed: Any = import_module("distributed")
-        waiting: dict[Any, tuple[int, Task]] = {}
+        waiting: dict[Any, tuple[int, CellTask]] = {}
         completed = distributed.as_completed(loop=self._client.loop)
         while True:
             while len(waiting) < self._room_now():
@@ -135,9 +137,9 @@ class DaskCluster:
             future.release()
             yield number, task, outcomes
 
-    def _outcomes(self, distributed: Any, future: Any, task: Task) -> list[Outcome] | None:
+    def _outcomes(self, distributed: Any, future: Any, task: CellTask) -> list[CellOutcome] | None:
         try:
-            outcomes: list[Outcome] = future.result()
+            outcomes: list[CellOutcome] = future.result()
         except distributed.KilledWorker:
             return None
         except Exception as error:

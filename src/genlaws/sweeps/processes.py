@@ -20,7 +20,7 @@ from queue import SimpleQueue
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
-from genlaws.sweeps.tasks import Outcome, SweepStoppedError, Task, compute, failed
+from genlaws.sweeps.tasks import CellOutcome, CellTask, SweepStoppedError, compute, failed
 
 TASKS_PER_WORKER = 4  # running or waiting, while tasks are short
 SHORT_TASK_SECONDS = 0.05  # longer tasks are given out one by one, so that none waits while a worker is idle
@@ -38,7 +38,7 @@ class _Given:
     """A task, its number, and how many workers died while computing it."""
 
     number: int
-    task: Task
+    task: CellTask
     deaths: int = 0
 
 
@@ -77,7 +77,7 @@ class Processes:
         for worker in workers:
             worker.join_or_kill()
 
-    def results(self, tasks: Iterator[Task]) -> Iterator[tuple[int, list[Outcome]]]:
+    def results(self, tasks: Iterator[CellTask]) -> Iterator[tuple[int, list[CellOutcome]]]:
         """Yield the number of each task, counted from 0, and its outcomes as the workers finish."""
         following = (_Given(number, task) for number, task in enumerate(tasks))
         returned: deque[_Given] = deque()
@@ -102,7 +102,7 @@ class Processes:
                 if not worker.give(given):
                     returned.append(given)
 
-    def _receive(self, place: int, worker: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _receive(self, place: int, worker: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[CellOutcome]]]:
         try:
             reply = worker.connection.recv()
         except (EOFError, OSError):
@@ -113,11 +113,11 @@ class Processes:
             worker.ready = True
             return
         given = worker.given.popleft()
-        outcomes: list[Outcome] = failed(given.task, reply) if isinstance(reply, str) else reply
+        outcomes: list[CellOutcome] = failed(given.task, reply) if isinstance(reply, str) else reply
         self._room = TASKS_PER_WORKER if sum(outcome.seconds for outcome in outcomes) < SHORT_TASK_SECONDS else 1
         yield given.number, outcomes
 
-    def _replace(self, place: int, dead: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _replace(self, place: int, dead: _Worker, returned: deque[_Given]) -> Iterator[tuple[int, list[CellOutcome]]]:
         """Start a new worker and return the tasks of the dead one; fail its current task if it killed before."""
         dead.join_or_kill()
         if not dead.ready:
@@ -257,10 +257,10 @@ def _listen(connection: Connection, driver: int, messages: SimpleQueue[bytes]) -
             os._exit(1)
 
 
-def _compute_message(message: bytes) -> list[Outcome] | str:
+def _compute_message(message: bytes) -> list[CellOutcome] | str:
     """Return the outcomes of a pickled task, or the reason why it could not be read."""
     try:
-        task: Task = pickle.loads(message)
+        task: CellTask = pickle.loads(message)
     except Exception as error:  # such as a module that this process cannot import
         return f"{type(error).__name__}: {error}"
     return compute(task)

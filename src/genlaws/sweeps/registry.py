@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from genlaws.core.errors import InputError
+from genlaws.core.papers import RELATIONS_PAPER, RULES_FACTS_PAPER, SEMANTICITY_PAPER
 from genlaws.sweeps.experiment import Experiment
-
-RULES_FACTS_PAPER = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
-SEMANTICITY_PAPER = "Nurisso et al. (2026), arXiv:2506.14797"
-RELATIONS_PAPER = "Baek, Liu and Tegmark (2024), arXiv:2402.05916"
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

@@ -22,7 +22,7 @@ from genlaws.sweeps.experiment import Result
 from genlaws.sweeps.grid import Cell, Sweep
 from genlaws.sweeps.store import Store
 from genlaws.sweeps.tables import row_of, table_of
-from genlaws.sweeps.tasks import SweepStoppedError, Task, split_result, utc_now
+from genlaws.sweeps.tasks import CellTask, SweepStoppedError, split_result, utc_now
 
 if TYPE_CHECKING:
     import os
@@ -167,7 +167,7 @@ class _Run:
                 return
             self._one_pass(workers, self._tasks(first=False, most_attempts=retries))
 
-    def _tasks(self, *, first: bool, most_attempts: int) -> Iterator[Task]:
+    def _tasks(self, *, first: bool, most_attempts: int) -> Iterator[CellTask]:
         """Yield the tasks to compute.
 
         Batches are cut from the list of all cells, so they are the same after a restart. In a batch with finished
@@ -185,7 +185,7 @@ class _Run:
                 continue
             self._out[number] = missing, attempts
             number += 1
-            yield Task(
+            yield CellTask(
                 self.sweep.experiment.procedure,
                 tuple(cell.settings for cell in missing),
                 tuple(cell.seed for cell in missing),
@@ -196,7 +196,7 @@ class _Run:
         """Return the checkpoint folder of these cells."""
         return folder_for(self.store.folder, (cell.key for cell in cells))
 
-    def _one_pass(self, workers: Engine, tasks: Iterator[Task]) -> None:
+    def _one_pass(self, workers: Engine, tasks: Iterator[CellTask]) -> None:
         for number, outcomes in workers.results(tasks):
             cells, attempts = self._out.pop(number)
             with self.guard.undisturbed():

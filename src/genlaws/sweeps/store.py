@@ -27,14 +27,14 @@ from genlaws.core.locks import FolderLock
 from genlaws.core.seeds import NAMES_IN_SEEDS, canonical
 from genlaws.sweeps.grid import Cell, Sweep
 from genlaws.sweeps.index import INDEX_FILE, make_index, open_index, transaction, unreadable
-from genlaws.sweeps.tasks import Outcome, split_result
+from genlaws.sweeps.tasks import CellOutcome, split_result
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 ARRAYS_FOLDER = "arrays"
-READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
+STORE_READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
 
 
 def write_arrays(folder: Path, key: str, arrays: Mapping[str, np.ndarray]) -> str | None:
@@ -62,7 +62,7 @@ def read_arrays(folder: Path, file: str | None) -> dict[str, np.ndarray]:
     try:
         with ZipFile(path) as archive:
             return {entry.removesuffix(".npy"): _read_npz_entry(archive, entry) for entry in archive.namelist()}
-    except READ_ERRORS as error:
+    except STORE_READ_ERRORS as error:
         raise InputError(
             f"The arrays of a finished cell cannot be read from {str(path)!r}: {str(error) or type(error).__name__}. "
             "Run the same sweep again to recompute the cell."
@@ -76,7 +76,7 @@ def are_readable(folder: Path, file: str | None) -> bool:
     try:
         with ZipFile(folder / ARRAYS_FOLDER / file) as archive:
             return archive.testzip() is None
-    except READ_ERRORS:
+    except STORE_READ_ERRORS:
         return False
 
 
@@ -238,7 +238,7 @@ class Store:
         row = self._index.execute("SELECT attempts FROM cells WHERE key = ? AND status = 'failed'", (key,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def commit(self, cells: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
+    def commit(self, cells: Sequence[Cell], outcomes: Sequence[CellOutcome]) -> None:
         """Write the outcomes of one task, all or none; arrays first, so that no row points to a missing file."""
         prepared = [split_result(outcome.result) for outcome in outcomes]
         files = [write_arrays(self.folder, cell.key, arrays) for cell, (_, arrays) in zip(cells, prepared, strict=True)]
@@ -250,7 +250,7 @@ class Store:
             self._environments.clear()  # one of them may just have been rolled back
             raise
 
-    def _write_row(self, cell: Cell, outcome: Outcome, numbers: Mapping[str, Any], file: str | None) -> None:
+    def _write_row(self, cell: Cell, outcome: CellOutcome, numbers: Mapping[str, Any], file: str | None) -> None:
         failed = outcome.error is not None
         attempts = self.attempts(cell.key) + 1 if failed else self.attempts(cell.key)
         row = (
@@ -353,7 +353,7 @@ class Store:
             yield replace(cell, arrays=read_arrays(self.folder, file))
 
     def cells_without_arrays(self) -> Iterator[StoredCell]:
-        """Yield every finished cell with its numbers alone, in the same order."""
+        """Yield every finished cell with only its numbers, in the same order."""
         for cell, _ in self._finished_cells():
             yield cell
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from genlaws.core.errors import ConvergenceError
-from genlaws.core.libraries import installed_versions
+from genlaws.core.imports import installed_versions
 from genlaws.sweeps.checkpoints import working_in
 from genlaws.sweeps.experiment import Procedure, Result, Settings, load_procedure, writable
 
@@ -28,7 +28,7 @@ class SweepStoppedError(ConvergenceError):
 
 
 @dataclass(frozen=True)
-class Task:
+class CellTask:
     """Cells that are computed in one call.
 
     Attributes
@@ -47,7 +47,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """The outcome of one cell.
 
     Attributes
@@ -79,7 +79,7 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
-def compute(task: Task) -> list[Outcome]:
+def compute(task: CellTask) -> list[CellOutcome]:
     """Compute a task and return an outcome for each of its cells; an exception becomes a failed outcome."""
     start = time.perf_counter()
     try:
@@ -91,17 +91,17 @@ def compute(task: Task) -> list[Outcome]:
         return failed(task, error, time.perf_counter() - start, traceback.format_exc())
     seconds = (time.perf_counter() - start) / len(task.settings)
     finished, environment = utc_now(), environment_of(procedure)
-    return [Outcome(result, None, seconds, finished, environment) for result in results]
+    return [CellOutcome(result, None, seconds, finished, environment) for result in results]
 
 
-def failed(task: Task, error: str, seconds: float = 0.0, trace: str = "") -> list[Outcome]:
+def failed(task: CellTask, error: str, seconds: float = 0.0, trace: str = "") -> list[CellOutcome]:
     """Return a failed outcome for each cell of a task."""
     try:
         environment = environment_of(load_procedure(task.procedure))
     except Exception:  # the experiment cannot be loaded, as the error states
         environment = dict(_describe_machine())
     share = seconds / len(task.settings)
-    return [Outcome({}, writable(error), share, utc_now(), environment, writable(trace)) for _ in task.settings]
+    return [CellOutcome({}, writable(error), share, utc_now(), environment, writable(trace)) for _ in task.settings]
 
 
 def environment_of(procedure: Procedure) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def api_page(document: Mapping[str, Any]) -> str:
     parts = [
         f"<h1>{escape(info['title'])}: the API</h1>",
         f"<p>{escape(info['description'])}</p>",
-        f'<p>Version {escape(info["version"])}. The same for machines: <a href="/openapi.json">openapi.json</a>. '
-        '<a href="/">To the page</a>.</p>',
+        f'<p>Version {escape(info["version"])}. In machine-readable form: <a href="/openapi.json">openapi.json</a>. '
+        '<a href="/">Back to the page</a>.</p>',
         f"<nav aria-label='Addresses'><ul>{contents}</ul></nav>",
         *(_section(*operation) for operation in operations),
     ]
@@ -140,11 +140,11 @@ class Api:
         self._described = json.dumps(describe_views(views), ensure_ascii=False).encode()
 
     async def list_views(self, request: Request) -> Response:
-        """Answer which views there are, with the schema of their settings."""
+        """Answer with all views and the schema of their settings."""
         return Response(self._described, media_type=JSON_TYPE)
 
     async def view(self, request: Request) -> Response:
-        """Answer one view at its settings."""
+        """Answer with one view at its settings."""
         view, settings = self._requested(request)
 
         def compute() -> bytes:
@@ -155,7 +155,7 @@ class Api:
         return await self._timed(f"json {_key(view, settings)}", compute, JSON_TYPE)
 
     async def table(self, request: Request) -> Response:
-        """Answer the numbers behind one picture of a view."""
+        """Answer with the numbers behind one picture of a view."""
         view, settings = self._requested(request)
         name = request.path_params["panel"]
 
@@ -173,7 +173,7 @@ class Api:
         return answered
 
     async def claims(self, request: Request) -> Response:
-        """Answer what the papers claim and what the bundled runs found."""
+        """Answer with the claims of the papers and what the bundled runs found."""
         return JSONResponse(ledger())
 
     def _requested(self, request: Request) -> tuple[View, ViewSettings]:
@@ -188,7 +188,7 @@ class Api:
         spent = [0.0]
 
         def timed() -> bytes:
-            """Compute, and note the time."""
+            """Compute, and record the time."""
             started = time.perf_counter()
             body = compute()
             spent[0] = 1000.0 * (time.perf_counter() - started)

@@ -44,11 +44,11 @@ def make_app(
     document, page = json.dumps(described, ensure_ascii=False).encode(), api_page(described)
 
     async def openapi(request: Request) -> Response:
-        """Answer the OpenAPI document."""
+        """Answer with the OpenAPI document."""
         return Response(document, media_type="application/json")
 
     async def docs(request: Request) -> Response:
-        """Answer the page of the API."""
+        """Answer with the page of the API."""
         return HTMLResponse(page)
 
     @asynccontextmanager

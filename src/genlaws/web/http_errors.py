@@ -118,4 +118,4 @@ class UnhandledErrors:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if started:
                 raise
-            await error_response(HTTP_SERVER_ERROR, "The server made a mistake; see its log.")(scope, receive, send_on)
+            await error_response(HTTP_SERVER_ERROR, "The server failed; see its log.")(scope, receive, send_on)

@@ -25,9 +25,9 @@ SHAPE_COLORS = {
     "power-law": "orange",
 }
 GENERALIZATION_COLOR, IDENTIFICATION_COLOR, MEASURED_COLOR = "green", "purple", "ink"
-CURVE_POINTS = 200
+SIMILARITY_CURVE_POINTS = 200
 MAX_FRONT_POINTS = 200  # of a front
-ON_FRONT_TOLERANCE = 0.005  # distance from it that the eye cannot see
+ON_FRONT_TOLERANCE = 0.005  # a smaller distance from the front is not visible
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def _front_panel(measured: Measurement) -> Panel:
         curves=tuple(curves),
         caption="A line is what a similarity of one shape would give on the same items, from fine (right) to coarse "
         "resolution (left). The front of the fit has its background Δ and its amplitude A: a similarity is A times "
-        "the sum of shape and background, where that of a copy is 1. The diamond is your set. A front is no bound on "
-        "every system: a point may lie above it.",
+        "the sum of shape and background; the similarity of a copy is 1. The diamond is your set. A front is no bound "
+        "on every system: a point may lie above it.",
     )
 
 
@@ -118,7 +118,7 @@ def _profile_panel(measured: Measurement) -> Panel:
         )
     ]
     if math.isfinite(fit.resolution.value) and profile.upper.size:
-        d = np.linspace(0.0, float(profile.upper.max()), CURVE_POINTS)
+        d = np.linspace(0.0, float(profile.upper.max()), SIMILARITY_CURVE_POINTS)
         fitted: Array = fit.amplitude * fit.similarity()(d)
         name = f"{fit.shape} shape, ε = {fit.resolution.value:.3g}"
         curves.append(Curve(name, "theory", d.tolist(), fitted.tolist(), SHAPE_COLORS.get(fit.shape, "green")))
@@ -141,7 +141,7 @@ def _items_panel(measured: Measurement) -> Panel:
         curve_of_estimates(f"{test} {symbol}", n.tolist(), measured.item_estimates(test), color)
         for test, symbol, color in tests
     ]
-    span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), CURVE_POINTS // 4)
+    span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), SIMILARITY_CURVE_POINTS // 4)
     curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "gray"))
     constant = items.collapse_constant
     if math.isfinite(constant):
@@ -155,8 +155,8 @@ def _items_panel(measured: Measurement) -> Panel:
         curves=tuple(curves),
         x_log=True,
         y_log=True,
-        caption="Both tests with more items to choose from, with 95 % intervals. Identification ends as a constant "
-        "over n: the dashed line, which it meets from below.",
+        caption="Both tests with more items to choose from, with 95 % intervals. Identification tends to a constant "
+        "over n, the dashed line, from below.",
     )
 
 
@@ -174,7 +174,7 @@ def _numbers(measured: Measurement) -> tuple[Number, ...]:
         Number(
             "background Δ",
             or_none(fit.background.value, str(fit.background)),
-            "similarity of far items, where near ones have 1 on top of it",
+            "similarity of distant items; near ones have 1 more",
         ),
         Number(
             "explained by the shape",
@@ -187,7 +187,7 @@ def _numbers(measured: Measurement) -> tuple[Number, ...]:
             "share of the others within one resolution of an item",
         ),
         Number(
-            "1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to it over n"
+            "1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to this over n"
         ),
     ]
     for name, away in (

@@ -135,16 +135,16 @@ BODIES = (ViewsBody, AnswerBody, MeasuredBody, ClaimsBody, ErrorBody, WrongInput
 
 JSON_TYPE = "application/json"
 HTTP_ERRORS: Mapping[int, tuple[str, type[BaseModel]]] = {
-    403: ("The request comes from the page of another site.", ErrorBody),
+    403: ("The request comes from a page of another site.", ErrorBody),
     404: ("There is nothing of this name.", ErrorBody),
-    405: ("The address does not answer this method.", ErrorBody),
+    405: ("The address does not support this method.", ErrorBody),
     408: (f"The set did not arrive within {MAX_UPLOAD_SECONDS:g} s.", ErrorBody),
     413: (f"The set is larger than {MAX_UPLOAD_BYTES // 2**20} MiB.", ErrorBody),
     415: (f"The set was not sent as {FORM_TYPE}.", ErrorBody),
     421: ("The host name is not one of this server.", ErrorBody),
     422: ("A setting or a file is wrong; the sentence explains it.", WrongInput),
-    500: ("The server made a mistake, which is in its log.", ErrorBody),
-    503: (f"More than {MAX_CONCURRENT_UPLOADS} sets at once, or a measurement that was stopped.", ErrorBody),
+    500: ("The server failed; its log has the error.", ErrorBody),
+    503: (f"More than {MAX_CONCURRENT_UPLOADS} sets arrived at once, or a measurement was stopped.", ErrorBody),
 }
 COMMON_ERRORS = (405, 421)
 API_DESCRIPTION = (
@@ -246,7 +246,7 @@ def _measure_operation() -> dict[str, Any]:
         "similarity": {
             "type": "string",
             "enum": list(SIMILARITIES),
-            "description": "How alike two embeddings are, cosine if left out; gaussian alone for distances, with their "
+            "description": "How alike two embeddings are, cosine if left out; only gaussian for distances, with their "
             "median as width.",
         },
     }

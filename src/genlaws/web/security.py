@@ -109,7 +109,7 @@ class Guard:
         if site not in SAME_SITE_VALUES or (origin is not None and _netloc(origin) != host.lower()):
             return (
                 HTTP_FORBIDDEN,
-                "A request from the page of another site is not answered; use the page of this server.",
+                "A request from a page of another site is not answered; use the page of this server.",
             )
         return None
 

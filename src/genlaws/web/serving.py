@@ -15,13 +15,13 @@ from genlaws.web.app import make_app
 from genlaws.web.security import LOOPBACK, Hosts, hosts_of
 
 LOCAL_HOST = LOOPBACK[0]
-SHUTDOWN_SECONDS = 2  # for an answer under way after Ctrl-C
+SHUTDOWN_SECONDS = 2  # for an unfinished answer after Ctrl-C
 MAX_CONNECTIONS = 1000
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host can be reached from this machine alone."""
+    """Return whether a host can be reached only from this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -44,14 +44,14 @@ def serve(
     host : str
         Name or address to listen on.
     port : int
-        A free one is taken if it is 0.
+        0 for any free one.
     open_to_others : bool
         Whether a host that others on the network can reach is allowed.
     ready : callable, optional
         Called with the address of the page as soon as it answers.
     """
     if not (is_loopback(host) or open_to_others):
-        raise InputError(f"host must be one of this machine alone, such as {LOCAL_HOST}; got {host!r}.")
+        raise InputError(f"host must be one that only this machine reaches, such as {LOCAL_HOST}; got {host!r}.")
     with listen(host, port) as listening:
         config = uvicorn.Config(
             make_app(_hosts(host)),
@@ -69,7 +69,7 @@ def serve(
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or raise an error that explains why there is none."""
-    number = whole_number("port", port, at_most=65535, hint="0 takes a free one.")
+    number = whole_number("port", port, at_most=65535, hint="0 is any free one.")
     name = host.strip("[]")
     try:
         family = socket.getaddrinfo(name or None, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]

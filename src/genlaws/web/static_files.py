@@ -23,7 +23,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 INDEX = "index.html"
-# plotly's script is large and changes with its release alone; the browser revalidates the others each time.
+# plotly's script is large and changes only with its release; the browser revalidates the others each time.
 CACHE_ONE_WEEK, REVALIDATE = "public, max-age=604800", "no-cache"
 GZIP_LEVEL = 6
 
@@ -47,7 +47,7 @@ def served_files() -> Mapping[str, Traversable]:
 
 
 async def static_file(request: Request) -> Response:
-    """Answer one file of the list."""
+    """Answer with one file of the list."""
     name = request.path_params["file"]
     if name not in served_files():
         raise HTTPException(404)
@@ -56,12 +56,12 @@ async def static_file(request: Request) -> Response:
 
 
 async def index(request: Request) -> Response:
-    """Answer the page, which then queries the API for what its address names."""
+    """Answer with the page, which then queries the API for what its address names."""
     return _send(request, (PAGE_FOLDER / INDEX).read_bytes(), HTML_TYPE, REVALIDATE)
 
 
 async def unknown_page(request: Request) -> Response:
-    """Answer an address that names no view: as a page to a browser, as JSON to a program."""
+    """Answer an address that names no view: a browser gets a page, a program JSON."""
     if "text/html" not in request.headers.get("accept", ""):
         raise HTTPException(404)
     answered = Response((PAGE_FOLDER / INDEX).read_bytes(), 404, media_type=HTML_TYPE)

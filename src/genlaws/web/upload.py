@@ -33,7 +33,7 @@ from genlaws.web.http_errors import HttpError, WrongInputError, quote_input
 from genlaws.web.measurement import Sent, answer_of
 
 SET_KINDS = ("embeddings", "distances")
-SELF_METRICS = ("euclidean", "cosine")  # that work without positions
+SELF_METRICS = ("euclidean", "cosine")  # metrics that work without positions
 DEFAULT_SIMILARITY = {"embeddings": "cosine", "distances": "gaussian"}
 DEFAULT_METRIC = "euclidean"
 MAX_MEASUREMENT_SECONDS = 60.0  # 2,000 items take about 10 s on a quiet core
@@ -75,7 +75,7 @@ class Upload:
 
 
 class StoppedError(RuntimeError):
-    """The measurement did not come to an end."""
+    """The measurement did not finish."""
 
 
 class Measurer:
@@ -134,7 +134,7 @@ class Measurer:
 
 def serve_measurements(connection: Connection) -> None:
     """Measure uploads until the connection closes; the body of the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server receives Ctrl-C and ends this process
     while True:
         try:
             upload = connection.recv()
@@ -149,7 +149,7 @@ def _outcome(upload: Upload) -> tuple[str, bytes | str]:
     except (InputError, ConvergenceError) as error:
         return "invalid", str(error)
     except MemoryError:
-        return "invalid", "The set needs more memory than there is; try a smaller one."
+        return "invalid", "The set needs more memory than this machine has; try a smaller one."
     except Exception:  # reported to the server, which logs it
         return "broken", traceback.format_exc()
     return "answer", json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
@@ -232,7 +232,7 @@ class Uploads:
         _check_headers(request)
         if self.at_once >= MAX_CONCURRENT_UPLOADS:
             sentence = (
-                f"{MAX_CONCURRENT_UPLOADS} sets are being measured or wait for it; try again in {RETRY_SECONDS} s."
+                f"{MAX_CONCURRENT_UPLOADS} sets are being measured or are waiting; try again in {RETRY_SECONDS} s."
             )
             raise HttpError(HTTP_UNAVAILABLE, sentence, headers={"Retry-After": RETRY_SECONDS})
         self.at_once += 1
@@ -253,7 +253,7 @@ class Uploads:
 def _check_headers(request: Request) -> None:
     """Check the request headers."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
-        raise HttpError(HTTP_WRONG_TYPE, f"A set must be sent as {FORM_TYPE}, as the page does it.")
+        raise HttpError(HTTP_WRONG_TYPE, f"A set must be sent as {FORM_TYPE}, as the page sends it.")
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > MAX_DISCARDED_BYTES:
         raise _too_large()
@@ -270,9 +270,9 @@ async def _read(request: Request) -> Upload:
         raise HttpError(HTTP_TIMEOUT, f"A set must arrive within {MAX_UPLOAD_SECONDS:g} s.") from None
     except MultiPartException:
         known = ", ".join((*TEXT_FIELDS[:1], *FILE_FIELDS, *TEXT_FIELDS[1:]))
-        raise WrongInputError(f"A form must hold {known} once each at most, and be whole.") from None
+        raise WrongInputError(f"A form must hold {known}, each at most once, and be complete.") from None
     except ClientDisconnect:
-        raise WrongInputError("The set did not arrive as a whole.") from None
+        raise WrongInputError("The set did not arrive completely.") from None
     try:
         return await _upload(form)
     finally:
@@ -303,7 +303,7 @@ async def _upload(form: FormData) -> Upload:
     for name in names:
         if name not in (*TEXT_FIELDS, *FILE_FIELDS) or names.count(name) > 1:
             known = ", ".join((*TEXT_FIELDS, *FILE_FIELDS))
-            raise WrongInputError(f"A form holds {known}, each once at most; got {quote_input(name)}.", name)
+            raise WrongInputError(f"A form holds {known}, each at most once; got {quote_input(name)}.", name)
     metric = _text(form, "metric", METRICS)
     similarity = _text(form, "similarity", SIMILARITIES)
     kind = _text(form, "kind", SET_KINDS)

@@ -25,7 +25,7 @@ BOOLEAN_TEXTS = {"true": True, "false": False}
 
 
 class ViewSettings(BaseModel):
-    """The numbers behind a view. Unknown names are refused; nothing changes after checking."""
+    """The numbers behind a view. Unknown names are refused; checked values cannot change."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,7 +50,7 @@ def slider(
     label : str
         A description followed by the symbol.
     step : float, optional
-        In the units of the number, or in decades for a logarithmic slider; a hundredth of the way if left out.
+        In the units of the number, or in decades for a logarithmic slider; a hundredth of the range if left out.
     log : bool
         Whether the slider moves in decades.
     about : str
@@ -98,11 +98,11 @@ class Answer:
     panels : tuple of Panel
         The same names in the same order whatever the settings.
     numbers : tuple of Number
-        At the place the sliders point to.
+        At the settings of the sliders.
     sentence : str
         What it means, in one or two sentences.
     python : str
-        Lines that compute the main numbers with the library; they run as they stand.
+        Lines that compute the main numbers with the library; they run unchanged.
     command : str
         A command line that gives the same.
     """
@@ -162,7 +162,7 @@ def read_settings(view: View, query: str) -> ViewSettings:
                 f"There is no setting {quote_input(name)}; there are {', '.join(known)}.", name[:MAX_QUERY_CHARACTERS]
             )
         if name in given:
-            raise WrongInputError(f"{name} must be given once; it came several times.", name)
+            raise WrongInputError(f"{name} must be given once; it was given several times.", name)
         given[name] = _value(name, text, known[name])
     try:
         return view.settings.model_validate(given)

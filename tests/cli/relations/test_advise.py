@@ -99,7 +99,7 @@ def test_a_sparse_relation_of_a_knowledge_graph(genlaws, tmp_path: Path):
         (("mod3", "--dimension", "0"), "dimension must be a whole number, at least 1 and at most 1000000; got 0"),
         (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),
         (("mod3", "--decoder-rate", "0"), "decoder_rate must be positive"),
-        (("mod3", "--relation", "likes"), "relation chooses from a knowledge-graph file"),
+        (("mod3", "--relation", "likes"), "relation selects from a knowledge-graph file"),
         (("gone.tsv",), "There is no file"),
         (("ones.npy",), "only 0 of one kind"),
     ],

@@ -224,7 +224,7 @@ def test_asking_well_beats_asking_at_random(genlaws):
     assert len(found["queries"]) == len(found["accuracy_best"]) == len(found["bits_left_random"])
     text = genlaws("relations", "next-pair", "bipartite-3-3", "--curve", "--repeats", "2", "--queries", "4")
     assert text.code == 0
-    assert "Queries until nothing is open" in text.out
+    assert "Queries until all is certain" in text.out
 
 
 def test_relation_from_a_matrix_file(genlaws, tmp_path):
@@ -323,7 +323,7 @@ def test_answers_and_a_relation_are_not_mixed(genlaws, answers):
     fraction = genlaws(
         "relations", "next-pair", "--train", answers, "--class", "total-order", "--train-fraction", "0.1"
     )
-    assert "--train brings its own" in fraction.err
+    assert "--train has its own" in fraction.err
     curve = genlaws("relations", "next-pair", "--train", answers, "--class", "total-order", "--curve")
     assert "--curve needs a relation" in curve.err
     assert {both.code, unnamed.code, fraction.code, curve.code} == {2}

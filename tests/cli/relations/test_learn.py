@@ -43,7 +43,7 @@ def test_numbers_are_the_librarys(genlaws):
         expected = mean_accuracy(runs.final(name))
         assert found[f"{name}_interval"] == pytest.approx([expected.low, expected.high])
     assert found["majority_accuracy"] == pytest.approx(2 / 3)
-    assert found["shown_count"] == runs.shown[0].sum() == 61
+    assert found["training_count"] == runs.training_mask[0].sum() == 61
     assert sum(found["phase_counts"].values()) == len(found["phase"]) == 3
     assert found["settings"]["seed"] == 5
     assert found["invariant_drift"] is None
@@ -55,7 +55,7 @@ def test_best_accuracy_is_that_of_the_same_entries(genlaws):
     runs = learn_relation(relation, seeds=[0, 1], train_fraction=0.2, steps=1, width=2)
     laws = [
         posterior(training_set_of(relation, np.flatnonzero(shown)), hypotheses_of(relation), truth=relation)
-        for shown in runs.shown
+        for shown in runs.training_mask
     ]
     assert found["best_accuracy"] == pytest.approx(np.mean([law.accuracy for law in laws]))
     assert found["best_unseen_accuracy"] == pytest.approx(np.mean([law.unseen_accuracy for law in laws]))
@@ -134,7 +134,7 @@ def test_text_never_says_nan(genlaws, tmp_path):
     rates = ("--activation", "relu", "--encoder-rate", "1e30", "--decoder-rate", "1e30", "--steps", "50")
     broken = genlaws("relations", "learn", "mod3", "--elements", "9", *rates, "--out", tmp_path / "broken")
     assert "There are no embeddings to show" in broken.out
-    assert "broke off at numbers that are not finite" in broken.out
+    assert "stopped at numbers that are not finite" in broken.out
     assert re.search(r"\bnan\b", everything.out + noisy + broken.out, re.IGNORECASE) is None
 
 
@@ -174,7 +174,7 @@ def test_a_large_relation_has_no_best_but_a_reason(genlaws):
         (("mod3", "--label-noise", "2"), "label_noise must lie in [0, 1]"),
         (("mod3", "--batch-size", "0"), "batch_size must be a whole number"),
         (("mod3", "--device", "abacus"), "device must be one that torch can use here"),
-        (("mod3", "--relation", "parent"), "relation chooses from a knowledge-graph file"),
+        (("mod3", "--relation", "parent"), "relation selects from a knowledge-graph file"),
     ],
 )
 def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genlaws.cli.relations.phases import _format_ratio, answer_of, explain
+from genlaws.cli.relations.phases import _format_ratio, diagram_answer, explain
 from genlaws.core.estimate import Estimate
 from genlaws.relations import named_relation, phase_diagram
 from genlaws.sweeps import Store
@@ -177,7 +177,7 @@ def phases_of(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
 
 def test_the_answer_holds_the_boundary():
     diagram = diagram_of_counts(lambda decoder, encoder: {"memorization": 2 * (decoder > 30 * encoder)}, RATES)
-    found = answer_of(diagram)["boundaries"]["memorization"]
+    found = diagram_answer(diagram)["boundaries"]["memorization"]
     assert found["agrees_with_slope_1"]
     assert found["slope_low"] <= 1.0 <= found["slope_high"]
     assert 10.0 < found["critical_ratio"] < 100.0
@@ -190,7 +190,7 @@ def test_the_answer_holds_the_boundary():
 @pytest.mark.parametrize("failed", AT_THE_EDGE.values(), ids=AT_THE_EDGE)
 def test_no_ratio_beyond_those_tried_is_printed(failed):
     diagram = phases_of(failed)
-    text, answer = explain(diagram), answer_of(diagram)
+    text, answer = explain(diagram), diagram_answer(diagram)
     assert "inf" not in text
     assert "nan" not in text
     for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):

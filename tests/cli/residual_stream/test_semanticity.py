@@ -41,7 +41,7 @@ def test_minilm_on_years(genlaws, tmp_path):
     [
         (("no-such-model",), "no model 'no-such-model'"),
         (("minilm", "--task", "colors"), "colors"),
-        (("minilm", "--task", "hues"), "hues are pictures"),
+        (("minilm", "--task", "hues"), "hues has pictures"),
         (("minilm", "--phrase", "the year"), "phrase must hold {place}"),
         (("minilm", "--count", "2"), "count must be"),
     ],

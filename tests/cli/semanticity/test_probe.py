@@ -33,7 +33,7 @@ def test_a_folder_of_results_is_written_and_no_prompt_is_repeated(probe, tmp_pat
     found = probe("--template", "list,sentences", "--out", tmp_path)
     assert found.code == 0, found.err
     assert "generalization p_S" in found.out
-    assert "that it was chosen among 2 is not in its interval" in found.out
+    assert "its interval does not account for the choice among 2 templates" in found.out
     assert "list: 60 prompts; " in found.err
     assert "tokens to read" in found.err
     names = {path.name for path in tmp_path.iterdir()}
@@ -144,7 +144,7 @@ def test_answers_of_a_server_are_said_to_be_stored_by_its_name(at_server, tmp_pa
     with ScriptedServer() as server:
         first = at_server(server, "--out", tmp_path)
         again = at_server(server, "--out", tmp_path)
-    said = "answers.jsonl: 8 answers are used again by the address of the server and the name of the model."
+    said = "answers.jsonl: 8 answers are reused: the address of the server and the name of the model match."
     assert said not in first.err
     assert said in again.err
 
@@ -198,9 +198,9 @@ def test_trials_that_got_no_answer_are_said_first_and_repeated(at_server, tmp_pa
         server.usual = scripted.answer
         again = at_server(server, "--out", tmp_path)
     why = "The server answered 400 (bad request): prompt refused."
-    said = f"2 of 8 trials got no answer and are in none of the numbers: 2 × {why}"
+    said = f"2 of 8 trials got no answer and are not counted in any number: 2 × {why}"
     assert reported.code == text.code == again.code == 0
-    assert text.out.startswith(f"Attention: {said} The same command with the same --out repeats these prompts")
+    assert text.out.startswith(f"Attention: {said} The same command with the same --out repeats only these prompts")
     assert said in reported.err
     assert said in page
     assert reported.json["probes"][0]["failed"] == 2

@@ -67,8 +67,8 @@ def test_procedure_is_the_papers(table):
 
 
 def test_asking_table_loses_at_most_one_bit_an_answer():
-    settings = {"relations": ("bipartite-15-15",), "questions": 35, "repeats": 2}
-    table = get_figure("relations.asking").data(settings, NoProgress())
+    settings = {"relations": ("bipartite-15-15",), "queries": 35, "repeats": 2}
+    table = get_figure("relations.queries").data(settings, NoProgress())
     for strategy, rows in table.groupby("strategy"):
         bits = rows.sort_values("queries")["bits_left"].to_numpy()
         assert bits[0] == 29.0
@@ -82,7 +82,7 @@ def test_asking_table_loses_at_most_one_bit_an_answer():
         ("relations.2", {"largest_fraction": 0.0}),
         ("relations.2", {"repeats": 1}),
         ("relations.2", {"relations": ()}),
-        ("relations.asking", {"questions": 1}),
+        ("relations.queries", {"queries": 1}),
     ],
 )
 def test_wrong_settings_are_refused(figure, settings):

@@ -13,9 +13,9 @@ from genlaws.figures import NoProgress, get_figure
 from genlaws.figures.relations.graph import GraphSettings, graph_summary
 from genlaws.figures.relations.learning import (
     BOUND_MODE,
-    CurveSettings,
+    LearningCurveSettings,
     NoiseSettings,
-    SizeSettings,
+    RelationSizeSettings,
     curve_data,
     curve_summary,
     noise_data,
@@ -72,7 +72,7 @@ def graph_by_hand(needed, bits, pairs=(10, 20, 30, 40)):
 
 
 def test_gaps_of_curves_made_by_hand():
-    settings = CurveSettings(relations=("mod3",), train_fractions=SHARES, target=0.9)
+    settings = LearningCurveSettings(relations=("mod3",), train_fractions=SHARES, target=0.9)
     table = curve_summary(curves_by_hand(), settings).set_index("mode")
     # The bound passes 0.9 half-way from 0.2 to 0.4, the linear network half-way from 0.4 to 0.8, the deep one never.
     linear, deep = table.loc["difference"], table.loc["concatenate"]
@@ -85,7 +85,7 @@ def test_gaps_of_curves_made_by_hand():
 
 
 def test_the_order_of_the_fractions_does_not_matter():
-    settings = CurveSettings(relations=("mod3",), train_fractions=SHARES[::-1])
+    settings = LearningCurveSettings(relations=("mod3",), train_fractions=SHARES[::-1])
     table = curves_by_hand()
     pd.testing.assert_frame_equal(
         curve_summary(table.sort_values("train_fraction", ascending=False, kind="stable"), settings),
@@ -96,7 +96,7 @@ def test_the_order_of_the_fractions_does_not_matter():
 @pytest.mark.parametrize("relations", [("mod3",), ("mod3", "less-than", "mod5")])
 def test_picture_tells_what_was_not_reached(relations):
     frame = pd.concat([curves_by_hand().assign(relation=name) for name in relations])
-    settings = CurveSettings(relations=relations, train_fractions=SHARES)
+    settings = LearningCurveSettings(relations=relations, train_fractions=SHARES)
     picture = get_figure("relations.3").draw(frame, settings)
     top, bottom = picture.axes[: len(relations)], picture.axes[len(relations) :]
     names = [label.get_text() for label in bottom[0].get_yticklabels()]
@@ -110,7 +110,7 @@ def test_picture_tells_what_was_not_reached(relations):
 
 
 def test_bound_is_that_of_the_posterior_and_networks_stay_below_it():
-    settings = CurveSettings(
+    settings = LearningCurveSettings(
         relations=("mod3",),
         architectures=(("squared_difference", 0, 1, 2),),
         train_fractions=(0.05, 0.3),
@@ -132,7 +132,7 @@ def test_bound_is_that_of_the_posterior_and_networks_stay_below_it():
 
 
 def test_sizes_show_the_same_entries_for_each_element():
-    settings = SizeSettings(**SMALL, sizes=(6, 12), entries_per_element=(2.0, 4.0, 9.0))
+    settings = RelationSizeSettings(**SMALL, sizes=(6, 12), entries_per_element=(2.0, 4.0, 9.0))
     frame = size_data(settings, NoProgress())
     assert frame.groupby("elements")["entries_per_element"].apply(list).to_dict() == {6: [2, 4], 12: [2, 4, 9]}
     np.testing.assert_allclose(frame["train_fraction"] * frame["elements"], frame["entries_per_element"])
@@ -148,7 +148,7 @@ def test_critical_shares_and_their_exponent():
         pd.DataFrame({"elements": n, "entries_per_element": entries, "train_fraction": entries / n, "success": right})
         for n in (30, 60, 120)
     ]
-    summary = size_summary(pd.concat(tables).assign(networks=20), SizeSettings(sizes=(30, 60, 120)))
+    summary = size_summary(pd.concat(tables).assign(networks=20), RelationSizeSettings(sizes=(30, 60, 120)))
     # Successes are symmetric about the middle of 4 and 8 in the logarithm.
     np.testing.assert_allclose(summary["critical_entries_per_element"], math.sqrt(32.0), rtol=1e-3)
     np.testing.assert_allclose(summary["critical_fraction"] * summary["elements"], math.sqrt(32.0), rtol=1e-3)
@@ -176,7 +176,7 @@ def test_exponent_is_that_of_weighted_least_squares():
 
 
 def test_sizes_without_a_threshold_are_drawn_all_the_same():
-    settings = SizeSettings(**SMALL, sizes=(9, 12), entries_per_element=(1.0, 2.0))
+    settings = RelationSizeSettings(**SMALL, sizes=(9, 12), entries_per_element=(1.0, 2.0))
     frame = size_data(settings, NoProgress()).assign(success=0.0, success_low=0.0, success_high=0.6)
     summary = size_summary(frame, settings)
     assert summary[["critical_fraction", "exponent", "exponent_low"]].isna().all(axis=None)

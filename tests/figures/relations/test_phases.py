@@ -14,15 +14,15 @@ from genlaws.figures.relations import phases as relations_phases
 from genlaws.figures.relations.phases import (
     FILLED_FRACTION,
     STACKED_PHASES,
-    DecaySettings,
     PhaseSettings,
+    WeightDecaySettings,
     boundaries,
     cell_sides,
     decay_summary,
     phase_data,
     phase_summary,
 )
-from genlaws.relations.networks.phases import PHASES, classify
+from genlaws.relations.networks.phases import PHASES, classify_phases
 from genlaws.relations.networks.runs import log_every
 
 SMALL = {"relations": ("less-than",), "grid": 3, "repeats": 2, "width": 8, "steps": 200}
@@ -114,7 +114,7 @@ def test_who_memorizes_is_late_and_who_is_late_has_fitted(table):
 def test_late_is_counted_by_patience(monkeypatch):
     """From 100 steps on, 400 are four times as many and 401 are more; a network may fit before its first step."""
     train, test = np.array([100, 100, 100, -1, 0]), np.array([400, 401, -1, 50, 5])
-    phases = [PHASES[one] for one in classify(train, test, 350)]
+    phases = [PHASES[one] for one in classify_phases(train, test, 350)]
     place = {"relation": "mod3", "optimizer": "adam", "decoder_rate": 0.1, "encoder_rate": 0.1}
     frame = pd.DataFrame({"train_step": train, "test_step": test, "phase": phases, "test_accuracy": 0.5, **place})
     frame["delay"] = (frame["test_step"] - frame["train_step"]).where((train >= 0) & (test >= 0))
@@ -154,7 +154,7 @@ def test_the_summary_fits_both_halves_of_the_rates():
 
 
 def test_the_summary_of_decays_recovers_a_known_rate():
-    summary = decay_summary(decayed(2e-3), DecaySettings()).set_index(["decoder_decay", "criterion"])
+    summary = decay_summary(decayed(2e-3), WeightDecaySettings()).set_index(["decoder_decay", "criterion"])
     for decay in (0.0, 10.0):
         row = summary.loc[decay, "memorization"]
         low, high = row["critical_decoder_rate_low"], row["critical_decoder_rate_high"]
@@ -266,7 +266,7 @@ def test_critical_rates_stand_in_their_rows():
     assert axes.get_ylim() == (-0.5, 2.5)
     assert "10^{-4}" in axes.get_title()
     marks = [one.get_xydata()[0] for one in axes.get_lines() if one.get_label() == "memorization"]
-    summary = decay_summary(frame, DecaySettings())
+    summary = decay_summary(frame, WeightDecaySettings())
     critical = summary[summary["criterion"] == "memorization"]["critical_decoder_rate"].dropna().to_numpy()
     assert sorted(round(float(height)) for _, height in marks) == [0, 2]
     assert [float(rate) for rate, _ in marks] == pytest.approx(critical.tolist())

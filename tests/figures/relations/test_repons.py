@@ -9,11 +9,11 @@ from genlaws.figures.figure import Figure
 from genlaws.figures.relations.repons import (
     APART_COLOR,
     COLLISION_CURVES,
-    COLLISIONS,
+    COLLISION_FIGURE,
     MERGE_COLOR,
     PLANE,
-    CollisionSettings,
-    PlaneSettings,
+    CollisionFigureSettings,
+    PairPlaneSettings,
 )
 from genlaws.figures.style import house_style
 from genlaws.relations.repons import collision_probability, pair_invariant
@@ -30,7 +30,7 @@ def table(recipe, settings):
     [{}, {"encoder_rate": 0.1, "encoder_scale": 0.3, "cluster": 5.0}, {"encoder_rate": 100.0, "decoder_scale": 2.0}],
 )
 def test_flow_lines_keep_the_invariant_and_end_on_their_axis(options):
-    settings = PlaneSettings(**options)
+    settings = PairPlaneSettings(**options)
     frame = table(PLANE, settings)
     flow = frame[frame["series"] == "flow"]
     rates = {name: getattr(settings, name) for name in ("encoder_rate", "decoder_rate", "cluster")}
@@ -52,7 +52,7 @@ def test_flow_lines_keep_the_invariant_and_end_on_their_axis(options):
 
 
 def test_flow_lines_fill_all_quadrants_alike():
-    frame = table(PLANE, PlaneSettings())
+    frame = table(PLANE, PairPlaneSettings())
     starts = frame[frame["series"] == "flow"].groupby("line").first()
     quadrant = list(zip(np.sign(starts["decoder_gain"]), np.sign(starts["half_separation"]), strict=True))
     assert len(set(quadrant)) == 4
@@ -60,7 +60,7 @@ def test_flow_lines_fill_all_quadrants_alike():
 
 
 def test_the_summary_is_the_law():
-    settings = PlaneSettings(encoder_rate=0.3, encoder_scale=2.0, cluster=3.0)
+    settings = PairPlaneSettings(encoder_rate=0.3, encoder_scale=2.0, cluster=3.0)
     summary = PLANE.summary(table(PLANE, settings), settings)
     law = collision_probability(0.3, 1.0, 2.0, 1.0, cluster=3.0)
     assert summary["collision_probability"].iloc[0] == pytest.approx(float(law))
@@ -84,8 +84,8 @@ def test_the_plane_is_drawn(options):
 
 @pytest.fixture(scope="module")
 def collisions():
-    settings = CollisionSettings(draws=100, simulated_ratios=(0.3, 10.0), points=9)
-    return settings, table(COLLISIONS, settings)
+    settings = CollisionFigureSettings(draws=100, simulated_ratios=(0.3, 10.0), points=9)
+    return settings, table(COLLISION_FIGURE, settings)
 
 
 def test_simulated_points_meet_their_laws(collisions):
@@ -105,7 +105,7 @@ def test_simulated_points_meet_their_laws(collisions):
 def test_collisions_are_drawn(collisions):
     settings, frame = collisions
     with house_style():
-        picture = COLLISIONS.draw(frame, settings)
+        picture = COLLISION_FIGURE.draw(frame, settings)
         picture.draw_without_rendering()
     left, right = picture.axes
     assert left.get_xlabel() == right.get_xlabel()
@@ -115,6 +115,6 @@ def test_collisions_are_drawn(collisions):
 def test_wrong_settings_are_refused():
     for options in ({"encoder_rate": 0.0}, {"cluster": 0.5}, {"lines_per_axis": 0}, {"unknown": 1}):
         with pytest.raises(pydantic.ValidationError):
-            PlaneSettings(**options)
+            PairPlaneSettings(**options)
     with pytest.raises(pydantic.ValidationError):
-        CollisionSettings(draws=1)
+        CollisionFigureSettings(draws=1)

@@ -9,7 +9,7 @@ from genlaws.core.errors import InputError
 from genlaws.figures import NoProgress, draw_figure, get_figure
 from genlaws.figures.rules_facts.bandwidth import BandwidthSettings
 from genlaws.figures.rules_facts.matched import paired_difference
-from genlaws.figures.rules_facts.redraws import Redraws, mean_columns
+from genlaws.figures.rules_facts.redraws import Redraws, mean_path_columns
 from genlaws.rules_facts import optimal_angle, parameter_for_angle, solve
 from genlaws.rules_facts.finite_size import learn_path, preferred_parameters, quadratic_match
 from genlaws.rules_facts.labels.loading import load_labeled
@@ -183,7 +183,7 @@ def test_difference_is_taken_redraw_by_redraw():
     assert table["generalization_difference_low"].to_numpy() == pytest.approx(interval.low)
     assert table["generalization_difference_high"].to_numpy() == pytest.approx(interval.high)
     assert table["memorization_difference_high"].to_numpy() == pytest.approx(0.5 * interval.high)
-    unpaired = mean_columns("error", first[:, 0])
+    unpaired = mean_path_columns("error", first[:, 0])
     width = table["generalization_difference_high"] - table["generalization_difference_low"]
     assert (width.to_numpy() < 0.2 * (unpaired["error_high"] - unpaired["error_low"])).all()
 

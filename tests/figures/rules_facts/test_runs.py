@@ -7,7 +7,7 @@ from scipy import stats
 
 from genlaws.core.errors import InputError
 from genlaws.figures import NoProgress, get_figure
-from genlaws.figures.rules_facts.tables import ERRORS, averaged, has_intercept, mean_columns
+from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, averaged, has_intercept, mean_columns
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path, quadratic_match
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
@@ -99,7 +99,7 @@ def passing():
 def cells(values, **settings):
     """Cells of one learner whose errors are given, (repeats, regularizations)."""
     about = GaussianRunSettings(**settings)
-    return [ComputedCell(about, {**dict.fromkeys(ERRORS, np.array(row)), "converged": True}) for row in values]
+    return [ComputedCell(about, {**dict.fromkeys(ERROR_COLUMNS, np.array(row)), "converged": True}) for row in values]
 
 
 def test_means_and_intervals_are_student_s():
@@ -137,7 +137,7 @@ def test_runs_stand_beside_their_own_theory_and_agree_with_it(name, request):
     size = 100 if name == "agreement" else 60
     for _, row in rows.iterrows():
         alone = theory_of(row)
-        for error in ERRORS:
+        for error in ERROR_COLUMNS:
             assert row[error] == pytest.approx(getattr(alone, error), abs=TOLERANCE)
             allowed = MAX_Z_SCORE * row[f"run_{error}_standard_error"] + CORRECTION / size
             assert abs(row[f"run_{error}"] - row[error]) < allowed

@@ -10,8 +10,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.figures import style
 from genlaws.figures.semanticity import layers as layer_pictures
-from genlaws.figures.semanticity import probe as likings
 from genlaws.figures.semanticity import probe as pictures
+from genlaws.figures.semanticity import probe as preferences
 from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import run_probe
 from genlaws.probes.simulated import SimulatedModel
@@ -124,7 +124,7 @@ def test_distances_have_a_curve_for_each_number_of_items(planted):
 
 def test_options_show_the_liking_for_each_answer(shapes):
     assert shapes.curve is None
-    axes = likings.draw_options(shapes).axes[0]
+    axes = preferences.draw_options(shapes).axes[0]
     names = [text.get_text() for text in axes.get_yticklabels()]
     found = {names[int(y)]: x for x, y in drawn_points(axes)}
     assert found == {name: pytest.approx(one.value) for name, one in shapes.resolution.offsets.items()}
@@ -135,13 +135,13 @@ def test_options_show_the_liking_for_each_answer(shapes):
 def test_numbers_as_answers_are_in_their_own_order(shapes):
     liked = {name: Estimate(0.1, 0.0, 0.2, 9) for name in ("1", "10", "2")}
     changed = replace(shapes, resolution=replace(shapes.resolution, offsets=liked))
-    axes = likings.draw_options(changed).axes[0]
+    axes = preferences.draw_options(changed).axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["10", "2", "1"]
 
 
 def test_templates_stand_side_by_side_with_chance(planted, guessing):
     odd = replace(planted, plan=replace(planted.plan, template=replace(planted.plan.template, name="a $x^ b$")))
-    figure = likings.draw_templates([odd, guessing])
+    figure = preferences.draw_templates([odd, guessing])
     figure.draw_without_rendering()  # a name with signs of a formula is no formula
     for axes, kind in zip(figure.axes, ("similarity", "identification"), strict=True):
         expected = sorted(one.best.value for result in (odd, guessing) for one in result.rates.of(kind))
@@ -155,10 +155,10 @@ def test_templates_stand_side_by_side_with_chance(planted, guessing):
     [
         (pictures.draw_resolution_curve, "no two-anchor test"),
         (pictures.draw_items, "no test of similarity"),
-        (pictures.draw_distances, "No test of nearness"),
-        (likings.draw_options, "No likings"),
-        (lambda result: likings.draw_templates([result]), "no test of similarity"),
-        (lambda result: likings.draw_templates([]), "got none"),
+        (pictures.draw_distances, "No similarity test"),
+        (preferences.draw_options, "No preferences"),
+        (lambda result: preferences.draw_templates([result]), "no test of similarity"),
+        (lambda result: preferences.draw_templates([]), "got none"),
     ],
 )
 def test_missing_tests_are_not_drawn(draw, sentence, planted):

@@ -12,7 +12,7 @@ from genlaws.core.errors import InputError
 from genlaws.models.language import TransformersModel
 from genlaws.probes.encoders.image import ExtractorEncoder
 from genlaws.probes.encoders.load import load_encoder
-from genlaws.probes.encoders.pooling import pool
+from genlaws.probes.encoders.pooling import pool_states
 from genlaws.probes.encoders.stimuli import hue_stimuli, mark_stimuli, word_stimuli
 from genlaws.probes.layers.embeddings import measure_layers
 from genlaws.semanticity.networks.extractors import Prepared, ResNet
@@ -101,11 +101,13 @@ def test_masked_places_never_count():
     mask = torch.tensor([[0, 1, 1, 0], [1, 1, 1, 1]])
     spoilt = states.masked_fill(mask.unsqueeze(-1) == 0, 1e6)
     for how in ("mean", "last", "first", "max", "mean_sqrt_len", "weightedmean"):
-        assert pool(spoilt, mask, how)[0] == pytest.approx(pool(states[:1, 1:3], mask[:1, 1:3], how)[0])
-    assert pool(spoilt, mask, "first")[0].tolist() == [3.0, 4.0, 5.0]
-    assert pool(spoilt, mask, "last")[0].tolist() == [6.0, 7.0, 8.0]
-    assert pool(spoilt, mask, "weightedmean")[0].tolist() == pytest.approx([5.0, 6.0, 7.0])
-    assert pool(spoilt, mask, "mean_sqrt_len")[0].tolist() == pytest.approx([9 / 2**0.5, 11 / 2**0.5, 13 / 2**0.5])
+        assert pool_states(spoilt, mask, how)[0] == pytest.approx(pool_states(states[:1, 1:3], mask[:1, 1:3], how)[0])
+    assert pool_states(spoilt, mask, "first")[0].tolist() == [3.0, 4.0, 5.0]
+    assert pool_states(spoilt, mask, "last")[0].tolist() == [6.0, 7.0, 8.0]
+    assert pool_states(spoilt, mask, "weightedmean")[0].tolist() == pytest.approx([5.0, 6.0, 7.0])
+    assert pool_states(spoilt, mask, "mean_sqrt_len")[0].tolist() == pytest.approx(
+        [9 / 2**0.5, 11 / 2**0.5, 13 / 2**0.5]
+    )
 
 
 def steps(folder, pooling, *kinds):
@@ -306,7 +308,7 @@ def test_a_network_is_measured_with_both_controls(tmp_path):
         ("x", {"batch_size": 0}, "batch_size must be a whole number"),
         ("x.gguf", {}, "there is no file 'x.gguf'"),
         ("x.npz", {}, "there is no file 'x.npz'"),
-        ("torchvision:resnet18", {}, "nothing is unless local_files_only is false"),
+        ("torchvision:resnet18", {}, "nothing is downloaded unless local_files_only is false"),
         ("no-such-folder", {"kind": "vectors"}, "there is no file"),
     ],
 )
@@ -330,12 +332,12 @@ def test_a_network_of_the_wrong_kind_or_without_its_tools_is_refused(tmp_path):
     with pytest.raises(InputError, match="comes without a usable image processor"):
         load_encoder(bare)
     encoder = load_encoder(texts)
-    with pytest.raises(InputError, match="it is no image encoder as loaded"):
+    with pytest.raises(InputError, match="it was loaded as a text encoder"):
         encoder.embed(hue_stimuli(4, size=8))
     with pytest.raises(InputError, match="reads at most 512 tokens; a text has 601"):
         encoder.embed(["a" * 600])
     save(bare, *vision_network("vit"))
-    with pytest.raises(InputError, match="it is no text encoder as loaded"):
+    with pytest.raises(InputError, match="it was loaded as an image encoder"):
         load_encoder(bare).embed(word_stimuli("years", count=4))
     assert load_encoder(bare).embed([Image.new("RGB", (9, 5))])["output"].shape == (1, 16)
 
@@ -344,5 +346,5 @@ def test_a_network_without_all_its_weights_is_refused(tmp_path):
     save(tmp_path, bert(num_hidden_layers=1))
     reported = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps({**reported, "num_hidden_layers": 2}), encoding="utf-8")
-    with pytest.raises(InputError, match="is no whole encoder; it holds no weights for encoder.layer.1"):
+    with pytest.raises(InputError, match="is not a complete encoder; it has no weights for encoder.layer.1"):
         load_encoder(tmp_path)

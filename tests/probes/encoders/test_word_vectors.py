@@ -73,7 +73,7 @@ def test_missing_words_are_listed_in_one_sentence_and_can_be_left_out(tmp_path):
     assert known.contents == tuple(f"the year {year}" for year in range(800, 812))
     found = measure_layers(encoder, known, center=True)
     assert found.layers == ("vectors",)
-    with pytest.raises(InputError, match="is no network and has no weights to draw anew; use permuted"):
+    with pytest.raises(InputError, match="is not a network and has no weights to draw anew; use permuted"):
         measure_layers(encoder, known, control="random weights")
 
 
@@ -101,5 +101,5 @@ def test_an_archive_must_hold_words_and_vectors(tmp_path):
 def test_pictures_and_missing_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         WordVectors(tmp_path / "no.txt")
-    with pytest.raises(InputError, match="which is no image encoder"):
+    with pytest.raises(InputError, match="which is not an image encoder"):
         load_encoder(write(tmp_path, "glove")).embed(hue_stimuli(4, size=8))

@@ -111,7 +111,7 @@ def test_the_table_has_a_row_for_each_layer_and_condition(found):
 def test_the_best_layer_comes_with_its_caveat(found):
     values = dict(zip(found.layers, [one.generalization.value for one in found.measurements], strict=True))
     assert found.best == max(values, key=values.get)
-    assert "largest of 3 layers on the same stimuli and so too high by the choice" in found.message
+    assert "largest of 3 layers on the same stimuli, so the choice biases it upward" in found.message
     assert found.message in str(found)
     assert "Control permuted: generalization from 0." in found.message
 

@@ -7,14 +7,14 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import wilson_interval
-from genlaws.probes.layers.results import Comparison, PlaceStates, right_nearest, state_distances
+from genlaws.probes.layers.results import PlaceStates, StateComparison, right_nearest, state_distances
 from genlaws.probes.layers.tests import judge_states
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 from genlaws.semanticity.theory.tradeoff import generalization_probability, identification_probability
 
 TRIALS = 4000
 FIVE_SIGMA = 5.0  # of 41 thresholds and two tests, none should lie beyond
-PLAIN = Comparison("euclidean", center=False)
+PLAIN = StateComparison("euclidean", center=False)
 
 
 def states_of(items, probes, right, options=None):
@@ -56,7 +56,7 @@ def around(one, other):
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
 def test_numbers_on_a_circle_give_the_closed_forms(count, similarity):
-    found = judge_states(planted(on_circle, around, count), Comparison(similarity, center=False), replicates=20)[0]
+    found = judge_states(planted(on_circle, around, count), StateComparison(similarity, center=False), replicates=20)[0]
     b = found.ball_mass
     assert b[0] == 0.0
     assert b[1:] == pytest.approx(np.arange(1, 41) / 40, abs=1e-3)
@@ -93,7 +93,7 @@ def test_constant_states_are_at_chance_exactly(similarity, how, count):
     same = np.random.default_rng(3).normal(size=16) * 100.0
     right = np.arange(10) % count
     group = states_of(np.tile(same, (10, count, 1)), np.tile(same, (10, 1)), right)
-    found = judge_states([group, group], Comparison(similarity, **how), replicates=20)[0]
+    found = judge_states([group, group], StateComparison(similarity, **how), replicates=20)[0]
     for values in (found.generalization, found.identification):
         assert values == pytest.approx(np.full(41, 1.0 / count), abs=1e-12)
     for name in ("best_generalization", "identification_there", "nearest_generalization", "nearest_identification"):
@@ -121,7 +121,7 @@ def test_everything_equals_a_plain_loop(similarity):
         )
         for trials in (11, 9)
     ]
-    found = judge_states(groups, Comparison(similarity), replicates=20)[0]
+    found = judge_states(groups, StateComparison(similarity), replicates=20)[0]
     rows = [np.concatenate([one.items[0].reshape(-1, 5), one.probes[0]]) for one in groups]
     middle = np.concatenate(rows).astype(float).mean(axis=0)
     apart, pairs = [], []
@@ -174,7 +174,7 @@ def test_the_best_point_is_not_flattered_where_there_is_nothing_to_find():
             states_of(generator.normal(size=(40, 2, 3)), generator.normal(size=(40, 3)), generator.integers(2, size=40))
             for _ in range(2)
         ]
-        found = judge_states(groups, Comparison(), replicates=20)[0]
+        found = judge_states(groups, StateComparison(), replicates=20)[0]
         values.append(found.best_generalization.value)
         naive.append(found.generalization.max())
     error = np.std(values) / math.sqrt(len(values))
@@ -184,12 +184,12 @@ def test_the_best_point_is_not_flattered_where_there_is_nothing_to_find():
 
 def test_a_rogue_dimension_is_taken_off_with_the_mean_and_the_words_around_with_the_mean_of_each_role():
     groups = planted(on_circle, around, 4, trials=400)
-    plain = judge_states(groups, Comparison(), replicates=20)[0].nearest_generalization.value
+    plain = judge_states(groups, StateComparison(), replicates=20)[0].nearest_generalization.value
     assert plain > 0.95
     rogue = np.array([[3.0, 0.0]])  # every state is moved
     moved = [states_of(one.items[0] + rogue, one.probes[0] + rogue, one.right) for one in groups]
     judged = [
-        judge_states(moved, Comparison(center=center), replicates=20)[0].nearest_generalization.value
+        judge_states(moved, StateComparison(center=center), replicates=20)[0].nearest_generalization.value
         for center in (False, True)
     ]
     assert judged[0] < 0.8
@@ -197,7 +197,7 @@ def test_a_rogue_dimension_is_taken_off_with_the_mean_and_the_words_around_with_
     role = np.array([6.0, 0.0])  # probes alone are moved
     apart = [states_of(one.items[0], one.probes[0] + role, one.right) for one in groups]
     one_mean, each = (
-        judge_states(apart, Comparison(by_role=by_role), replicates=20)[0].nearest_generalization.value
+        judge_states(apart, StateComparison(by_role=by_role), replicates=20)[0].nearest_generalization.value
         for by_role in (False, True)
     )
     assert one_mean < 0.6
@@ -211,7 +211,7 @@ def test_a_loud_coordinate_is_quietened_by_standardizing():
         one.items[..., 2] = 50.0 * generator.normal(size=one.items.shape[:-1])
         one.probes[..., 2] = 50.0 * generator.normal(size=one.probes.shape[:-1])
     loud, even = (
-        judge_states(groups, Comparison(standardize=standardize), replicates=20)[0].nearest_generalization.value
+        judge_states(groups, StateComparison(standardize=standardize), replicates=20)[0].nearest_generalization.value
         for standardize in (False, True)
     )
     assert loud < 0.45
@@ -248,7 +248,7 @@ def test_exchanged_probes_of_states_that_know_nothing_are_at_chance():
         for _ in range(2)
     ]
     order = np.roll(np.arange(TRIALS), 1)
-    found = judge_states([one.exchanged(order) for one in groups], Comparison(), replicates=20)[0]
+    found = judge_states([one.exchanged(order) for one in groups], StateComparison(), replicates=20)[0]
     bound = FIVE_SIGMA * math.sqrt(0.25 * 0.75 / TRIALS)
     for values in (found.generalization, found.identification):
         assert values == pytest.approx(np.full(41, 0.25), abs=bound)
@@ -278,7 +278,7 @@ def test_ties_are_split_and_their_interval_covers_both_neighbors():
 def test_trials_without_a_read_out_are_left_out():
     options = np.array([[0.9, 0.1], [np.nan, np.nan], [0.7, 0.3], [0.8, 0.2]])
     group = states_of(np.zeros((4, 2, 3)), np.zeros((4, 3)), np.zeros(4, dtype=int), options)
-    found = judge_states([group, group], Comparison(), replicates=20)[0].read_generalization
+    found = judge_states([group, group], StateComparison(), replicates=20)[0].read_generalization
     assert found.value == pytest.approx(0.8)
     assert found.count == 3
 
@@ -288,7 +288,7 @@ def test_rounding_breaks_no_tie():
     probes, steps = generator.integers(-50, 50, size=(20, 7)), generator.integers(1, 50, size=(20, 7))
     items = np.stack([probes + steps, probes - steps], axis=1)  # equally far on both sides
     group = states_of(items, probes, np.zeros(20, dtype=int))
-    apart = state_distances([group], 0, Comparison("euclidean"))[0]
+    apart = state_distances([group], 0, StateComparison("euclidean"))[0]
     assert (apart[:, 0] == apart[:, 1]).all()
     middle = np.concatenate([items.reshape(-1, 7), probes]).mean(axis=0)
     moved = np.linalg.norm((items - middle) - (probes - middle)[:, None], axis=2)
@@ -305,7 +305,7 @@ def test_rounding_breaks_no_tie():
 )
 def test_a_wrong_comparison_is_refused(given, sentence):
     with pytest.raises(InputError, match=sentence):
-        Comparison(**given)
+        StateComparison(**given)
 
 
 def test_states_that_do_not_fit_are_refused():
@@ -318,9 +318,9 @@ def test_states_that_do_not_fit_are_refused():
     three = states_of(np.zeros((4, 3, 3)), np.zeros((4, 3)), right)
     for groups in ([group], [group, three]):
         with pytest.raises(InputError, match="groups must be the states of two tests"):
-            judge_states(groups, Comparison())
+            judge_states(groups, StateComparison())
     few = states_of(np.zeros((3, 2, 3)), np.zeros((3, 3)), right[:3])
     with pytest.raises(InputError, match="at least 4 trials"):
-        judge_states([group, few], Comparison())
+        judge_states([group, few], StateComparison())
     with pytest.raises(InputError, match="replicates must be a whole number, at least 20; got 5"):
-        judge_states([group, group], Comparison(), replicates=5)
+        judge_states([group, group], StateComparison(), replicates=5)

@@ -32,8 +32,8 @@ def test_the_chain_agrees_with_the_exact_law(relation, known_class, p):
     chain = posterior(known, known_class, method="chain", truth=relation, seed=7)
     assert chain.method == "Markov chain"
     assert chain.converged
-    walkers = WALKERS if known_class != CASES["relations"][1] else WALKERS * 0.3  # those that use every class
-    error = np.sqrt(exact.probability * (1 - exact.probability) / walkers)
+    particles = WALKERS if known_class != CASES["relations"][1] else WALKERS * 0.3  # those that use every class
+    error = np.sqrt(exact.probability * (1 - exact.probability) / particles)
     assert (np.abs(chain.probability - exact.probability) <= LARGEST_Z * error).all()
     assert abs(chain.accuracy - exact.accuracy) < 5 * chain.accuracy_error
     assert abs(chain.bits_left - exact.bits_left) < 5 * chain.bits_left_error + UNSEEN
@@ -64,7 +64,7 @@ def test_locked_walkers_are_reported(monkeypatch):
     relation = modulo(30, 3)
     known = draw_training_set(relation, 0.05, seed=3)
     assert posterior(known, Equivalence(3), method="chain", truth=relation).converged
-    monkeypatch.setattr(color_chain._Walkers, "swap", lambda walkers: None)
+    monkeypatch.setattr(color_chain._Particles, "swap", lambda particles: None)
     law = posterior(known, Equivalence(3), method="chain", truth=relation)
     assert not law.converged
     assert "not converged" in law.message
@@ -137,7 +137,7 @@ def test_two_seeds_agree_with_many_walkers():
 def test_a_population_without_a_proper_walker_takes_those_of_the_others():
     proper = np.zeros((4, 6), dtype=bool)
     proper[0, 2] = proper[2, [1, 3]] = proper[3] = True
-    chosen = color_chain._proper_walkers(proper, np.random.default_rng(0)).reshape(4, 6)
+    chosen = color_chain._proper_particles(proper, np.random.default_rng(0)).reshape(4, 6)
     assert proper.ravel()[chosen].all()
     assert (chosen[0] == 2).all()
     assert set(chosen[2]) == {13, 15}
@@ -145,18 +145,18 @@ def test_a_population_without_a_proper_walker_takes_those_of_the_others():
 
 
 def test_colorings_of_which_some_populations_find_none_are_still_counted(monkeypatch):
-    """A population that ends without a proper walker counts as zero; the mean over all stays right."""
+    """A population that ends without a proper particle counts as zero; the mean over all stays right."""
     crown = [frozenset({(i + 1) % 9, (i - 1) % 9}) for i in range(9)]
     truth = 2.0**9 - 2.0  # colorings of a ring of nine with three colors
     monkeypatch.setattr(color_chain, "SWEEPS_PER_STEP", 0)
     monkeypatch.setattr(color_chain, "ENOUGH_PROPER_SHARE", 0.0)
     estimates = []
     for seed in range(40):
-        walkers = color_chain._Walkers(crown, 3, 16 * color_chain.POPULATIONS, np.random.default_rng(seed))
-        found = color_chain._harden(walkers)
+        particles = color_chain._Particles(crown, 3, 16 * color_chain.POPULATIONS, np.random.default_rng(seed))
+        found = color_chain._harden(particles)
         if found is not None:
             assert np.isneginf(found).any()
-            assert (walkers.violated() == 0).all()
+            assert (particles.violated() == 0).all()
             estimates.append(np.exp2(found).mean())
     mean, error = np.mean(estimates), np.std(estimates) / np.sqrt(len(estimates))
     assert abs(mean - truth) < 5 * error

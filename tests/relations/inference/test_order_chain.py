@@ -28,8 +28,8 @@ def test_the_chain_agrees_with_the_exact_law(both, brute):
     assert "agree" in chain.message
     z = brute.share_z(chain.draw(1), exact.probability)  # one draw is consistent with all that is certain
     assert np.isfinite(z).all()
-    walkers = 1984
-    error = np.sqrt(exact.probability * (1 - exact.probability) / walkers)
+    particles = 1984
+    error = np.sqrt(exact.probability * (1 - exact.probability) / particles)
     gap = np.abs(chain.probability - exact.probability)
     assert (gap <= LARGEST_Z * error).all()
     assert abs(chain.accuracy - exact.accuracy) < 5 * chain.accuracy_error

@@ -98,7 +98,7 @@ def test_a_relation_that_is_not_learned_says_so():
     assert not found.learned
     assert (found.suggested_ratio, found.critical_ratio, found.advised_fraction) == (None, None, None)
     assert (found.best_fraction, found.gap_ratio, found.half_fraction) == (None, None, None)
-    assert "in no class with structure" in found.no_bound
+    assert "only for classes with structure" in found.no_bound
     assert math.isinf(found.network_fraction.value)
     assert found.ratio_fraction == 0.8
     assert math.isnan(found.flow_law)
@@ -140,7 +140,7 @@ def decided(monkeypatch, sides, successes, ratio_successes, steps=None):
         def ratios(self, train_fraction):
             return points((0.1, 1.0, 10.0, 100.0), 4, ratio_successes, steps)
 
-    monkeypatch.setattr(learning_advice, "Trials", FixedTrials)
+    monkeypatch.setattr(learning_advice, "PilotTrials", FixedTrials)
     return advise_relation(sides, pilot=TINY)
 
 
@@ -193,7 +193,7 @@ def test_advice_names_nothing_beyond_what_was_tried(monkeypatch, sides):
     text = " ".join(explain(found).split())
     assert "It is the smallest fraction tried: a smaller one may suffice." in text
     assert "It is the smallest ratio tried: one beyond it may do better." in text
-    assert "every other generalizes at a fraction of less than 0.1, the smallest tried" in text
+    assert "half generalize at a fraction of less than 0.1, the smallest tried" in text
     assert "critical ratio more than 100, the largest tried" in text
     inside = decided(monkeypatch, sides, (0, 0, 4, 4), (0, 4, 4, 0))
     assert inside.half_fraction_seen

@@ -106,7 +106,7 @@ def test_no_advice_names_a_ratio_beyond_those_tried(where, advice):
 @pytest.mark.parametrize(
     ("ratio", "advice"),
     [
-        (Estimate(7.6e-6, 1e-9, 0.1), "also at 0.01 times the encoder rate, the smallest ratio tried"),
+        (Estimate(7.6e-6, 1e-9, 0.1), "even at 0.01 times the encoder rate, the smallest ratio tried"),
         (Estimate(3e4, 10.0, 1e9), "up to a decoder rate of 1e+02 times the encoder rate"),
     ],
 )

@@ -11,7 +11,7 @@ from genlaws.relations.networks.phases import (
     GENERALIZATION,
     GROKKING,
     MEMORIZATION,
-    classify,
+    classify_phases,
     fit_boundary,
     grokking_delays,
     phase_fractions,
@@ -34,9 +34,9 @@ def test_the_table_of_phases():
     train = [100, 100, 100, 100, -1, -1]
     test = [100, 1099, 1100, -1, -1, 50]
     wanted = [GENERALIZATION, GENERALIZATION, GROKKING, MEMORIZATION, CONFUSION, CONFUSION]
-    assert classify(train, test).tolist() == wanted
-    assert classify(train, test, grokking_delay=10).tolist()[1] == GROKKING
-    assert classify([200], [100]).tolist() == [GENERALIZATION]
+    assert classify_phases(train, test).tolist() == wanted
+    assert classify_phases(train, test, grokking_delay=10).tolist()[1] == GROKKING
+    assert classify_phases([200], [100]).tolist() == [GENERALIZATION]
 
 
 def test_delays_need_both_steps():
@@ -145,4 +145,4 @@ def test_wrong_phases_are_refused():
     with pytest.raises(InputError, match="whole numbers from 0 to 3"):
         phase_fractions([4])
     with pytest.raises(InputError, match="one shape"):
-        classify([1, 2], [1])
+        classify_phases([1, 2], [1])

@@ -5,19 +5,20 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.ensembles import Checkpoint
+from genlaws.ensembles.perceptron import PAIR_MODES
 from genlaws.relations import Relation
-from genlaws.relations.networks.network import MODES, learn_relation
+from genlaws.relations.networks.network import learn_relation
 
 FEW = {"width": 10, "depth": 1, "log_at": [0, 50, 100], "steps": 100}
 
 
 def test_shown_entries_follow_the_fraction_and_the_seed():
     runs = learn_relation("mod3", seeds=[3, 4, 3], train_fraction=[0.25, 0.5, 0.5], **FEW)
-    assert runs.shown.sum(axis=(1, 2)).tolist() == [225, 450, 450]
-    assert not (runs.shown[1] == runs.shown[2]).all()
-    assert runs.shown[2][runs.shown[0]].all()  # the same order of entries, more of them
+    assert runs.training_mask.sum(axis=(1, 2)).tolist() == [225, 450, 450]
+    assert not (runs.training_mask[1] == runs.training_mask[2]).all()
+    assert runs.training_mask[2][runs.training_mask[0]].all()  # the same order of entries, more of them
     alone = learn_relation("mod3", seeds=[4], train_fraction=0.5, **FEW)
-    assert (alone.shown[0] == runs.shown[1]).all()
+    assert (alone.training_mask[0] == runs.training_mask[1]).all()
     np.testing.assert_allclose(alone.final_embeddings[0], runs.final_embeddings[1], atol=1e-5)
 
 
@@ -26,7 +27,7 @@ def test_accuracies_are_those_of_the_outputs():
     runs = learn_relation(relation, seeds=range(3), train_fraction=0.5, keep_embeddings=True, **FEW)
     assert runs.embeddings.shape == (3, 3, 6, 2)
     assert (runs.embeddings[:, -1] == runs.final_embeddings).all()
-    shown = runs.shown.mean(axis=(1, 2))[:, None]
+    shown = runs.training_mask.mean(axis=(1, 2))[:, None]
     table = shown * runs.train_accuracy + (1.0 - shown) * runs.test_accuracy
     np.testing.assert_allclose(runs.table_accuracy, table, atol=1e-12)
     assert runs.majority_accuracy == relation.majority_accuracy
@@ -50,7 +51,7 @@ def test_a_small_relation_is_learned_and_the_networks_leave():
         assert (there[:-1] <= 0.95).all()
 
 
-def test_noise_turns_shown_labels_round():
+def test_noise_flips_training_labels():
     settings = {"seeds": [0], "train_fraction": 0.3, "encoder_rate": 2e-2, "decoder_rate": 2e-2, "steps": 1500}
     clean = learn_relation("mod3", width=60, depth=2, log_at=[], **settings)
     noisy = learn_relation("mod3", width=60, depth=2, log_at=[], label_noise=0.2, **settings)
@@ -58,7 +59,7 @@ def test_noise_turns_shown_labels_round():
     assert noisy.train_accuracy[0, -1] == pytest.approx(0.8, abs=0.03)  # the noise is fitted, so truth is missed
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", PAIR_MODES)
 def test_what_gradient_flow_conserves_drifts_with_the_step(mode):
     drift = []
     for rate in (0.4, 0.2, 0.1):

@@ -27,7 +27,7 @@ def runs_of(train, test, table=None, steps=(0, 10, 20, 30)):
         invariant_drift=np.zeros_like(train),
         embeddings=np.empty((networks, 0, 2, 2)),
         final_embeddings=np.zeros((networks, 2, 2)),
-        shown=np.zeros((networks, 2, 2), dtype=bool),
+        training_mask=np.zeros((networks, 2, 2), dtype=bool),
         majority_accuracy=0.5,
         failed=np.zeros(networks, dtype=bool),
         device="cpu",

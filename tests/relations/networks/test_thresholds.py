@@ -9,7 +9,7 @@ from scipy import optimize, special
 from genlaws.core.errors import InputError
 from genlaws.relations.networks.phases import (
     HALF_DEVIANCE,
-    Counts,
+    EventCounts,
     best_step,
     fit_boundary,
     fit_threshold,
@@ -222,7 +222,7 @@ def test_the_best_curve_has_no_slope_left_to_climb():
     for _ in range(50):
         place = np.sort(rng.normal(size=12))
         hit = rng.binomial(6, special.expit(3.0 * place)).astype(float)
-        counts = Counts(place, hit, 6.0 - hit)
+        counts = EventCounts(place, hit, 6.0 - hit)
         best = best_step(counts)
         assert 0.0 < best.steepness < math.inf
         left = hit - 6.0 * special.expit(best.steepness * (place - best.threshold))

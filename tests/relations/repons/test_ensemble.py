@@ -199,7 +199,7 @@ STARTS = (np.ones((2, 1, 1)), np.ones((2, 2, 1)))
         (lambda: simulate_repons(ReponSystem(**EQUAL), 5, -1), "seed must be a whole number"),
         (lambda: simulate_repons(ReponSystem(**EQUAL), 5, encoder_scale=0.0), "encoder_scale must be positive"),
         (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[1], STARTS[1]), "decoder must have shape (draws, 1, 1)"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[0][:1], STARTS[1]), "equally many draws; got 1 and 2"),
+        (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[0][:1], STARTS[1]), "same number of draws; got 1 and 2"),
         (lambda: evolve_repons(ReponSystem(**EQUAL), *STARTS, bias=[1.0, 2.0]), "bias must broadcast to shape (2, 1)"),
         (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[0] * np.inf, STARTS[1]), "must be finite"),
         (lambda: evolve_repons(ReponSystem(**EQUAL), *STARTS, tolerance=1.0), "tolerance must lie in"),

@@ -11,7 +11,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.relations.structure import description_length, families
 from genlaws.relations.structure.automorphisms import count_automorphisms
-from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.classes import RelationClass, classify_relation
 from genlaws.relations.structure.description_length import (
     COUNTED_CLASSES,
     TABLE_CLASSES,
@@ -163,7 +163,7 @@ def test_a_known_count_is_not_counted_again():
     ],
 )
 def test_relations_are_put_into_their_class(relation, name):
-    found = classify(relation)
+    found = classify_relation(relation)
     assert found.name == name
     assert np.isfinite(description_length_table(found))
     assert description_length_table(found) == description_length_table(relation)
@@ -171,26 +171,26 @@ def test_relations_are_put_into_their_class(relation, name):
 
 
 def test_mean_depth_and_chain_length():
-    assert classify(families.binary_tree(7)).mean_depth == pytest.approx((1 + 2 * 2 + 4 * 3) / 7)
+    assert classify_relation(families.binary_tree(7)).mean_depth == pytest.approx((1 + 2 * 2 + 4 * 3) / 7)
     upward = families.binary_tree(7).pairs[:, ::-1]
-    assert classify(Relation(7, upward)).mean_depth == pytest.approx(17 / 7)
+    assert classify_relation(Relation(7, upward)).mean_depth == pytest.approx(17 / 7)
     star = Relation.from_graph(nx.star_graph(5))
-    assert classify(star).name == "complete bipartite"
+    assert classify_relation(star).name == "complete bipartite"
     path = Relation.from_graph(nx.path_graph(5))
-    assert classify(path).mean_depth == pytest.approx((1 + 2 * 2 + 2 * 3) / 5)
+    assert classify_relation(path).mean_depth == pytest.approx((1 + 2 * 2 + 2 * 3) / 5)
     rng = np.random.default_rng(0)
     for seed in range(20):
         graph = nx.random_labeled_tree(int(rng.integers(4, 30)), seed=seed)
-        found = classify(Relation.from_graph(graph))
+        found = classify_relation(Relation.from_graph(graph))
         distances = [sum(lengths.values()) for _, lengths in nx.all_pairs_shortest_path_length(graph)]
         assert found.name in {"tree", "complete bipartite"}
         if found.name == "tree":
             assert found.mean_depth == pytest.approx(min(distances) / len(graph) + 1)
     # 1-2-4-8 and the like: the longest chains of divisors through 1, 2, …, 6 have 3, 3, 3, 3, 2 and 3 links.
-    assert classify(families.divisibility(6)).chain_length == pytest.approx(17 / 6)
+    assert classify_relation(families.divisibility(6)).chain_length == pytest.approx(17 / 6)
     # Two elements below one another count as one link.
     preorder = Relation(3, [[0, 0], [0, 1], [1, 0], [1, 1], [0, 2], [1, 2]])
-    assert classify(preorder).chain_length == 2.0
+    assert classify_relation(preorder).chain_length == 2.0
 
 
 def test_formulas_of_the_table():

@@ -44,7 +44,7 @@ def test_walks_of_the_report_lie_on_their_laws():
     found = draw_walks((8, 20), 1500, 60, 7)
     assert len(found.all) == 10
     assert max(abs(one.z) for one in found.all) < LARGEST_Z
-    assert found.turns[0.4][1].theory < found.turns[0.0][1].theory
+    assert found.rotations[0.4][1].theory < found.rotations[0.0][1].theory
 
 
 def test_section_has_its_parts_and_all_work_is_reported(made, read_page):
@@ -52,7 +52,7 @@ def test_section_has_its_parts_and_all_work_is_reported(made, read_page):
     assert section.name == "residual-stream"
     assert progress.total == progress.done == 3
     names = [one.name for one in section.panels]
-    assert names == ["stream-turns", "stream-neighbors", "stream-shares"]
+    assert names == ["stream-rotations", "stream-neighbors", "stream-shares"]
     assert all({"theory", "run"} <= {one.kind for one in panel.curves} for panel in section.panels)
     page = read_page(section.law)
     assert page.tags.count("math") >= 4
@@ -70,7 +70,7 @@ def test_the_same_seed_makes_the_same_section(made):
 def test_without_torch_the_walks_are_still_there(monkeypatch):
     monkeypatch.setattr(section_file, "has_torch", lambda: False)
     section = residual_stream_section(Counted(), 0, quick=True)
-    assert [one.name for one in section.panels] == ["stream-turns"]
+    assert [one.name for one in section.panels] == ["stream-rotations"]
     assert section.findings[-1].startswith("Not compared with networks")
 
 
@@ -83,8 +83,8 @@ def test_words_follow_the_numbers():
     assert max(np.abs(plain.correlation_random_axes.value - plain.walk.correlation)) < 0.05
     assert "r of neighboring sites in random axes is at most 0.0" in words[2]
     assert "flatter than 95 % of walks" in beyond_walk(replace(plain, shares=shares))[1]
-    turned = replace(plain.turns, value=plain.turns.value + 3.0)
-    assert "more than a walk" in beyond_walk(replace(plain, turns=turned))[0]
+    turned = replace(plain.rotations, value=plain.rotations.value + 3.0)
+    assert "more than a walk" in beyond_walk(replace(plain, rotations=turned))[0]
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_own_model_is_compared_with_its_walk_with_verdicts(own):
     section, progress = own
     assert progress.total == progress.done
     assert [one.name for one in section.panels] == [
-        *("own-neighbors", "own-sizes", "own-shares", "own-turns", "own-years"),
+        *("own-neighbors", "own-sizes", "own-shares", "own-rotations", "own-years"),
     ]
     rows = {name: value for name, value, _ in section.numbers}
     assert rows["sites, units, texts"] == "13, 384, 60"
@@ -113,7 +113,7 @@ def test_own_model_is_compared_with_its_walk_with_verdicts(own):
 def test_lines_about_an_own_model_give_its_numbers(own, tmp_path):
     section, _ = own
     printed = pd.read_csv(io.StringIO(printed_by(section.python, tmp_path)), sep=r"\s+")
-    found = printed[printed["measure"] == "turns"].iloc[-1]
+    found = printed[printed["measure"] == "rotations"].iloc[-1]
     rows = {name: value for name, value, _ in section.numbers}
     assert rows["rotations"] == f"walk {found['walk']:.2f}, model {Estimate(*found[['value', 'low', 'high']], 384)}"
 

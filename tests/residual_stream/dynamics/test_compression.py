@@ -6,7 +6,7 @@ import torch
 
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.compression import Autoencoder, compress, layer_sizes, train
+from genlaws.residual_stream.dynamics.compression import Autoencoder, compress, layer_sizes, train_autoencoder
 
 SITES, UNITS = 6, 20
 
@@ -97,12 +97,12 @@ def test_training_stops_when_the_held_out_texts_gain_nothing(curved):
     network = Autoencoder(layer_sizes(UNITS, 3), seed=0)
     noise = torch.randn(16, UNITS) * torch.linspace(1, 9, 3)[:, None, None]
     calls = iter(noise)  # each epoch is judged by larger states, so the first stays the best
-    found = train(network, lambda: [lambda: rows], lambda: [lambda: next(calls)], epochs=50, patience=2)
+    found = train_autoencoder(network, lambda: [lambda: rows], lambda: [lambda: next(calls)], epochs=50, patience=2)
     assert found.best_epoch == 1
     assert found.stopped_early
     assert len(found.training_losses) == 3
     once = Autoencoder(layer_sizes(UNITS, 3), seed=0)
-    train(once, lambda: [lambda: rows], lambda: [lambda: rows], epochs=1, patience=2)
+    train_autoencoder(once, lambda: [lambda: rows], lambda: [lambda: rows], epochs=1, patience=2)
     assert all(torch.equal(one, two) for one, two in zip(network.parameters(), once.parameters(), strict=True))
 
 
@@ -135,7 +135,7 @@ def test_rows_of_a_text_stay_together(curved):
     [
         ({"bottleneck": 21}, "bottleneck must"),
         ({"validation_share": 0.0}, "validation_share must lie in"),
-        ({"validation_share": 0.6, "test_share": 0.4}, "leave at least two texts"),
+        ({"validation_share": 0.6, "test_share": 0.4}, "leave at least two training texts"),
         ({"epochs": 0}, "epochs must"),
         ({"texts": [0, 0, 1, 1, 2, 2]}, "at least 4 texts"),
     ],

@@ -79,7 +79,7 @@ def test_eigenvalues_of_a_linear_map_are_recovered():
     assert modes.held_out.persistence < 0.99
     assert fit_rotation(stream_of(truth)[0]).skew_r_squared < fit_rotation(stream_of(truth)[0]).free_r_squared - 0.1
     assert modes.to_frame()["modulus"].tolist() == pytest.approx([1.05, 0.95, 0.95, 0.8], abs=1e-7)
-    assert "1 pairs of modes that turn" in str(modes)
+    assert "1 rotating pairs of modes" in str(modes)
 
 
 def test_the_skew_matrix_is_the_least_squares_one():

@@ -59,7 +59,7 @@ def test_equal_steps_have_the_spectrum_of_a_chain():
 def test_a_walk_that_shares_nothing_has_the_mean_path_of_its_own_parts():
     own, shared = (geometric_walk(12, growth=4.0, persistence=0.3, shared=part) for part in (0.0, 0.5))
     np.testing.assert_allclose(own.path_shares(), shared.path_shares())
-    np.testing.assert_allclose(own.turns, shared.turns)
+    np.testing.assert_allclose(own.rotations, shared.rotations)
     assert np.isnan(Walk(own.own_steps, own.shared_steps).correlation[0])  # texts do not differ at first
 
 
@@ -96,15 +96,15 @@ def test_shares_of_drawn_walks(persistence):
 def test_rotations_of_drawn_walks(sites, growth, persistence):
     walk = geometric_walk(sites, growth=growth, persistence=persistence)
     drawn = -rotations_written_out(draw_walk(walk, 1, 30_000, seed=5).states[0])
-    assert abs(z_score(drawn, walk.turns[-1])) < LARGEST_Z
-    assert walk.turns.shape == (sites - 2,)
+    assert abs(z_score(drawn, walk.rotations[-1])) < LARGEST_Z
+    assert walk.rotations.shape == (sites - 2,)
 
 
 def test_rotations_at_every_site_are_those_counted():
     walk = geometric_walk(12, growth=6.0, persistence=0.2)
-    found = compare_with_walk(draw_walk(walk, 2, 20_000, seed=1)).turns
+    found = compare_with_walk(draw_walk(walk, 2, 20_000, seed=1)).rotations
     half = (found.high - found.low) / 2
-    assert (np.abs(found.value - walk.turns) < LARGEST_Z / 1.96 * half).all()
+    assert (np.abs(found.value - walk.rotations) < LARGEST_Z / 1.96 * half).all()
 
 
 def test_white_noise_and_the_papers_speeds_turn_as_known():
@@ -114,23 +114,23 @@ def test_white_noise_and_the_papers_speeds_turn_as_known():
     drawn = -rotations_written_out(np.random.default_rng(0).standard_normal((64, 20_000)))
     assert abs(z_score(drawn, noise)) < LARGEST_Z
     speeds = in_order(SPEEDS)
-    assert Walk(speeds, speeds).turns[-1] == pytest.approx(10.59, abs=0.02)  # the paper: 10.74
-    assert geometric_walk(64).turns[-1] == pytest.approx(10.95, abs=0.01)
+    assert Walk(speeds, speeds).rotations[-1] == pytest.approx(10.59, abs=0.02)  # the paper: 10.74
+    assert geometric_walk(64).rotations[-1] == pytest.approx(10.95, abs=0.01)
 
 
 def test_quadrature_has_converged(monkeypatch):
     walks = [geometric_walk(9, growth=30.0, persistence=phi) for phi in (-0.6, 0.0, 0.9)]
-    counts = [walk.turns.copy() for walk in walks]
+    counts = [walk.rotations.copy() for walk in walks]
     monkeypatch.setattr(walks_module, "LINE_DIRECTIONS", 200)
     monkeypatch.setattr(walks_module, "QUADRATURE_NODES", 40)
-    again = [geometric_walk(9, growth=30.0, persistence=phi).turns for phi in (-0.6, 0.0, 0.9)]
+    again = [geometric_walk(9, growth=30.0, persistence=phi).rotations for phi in (-0.6, 0.0, 0.9)]
     np.testing.assert_allclose(counts, again, atol=1e-5)
 
 
 def test_straight_paths_do_not_turn_and_angles_of_equal_tangents_vanish():
     sizes = np.ones(9)
-    assert abs(Walk(sizes, sizes, persistence=0.999999).turns[-1]) < 0.1
-    assert Walk(sizes, sizes, persistence=0.9).turns[-1] < Walk(sizes, sizes).turns[-1]
+    assert abs(Walk(sizes, sizes, persistence=0.999999).rotations[-1]) < 0.1
+    assert Walk(sizes, sizes, persistence=0.9).rotations[-1] < Walk(sizes, sizes).rotations[-1]
 
 
 def test_the_walk_like_a_stream_has_its_sizes_and_is_its_surrogate():
@@ -142,7 +142,7 @@ def test_the_walk_like_a_stream_has_its_sizes_and_is_its_surrogate():
     path = mean_path(stream)
     turned = against_surrogates(path, lambda one: rotations(one).as_printed.mean(), ("random walk",), draws=60, seed=0)
     flat = against_surrogates(path, plane_share, ("random walk",), draws=60, seed=0)
-    assert abs(z_score(turned.against["random walk"].draws, walk.turns[-1])) < LARGEST_Z
+    assert abs(z_score(turned.against["random walk"].draws, walk.rotations[-1])) < LARGEST_Z
     assert abs(z_score(flat.against["random walk"].draws, walk.path_shares(200)[1])) < LARGEST_Z
 
 
@@ -151,7 +151,7 @@ def test_a_stream_compared_with_its_walk_shows_where_it_leaves_it():
     found = compare_with_walk(stream)
     assert found.persistence == pytest.approx(0.6, abs=0.03)
     assert found.size.value[-1] > 1.5 * found.walk.size[-1]
-    assert found.turns.high[-1] < found.walk.turns[-1]
+    assert found.rotations.high[-1] < found.walk.rotations[-1]
     frame = found.to_frame()
     assert set(frame["measure"]) == {
         "correlation",
@@ -160,7 +160,7 @@ def test_a_stream_compared_with_its_walk_shows_where_it_leaves_it():
         "size",
         "step_size",
         "shares",
-        "turns",
+        "rotations",
     }
     assert np.isfinite(frame["walk"]).all()
 

@@ -85,11 +85,11 @@ def test_it_prints_value_and_correction():
         (([100, 200], [0.3, 0.2], [0.1, 0.0]), "standard_errors must be positive.*take more runs"),
         (([100, 100], [0.3, 0.2], [0.1, 0.1]), "at least 2 different values for order 1; got 1"),
         (([100, 200], [0.3, 0.2], [0.1, 0.1], 2), "at least 3 different values for order 2; got 2"),
-        (([100, 200], [0.3, 0.2, 0.1], [0.1, 0.1]), "lists of one length"),
+        (([100, 200], [0.3, 0.2, 0.1], [0.1, 0.1]), "lists of equal length"),
         (([100, 200], [0.3, np.inf], [0.1, 0.1]), "means must be finite"),
         (([0, 200], [0.3, 0.2], [0.1, 0.1]), "dimensions must be positive"),
         (([100, 200], [0.3, 0.2], [0.1, 0.1], 0), "order must be a whole number, at least 1"),
-        ((100, 0.3, 0.1), "lists of one length"),
+        ((100, 0.3, 0.1), "lists of equal length"),
     ],
 )
 def test_wrong_input_is_refused(arguments, complaint):

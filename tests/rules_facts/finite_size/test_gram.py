@@ -116,7 +116,7 @@ def test_a_kernel_of_correlations_needs_inputs_on_the_sphere(kernel):
         ([[1.0, np.nan], [1.0, 2.0]], None, {}, "inputs must be finite; 1 rows are not"),
         ([[1.0, np.inf], [np.nan, 2.0]], None, {}, "inputs must be finite; 2 rows are not"),
         (np.ones((2, 2)), [[np.inf, 1.0]], {}, "others must be finite"),
-        (np.ones((2, 2)), np.ones((2, 3)), {}, "must have as many features; got 2 and 3"),
+        (np.ones((2, 2)), np.ones((2, 3)), {}, "must have the same features; got 2 and 3"),
         ([[0.0, 0.0], [1.0, 2.0]], None, {"normalize": True}, "inputs must have a direction; 1 rows are zero"),
         ([[1.0, 0.0]], [[0.0, 0.0]], {"normalize": True}, "others must have a direction"),
         (np.full((2, 2), 1e200), None, {}, "squared lengths overflow"),

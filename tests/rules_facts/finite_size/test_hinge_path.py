@@ -289,7 +289,7 @@ def test_the_interior_point_keeps_its_cap():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"regularization": [1.0, 0.0]}, "regularization must be positive and finite; got 0. A small one is the limit"),
+        ({"regularization": [1.0, 0.0]}, "regularization must be positive and finite; got 0. A small value gives"),
         ({"regularization": -1.0}, "regularization must be zero or positive"),
         ({"regularization": np.nan}, "regularization must not contain NaN"),
         ({"labels": [0.0, 1.0]}, r"labels must be \+1 or -1"),

@@ -176,7 +176,7 @@ def test_labels_of_one_class_are_learned(draw):
         ({"activation": "relu"}, "Give either a kernel, or an activation and a width"),
         ({"width": 10}, "Give either a kernel, or an activation and a width"),
         ({"activation": "relu", "width": 10, "kernel": "erf"}, "Give either a kernel, or an activation and a width"),
-        ({"loss": "hinge", "leave_one_out": True}, "leave_one_out must be left out for the hinge loss"),
+        ({"loss": "hinge", "leave_one_out": True}, "leave_one_out must be false for the hinge loss"),
         ({"regularization": -1.0}, "regularization must be zero or positive"),
         ({"kernel": "geometric:0.5"}, "use normalize=True"),
     ],

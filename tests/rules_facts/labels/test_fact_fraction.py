@@ -125,9 +125,9 @@ def test_outputs_of_zero_say_nothing():
 @pytest.mark.parametrize(
     ("outputs", "labels", "sentence"),
     [
-        (np.ones(19), np.ones(19), "equally many numbers, 20 or more; got shapes"),
-        (np.ones(30), np.ones(29), "equally many numbers"),
-        (np.ones((30, 1)), np.ones((30, 1)), "equally many numbers"),
+        (np.ones(19), np.ones(19), "lists of equal length, 20 or more; got shapes"),
+        (np.ones(30), np.ones(29), "lists of equal length"),
+        (np.ones((30, 1)), np.ones((30, 1)), "lists of equal length"),
         (np.append(np.ones(30), np.nan), np.ones(31), "must be finite"),
         (np.ones(30), np.zeros(30), r"labels \+1 or -1"),
         (np.ones(30), np.full(30, np.nan), r"labels \+1 or -1"),

@@ -182,7 +182,7 @@ def test_training_and_test_parts_are_joined_and_named(tmp_path):
         ({"pixels": X, "y_train": Y}, "s.npz: the arrays must be called x_train and y_train; inputs and labels; .*"),
         ({"pixels": X, "kinds": Y}, "found pixels, kinds"),
         ({}, "found none"),
-        ({"x_train": X, "y_train": Y, "x_test": X}, "x_test and y_test must be there together"),
+        ({"x_train": X, "y_train": Y, "x_test": X}, "x_test and y_test must both be present"),
         (
             {"x_train": X, "y_train": Y, "x_test": X[:, 0], "y_test": Y},
             "must have the same features .*; got 4 features",
@@ -295,7 +295,7 @@ def test_columns_that_pandas_numbers_are_no_sample(tmp_path, last):
     [
         ("", "at least one number and a class, separated by commas"),
         ("1;2;cat\n", "separated by commas"),
-        ("a,b,label\n", "found a header alone"),
+        ("a,b,label\n", "found only a header"),
         ("1,2,cat\n1,2\n", "s.csv could not be read: the number of columns changed from 3 to 2"),
         ("a,b,label\n1,2,3,4\n", "the header has 3 columns, the samples have 4"),
         ("a,b,c,label\n1,2,3\n", "s.csv could not be read"),

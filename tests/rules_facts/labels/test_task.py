@@ -391,7 +391,7 @@ THREE = (20, 20, 20)
             THREE,
             (0, 1),
             {"sample_count": 100, "test_count": 10},
-            "sample_count = 100 at fact_fraction = 0.3 with 10 test samples takes 40 of class 0, 40 of class 1, 30 of "
+            "sample_count = 100 at fact_fraction = 0.3 with 10 test samples needs 40 of class 0, 40 of class 1, 30 of "
             "the facts; made has 20 of class 0, 20 of class 1, 20 of the facts. The largest sample_count possible is 4",
         ),
         (THREE, (0, 1), {"test_count": 40}, "The largest sample_count possible is 0. Fewer test samples"),

@@ -57,9 +57,9 @@ def plain_probabilities(trials: Trials, model: ChoiceModel, t: int) -> list[floa
     weights = []
     count = int(trials.present[t].sum())
     for k in range(count):
-        liking = model.offsets[trials.option_names[trials.options[t, k]]]
-        liking += model.position_effects[trials.places[t, k] - 1]
-        weights.append(float(g(trials.distances[t, k])) ** (1 / model.temperature) * math.exp(liking))
+        preference = model.offsets[trials.option_names[trials.options[t, k]]]
+        preference += model.position_effects[trials.places[t, k] - 1]
+        weights.append(float(g(trials.distances[t, k])) ** (1 / model.temperature) * math.exp(preference))
     return [(1 - model.lapse) * w / sum(weights) + model.lapse / count for w in weights]
 
 

@@ -36,7 +36,7 @@ def test_a_large_mean_that_hides_what_is_told_apart_is_said(name, options):
     by_hand = measure(z - z.mean(axis=0), positions=x, metric="circle", similarity=name, **QUICK, **options)
     centered = measure(z, positions=x, metric="circle", similarity=name, center=True, **QUICK, **options)
     assert centered.generalization.value == pytest.approx(by_hand.generalization.value, abs=1e-9)
-    assert "was taken off" in centered.message
+    assert "was subtracted" in centered.message
     assert "mean over stimuli" not in by_hand.message
     assert by_hand.generalization.value > raw.generalization.value + 0.1
     if raw.exact:

@@ -5,7 +5,7 @@ import pytest
 
 from genlaws.semanticity import similarity
 from genlaws.semanticity.measurement import profile as module
-from genlaws.semanticity.measurement.profile import ProfileSums, fit_profile, pool, profile_sums, relabeled_fits
+from genlaws.semanticity.measurement.profile import ProfileSums, fit_profile, pool_sums, profile_sums, relabeled_fits
 from genlaws.semanticity.theory.similarity import SHAPES
 
 ROUNDING = 1e-12
@@ -86,7 +86,7 @@ def test_batches_add_up():
     parts = [draw(rng, 40) for _ in range(5)]
     first = profile_sums(*parts[0])
     sums = [first, *(profile_sums(g, d, first.bins) for g, d in parts[1:])]
-    together = pool(sums)
+    together = pool_sums(sums)
     np.testing.assert_allclose(together.similarity, sum(part.similarity for part in sums))
     np.testing.assert_allclose(together.unit_count.sum(axis=0), together.count)
     assert together.unit_similarity.shape == (5, first.count.size)

@@ -8,7 +8,7 @@ from genlaws.core.errors import InputError
 from genlaws.ensembles import Checkpoint, Differentiated, streams
 from genlaws.ensembles.architecture import Workspace
 from genlaws.semanticity import measure
-from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_trials, train_relu_networks
+from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_relu_trials, train_relu_networks
 from genlaws.semanticity.networks.relu_runs import linear_front
 from genlaws.semanticity.networks.stacked_tests import ProfileMeans, StackedTests, untied_triples
 from genlaws.semanticity.theory.finite_sets import sort_others, stimulus_distances, tuple_probabilities
@@ -121,7 +121,7 @@ def test_profile_of_many_distances_puts_neighbors_together():
 def trials(count, items, networks, rows=24, stimuli="circle"):
     d = torch.from_numpy(stimulus_distances(stimuli, count))
     keys = streams.keys_of(list(range(networks)), purpose=1)
-    drawn = draw_trials(d, items, rows, keys, torch.tensor([5]))
+    drawn = draw_relu_trials(d, items, rows, keys, torch.tensor([5]))
     return {name: one[0] for name, one in drawn.items()}
 
 
@@ -169,7 +169,7 @@ def test_training_is_that_of_torch_s_own_adam():
     adam = torch.optim.Adam([weights], lr=7e-3)
     d, keys = torch.from_numpy(stimulus_distances("circle", 12)), streams.keys_of([4], purpose=1)
     for step in range(40):
-        batch = {name: one[0] for name, one in draw_trials(d, 2, 32, keys, torch.tensor([step])).items()}
+        batch = {name: one[0] for name, one in draw_relu_trials(d, 2, 32, keys, torch.tensor([step])).items()}
         adam.zero_grad()
         plain_losses(network, {"weights": weights}, batch).sum().backward()
         adam.step()
@@ -190,7 +190,7 @@ def test_trials_are_uniform_and_their_answer_is_the_nearest(items):
     count, rows = 10, 20_000
     d = stimulus_distances("segment", count)
     keys = streams.keys_of([0], purpose=1)
-    drawn = draw_trials(torch.from_numpy(d), items, rows, keys, torch.tensor([0, 1]))
+    drawn = draw_relu_trials(torch.from_numpy(d), items, rows, keys, torch.tensor([0, 1]))
     assert drawn["items"].shape == (2, 1, rows, items)
     chosen, probe, right = (drawn[name][0, 0].numpy() for name in ("items", "probe", "right"))
     apart = d[probe[:, None], chosen]

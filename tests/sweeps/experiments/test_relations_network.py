@@ -21,8 +21,8 @@ from genlaws.sweeps.engines import InProcess
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments import relation_networks as here
 from genlaws.sweeps.experiments.relation_networks import (
-    PER_NETWORK,
-    PER_NETWORK_ON_GPU,
+    PER_RELATION_NETWORK,
+    PER_RELATION_NETWORK_ON_GPU,
     RELATION_NETWORK,
     RelationNetworkSettings,
     relation_network_runs,
@@ -97,10 +97,10 @@ def test_a_cell_is_the_network_its_settings_say():
     assert found["majority_accuracy"] == named_relation("less-than", 12).majority_accuracy
 
 
-@pytest.mark.parametrize("per_network", [PER_NETWORK, PER_NETWORK_ON_GPU], ids=["processor", "card"])
+@pytest.mark.parametrize("per_network", [PER_RELATION_NETWORK, PER_RELATION_NETWORK_ON_GPU], ids=["processor", "card"])
 def test_a_cell_does_not_depend_on_its_stack(per_network, monkeypatch):
     """Also with cells that are shown less than their neighbors and filled up, as on a card."""
-    monkeypatch.setattr(here, "PER_NETWORK", per_network)
+    monkeypatch.setattr(here, "PER_RELATION_NETWORK", per_network)
     rng = np.random.default_rng(0)
     cells = [
         cell(

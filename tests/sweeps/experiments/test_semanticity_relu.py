@@ -17,7 +17,7 @@ from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep, run_
 from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER, checkpoint_folder
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments.semanticity import ReluSettings, relu_runs
-from genlaws.sweeps.tasks import Task, compute
+from genlaws.sweeps.tasks import CellTask, compute
 
 NAME = "semanticity.relu-network"
 SMALL = {"stimulus_count": 10, "hidden": 4, "steps": 40, "batch_size": 16, "log_every": 10}
@@ -154,13 +154,15 @@ def test_a_task_without_a_folder_for_unfinished_work_is_computed_all_the_same(tm
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
     monkeypatch.chdir(tmp_path)
     settings = ReluSettings(**SMALL)
-    (outcome,) = compute(Task(get_experiment(NAME).procedure, (settings,), (7,), ""))
+    (outcome,) = compute(CellTask(get_experiment(NAME).procedure, (settings,), (7,), ""))
     assert outcome.error is None
     assert checkpoint_folder() is None
     assert list(tmp_path.iterdir()) == []
     (plain,) = relu_runs([settings], [7])
     np.testing.assert_array_equal(outcome.result["generalization"], plain["generalization"])
-    (elsewhere,) = compute(Task(get_experiment(NAME).procedure, (settings,), (7,), str(tmp_path / "no" / "such" / "x")))
+    (elsewhere,) = compute(
+        CellTask(get_experiment(NAME).procedure, (settings,), (7,), str(tmp_path / "no" / "such" / "x"))
+    )
     assert elsewhere.error is None
     assert list(tmp_path.iterdir()) == []
 

@@ -11,8 +11,8 @@ from genlaws import relations
 from genlaws.cli import run
 from genlaws.web.bundled import bundled_rows
 from genlaws.web.views.data_needed import bundled_bound, nearest_element_count
-from genlaws.web.views.merging import Pair, critical_ratio, path, probability
-from genlaws.web.views.relations import VIEW, Settings
+from genlaws.web.views.merging import MergingPair, critical_ratio, merging_course, probability
+from genlaws.web.views.relations import VIEW, RelationSettings
 
 PANELS = ("accuracy-by-data", "merging-by-rates", "pair-path")
 MERGING = {"question": "when representations merge"}
@@ -20,7 +20,7 @@ Z_BOUND = 4.0  # for a hundred and more comparisons
 
 
 def answer(**settings):
-    return VIEW.answer(Settings(**settings))
+    return VIEW.answer(RelationSettings(**settings))
 
 
 def number(found, name):
@@ -30,7 +30,7 @@ def number(found, name):
 def pair(**changes):
     given = {"update": "flow", "encoder_rate": 1e-3, "decoder_rate": 2e-3, "encoder_scale": 0.8, "decoder_scale": 1.3}
     shape = {"dimension": 1, "outputs": 1, "cluster": 1, "gain": 1.0, "separation": 0.9}
-    return Pair(**{**given, **shape, **changes})
+    return MergingPair(**{**given, **shape, **changes})
 
 
 def test_lengths_and_formulas_are_the_librarys():
@@ -68,7 +68,7 @@ def test_bundled_data_needed_can_be_made_again(name, count):
 
 
 def test_tables_are_bundled_for_every_place_of_the_sliders():
-    properties = Settings.model_json_schema()["properties"]
+    properties = RelationSettings.model_json_schema()["properties"]
     for name, stored in (("train_fraction", "accuracy"), ("target_accuracy", "needed")):
         schema, place = properties[name], getattr(bundled_bound("mod3", 30), stored).place
         assert (place[0], place[-1]) == (schema["minimum"], schema["maximum"])
@@ -196,7 +196,7 @@ def test_gray_law_is_that_of_the_simulated_pairs():
 
 
 def test_path_of_gradient_flow_is_the_librarys():
-    time, gain, separation = path(pair(cluster=3))
+    time, gain, separation = merging_course(pair(cluster=3))
     wanted = relations.pair_path(1.0, 0.9, time, encoder_rate=1e-3, decoder_rate=2e-3, cluster=3)
     assert gain == pytest.approx(wanted.decoder_gain)
     assert separation == pytest.approx(wanted.half_separation)
@@ -209,13 +209,13 @@ def test_path_of_sign_updates_ends_where_the_simulation_does(separation):
     system = relations.ReponSystem(0.5, 1.0, update="sign")
     run = relations.evolve_repons(system, [[[1.0]]], [[[separation], [-separation]]])
     assert bool(run.merged.all()) == one.merges
-    gain, half = path(one)[1][-1], path(one)[2][-1]
+    gain, half = merging_course(one)[1][-1], merging_course(one)[2][-1]
     assert abs(run.decoder[0, 0, 0]) == pytest.approx(gain, abs=2e-3)
     assert 0.5 * abs(run.positions[0, 0, 0] - run.positions[0, 1, 0]) == pytest.approx(half, abs=2e-3)
 
 
 def ends():
-    for name, field in Settings.model_fields.items():
+    for name, field in RelationSettings.model_fields.items():
         limits = [getattr(part, end) for part in field.metadata for end in ("ge", "le") if hasattr(part, end)]
         values = limits or list(field.annotation.__args__)
         yield from ((name, value) for value in values)
@@ -235,7 +235,7 @@ def test_every_end_answers(update, relation):
 def test_every_slider_changes_the_answer():
     start = answer().to_json()
     for name, value in ends():
-        if name in {"question", "update"} or Settings().model_dump()[name] == value:
+        if name in {"question", "update"} or RelationSettings().model_dump()[name] == value:
             continue
         assert answer(**{name: value}).to_json() != start, name
 

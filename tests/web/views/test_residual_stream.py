@@ -12,11 +12,11 @@ from genlaws.cli import app
 from genlaws.core.errors import InputError
 from genlaws.models.texts import example_texts
 from genlaws.residual_stream.surrogates.walks import geometric_walk
-from genlaws.web.views.residual_stream import MODELS, VIEW, WalkSettings, bundled_stream
+from genlaws.web.views.residual_stream import SHOWN_MODELS, VIEW, WalkSettings, bundled_stream
 
-PANELS = ["neighbors", "sizes", "shares", "turns"]
+PANELS = ["neighbors", "sizes", "shares", "rotations"]
 QUICK_ENOUGH = 0.030  # seconds of one core for an answer
-FITS = [*MODELS, "none"]
+FITS = [*SHOWN_MODELS, "none"]
 
 
 def curves(answer, panel):
@@ -48,7 +48,7 @@ def test_every_fit_has_the_same_panels_with_a_line_and_points(answers, fit):
 def test_a_drawn_walk_lies_on_the_lines(answers):
     answer = answers["none"]
     for panel, name, line in (
-        ("turns", "one walk drawn", "walk: rotations"),
+        ("rotations", "one walk drawn", "walk: rotations"),
         ("neighbors", "one walk drawn: r over texts", "walk: r over texts"),
         ("sizes", "one walk drawn: state", "walk: state"),
     ):
@@ -66,7 +66,7 @@ def test_settings_reach_the_walk():
     answer = VIEW.answer(WalkSettings(fit="none", units=128, **given))
     walk = geometric_walk(given.pop("sites"), **given)
     found = numbers(answer)
-    assert found["rotations R"].startswith(f"walk {walk.turns[-1]:.2f}; drawn ")
+    assert found["rotations R"].startswith(f"walk {walk.rotations[-1]:.2f}; drawn ")
     assert found["correlation r in the middle"].startswith(f"walk {walk.correlation[9]:.3f}; drawn ")
     np.testing.assert_allclose(curves(answer, "sizes")["walk: state"].y, walk.size)
     np.testing.assert_allclose(1.0 - np.array(curves(answer, "neighbors")["walk: cosine"].y), walk.cosine)
@@ -74,16 +74,19 @@ def test_settings_reach_the_walk():
 
 def test_persistence_changes_the_walk_of_a_model_and_not_the_model():
     plain, lasting = (VIEW.answer(WalkSettings(fit="SmolLM2", persistence=phi)) for phi in (0.0, 0.6))
-    assert curves(plain, "turns")["walk: rotations"].y[-1] > curves(lasting, "turns")["walk: rotations"].y[-1] + 2.0
-    assert curves(plain, "turns")["SmolLM2-135M"].y == curves(lasting, "turns")["SmolLM2-135M"].y
+    assert (
+        curves(plain, "rotations")["walk: rotations"].y[-1]
+        > curves(lasting, "rotations")["walk: rotations"].y[-1] + 2.0
+    )
+    assert curves(plain, "rotations")["SmolLM2-135M"].y == curves(lasting, "rotations")["SmolLM2-135M"].y
 
 
 def test_bundled_models_are_what_the_documentation_says_of_them():
     small = bundled_stream("SmolLM2")
     assert (small.walk.site_count, small.units, small.texts) == (61, 576, 120)
-    turns, low, high = small.points["turns"].at(59)
-    assert low < turns < high
-    assert abs(turns - small.walk.turns[-1]) < 1.0  # a walk turns about as often
+    rotations, low, high = small.points["rotations"].at(59)
+    assert low < rotations < high
+    assert abs(rotations - small.walk.rotations[-1]) < 1.0  # a walk rotates about as often
     assert small.points["shares"].at(2)[1] > small.walk.path_shares(576)[1] + 0.1  # and is less flat
     own, turned = (1.0 - small.points[one].value.mean() for one in ("correlation", "correlation_random_axes"))
     walk = 1.0 - small.walk.correlation.mean()

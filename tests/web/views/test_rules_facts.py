@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from genlaws import rules_facts
-from genlaws.web.views.rules_facts import VIEW, Settings
-from genlaws.web.views.rules_facts_theory import Learner, all_runs, curves, runs_by_samples
+from genlaws.web.views.rules_facts import VIEW, TheorySettings
+from genlaws.web.views.rules_facts_theory import LearnerOnTask, all_runs, curves, runs_by_samples
 
 # The page's search for the best regularization is coarser than the library's, by no more than the captions say.
 RULE_TOLERANCE, FACT_TOLERANCE, ROUNDING = 1e-3, 1e-2, 1e-9
 # Runs are in 200 dimensions; their correction to the limit is below this.
 FINITE_SIZE = 0.005
 PANELS = ("errors-by-samples", "trade-off", "errors-by-angle")
-KERNELS = Settings.model_fields["kernel"].annotation.__args__
+KERNELS = TheorySettings.model_fields["kernel"].annotation.__args__
 
 
 def answer(**settings):
-    return VIEW.answer(Settings(**settings))
+    return VIEW.answer(TheorySettings(**settings))
 
 
 def number(found, name):
@@ -25,7 +25,7 @@ def number(found, name):
 
 @pytest.mark.parametrize(("fact_fraction", "angle"), [(0.3, 1.1), (0.56, 0.05), (0.53, 1.57)])
 def test_lines_at_the_best_regularization_are_as_accurate_as_their_captions_say(fact_fraction, angle):
-    found = curves(Learner("hinge", 30.0, fact_fraction, np.sin(angle), np.cos(angle)))
+    found = curves(LearnerOnTask("hinge", 30.0, fact_fraction, np.sin(angle), np.cos(angle)))
     for errors, sample_ratio, angles in (
         (found.by_samples, found.by_samples.axis, np.full(len(found.by_samples.axis), angle)),
         (found.by_angle, np.full(len(found.by_angle.axis), 30.0), found.by_angle.axis),
@@ -81,7 +81,7 @@ def test_without_a_rule_the_lines_have_infinite_regularization_as_the_numbers():
 
 
 def ends():
-    for name, field in Settings.model_fields.items():
+    for name, field in TheorySettings.model_fields.items():
         limits = [getattr(part, end) for part in field.metadata for end in ("ge", "le") if hasattr(part, end)]
         values = limits or list(field.annotation.__args__)
         yield from ((name, value) for value in values)
@@ -90,7 +90,7 @@ def ends():
 @pytest.mark.parametrize("loss", ["square", "hinge"])
 @pytest.mark.parametrize(("name", "value"), list(ends()))
 def test_every_end_answers(loss, name, value):
-    control = Settings.model_json_schema()["properties"][name]["control"]
+    control = TheorySettings.model_json_schema()["properties"][name]["control"]
     found = answer(**{"loss": loss, **control["when"], name: value})
     assert tuple(one.name for one in found.panels) == PANELS
     assert found.sentence
@@ -102,10 +102,10 @@ def test_every_end_answers(loss, name, value):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_setting_of_a_kernel_changes_the_answer(kernel):
-    when = {name: one["control"]["when"] for name, one in Settings.model_json_schema()["properties"].items()}
+    when = {name: one["control"]["when"] for name, one in TheorySettings.model_json_schema()["properties"].items()}
     named = [name for name, condition in when.items() if condition.get("kernel") == kernel]
     for name in ["sample_ratio", "fact_fraction", *named]:
-        field = Settings.model_fields[name]
+        field = TheorySettings.model_fields[name]
         low = next(part.ge for part in field.metadata if hasattr(part, "ge"))
         settings = {"kernel": kernel, "regularization": "chosen"}
         assert answer(**settings).numbers != answer(**settings, **{name: low}).numbers
@@ -136,7 +136,7 @@ def test_runs_agree_with_the_theory():
 
 
 def test_runs_are_shown_with_their_own_settings():
-    exact = runs_by_samples(Learner("square", 4.0, 0.2, np.sin(0.7), np.cos(0.7), 0.1))
+    exact = runs_by_samples(LearnerOnTask("square", 4.0, 0.2, np.sin(0.7), np.cos(0.7), 0.1))
     assert exact.exact
     assert exact.name == "ε = 0.2, θ = 0.7, λ = 0.1"
     assert [run.sample_ratio for run in exact.runs] == [0.5, 1.0, 2.0, 4.0, 8.0]

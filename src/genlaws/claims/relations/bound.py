@@ -8,7 +8,8 @@ from itertools import permutations
 import numpy as np
 from scipy import stats
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
+from genlaws.claims.claim import EXACT_TOLERANCE, Finding, corrected_if, graded, holds_if, number_id
+from genlaws.claims.relations.description_length import N
 from genlaws.core.arguments import Array, Mask
 from genlaws.relations import (
     CompleteBipartite,
@@ -32,13 +33,11 @@ from genlaws.relations import (
 )
 from genlaws.relations.inference.bound_curve import guess_accuracy, paper_accuracy
 
-N = 30
-TOLERANCE = 1e-9  # of numbers that are equal but for rounding
-RELATION_NAMES = ("mod3", "mod5", "less-than", "bipartite-15-15")
+PAPER_RELATIONS = ("mod3", "mod5", "less-than", "bipartite-15-15")
 HYPOTHESES: dict[str, Hypotheses] = {
     "mod3": Equivalence(3), "mod5": Equivalence(5), "less-than": TotalOrder(), "bipartite-15-15": CompleteBipartite()
 }  # fmt: skip
-ACCURACY_TOLERANCE = 0.2  # two curves that agree roughly may differ by so much in accuracy
+ACCURACY_TOLERANCE = 0.2  # two curves that agree roughly may differ by this much in accuracy
 
 
 def _empty_training_set(elements: int) -> TrainingSet:
@@ -56,7 +55,7 @@ def check_balls_in_buckets(quick: bool) -> Finding:
             law = law * filled / buckets + np.append(0.0, (law * (buckets - filled) / buckets)[:-1])
         worst = max(worst, abs(float(law @ filled) / buckets - float(inferable_fraction(balls, buckets))))
     return holds_if(
-        worst < TOLERANCE, {"largest_difference": worst}, "The mean share of filled buckets is that of Eq. 3."
+        worst < EXACT_TOLERANCE, {"largest_difference": worst}, "The mean share of filled buckets is that of Eq. 3."
     )
 
 
@@ -66,12 +65,14 @@ def check_critical_fraction(quick: bool) -> Finding:
     share = critical_fraction(0.9, N, lengths)
     back = inferable_fraction(share * N**2, lengths)
     worst = float(np.abs(back - 0.9).max())
-    return holds_if(worst < TOLERANCE, {"largest_difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3.")
+    return holds_if(
+        worst < EXACT_TOLERANCE, {"largest_difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3."
+    )
 
 
 def check_data_needed(quick: bool) -> Finding:
     """Compare Eq. 4 with the share of entries that the best learner needs for an accuracy of 0.9."""
-    names = ("mod3", "less-than", "bipartite-15-15") if quick else RELATION_NAMES
+    names = ("mod3", "less-than", "bipartite-15-15") if quick else PAPER_RELATIONS
     ratios: dict[str, float] = {}
     for name in names:
         found = data_needed(named_relation(name), 0.9, repeats=2 if quick else 20)
@@ -83,7 +84,7 @@ def check_data_needed(quick: bool) -> Finding:
         far < 4.0,
         numbers,
         "Eq. 4 gives the share within a quarter.",
-        "The scale is right, the number is not: Eq. 4 asks for 1.5 to 2.7 times what the best learner needs.",
+        "The scale is right, the number is not: Eq. 4 requires 1.5 to 2.7 times what the best learner needs.",
     )
 
 
@@ -99,7 +100,7 @@ def check_upper_bound(quick: bool) -> Finding:
             below = max(below, float(value) - point.accuracy.value - spare)
     return corrected_if(
         above <= 0.0,
-        listed < TOLERANCE,
+        listed < EXACT_TOLERANCE,
         {
             "largest_excess_of_exact_bound": above,
             "largest_excess_of_eq_5": below,
@@ -132,8 +133,8 @@ def check_guess_of_an_order(quick: bool) -> Finding:
     nothing = posterior(_empty_training_set(N), TotalOrder()).accuracy
     stated = guess_accuracy(TotalOrder())
     return corrected_if(
-        abs(best - stated) < TOLERANCE,
-        abs(best - (1.0 - stated)) < TOLERANCE,
+        abs(best - stated) < EXACT_TOLERANCE,
+        abs(best - (1.0 - stated)) < EXACT_TOLERANCE,
         {
             "orders": len(orders),
             "chance_of_guessing_right": best,
@@ -141,7 +142,7 @@ def check_guess_of_an_order(quick: bool) -> Finding:
             "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, TotalOrder(), 0.0)),
             "accuracy_with_nothing_seen_exact": nothing,
         },
-        "A guess is right with 2/3; 1/3 is the chance of the rarer answer. With nothing seen no pair is known to "
+        "A guess is right with probability 2/3; 1/3 is that of the rarer answer. With nothing seen no pair is known to "
         "precede another, and the accuracy is 0.517, not 2/3.",
     )
 
@@ -153,7 +154,7 @@ def check_guess_of_classes(quick: bool) -> Finding:
         chance = float(posterior(_empty_training_set(N), known).probability[0, 1])
         worst = max(worst, abs(chance - stated), abs(guess_accuracy(known) - stated))
     return holds_if(
-        worst < TOLERANCE, {"largest_difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
+        worst < EXACT_TOLERANCE, {"largest_difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
     )
 
 
@@ -170,8 +171,8 @@ def check_first_comparison(quick: bool) -> Finding:
     chain = _chain(9)
     last = posterior(chain, TotalOrder()).bits_left - posterior(chain.with_answer((0, 9), True), TotalOrder()).bits_left
     return corrected_if(
-        abs(worth) < TOLERANCE,
-        abs(worth - 1.0) < TOLERANCE,
+        abs(worth) < EXACT_TOLERANCE,
+        abs(worth - 1.0) < EXACT_TOLERANCE,
         {"bits_of_0_9_as_first_comparison": worth, "bits_of_0_9_as_last_comparison": last},
         "Any first comparison is worth exactly one bit; 0 < 9 adds no information only once a chain from 0 to 9 is "
         "known.",
@@ -183,8 +184,8 @@ def check_powerful_comparison(quick: bool) -> Finding:
     known = _chain(4)
     pairs = [(number, 5) for number in range(4)]
     before, after = (posterior(one, TotalOrder()).probability for one in (known, known.with_answer((4, 5), True)))
-    open_before = sum(before[pair] < 1.0 - TOLERANCE for pair in pairs)
-    follow = sum(after[pair] > 1.0 - TOLERANCE for pair in pairs)
+    open_before = sum(before[pair] < 1.0 - EXACT_TOLERANCE for pair in pairs)
+    follow = sum(after[pair] > 1.0 - EXACT_TOLERANCE for pair in pairs)
     return holds_if(
         open_before == follow == len(pairs),
         {"pairs_open_before": open_before, "pairs_inferred": follow},
@@ -193,7 +194,7 @@ def check_powerful_comparison(quick: bool) -> Finding:
 
 
 def check_at_least_b_samples(quick: bool) -> Finding:
-    """Ask for the most informative pair each time and count the answers until an order is known."""
+    """Query the most informative pair each time and count the answers until an order is known."""
     size = 9 if quick else 16
     order = less_than(size)
     length = description_length_exact(order)
@@ -201,17 +202,17 @@ def check_at_least_b_samples(quick: bool) -> Finding:
     needed = float(curve.queries_to_certainty.value)
     first = float(np.mean(curve.bits_left[:, 0] - curve.bits_left[:, 1]))
     return holds_if(
-        needed >= length and first <= 1.0 + TOLERANCE,
+        needed >= length and first <= 1.0 + EXACT_TOLERANCE,
         {"description_length": length, "answers_needed": needed, "bits_of_the_first_answer": first},
         "An answer is worth one bit at most on average, so no order is known before log2 n! answers; with the best "
-        "questions hardly more are needed.",
+        "queries hardly more are needed.",
     )
 
 
 def check_two_estimates(quick: bool) -> Finding:
     """Measure the distance between Eq. 5 and the exact bound for the four relations of Fig. 2."""
     shares = np.array([0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4])
-    far = {name: _largest_distance(name, shares, 2 if quick else 20) for name in RELATION_NAMES}
+    far = {name: _largest_distance(name, shares, 2 if quick else 20) for name in PAPER_RELATIONS}
     return graded(
         max(far.values()) < 0.02,
         max(far.values()) < ACCURACY_TOLERANCE,
@@ -228,7 +229,7 @@ def _largest_distance(name: str, shares: Array, repeats: int) -> float:
 
 
 def check_caption(quick: bool) -> Finding:
-    """Ask which of Eqs. 3 and 5 is near the bound that Fig. 2 shows."""
+    """Find which of Eqs. 3 and 5 is near the bound that Fig. 2 shows."""
     shares = np.array([0.0, 0.02, 0.06, 0.1])
     length = description_length_exact(named_relation("mod3"))
     exact = np.array([p.accuracy.value for p in bound_curve(named_relation("mod3"), shares, repeats=4).points])
@@ -252,7 +253,7 @@ def check_possible_classes(quick: bool) -> Finding:
     counted = np.array([_two_class_bound(one) for one in sets])
     return corrected_if(
         float(np.abs(paper - exact).max()) < 0.02,
-        float(np.abs(counted - exact).max()) < TOLERANCE,
+        float(np.abs(counted - exact).max()) < EXACT_TOLERANCE,
         {
             "paper_procedure": paper.mean(),
             "exact_bound": exact.mean(),

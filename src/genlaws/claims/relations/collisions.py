@@ -7,14 +7,13 @@ import math
 import numpy as np
 from scipy import integrate
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if, number_id
+from genlaws.claims.claim import MAX_Z_SCORE, Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array, Mask
 from genlaws.relations import collision_probability, decoder_pull, simulate_two_repons
 
 RATE_RATIOS = (0.1, 1.0, 10.0)  # encoder rate over decoder rate
-MAX_Z_SCORE = 4.0
 FLOW_TOLERANCE = 1e-6
-MAX_CHANCE_DIFFERENCE = 0.02  # difference of two chances that no sample here could make
+MAX_CHANCE_DIFFERENCE = 0.02  # of two probabilities; the sampling error is smaller
 CLUSTER_COUNTS = (1, 3, 10)
 
 

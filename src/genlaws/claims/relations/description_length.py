@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from genlaws.claims.claim import Finding, corrected_if, holds_if
+from genlaws.claims.claim import EXACT_TOLERANCE, Finding, corrected_if, holds_if
 from genlaws.core.arguments import Mask
 from genlaws.relations import (
     Relation,
@@ -26,7 +26,6 @@ from genlaws.relations import (
 )
 
 N = 30  # elements of the paper
-TOLERANCE = 1e-9  # of numbers that are equal but for rounding
 MAX_SECONDS = 60.0  # that still count as a matter of seconds
 # Laws that Section II names for each relation.
 STATED_LAWS = {
@@ -35,7 +34,7 @@ STATED_LAWS = {
     "greater-than": (less_than(N), ("antisymmetric", "transitive")),
     "bipartite": (complete_bipartite(15, 15), ("symmetric",)),
 }
-APPROXIMATION_TOLERANCE = 0.05  # relative: an approximation of a length may be off by so much
+APPROXIMATION_TOLERANCE = 0.05  # relative: an approximation of a length may be off by this much
 TEXT_DIVISOR = 2.0  # what n is divided by in the text, n log2(n/2)
 
 
@@ -72,7 +71,7 @@ def check_orbit_formula(quick: bool) -> Finding:
         copies = len({table[np.ix_(order, order)].tobytes() for order in orders})
         worst = max(worst, abs(math.log2(copies) - description_length_exact(relation)))
     return holds_if(
-        worst < TOLERANCE,
+        worst < EXACT_TOLERANCE,
         {"relations": len(relations), "largest_difference_in_bits": worst},
         "log2(n!/|Aut|) is the logarithm of the number of different relabelings.",
     )
@@ -119,7 +118,7 @@ def check_large_graphs(quick: bool) -> Finding:
 
 @cache
 def all_tables(elements: int) -> Mask:
-    """Return every relation of so many elements, one table each."""
+    """Return every relation of this number of elements, one table each."""
     numbers = np.arange(2**elements**2, dtype=np.int64)
     bits = (numbers[:, None] >> np.arange(elements**2)) & 1
     return bits.astype(bool).reshape(-1, elements, elements)
@@ -155,7 +154,7 @@ def check_plain_classes(quick: bool) -> Finding:
         for name, count in found.items():
             worst = max(worst, abs(math.log2(count) - _table_bits(name, n)))
             counts[f"{name}_{n}_elements"] = count
-    return holds_if(worst < TOLERANCE, {"largest_difference": worst, **counts}, "The three rows are exact.")
+    return holds_if(worst < EXACT_TOLERANCE, {"largest_difference": worst, **counts}, "The three rows are exact.")
 
 
 def check_antisymmetric(quick: bool) -> Finding:
@@ -166,8 +165,8 @@ def check_antisymmetric(quick: bool) -> Finding:
     right = max(abs(count - 2**n * 3 ** (n * (n - 1) // 2)) for n, count in counts.items())
     library = max(abs(description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes)
     return corrected_if(
-        paper < TOLERANCE,
-        right == 0 and library < TOLERANCE,
+        paper < EXACT_TOLERANCE,
+        right == 0 and library < EXACT_TOLERANCE,
         {
             **{f"antisymmetric_relations_of_{n}_elements": count for n, count in counts.items()},
             "bits_by_the_paper_30_elements": _table_bits("antisymmetric", N),
@@ -217,7 +216,7 @@ def check_total_order(quick: bool) -> Finding:
         "n_log2_n_over_e": N * math.log2(N / math.e),
         "library_exact": description_length_exact(less_than(N)),
     }
-    same = abs(float(numbers["library_exact"]) - bits) < TOLERANCE
+    same = abs(float(numbers["library_exact"]) - bits) < EXACT_TOLERANCE
     return holds_if(
         count == math.factorial(n) and same and abs(short / bits - 1.0) < APPROXIMATION_TOLERANCE,
         numbers,
@@ -251,7 +250,7 @@ def check_complete_bipartite(quick: bool) -> Finding:
     splits = {tuple((np.array(one)[:, None] != np.array(one)).ravel()) for one in np.ndindex(*(2,) * n)}
     count = sum(tuple(one.ravel()) in splits for one in tables)
     return corrected_if(
-        abs(math.log2(count) - _table_bits("complete bipartite", n)) < TOLERANCE,
+        abs(math.log2(count) - _table_bits("complete bipartite", n)) < EXACT_TOLERANCE,
         count == 2 ** (n - 1),
         {
             f"relations_of_{n}_elements": count,
@@ -271,7 +270,7 @@ def check_incomplete_bipartite(quick: bool) -> Finding:
     count = int(((tables == tables.swapaxes(1, 2)) & (across | ~tables)).all(axis=(1, 2)).sum())
     paper = float(description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
     return holds_if(
-        abs(math.log2(count) - paper) < TOLERANCE,
+        abs(math.log2(count) - paper) < EXACT_TOLERANCE,
         {"relations": count, "bits": math.log2(count), "bits_by_the_paper": paper},
         "One bit for each pair across the sides.",
     )

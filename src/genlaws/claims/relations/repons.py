@@ -13,14 +13,14 @@ from genlaws.relations import matrix_invariant, modulo, pair_invariant, pair_lim
 
 ETA_X, ETA_A = 0.7, 0.4  # rates of the repons and of the decoder
 RATES = {"encoder_rate": ETA_X, "decoder_rate": ETA_A}
-DIFFERENCE_STEP = 1e-5  # of a central difference
+GRADIENT_STEP = 1e-5  # of a central difference
 DIFFERENCE_TOLERANCE = 1e-7  # what its error may be
 REST_TOLERANCE = 1e-4
 CLASS_COUNT = 3
 FLOW_TOLERANCE = 1e-6  # relative, of a numerical integration
 
 
-class Pair(NamedTuple):
+class ReponPair(NamedTuple):
     """Two repons, their decoder and the target."""
 
     decoder: Array
@@ -30,13 +30,13 @@ class Pair(NamedTuple):
     target: Array
 
 
-def loss(pair: Pair) -> float:
+def loss(pair: ReponPair) -> float:
     """Return Eq. 6."""
     misses = (pair.decoder @ one + pair.bias - pair.target for one in (pair.first, pair.second))
     return 0.5 * float(sum(miss @ miss for miss in misses))
 
 
-def gradient(pair: Pair, name: str) -> Array:
+def gradient(pair: ReponPair, name: str) -> Array:
     """Return the derivative of Eq. 6 with respect to one part, by central differences."""
     value: Array = getattr(pair, name)
     slope = np.empty_like(value)
@@ -44,17 +44,17 @@ def gradient(pair: Pair, name: str) -> Array:
         ends = []
         for sign in (1.0, -1.0):
             moved = value.copy()
-            moved[place] += sign * DIFFERENCE_STEP
+            moved[place] += sign * GRADIENT_STEP
             ends.append(loss(pair._replace(**{name: moved})))
-        slope[place] = (ends[0] - ends[1]) / (2.0 * DIFFERENCE_STEP)
+        slope[place] = (ends[0] - ends[1]) / (2.0 * GRADIENT_STEP)
     return slope
 
 
-def draw_pair(seed: int, dimension: int = 3) -> Pair:
+def draw_pair(seed: int, dimension: int = 3) -> ReponPair:
     """Return standard normal parts."""
     rng = np.random.default_rng(seed)
     shapes = ((dimension, dimension), dimension, dimension, dimension, dimension)
-    return Pair(*(rng.standard_normal(shape) for shape in shapes))
+    return ReponPair(*(rng.standard_normal(shape) for shape in shapes))
 
 
 def check_eq_8(quick: bool) -> Finding:
@@ -73,7 +73,7 @@ def check_eq_8(quick: bool) -> Finding:
     )
 
 
-def _with_fitted_bias(pair: Pair) -> Pair:
+def _with_fitted_bias(pair: ReponPair) -> ReponPair:
     """Return the pair with the bias at its best value."""
     return pair._replace(bias=pair.target - pair.decoder @ (pair.first + pair.second) / 2.0)
 
@@ -88,7 +88,7 @@ def check_bias_equation(quick: bool) -> Finding:
         printed < DIFFERENCE_TOLERANCE,
         right < DIFFERENCE_TOLERANCE,
         {"difference_from_printed_form": printed, "difference_from_form_with_factor_2": right},
-        "db/dt = -η_A (A(x1 + x2) + 2(b - y)); the solution the paper goes on with needs the 2.",
+        "db/dt = -η_A (A(x1 + x2) + 2(b - y)); the solution that the paper uses next needs the 2.",
     )
 
 
@@ -132,7 +132,7 @@ def _integrate_flow(
 
 
 def check_theorem_1(quick: bool) -> Finding:
-    """Count inputs that a decoder without error must give one answer, and whether rows distinguish classes."""
+    """Count inputs that a decoder without error must give the same answer, and whether rows distinguish classes."""
     table, classes = modulo(12, CLASS_COUNT).matrix, np.arange(12) % CLASS_COUNT
     same_answer = len({(one, one) for one in classes})  # (E_c, E_c) must be answered with 1 for every class c
     rows_equal = (table[:, None, :] == table[None, :, :]).all(axis=2)
@@ -151,7 +151,7 @@ def check_theorem_1(quick: bool) -> Finding:
 
 
 def check_theorem_2(quick: bool) -> Finding:
-    """Integrate Eq. 8 in three dimensions until it rests, from many starts."""
+    """Integrate Eq. 8 in three dimensions until it comes to rest, from many starts."""
     starts, merged, worst, moving = 12 if quick else 100, 0, 0.0, 0.0
     for seed in range(starts):
         pair = draw_pair(seed)
@@ -286,7 +286,7 @@ def check_two_limits(quick: bool) -> Finding:
 
 
 def check_repulsion(quick: bool) -> Finding:
-    """Watch the separation of pairs that do not merge: is there ever a force apart?"""
+    """Follow the separation of pairs that do not merge and look for a repelling force."""
     growth, memorized = -np.inf, 0
     for seed in range(8 if quick else 60):
         rng = np.random.default_rng(seed)

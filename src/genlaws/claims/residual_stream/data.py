@@ -39,7 +39,7 @@ INFORMATION = (
 # Lengths of steps in the plane of the autoencoder, Fig. 3C: the middle of .03 to .10 in the first dozen, of .01 to .02
 # in the middle (bumps of .06 and .08 left out), and the last.
 COMPRESSED_STEPS = (0.065, 0.015, 0.24)
-# Rows of WikiText-2 (train, validation and test) and of WikiText-103, and the share of between 100 and 500 characters.
+# Rows of WikiText-2 (train, validation and test) and of WikiText-103, and the share of rows with 100 to 500 characters.
 WIKITEXT_2, WIKITEXT_103, LENGTH_FILTER_SHARE = (36_718, 3_760, 4_358), 1_801_350, 0.16
 SEQUENCES = 100_000  # that the autoencoder is said to be trained and tested on
 AUTOENCODER_SIZES = (4096, 1755, 752, 322, 138, 59, 25, 10, 4, 2)
@@ -61,7 +61,7 @@ def in_order(lists: tuple[str, str]) -> Array:
 
 
 def check_sizes(quick: bool, claimed: tuple[int, ...] = AUTOENCODER_SIZES) -> Finding:
-    r"""Take the sizes by whole numbers alone, :math:`4096\,(2/4096)^{i/9} = 2^{(108-11i)/9}`, and from the library."""
+    r"""Compute the sizes with integers only, :math:`4096\,(2/4096)^{i/9} = 2^{(108-11i)/9}`, and from the library."""
     from genlaws.residual_stream.dynamics.compression import Autoencoder, layer_sizes  # noqa: PLC0415 - torch
 
     exact = tuple(_ninth_root(2 ** (108 - 11 * i)) for i in range(10))
@@ -77,7 +77,7 @@ def check_sizes(quick: bool, claimed: tuple[int, ...] = AUTOENCODER_SIZES) -> Fi
             "million_parameters": by_hand,
             "million_parameters_of_the_library": counted,
         },
-        f"Ten layers with one factor go {', '.join(map(str, exact))}; encoder and decoder have {by_hand:.1f} million "
+        f"Ten layers with one factor are {', '.join(map(str, exact))}; encoder and decoder have {by_hand:.1f} million "
         "parameters.",
     )
 
@@ -133,11 +133,11 @@ def check_shuffled_tokens(quick: bool) -> Finding:
 
 
 def check_teleports(quick: bool) -> Finding:
-    """Explain why teleports of the paper's model are not made."""
+    """Explain why teleports of the paper's model are not run."""
     return _untested(
         "Llama 3.1 8B, and a return that is given as a number",
         "The paper gives no number for how near teleported states come, which tokens it replaces, or over how many "
-        "prompts; the sentence that begins with an example ends there. The 8B model is not available here.",
+        "prompts; the sentence that begins with an example breaks off. The 8B model is not available here.",
     )
 
 

@@ -12,7 +12,7 @@ from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.dimensions import explained_variance
 
 COMPONENT_COUNT = 10
-FLAT_TOLERANCE = 0.05  # change of a share that is called none
+FLAT_TOLERANCE = 0.05  # largest change of a share that counts as none
 LOW_DIMENSIONAL_SHARE = 0.5  # share of a path's variance along two components that makes it low-dimensional
 BEST_LAYERS, WORST_LAYERS = (7, 15, 23), (0,)  # where teleports come back, and where they do not
 
@@ -33,14 +33,14 @@ def check_low_dimensional(quick: bool, shares: tuple[float, float] | None = None
             "bound": LOW_DIMENSIONAL_SHARE,
         },
         "Random walks have no low-dimensional path, so that one is a finding.",
-        f"Two components show a smooth curved path, but they hold {equal:.2f} of the path of a random walk as well "
+        f"Two components show a smooth curved path, but they explain {equal:.2f} of a random walk's path as well "
         f"({paper:.2f} with the paper's speeds), whose components are cosines of depth. What exceeds that is the "
         "finding, and the paper gives no such number.",
     )
 
 
 def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
-    """Give every layer one spectrum, let the states grow, and see what pooled components make of it."""
+    """Give every layer the same spectrum, let the states grow, and measure what pooled components explain."""
     states = rotating_cloud(growth, texts=120 if quick else 600)
     flat = states.reshape(-1, states.shape[-1])
     first, last = (share_along(states[:, site], flat, COMPONENT_COUNT) for site in (0, -1))
@@ -62,7 +62,7 @@ def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
 
 
 def check_compressed_layers(quick: bool, speeds: Array | None = None) -> Finding:
-    """Ask how much of a plain squared error belongs to the last third of sublayers if states grow as published."""
+    """Compute how much of a plain squared error belongs to the last third of sublayers if states grow as published."""
     sizes = in_order(SPEEDS) if speeds is None else speeds
     squares = np.concatenate([[0.0], np.cumsum(sizes**2)])  # of lengths, for steps at right angles
     share = float(squares[-(SITES // 3) :].sum() / squares.sum())
@@ -71,10 +71,10 @@ def check_compressed_layers(quick: bool, speeds: Array | None = None) -> Finding
         share < LOW_DIMENSIONAL_SHARE,
         early < FLAT_TOLERANCE,
         {"squared_length_share_last_third": share, "squared_length_share_first_third": early},
-        "All layers weigh alike in the autoencoder's loss.",
-        "Its loss sees little but late layers: with the paper's speeds and steps at right angles the last third of the "
+        "All layers have the same weight in the autoencoder's loss.",
+        "Late layers dominate its loss: with the paper's speeds and steps at right angles the last third of the "
         f"sublayers has {share:.2f} of all squared length, the first third {early:.4f}. States divided by their length "
-        "would weigh alike.",
+        "would have equal weights.",
         otherwise="The last third weighs most, the first third is not negligible.",
     )
 
@@ -168,7 +168,7 @@ def check_lower_layers(
             "layers_said_to_come_back": ", ".join(map(str, best)),
             "layers_said_not_to_come_back": ", ".join(map(str, worst)) or "none",
             "layers_of_lower_half_that_come_back": len(low),
-            "layers_that_say_otherwise": len(against),
+            "layers_that_disagree": len(against),
         },
         "All layers said to come back are in the lower half.",
         f"By section 3.4 layers {', '.join(map(str, best))} come back and {', '.join(map(str, worst))} does not: the "

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from genlaws.claims.claim import Finding, corrected_if, graded, holds_if
+from genlaws.claims.claim import EXACT_TOLERANCE, MAX_Z_SCORE, Finding, corrected_if, graded, holds_if
 from genlaws.claims.residual_stream.data import MEAN_ROTATIONS, ROTATION_RANGE, SITES, SPEEDS, UNITS, in_order
 from genlaws.claims.residual_stream.units import rotations_written_out, walk
 from genlaws.core.arguments import Array
 from genlaws.residual_stream.dynamics.portraits import rotations
 
-MAX_Z_SCORE = 4.0  # standard errors that a right mean stays within
 # Of the scatter of one unit: a mean that exceeds a walk's by less distinguishes hardly any unit from one of a walk.
 MIN_UNIT_SCATTERS = 1.0
-ROUNDING_TOLERANCE = 1e-9
 READING_ERROR = 0.5  # rotations, the error of reading Fig. 2C
 ORBIT_PERIODS = 10.0  # periods of the planted orbit
 
@@ -31,7 +29,7 @@ def check_orbits(quick: bool, claimed: float = MEAN_ROTATIONS) -> Finding:
     mean, scatter = float(counts.mean()), float(counts.std())
     beyond = (claimed - mean) / scatter
     return holds_if(
-        beyond > MIN_UNIT_SCATTERS and same < ROUNDING_TOLERANCE,
+        beyond > MIN_UNIT_SCATTERS and same < EXACT_TOLERANCE,
         {
             "paper_mean_rotations": claimed,
             "walk_with_paper_speeds_mean": mean,
@@ -47,7 +45,7 @@ def check_orbits(quick: bool, claimed: float = MEAN_ROTATIONS) -> Finding:
     )
 
 
-def check_turn_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE) -> Finding:
+def check_rotation_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE) -> Finding:
     """Compare the range of rotations over 4,096 units with that of as many random walks, drawn again and again."""
     draws = 4 if quick else 100
     made = [-rotations_written_out(walk(in_order(SPEEDS), UNITS, seed=seed)) for seed in range(draws)]
@@ -63,17 +61,17 @@ def check_turn_range(quick: bool, claimed: tuple[float, float] = ROTATION_RANGE)
             "walks_most_rotations_of_all": highs.max(),
             "draws_of_4096_units": draws,
         },
-        f"The busiest unit turns {more:.1f} times more than any of as many random walks.",
-        f"The busiest unit, {claimed[1]:.1f} rotations, is no busier than that of as many walks, {highs.mean():.1f} on "
-        f"average; the laziest, {claimed[0]:.1f}, turns less than the laziest walk's {lows.mean():.1f}. Orbits would "
-        "turn more.",
+        f"The unit with most rotations makes {more:.1f} more than any of as many random walks.",
+        f"The largest number, {claimed[1]:.1f} rotations, is no more than that of as many walks, {highs.mean():.1f} on "
+        f"average; the smallest, {claimed[0]:.1f}, is below the {lows.mean():.1f} of the walks. Orbits would "
+        "rotate more.",
     )
 
 
 def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
-    """Apply the paper's control to a random walk and to true orbits, and once more with the gradient taken anew.
+    """Apply the paper's control to a random walk and to true orbits, and once more with the gradient recomputed.
 
-    A control is of use if it distinguishes the two, or at least gives for a walk what the walk gives.
+    A control is useful if it distinguishes the two, or at least gives a walk's own value for a walk.
     """
     sites = np.arange(SITES)[:, None]
     phase = np.linspace(0, 2 * np.pi, 64)
@@ -95,14 +93,14 @@ def check_shuffle_control(quick: bool, gradient_anew: bool = False) -> Finding:
             "random_walks_as_they_are": own,
             "shuffled_random_walks_with_new_gradient": anew.mean(),
         },
-        f"Points in random order turn by 0 on average whatever the path, orbits ({of_orbit.mean():+.2f}) and random "
-        f"walks ({of_walk.mean():+.2f}) alike: an order and its reverse cancel. With the gradient taken anew after "
+        f"Points in random order make no rotations on average, orbits ({of_orbit.mean():+.2f}) and random "
+        f"walks ({of_walk.mean():+.2f}) alike: an order and its reverse cancel. With the gradient recomputed after "
         f"shuffling the layers it is {anew.mean():.1f}, more than the walk's own {own:.1f}; a walk is the control.",
     )
 
 
 def _shuffled_rotations(a: Array, draws: int, *, anew: bool) -> Array:
-    """Return printed rotations (draws, units) with layers in random order, gradients permuted along or taken anew."""
+    """Return printed rotations (draws, units) with layers in random order, gradients permuted along or recomputed."""
     generator, slope = np.random.default_rng(3), np.gradient(a, axis=0)
     orders = (generator.permutation(len(a)) for _ in range(draws))
     return np.array([-rotations_written_out(a[one], None if anew else slope[one]) for one in orders])
@@ -135,9 +133,9 @@ def check_spiral(quick: bool, path: Array | None = None) -> Finding:
         found < 1.0,
         equal > 1.0,
         {"paper_speeds_radius_ratio": found, "equal_steps_radius_ratio": equal},
-        "A random walk does not spiral outwards, so that portraits which do show more than growing steps.",
+        "A random walk does not spiral outward, so that portraits which do show more than growing steps.",
         f"Portraits widen, but random walks do as well: {found:.1f} times from the first third to the last with the "
-        f"paper's speeds, {equal:.1f} times with equal steps. It follows from going on.",
+        f"paper's speeds, {equal:.1f} times with equal steps. Any path that goes on widens.",
     )
 
 

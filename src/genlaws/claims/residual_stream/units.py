@@ -106,7 +106,7 @@ def check_basis(quick: bool, step_profile: Array | None = None, step: float = 0.
 
 
 def check_from_the_start(quick: bool, same_end: bool = True) -> Finding:
-    """Correlate units over texts whose last token is one and the same, and over texts with different ones."""
+    """Correlate units over texts whose last token is the same, and over texts with different ones."""
     generator = np.random.default_rng(2)
     table = generator.standard_normal((50, 64))  # embeddings of 50 tokens
     texts = 100 if quick else 1000
@@ -195,7 +195,7 @@ def check_cross_faster(quick: bool, speeds: tuple[str, str] = SPEEDS) -> Finding
 
 
 def check_paradox(quick: bool, information: tuple[str, str] = INFORMATION) -> Finding:
-    """Ask whether information and correlation go together: for Gaussians, in the paper's curves, with few values."""
+    """Check whether information and correlation go together: for Gaussians, in the paper's curves, with few values."""
     pairs, texts = (4, 1000) if quick else (50, 1000)
     generator, worst = np.random.default_rng(0), 0.0
     for r in (0.8, 0.9, 0.95, 0.98):
@@ -239,8 +239,8 @@ def check_early_information(quick: bool, values: int = 2, noise: float = 0.05) -
             "paper_smallest": printed.min(),
         },
         f"Kernels give {found:.2f} nats, no more than the input's entropy of {entropy:.2f}.",
-        f"The high first points are of the estimator: for an input of {values} values the kernels give {found:.2f} "
-        f"nats where {entropy:.2f} is the most there can be. The {printed[0]:.2f} nats of the first transition would "
+        f"The high first points come from the estimator: for an input of {values} values the kernels give {found:.2f} "
+        f"nats where {entropy:.2f} is the maximum. The {printed[0]:.2f} nats of the first transition would "
         f"take {least:.0f} equally likely first tokens; lines of WikiText end with one.",
     )
 
@@ -265,5 +265,5 @@ def check_information_and_size(quick: bool, information: tuple[str, str] = INFOR
         },
         "Information falls wherever activations grow.",
         f"In the first third of the layers alone (mean rank correlation {first:.2f}); in the rest information does not "
-        f"fall while activations go on growing ({rest:+.2f}). Read off the paper's figures.",
+        f"fall while activations keep growing ({rest:+.2f}). Read off the paper's figures.",
     )

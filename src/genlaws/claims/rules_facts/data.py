@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from genlaws.claims.claim import UNTESTED, Finding, corrected_if, graded, holds_if
+from genlaws.claims.rules_facts.angles import FACT_FRACTION
 from genlaws.claims.rules_facts.runs import matched_gap
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, draw_labeled, fit_decay, load_labeled, optimal_angle, solve
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path, preferred_parameters
 
-FACT_FRACTION = 0.2
 MATCHED_KERNEL = "gaussian:1.6"
 IMAGES = "cifar10_cat_dog_automobile.npz"
 CAT, DOG, AUTOMOBILE = 3, 5, 1
@@ -70,7 +70,7 @@ def check_intercept(quick: bool) -> Finding:
         without[256] < 0.2,
         numbers,
         "Not a matter of size: usual libraries give the machine an intercept, which at strong regularization outweighs "
-        "the vanishing weights and answers one class to all. Without it, as in the theory, the rule is found.",
+        "the vanishing weights and predicts one class for all. Without it, as in the theory, the rule is found.",
     )
 
 
@@ -87,7 +87,7 @@ def check_bandwidth_hinge(quick: bool) -> Finding:
 def _preferred_bandwidth(loss: str, quick: bool) -> Finding:
     folder = os.environ.get("GENLAWS_DATA")
     if folder is None or not (Path(folder) / IMAGES).is_file():
-        reason = f"The images are not part of the library: let GENLAWS_DATA name a folder with {IMAGES}."
+        reason = f"The images are not part of the library: set GENLAWS_DATA to a folder with {IMAGES}."
         return Finding(UNTESTED, {"needs": IMAGES}, reason)
     images, redraws, steps = (300, 6, 10) if quick else (600, 12, 25)
     rates = np.geomspace(0.1, 30.0, 8 if quick else 10)
@@ -119,7 +119,7 @@ def _preferred_bandwidth(loss: str, quick: bool) -> Finding:
             "log_ratio_to": high,
         },
         "On cats, dogs and automobiles the best bandwidth parameter without regularization is the larger one.",
-        "The larger one on average, but so few images do not settle it; the full check takes more.",
+        "The larger one on average, but so few images do not settle it; the full check uses more.",
     )
 
 

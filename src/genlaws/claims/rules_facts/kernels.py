@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import integrate, special
 
-from genlaws.claims.claim import Finding, graded, holds_if
+from genlaws.claims.claim import EXACT_TOLERANCE, Finding, graded, holds_if
+from genlaws.claims.rules_facts.angles import FACT_FRACTION
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, parameter_for_angle, solve
 
-FACT_FRACTION = 0.2
 COMPLEX_STEP = 1e-20  # of the complex step, which has no rounding error
-TOLERANCE = 1e-9  # of numbers that two routes should give alike
 # Eq. 33 and Table 1: the kernel and its two squares.
 KernelFunction = Callable[[Any], Any]
 TABLE_1: dict[str, tuple[KernelFunction, float, float]] = {
@@ -45,8 +44,8 @@ def check_table_of_kernels(quick: bool) -> Finding:
         mine = float(np.square(kernel.mu_1)), float(np.square(kernel.mu_star))
         worst = max(worst, *(abs(a - b) for a, b in zip((slope, diagonal) * 2, (first, rest, *mine), strict=True)))
     return holds_if(
-        worst < TOLERANCE,
-        {"kernels": len(TABLE_1), "largest_difference": worst, "allowed": TOLERANCE},
+        worst < EXACT_TOLERANCE,
+        {"kernels": len(TABLE_1), "largest_difference": worst, "allowed": EXACT_TOLERANCE},
         "Every row of the table is slope and diagonal of its kernel.",
     )
 
@@ -126,7 +125,7 @@ def check_bandwidth_theory(quick: bool) -> Finding:
     step = rates[1] / rates[0]
     same = 1.0 / step < best["square", "zero"] / matched < step
     return holds_if(
-        same and np.ptp(narrow) < TOLERANCE and best["hinge", "zero"] > step * best["hinge", "best"],
+        same and np.ptp(narrow) < EXACT_TOLERANCE and best["hinge", "zero"] > step * best["hinge", "best"],
         numbers,
         "Ridge regression at λ → 0 is best at the γ of the best angle, and at the best λ all smaller γ are as good; "
         "the hinge loss is best at a larger γ without regularization than with it.",
@@ -148,7 +147,7 @@ def check_finite_width(quick: bool) -> Finding:
     return holds_if(
         worst < WIDTH_TOLERANCE,
         {"tasks": len(tasks), "largest_difference": worst, "allowed": WIDTH_TOLERANCE},
-        "Eq. 88, iterated as printed, ends at the library's errors.",
+        "Eq. 88, iterated as printed, converges to the library's errors.",
     )
 
 

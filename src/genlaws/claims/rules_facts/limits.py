@@ -21,13 +21,13 @@ from genlaws.rules_facts import (
 )
 
 ROOT_2_PI = np.sqrt(2.0 / np.pi)
-TOLERANCE = 1e-8  # of numbers that two routes should give alike
+NUMERICAL_TOLERANCE = 1e-8  # of numbers that two routes should give alike
 RANDOM_LABEL_CAPACITY = 2.0  # of a perceptron with random labels
 THRESHOLD_EXPONENT = 1.0 / 3.0  # of the threshold as facts vanish
 BAYES_CONSTANT = 0.44  # of the paper at no facts, to two digits
 DECAY_EXPONENTS = {"bayes": 1.0, "square": 0.5, "hinge": 0.5}  # exponents of the decay with samples
 EXPONENT_TOLERANCE = 0.01
-KERNELS = ("linear", "erf", "relu", "gaussian:1.5")
+LIMIT_KERNELS = ("linear", "erf", "relu", "gaussian:1.5")
 
 
 def check_hinge_threshold(quick: bool) -> Finding:
@@ -42,8 +42,8 @@ def check_hinge_threshold(quick: bool) -> Finding:
     slope = -np.diff(np.log(np.asarray(interpolation_threshold("hinge", fact_fraction=few)))) / np.diff(np.log(few))
     capacity = float(interpolation_threshold("hinge", fact_fraction=1.0))
     return holds_if(
-        worst < TOLERANCE
-        and abs(capacity - RANDOM_LABEL_CAPACITY) < TOLERANCE
+        worst < NUMERICAL_TOLERANCE
+        and abs(capacity - RANDOM_LABEL_CAPACITY) < NUMERICAL_TOLERANCE
         and abs(slope[0] - THRESHOLD_EXPONENT) < 2e-3,
         {
             "threshold_at_fact_fraction_0_2": float(interpolation_threshold("hinge", fact_fraction=0.2)),
@@ -56,7 +56,7 @@ def check_hinge_threshold(quick: bool) -> Finding:
 
 
 def _mean_square(t: float, epsilon: float) -> float:
-    """Return the mean of the squared positive part of Z - tY, Y normal for a fact and its absolute value else."""
+    """Return the mean of the squared positive part of Z - tY, Y normal for a fact and its absolute value otherwise."""
 
     def inner(y: float) -> float:
         """Return the mean over Z at a value of Y, times the density of Y."""
@@ -70,7 +70,7 @@ def _mean_square(t: float, epsilon: float) -> float:
 
 
 def check_threshold_runs(quick: bool) -> Finding:
-    """Ask a linear program whether a hyperplane separates draws below and above the threshold."""
+    """Test by a linear program whether a hyperplane separates draws below and above the threshold."""
     dimension, draws = (40, 10) if quick else (150, 40)
     shares = {}
     for epsilon in (0.2, 1.0):
@@ -104,7 +104,7 @@ def check_ridgeless_linear(quick: bool) -> Finding:
         thresholds.append(float(interpolation_threshold("square", fact_fraction=epsilon)))
         rising &= bool((np.diff(found.memorization_error[alpha > 1.0]) > 0.0).all())
     return holds_if(
-        worst < TOLERANCE and set(thresholds) == {1.0} and rising,
+        worst < NUMERICAL_TOLERANCE and set(thresholds) == {1.0} and rising,
         {"largest_difference": worst, "thresholds": ", ".join(f"{one:g}" for one in thresholds)},
         "Every label is fitted below one sample per dimension, whatever the facts; beyond, memory fades to chance.",
     )
@@ -165,7 +165,7 @@ def check_infinite_regularization(quick: bool) -> Finding:
     """Compare Eqs. 191 and 192 with the state equations at very strong regularization, for several losses."""
     alpha, epsilon = np.array([0.5, 2.0, 20.0]), 0.2
     rho, worst = (1.0 - epsilon) * ROOT_2_PI, 0.0
-    for name in KERNELS:
+    for name in LIMIT_KERNELS:
         kernel = Kernel.from_name(name)
         ratio = float(np.square(kernel.mu_star)) / float(np.square(kernel.mu_1))
         rule = np.arccos(rho * np.sqrt(alpha) / np.sqrt(1.0 + rho**2 * alpha)) / np.pi
@@ -192,7 +192,7 @@ def check_ridge_decay(quick: bool) -> Finding:
     for epsilon in (0.0, 0.2, 0.6):
         rho = (1.0 - epsilon) * ROOT_2_PI
         law = np.sqrt((1.0 - rho**2) / rho**2) / (np.pi * np.sqrt(alpha))
-        for name in KERNELS:
+        for name in LIMIT_KERNELS:
             task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon, "kernel": name}
             found = solve("square", regularization=[0.0, 0.1, 10.0], **task).generalization_error
             ratios += list(found / law)
@@ -259,7 +259,7 @@ def check_hinge_conjecture(quick: bool) -> Finding:
     found = [
         _decay_exponent("hinge", alpha, fact_fraction=epsilon, kernel=name, regularization=lam)
         for epsilon in shares
-        for name in KERNELS
+        for name in LIMIT_KERNELS
         for lam in strengths
     ]
     return holds_if(

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from genlaws.claims.claim import Finding, holds_if, number_id
+from genlaws.claims.rules_facts.angles import FACT_FRACTION
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Draw, bayes_optimal, draw_gaussian, message_passing, solve
 from genlaws.rules_facts.finite_size import DrawProducts, extrapolate, learn_path, quadratic_match
 
-FACT_FRACTION = 0.2
-MAX_Z_SCORE = 3.5  # a true law passes 15 such comparisons in 99 of 100 cases
+MAX_RUN_Z_SCORE = 3.5  # a true law passes 15 such comparisons in 99 of 100 cases
 MATCHED_KERNEL = "gaussian:1.59"  # near the best angle of ridge regression at this fact fraction
-Learner = tuple[str, str, float | None, float]  # loss, kernel or activation, width ratio, regularization
-LEARNERS: tuple[Learner, ...] = (
+LearnerCase = tuple[str, str, float | None, float]  # loss, kernel or activation, width ratio, regularization
+LEARNERS: tuple[LearnerCase, ...] = (
     ("square", "erf", None, 0.1),
     ("hinge", "erf", None, 0.3),
     ("square", "erf", 2.0, 0.05),
@@ -40,13 +40,13 @@ def check_theory_against_runs(quick: bool) -> Finding:
             score = (limit.value - getattr(theory, error)) / limit.error
             scores[number_id(f"z_of_{error}_{label}")] = float(score)
     return holds_if(
-        max(abs(one) for one in scores.values()) < MAX_Z_SCORE,
+        max(abs(one) for one in scores.values()) < MAX_RUN_Z_SCORE,
         {"runs_in_each_dimension": runs, "dimensions": ", ".join(map(str, dimensions)), **scores},
         "Errors of trained learners, extrapolated to infinite dimension, agree with the theory within their scatter.",
     )
 
 
-def _errors_of_trained(learner: Learner, dimension: int, seed: int) -> tuple[float, float]:
+def _errors_of_trained(learner: LearnerCase, dimension: int, seed: int) -> tuple[float, float]:
     """Return both errors of one learner on one draw."""
     loss, name, width, lam = learner
     draw = draw_gaussian(dimension, 3.0, FACT_FRACTION, test_count=1500, seed=1000 * dimension + seed)
@@ -74,7 +74,7 @@ def check_order_parameters(quick: bool) -> Finding:
         weights, teacher = _ridge_weights(draw, lam), np.asarray(draw.teacher)
         found.append((weights @ teacher / dimension, weights @ weights / dimension))
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(runs)
-    allowed = MAX_Z_SCORE * error + 2.0 / dimension  # and a correction of first order in 1/d
+    allowed = MAX_RUN_Z_SCORE * error + 2.0 / dimension  # and a correction of first order in 1/d
     want = np.array([theory.teacher_overlap, theory.self_overlap])
     numbers = {
         "teacher_overlap_measured": mean[0],
@@ -123,7 +123,7 @@ def check_matched_kernels(quick: bool) -> Finding:
     score = limit.value / limit.error
     numbers = {f"difference_in_{d}_dimensions": one for d, one in zip(dimensions, means, strict=True)}
     return holds_if(
-        abs(score) < MAX_Z_SCORE and abs(means[-1]) < 0.6 * abs(means[0]),
+        abs(score) < MAX_RUN_Z_SCORE and abs(means[-1]) < 0.6 * abs(means[0]),
         {**numbers, "z_of_the_difference_in_the_limit": score},
         "Two kernels with equal numbers differ in generalization error by an amount that vanishes as the dimension "
         "grows.",
@@ -157,12 +157,12 @@ def check_message_passing(quick: bool) -> Finding:
         curve = float(bayes_optimal(sample_ratio=alpha, fact_fraction=FACT_FRACTION).generalization_error)
         mean, error = float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(runs))
         numbers |= {number_id(f"measured_at_{alpha:g}"): mean, number_id(f"bayes_curve_at_{alpha:g}"): curve}
-        fine &= abs(mean - curve) < MAX_Z_SCORE * error + 1.0 / dimension
-    return holds_if(fine, numbers, "Message passing with the channel of rules and facts lands on the Bayes curve.")
+        fine &= abs(mean - curve) < MAX_RUN_Z_SCORE * error + 1.0 / dimension
+    return holds_if(fine, numbers, "Message passing with the channel of rules and facts reaches the Bayes curve.")
 
 
 def check_bayes_forgets(quick: bool) -> Finding:
-    """Ask the Bayes-optimal weights for the labels of the facts they were trained on."""
+    """Predict the labels of the training facts with the Bayes-optimal weights."""
     runs, dimension, alpha = 4 if quick else 20, 300, 8.0
     wrong = []
     for seed in range(runs):

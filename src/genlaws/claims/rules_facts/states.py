@@ -9,14 +9,14 @@ import numpy as np
 from scipy import integrate, optimize, special
 
 from genlaws.claims.claim import Finding, holds_if
+from genlaws.claims.rules_facts.kernels import ROOT_2_PI
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, solve
 
-ROOT_2_PI = np.sqrt(2.0 / np.pi)
 QUADRATURE_TOLERANCE = 1e-8  # agreement of two ways to integrate a smooth function
 GRID_NODES, GRID_REACH = 20001, 10.0
 GRID_ERROR = 1e-4  # relative, of averages on that grid over functions with a kink
-ROUNDING_TOLERANCE = 1e-12
+NEGATIVE_TOLERANCE = 1e-12
 # Of each loss in the margin.
 SLOPES: dict[str, Callable[[Array], Array]] = {
     "square": lambda z: z - 1.0,
@@ -99,13 +99,13 @@ def check_bayes_is_lowest(quick: bool) -> Finding:
     excess = {loss: solve(loss, **task, **learner).generalization_error - least for loss in ("square", "hinge")}
     lowest = {f"least_excess_{loss}": np.nanmin(one) for loss, one in excess.items()}
     return holds_if(
-        all(value >= -ROUNDING_TOLERANCE for value in lowest.values()),
+        all(value >= -NEGATIVE_TOLERANCE for value in lowest.values()),
         {"learners_of_each_loss": count, **lowest},
         "No learner has a smaller generalization error than the Bayes-optimal one.",
     )
 
 
-class Averages(NamedTuple):
+class ConjugateParameters(NamedTuple):
     """The conjugate order parameters of Eq. 25."""
 
     m_hat: float
@@ -124,7 +124,7 @@ def prox(loss: str, margin: Array, response: float) -> Array:
     return np.asarray(0.5 * (low + high))
 
 
-def channel_averages(loss: str, alpha: float, epsilon: float, state: tuple[float, float, float]) -> Averages:
+def channel_averages(loss: str, alpha: float, epsilon: float, state: tuple[float, float, float]) -> ConjugateParameters:
     """Return Eq. 25 on a grid, with the proximal map found numerically."""
     m, q, response = state
     tau = np.sqrt(q - m**2)
@@ -135,7 +135,7 @@ def channel_averages(loss: str, alpha: float, epsilon: float, state: tuple[float
     pull = (prox(loss, u, response) - u) / response
     aligned = (prox(loss, tau * z, response) - tau * z) / response
     middle = 0.5 * (leaning[1:] + leaning[:-1])
-    return Averages(
+    return ConjugateParameters(
         alpha * (1.0 - epsilon) * ROOT_2_PI * float(integrate.trapezoid(density * aligned, z)),
         alpha * float(integrate.trapezoid(leaning * pull**2, z)),
         -alpha * float((middle * np.diff(pull)).sum()) / float(np.sqrt(q)),
@@ -151,7 +151,7 @@ def check_state_equations(quick: bool) -> Finding:
     return holds_if(
         max(worst.values()) < GRID_ERROR,
         {"tasks": len(tasks), "allowed": GRID_ERROR, **{f"residual_{loss}": one for loss, one in worst.items()}},
-        "The solutions for three losses return to themselves under Eqs. 24 and 25, averaged without closed forms.",
+        "The solutions for three losses are fixed points of Eqs. 24 and 25, averaged without closed forms.",
     )
 
 
@@ -196,13 +196,13 @@ def check_memory_formula(quick: bool) -> Finding:
 
 
 def check_square_loss(quick: bool) -> Finding:
-    """Iterate Eqs. 24 and 35 to rest and compare with the closed form."""
+    """Iterate Eqs. 24 and 35 to convergence and compare with the closed form."""
     tasks = [(2.0, 0.2, "relu", 0.1), (5.0, 0.5, "erf", 1.0), (0.8, 0.1, "linear", 0.3)]
     worst = max(_iterated_gap(*task, rounds=2000 if quick else 20000) for task in tasks)
     return holds_if(
         worst < QUADRATURE_TOLERANCE,
         {"tasks": len(tasks), "largest_difference": worst, "allowed": QUADRATURE_TOLERANCE},
-        "Plain iteration of Eqs. 24 and 35 ends at the closed form (B.3).",
+        "Plain iteration of Eqs. 24 and 35 converges to the closed form (B.3).",
     )
 
 

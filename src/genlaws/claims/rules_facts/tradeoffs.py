@@ -12,11 +12,11 @@ from genlaws.rules_facts import Kernel, bayes_optimal, interpolation_threshold, 
 
 TASK: dict[str, Any] = {"sample_ratio": 2.0, "fact_fraction": 0.2}  # between the thresholds of both losses
 MAX_MEMORIZATION_ERROR = 0.01  # up to which a learner counts as remembering
-LOSSES = ("square", "hinge")
-ROUNDING_TOLERANCE = 1e-12
+TRADEOFF_LOSSES = ("square", "hinge")
+ZERO_ERROR_TOLERANCE = 1e-12
 
 
-class Path(NamedTuple):
+class ErrorPath(NamedTuple):
     """Both errors along the regularization, from zero."""
 
     rule: Array
@@ -24,23 +24,23 @@ class Path(NamedTuple):
 
     @property
     def price(self) -> float:
-        """What remembering costs: least generalization error with a small memorization error, less the least of all."""
+        """Cost of remembering: least generalization error with a small memorization error, minus the least of all."""
         remembers = self.memory <= MAX_MEMORIZATION_ERROR
         return float(self.rule[remembers].min() - self.rule.min()) if remembers.any() else np.inf
 
 
-def path(loss: str, kernel: str | Kernel, quick: bool, **more: Any) -> Path:
+def follow_path(loss: str, kernel: str | Kernel, quick: bool, **more: Any) -> ErrorPath:
     """Return the errors of a learner on the task of the figures."""
     strengths = np.append(0.0, np.logspace(-8.0, 4.0, 120 if quick else 800))
     found = solve(loss, kernel=kernel, regularization=strengths, **TASK, **more)
-    return Path(found.generalization_error, found.memorization_error)
+    return ErrorPath(found.generalization_error, found.memorization_error)
 
 
 def check_linear_tradeoff(quick: bool) -> Finding:
     """Follow the perceptron along the regularization."""
-    paths = {loss: path(loss, "linear", quick) for loss in LOSSES}
+    paths = {loss: follow_path(loss, "linear", quick) for loss in TRADEOFF_LOSSES}
     inside = [0 < one.rule.argmin() < len(one.rule) - 1 for one in paths.values()]
-    rising = [bool((np.diff(one.memory) >= -ROUNDING_TOLERANCE).all()) for one in paths.values()]
+    rising = [bool((np.diff(one.memory) >= -ZERO_ERROR_TOLERANCE).all()) for one in paths.values()]
     forgets = [float(one.memory[one.rule.argmin()]) for one in paths.values()]
     numbers = {
         "memorization_error_at_least_generalization_error_square": forgets[0],
@@ -54,18 +54,22 @@ def check_linear_tradeoff(quick: bool) -> Finding:
         all(inside) and all(rising) and trade and paths["hinge"].memory[0] == 0.0 < paths["square"].memory[0],
         numbers,
         "Memory only fades as λ grows, the rule is found best in between, and no λ serves both: remembering costs the "
-        "hinge loss 0.05 of generalization error, and the square loss cannot.",
+        "hinge loss 0.05 of generalization error, and the square loss cannot remember.",
     )
 
 
 def check_kernels_serve_both(quick: bool) -> Finding:
     """Compare what remembering costs the linear, erf and ReLU kernels."""
-    price = {(loss, name): path(loss, name, quick).price for loss in LOSSES for name in ("linear", "erf", "relu")}
+    price = {
+        (loss, name): follow_path(loss, name, quick).price
+        for loss in TRADEOFF_LOSSES
+        for name in ("linear", "erf", "relu")
+    }
     numbers = {f"price_of_remembering_{name}_{loss}": one for (loss, name), one in price.items()}
-    relu = max(price[loss, "relu"] for loss in LOSSES)
-    ordered = all(price[loss, "relu"] < 0.4 * price[loss, "erf"] < price[loss, "linear"] for loss in LOSSES)
+    relu = max(price[loss, "relu"] for loss in TRADEOFF_LOSSES)
+    ordered = all(price[loss, "relu"] < 0.4 * price[loss, "erf"] < price[loss, "linear"] for loss in TRADEOFF_LOSSES)
     return holds_if(
-        relu < 0.01 and ordered and min(price[loss, "erf"] for loss in LOSSES) > 0.01,
+        relu < 0.01 and ordered and min(price[loss, "erf"] for loss in TRADEOFF_LOSSES) > 0.01,
         numbers,
         "Remembering costs the ReLU kernel less than 0.01 of generalization error, the erf kernel 0.01 to 0.03, and "
         "the perceptron more.",
@@ -78,13 +82,13 @@ def check_width(quick: bool) -> Finding:
     numbers: dict[str, float] = {}
     fine = True
     for loss, name in (("square", "erf"), ("hinge", "relu")):
-        paths = [path(loss, name, quick, width_ratio=one) for one in widths]
-        kernel = path(loss, name, quick)
+        paths = [follow_path(loss, name, quick, width_ratio=one) for one in widths]
+        kernel = follow_path(loss, name, quick)
         least = np.array([one.rule.min() for one in paths] + [kernel.rule.min()])
         limit = [_threshold(loss, name, one) for one in widths]
-        remembers = [bool(one.memory[0] < ROUNDING_TOLERANCE) for one in paths]
+        remembers = [bool(one.memory[0] < ZERO_ERROR_TOLERANCE) for one in paths]
         fine &= bool((np.diff(least) < 0.0).all()) and least[-2] - least[-1] < 0.01
-        fine &= remembers == [one >= TASK["sample_ratio"] for one in limit] and kernel.memory[0] < ROUNDING_TOLERANCE
+        fine &= remembers == [one >= TASK["sample_ratio"] for one in limit] and kernel.memory[0] < ZERO_ERROR_TOLERANCE
         numbers |= {f"{name}_memorization_error_at_0_5": paths[0].memory[0]}
         numbers |= {
             number_id(f"{name}_least_generalization_error_at_{w:g}"): r
@@ -94,7 +98,7 @@ def check_width(quick: bool) -> Finding:
     return holds_if(
         fine,
         numbers,
-        "Wider is better at both, toward the kernel; memory is perfect exactly where the width has room for α.",
+        "Wider is better at both, toward the kernel; memory is perfect exactly where the width suffices for α.",
     )
 
 
@@ -107,9 +111,9 @@ def check_best_angle_paths(quick: bool) -> Finding:
     """Follow three angles along the regularization, the best one of each loss in the middle."""
     numbers: dict[str, float] = {}
     fine = True
-    for loss in LOSSES:
+    for loss in TRADEOFF_LOSSES:
         middle = float(optimal_angle(loss, **({"fact_fraction": 0.2} if loss == "square" else TASK)))
-        paths = {angle: path(loss, Kernel.from_angle(angle), quick) for angle in (0.4, middle, 1.4)}
+        paths = {angle: follow_path(loss, Kernel.from_angle(angle), quick) for angle in (0.4, middle, 1.4)}
         below, at, above = paths.values()
         numbers |= {f"{loss}_price_at_best_angle": at.price, f"{loss}_price_at_1_4": above.price}
         numbers |= {f"{loss}_generalization_error_excess_at_0_4": below.rule[0] - at.rule[0]}
@@ -169,7 +173,7 @@ def check_linear_map(quick: bool) -> Finding:
     alpha, epsilon = np.geomspace(0.1, 100.0, points)[:, None], np.linspace(0.05, 0.95, points)
     numbers: dict[str, float] = {}
     fine = True
-    for loss in LOSSES:
+    for loss in TRADEOFF_LOSSES:
         task: dict[str, Any] = {"sample_ratio": alpha, "fact_fraction": epsilon}
         error = solve(loss, regularization="optimal", **task).generalization_error
         fine &= bool((np.diff(error, axis=1) > 0.0).all() and (np.diff(error, axis=0) < 0.0).all())

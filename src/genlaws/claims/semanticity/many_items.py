@@ -6,15 +6,18 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from genlaws.claims.claim import Finding, graded, holds_if
-from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, play, trial_count
-from genlaws.claims.semanticity.two_items import by_counting, generalization_in_fractions, identification_in_fractions
+from genlaws.claims.claim import MAX_Z_SCORE, Finding, graded, holds_if
+from genlaws.claims.semanticity.trials import ball_moments, constant, play, trial_count
+from genlaws.claims.semanticity.two_items import (
+    Formula,
+    by_counting,
+    generalization_in_fractions,
+    identification_in_fractions,
+)
 from genlaws.semanticity.theory.many_items import best_ball_mass, generalization_of_many, identification_of_many
 
-Formula = Callable[..., ArrayLike]
 LIMIT_TOLERANCE = 0.02  # of one, for a law that is only reached in the limit
 
 
@@ -96,12 +99,12 @@ def check_collapse(quick: bool, constant_of: Callable[[float], float] = lambda b
             "identification_of_10_items_at_half": best[1],
         },
         f"n p_I tends to 1/b: with n b = {5 if quick else 50} it is {100 * apart:.2g} % off at most, exactly (1-b)^n. "
-        f"At the resolution that is best for two items, ten are identified with {best[1]:.2f}.",
+        f"At the resolution that is best for two items, one of ten is identified with {best[1]:.2f}.",
     )
 
 
 def check_collapse_elsewhere(quick: bool) -> Finding:
-    """See whether n p_I settles with a background and on a segment, and where."""
+    """Check whether n p_I settles with a background and on a segment, and where."""
     b, background, n = 0.2, 0.1, 400
     pair = [m * float(by_counting(np.array(b), m, background)[1]) for m in (n, 2 * n)]
     due = 1.0 / (b + (1.0 - b) * background)
@@ -121,8 +124,8 @@ def check_collapse_elsewhere(quick: bool) -> Finding:
             "segment_n_times_identification": on_segment[1],
             "segment_inverse_mean_ball_mass": 1.0 / mean,
         },
-        "The law 1/n, with the constant 1/b, stays with a background and in an uneven space.",
-        "The law 1/n stays with a background and in an uneven space, but its constant is not 1/b: it is one over the "
+        "The law 1/n, with the constant 1/b, holds with a background and in an uneven space.",
+        "The law 1/n holds with a background and in an uneven space, but its constant is not 1/b: it is one over the "
         f"mean similarity seen by a probe, averaged over probes ({pair[1]:.3f} instead of {1 / b:.3f} with a "
         f"background of {background}; {on_segment[1]:.3f} instead of {1 / mean:.3f} on a segment).",
     )

@@ -14,18 +14,18 @@ from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
 from genlaws.semanticity.choices.trials import Trials
 from genlaws.semanticity.theory.spaces import circle
 
-SHAPES = ("circle", "square", "star", "triangle")
+OPTION_NAMES = ("circle", "square", "star", "triangle")
 YEAR_COUNT = 800  # from 800 to 1599
 MAX_PEOPLE = 98
 
 
-def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
-    """Plant a sharp chooser who likes one answer, and fit it with and without likings."""
+def check_answer_preferences(quick: bool, preference: float = 5.0) -> Finding:
+    """Simulate a sharp chooser who prefers one answer, and fit it with and without preferences."""
     rng = np.random.default_rng(1)
     count, planted = (400 if quick else 4000), 8.0
-    distances = np.round(rng.uniform(0, 100, (count, len(SHAPES))), 1)
-    options = [rng.permutation(SHAPES).tolist() for _ in distances]
-    offsets = dict.fromkeys(SHAPES, 0.0) | {"triangle": liking}
+    distances = np.round(rng.uniform(0, 100, (count, len(OPTION_NAMES))), 1)
+    options = [rng.permutation(OPTION_NAMES).tolist() for _ in distances]
+    offsets = dict.fromkeys(OPTION_NAMES, 0.0) | {"triangle": preference}
     chooser = ChoiceModel("exponential", resolution=planted, lapse=0.03, offsets=offsets)
     trials = simulate_choices(Trials.from_lists(distances.tolist(), options=options), chooser, seed=1)
     share = float(np.mean([shown[place] == "triangle" for shown, place in zip(options, trials.chosen, strict=True)]))
@@ -43,7 +43,7 @@ def check_answer_likings(quick: bool, liking: float = 5.0) -> Finding:
             "upper_end": high,
             "answers_triangle": share,
         },
-        f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is read as "
+        f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is fitted as "
         f"{blind.resolution:.1f} by a fit of distances alone, and as {seeing.resolution:.1f} [{low:.1f}, {high:.1f}] "
         "by one with an offset for each answer and a lapse rate: that is the right form.",
     )
@@ -74,12 +74,12 @@ def check_names_in_names(quick: bool, options: tuple[str, str] = ("Alex", "Alexa
         True,
         {"reply": reply, "found_inside_it": " and ".join(inside), "found_as_words": strict},
         f"Looking for names inside the reply finds {' and '.join(inside)}; whole words find {strict or 'none'} alone, "
-        "which is the right form, with names of which none is part of another.",
+        "which is the right form, with names none of which is part of another.",
     )
 
 
 def check_dropped_replies(quick: bool, refusals: float = 0.5) -> Finding:
-    """Let a chooser stay silent where it is unsure and count with and without its silence."""
+    """Let a chooser stay silent where it is unsure, and score it with and without the silent trials."""
     rng = np.random.default_rng(0)
     count = 20_000 if quick else 1_000_000
     apart = np.abs(rng.random((count, 2)) - rng.random((count, 1)))
@@ -128,7 +128,7 @@ def check_sampled_scores(quick: bool, temperature: float = 0.5) -> Finding:
 
 
 def check_threshold_units(quick: bool, resolutions: Mapping[str, float] | None = None) -> Finding:
-    """Lay one threshold over arcs of a circle and over the chords of its picture in the plane."""
+    """Apply one threshold to arcs of a circle and to the chords of its picture in the plane."""
     rng = np.random.default_rng(0)
     angles = 2.0 * np.pi * rng.random((2000 if quick else 20_000, 2))
     turn = np.abs(angles[:, 0] - angles[:, 1])

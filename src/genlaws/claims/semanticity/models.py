@@ -68,7 +68,7 @@ def check_language_collapse(quick: bool, table: pd.DataFrame | None = None) -> F
         {f"{name}_exponent": exponents.loc[name, "value"] for name in limits.index}
         | {f"{name}_collapse_constant": limits.loc[name, "value"] for name in limits.index},
         f"SmolLM2-135M identifies beyond chance with {', '.join(map(str, able)) or 'no template'}; there the exponent "
-        f"is {shown or 'unknown'}, and 1/n is {'not refused' if right == able else 'refused where it leaves 1 out'}. "
+        f"is {shown or 'unknown'}, and 1/n is {'not rejected' if right == able else 'rejected where it excludes 1'}. "
         "Guessing falls as 1/n, too, so the other templates are uninformative.",
     )
 
@@ -117,7 +117,7 @@ def check_layers_trade(quick: bool, table: pd.DataFrame | None = None) -> Findin
             "finest_threshold_identifies": best["best_identification"],
             "theorem_1_at_identification": bound,
         },
-        f"In {len(able)} of {len(layers)} layers of SmolLM2-135M a middling threshold generalizes beyond chance, "
+        f"In {len(able)} of {len(layers)} layers of SmolLM2-135M an intermediate threshold generalizes beyond chance, "
         f"{best['best_generalization']:.3f} at most (layer {best['layer']:.0f}) at identification "
         f"{best['identification_there']:.3f}, below the {bound:.3f} of Theorem 1; a fine one identifies with "
         f"{best['best_identification']:.3f}. One small model; the paper leaves this curve open.",
@@ -139,5 +139,5 @@ def _no_vision_model(task: str) -> Finding:
         UNTESTED,
         {"needed": "Gemma-3-12B, Qwen2.5-VL-7B or another vision-language model"},
         f"No vision-language model comes with the library. genlaws semanticity probe MODEL --task {task} draws the "
-        "pictures, asks, and fits a resolution with a liking for every answer.",
+        "pictures, queries the model, and fits a resolution with a preference for every answer.",
     )

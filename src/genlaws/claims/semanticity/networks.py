@@ -216,7 +216,7 @@ def check_convolutional_identification(quick: bool) -> Finding:
         HOLDS if at_best < 0 and overall < 0 else LIMITED if at_best < 0 or overall < 0 else FAILS,
         {"change_at_the_best_threshold": at_best, "change_of_the_mean_over_thresholds": overall},
         f"At the threshold that generalizes best identification changes by {at_best:+.3f}; averaged over all "
-        f"thresholds by {overall:+.3f}. Which of the two is meant decides.",
+        f"thresholds by {overall:+.3f}. The verdict depends on which of the two is meant.",
     )
 
 

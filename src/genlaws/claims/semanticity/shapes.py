@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
-from genlaws.claims.claim import FAILS, HOLDS, LIMITED, Finding, corrected_if, holds_if, number_id
+from genlaws.claims.claim import FAILS, HOLDS, LIMITED, MAX_Z_SCORE, Finding, corrected_if, holds_if, number_id
 from genlaws.claims.semanticity.trials import (
-    MAX_Z_SCORE,
     Played,
-    Shape,
+    SimilarityFunction,
     constant,
     exponential,
     linear,
@@ -55,7 +54,7 @@ def check_proposition_1(quick: bool, formula: Both = linear_on_circle) -> Findin
 
 
 def check_proposition_1_peak(quick: bool, place: float = 0.61969, height: float = 0.80985) -> Finding:
-    """Find the peak of the front from the integral over similarities, which knows no closed form."""
+    """Find the peak of the front from the integral over similarities, which uses no closed form."""
     peak = _peak_of_front("circle", "linear")
     return holds_if(
         abs(peak.ball_mass - place) < 1e-4 and abs(peak.generalization - height) < 1e-5,
@@ -93,7 +92,7 @@ def check_half_is_best(quick: bool) -> Finding:
         },
         "Half of the space is best for constant similarity, a homogeneous space and two items. Other shapes and spaces "
         f"have their best ball mass between {min(two.values()):.2f} and "
-        f"{max(two.values()):.2f}{' (still about one half)' if near else ''}, and ten items ask for {ten:.3f}.",
+        f"{max(two.values()):.2f}{' (still about one half)' if near else ''}, and ten items need {ten:.3f}.",
     )
 
 
@@ -141,7 +140,9 @@ def check_one_front_for_all(quick: bool, shapes: tuple[str, ...] = ("linear", "e
     )
 
 
-def check_front_is_a_bound(quick: bool, resolution: float = 0.25, shape: Callable[[float], Shape] = linear) -> Finding:
+def check_front_is_a_bound(
+    quick: bool, resolution: float = 0.25, shape: Callable[[float], SimilarityFunction] = linear
+) -> Finding:
     """Play a system of finite resolution and compare it with the front of Theorem 1 at its own identification."""
     played = play("circle", shape(resolution), trials=trial_count(quick))
     above, error = _above_front(played)
@@ -207,7 +208,7 @@ def check_finite_set(quick: bool, stimuli: int = STIMULUS_COUNT) -> Finding:
     different = near != other
     d = np.stack([steps[0, near[different]], steps[0, other[different]]], axis=-1) / stimuli
     tied = d[:, 0] == d[:, 1]
-    b = 0.62  # a resolution half-way between two distances that occur
+    b = 0.62  # a resolution halfway between two distances that occur
     chosen = luce(linear(b / 2)(d))
     right = np.take_along_axis(chosen, d.argmin(axis=1)[:, None], axis=1)[:, 0]
     split, dropped = float(right.mean()), float(right[~tied].mean())

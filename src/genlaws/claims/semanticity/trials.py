@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array
 
-Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
-Shape = Callable[[Array], Array]
-MAX_Z_SCORE = 4.0  # standard errors; a formula farther from its simulation is wrong
+PlaceDraw = Callable[[np.random.Generator, tuple[int, int]], Array]
+SimilarityFunction = Callable[[Array], Array]
 QUICK_TRIALS, FULL_TRIALS = 40_000, 2_000_000  # trials of a quick and of a full simulation
 TRIALS_PER_BLOCK = 100_000  # trials in memory
 HYPERCUBE_DIMENSIONS = 8  # of the hypercube
@@ -30,7 +29,7 @@ class Place:
         Of two arrays of points, coordinates in the last axis.
     """
 
-    draw: Draw
+    draw: PlaceDraw
     distance: Callable[[Array, Array], Array]
 
 
@@ -47,7 +46,7 @@ def _on_sphere(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     return scaled
 
 
-PLACES = {
+TRIAL_PLACES = {
     "circle": Place(lambda rng, shape: rng.random((*shape, 1)), _round_trip),
     "torus": Place(lambda rng, shape: rng.random((*shape, 2)), _round_trip),
     "segment": Place(lambda rng, shape: rng.random((*shape, 1)), lambda x, y: np.abs(x - y)[..., 0]),
@@ -77,28 +76,30 @@ class Played:
         return max(apart, other)
 
 
-def constant(resolution: float, background: float = 0.0) -> Shape:
+def constant(resolution: float, background: float = 0.0) -> SimilarityFunction:
     """Return the similarity that is 1 up to the resolution and the background beyond it."""
     return lambda d: np.where(d <= resolution, 1.0, background)
 
 
-def linear(resolution: float) -> Shape:
-    """Return the similarity that falls linearly to nothing at the resolution."""
+def linear(resolution: float) -> SimilarityFunction:
+    """Return the similarity that falls linearly to zero at the resolution."""
     return lambda d: np.maximum(0.0, 1.0 - d / resolution)
 
 
-def exponential(resolution: float, background: float = 0.0) -> Shape:
+def exponential(resolution: float, background: float = 0.0) -> SimilarityFunction:
     """Return the exponential similarity on a background."""
     return lambda d: np.exp(-d / resolution) + background
 
 
-def play(place: str, shape: Shape, item_count: int = 2, *, trials: int = QUICK_TRIALS, seed: int = 0) -> Played:
+def play(
+    place: str, shape: SimilarityFunction, item_count: int = 2, *, trials: int = QUICK_TRIALS, seed: int = 0
+) -> Played:
     """Play both tests and return the mean probability of the right choice under Luce's rule.
 
     Parameters
     ----------
     place : str
-        One of `PLACES`.
+        One of `TRIAL_PLACES`.
     shape : function of a distance
     item_count, trials, seed : int
     """
@@ -107,8 +108,8 @@ def play(place: str, shape: Shape, item_count: int = 2, *, trials: int = QUICK_T
     named: list[Array] = []
     for start in range(0, trials, TRIALS_PER_BLOCK):
         count = min(TRIALS_PER_BLOCK, trials - start)
-        probe, items = (PLACES[place].draw(rng, (count, number)) for number in (1, item_count))
-        d = PLACES[place].distance(items, probe)
+        probe, items = (TRIAL_PLACES[place].draw(rng, (count, number)) for number in (1, item_count))
+        d = TRIAL_PLACES[place].distance(items, probe)
         nearest = d == d.min(axis=1, keepdims=True)  # one of several equally near ones is right at random
         right.append((luce(shape(d)) * nearest).sum(axis=1) / nearest.sum(axis=1))
         d[:, 0] = 0.0  # the first item is the one that the probe copies

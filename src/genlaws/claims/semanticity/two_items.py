@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.interpolate import CubicSpline
 
-from genlaws.claims.claim import Finding, holds_if
-from genlaws.claims.semanticity.trials import MAX_Z_SCORE, ball_moments, constant, linear, play, trial_count
+from genlaws.claims.claim import MAX_Z_SCORE, Finding, holds_if
+from genlaws.claims.semanticity.trials import ball_moments, constant, linear, play, trial_count
 from genlaws.core.arguments import Array
 from genlaws.semanticity.theory.front import front
 from genlaws.semanticity.theory.similarity import similarity
@@ -47,7 +47,7 @@ def by_counting(ball_mass: Array, item_count: int, background: float = 0.0) -> t
     r"""Return generalization and identification of n items, for each ball mass.
 
     With k of the items inside the ball, each of those is chosen with :math:`1/(k+(n-k)\Delta)`; with none inside all
-    are alike.
+    are equally likely.
     """
     n, b = item_count, np.asarray(ball_mass, dtype=np.float64)[..., None]
     k = np.arange(n + 1)

@@ -21,5 +21,5 @@ _HELP = {
     "minutes: 6 × 6 rates, 3 networks each, 10,000 steps, layers of 20 units.",
 }
 for command, text in _HELP.items():
-    module = command.replace("-", "_")  # each command stands in a module of its name, loaded when it is used
+    module = command.replace("-", "_")  # each command is in the module of its name, imported when it is used
     app.command(f"genlaws.cli.relations.{module}:{module}", name=command, help=text)

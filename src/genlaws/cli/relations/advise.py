@@ -82,7 +82,7 @@ def _ratio_sentences(advice: LearningAdvice) -> list[str]:
         sentences.append(f"It is the {edge} ratio tried: one beyond it may do better.")
     found = advice.critical_ratio
     if found is not None and advice.boundary_seen:
-        sentences.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} every other network fails.")
+        sentences.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} half of the networks fail.")
     elif found is not None:
         sentences.append("Failures grow with the ratio, but these few networks do not determine where they begin.")
     return sentences
@@ -98,7 +98,7 @@ def _numbers(advice: LearningAdvice) -> dict[str, str]:
         "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _format_entries(best, advice),
         "the network needs": _format_network_share(advice),
         "induction gap": _format_gap(advice),
-        "every other generalizes at": _format_half_share(advice),
+        "half generalize at": _format_half_share(advice),
         "critical ratio": _format_critical_ratio(advice),
     }
     if advice.suggested_ratio is not None:
@@ -134,7 +134,7 @@ def _format_gap(advice: LearningAdvice) -> str:
 def _format_half_share(advice: LearningAdvice) -> str:
     found = advice.half_fraction
     if found is None:
-        return "not seen: they are not more with more entries"
+        return "not seen: their number does not grow with the entries"
     if advice.half_fraction_seen:
         return _format_entries(found, advice)
     return f"a fraction of {_format_within_tried(found, advice.fractions)}"
@@ -185,7 +185,7 @@ def _format_caveats(advice: LearningAdvice) -> list[str]:
         f"From {advice.network_count} networks. Held fixed: {pilot.depth} hidden layers of {pilot.width}, embeddings "
         f"of {pilot.dimension} numbers, {pilot.optimizer}, decoder rate {pilot.decoder_rate:g}, {pilot.steps:,} steps.",
         f"Fractions were tried with equal rates, ratios at a fraction of {advice.ratio_fraction:g}.",
-        "Intervals are 95 % over networks. The suggested ratio is the best of several and so optimistic. A network "
+        "Intervals are 95 % over networks. The suggested ratio is the best of several, so it is optimistic. A network "
         "that needs longer than the pilot counts as failed.",
     ]
     if advice.balanced:
@@ -218,8 +218,8 @@ def advise(
 ) -> None:
     """Give how many entries and which ratio of learning rates a network needs to learn a relation.
 
-    The best learner's number of entries is exact; the network's is measured by a pilot, and so is the ratio. A minute
-    or so for 30 elements; --quick takes seconds.
+    The number of entries for the best learner is exact; the number for the network and the ratio are measured by a
+    pilot. It takes about a minute for 30 elements, seconds with --quick.
     """
     known = read_relation(source, elements, relation)
     check_folder("out", output.out)

@@ -47,7 +47,7 @@ def bound(
     query = read_query(source, options)
     if query.training_set is not None:
         if train_fraction is not None:
-            raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
+            raise InputError("--train-fraction draws training sets of a relation; --train has its own.")
         _one_training_set(query.training_set, query.hypotheses, options.method, output)
         return
     if train_fraction is None:

@@ -1,4 +1,4 @@
-"""``genlaws relations describe``: how many bits describe a relation, and what it is."""
+"""``genlaws relations describe``: how many bits describe a relation, and its properties."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from cyclopts import Parameter
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, show
 from genlaws.cli.relations.source import Elements, Entities, RelationName, Source, read_source
 from genlaws.core.errors import InputError
-from genlaws.relations.inference.paper import critical_fraction
+from genlaws.relations.inference.paper import TARGET_ACCURACY, critical_fraction
 from genlaws.relations.structure.automorphisms import count_automorphisms, short_form
-from genlaws.relations.structure.classes import classify
+from genlaws.relations.structure.classes import classify_relation
 from genlaws.relations.structure.description_length import (
     description_length_count,
     description_length_exact,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from genlaws.relations.structure.classes import RelationClass
     from genlaws.relations.structure.knowledge_graph import KnowledgeGraph
 
-TARGET_ACCURACY = 0.9  # the example of the paper
 MAX_SIZES_PRINTED = 12
 
 Method = Annotated[str, Parameter(help="How automorphisms are counted: auto, closed-form, igraph, networkx or search.")]
@@ -71,7 +70,7 @@ SUMMARY_COLUMNS = (
 def described(relation: Relation, method: str = "auto") -> dict[str, Any]:
     """Return the description of a relation as plain names and numbers."""
     known = properties(relation)
-    kind = classify(relation, known)
+    kind = classify_relation(relation, known)
     automorphisms = count_automorphisms(relation, method)
     bits = description_length_exact(relation, automorphisms=automorphisms)
     numbers = {name: value for name, value in vars(kind).items() if name != "name" and value is not None}
@@ -128,9 +127,7 @@ def _text(relation: Relation, answer: dict[str, Any]) -> str:
 def _meaning(relation: Relation, answer: dict[str, Any]) -> str:
     bits = answer["description_length_exact"]
     if bits == 0:
-        return (
-            f"{relation.label} is the same for every naming of its elements: nothing has to be learned but its class."
-        )
+        return f"{relation.label} is the same for every naming of its elements: only its class has to be learned."
     return (
         f"Someone who knows {relation.label} but not which element is which needs at least {_count(bits)} yes-no "
         f"answers; by the paper's Eq. 4,\n{TARGET_ACCURACY:.0%} can be inferred from {answer['critical_fraction']:.3g} "
@@ -158,7 +155,7 @@ def _count(bits: float) -> str:
 
 
 def _short(digits: str) -> str:
-    """Return a whole number given by its digits in a few characters."""
+    """Return a whole number, given by its digits, in a few characters."""
     return short_form(int(Decimal(digits)))
 
 

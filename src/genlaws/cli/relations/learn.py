@@ -35,8 +35,9 @@ from genlaws.figures.style import house_style
 from genlaws.relations import networks
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
+from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.relations.networks.embeddings import element_groups, principal_plane
-from genlaws.relations.networks.phases import PHASES, classify
+from genlaws.relations.networks.phases import PHASES, classify_phases
 from genlaws.relations.networks.runs import ACCURACIES, MAX_TRAINING_STEPS, mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
 from genlaws.report import embedding_movie
@@ -49,15 +50,14 @@ if TYPE_CHECKING:
 
 MAX_BOUND_ELEMENTS = 100  # beyond, the best accuracy takes longer than the networks
 MAX_BOUND_SETS = 20  # that the best accuracy is averaged over
-TARGET_ACCURACY = 0.9
 MAX_FRAMES = 100
 MAX_DOTS = 60_000  # of all frames together, so that a page stays below two megabytes
-MAX_NETWORKS = 10_000
-EVEN_LOG_COUNT = 200  # measurements evenly spaced, for when something is reached
+MAX_LEARNED_NETWORKS = 10_000
+EVEN_LOG_COUNT = 200  # measurements evenly spaced, to see when an accuracy is reached
 LOG_TIME_LOG_COUNT = 100  # measurements evenly spaced in log time
 
 Share = Annotated[float, Parameter(help="Share of the table in the training set.")]
-Seeds = Annotated[int, Parameter(help="Number of networks, each with entries and initial values of its own.")]
+Seeds = Annotated[int, Parameter(help="Number of networks, each with its own entries and initial values.")]
 Mode = Annotated[str, Parameter(help="What the decoder sees: concatenate, difference or squared_difference.")]
 Activation = Annotated[str, Parameter(help="tanh, relu, sigmoid or identity.")]
 Noise = Annotated[float, Parameter(help="Share of the training labels that are flipped.")]
@@ -73,9 +73,9 @@ class TrainingOptions:
     """The arguments of `learn_relation` that are options of the command."""
 
     train_fraction: Share = 0.75
-    dimension: Annotated[int, Parameter(help="Of the embeddings.")] = 2
+    dimension: Annotated[int, Parameter(help="Dimension of the embeddings.")] = 2
     depth: Depth = 3
-    width: Annotated[int, Parameter(help="Units in each of them.")] = 50
+    width: Annotated[int, Parameter(help="Units in each hidden layer.")] = 50
     mode: Mode = "concatenate"
     activation: Activation = "tanh"
     encoder_rate: Rate = 1e-3
@@ -97,12 +97,12 @@ DEFAULT_TRAINING = TrainingOptions()
 def summary(known: Relation, runs: RelationRuns, chosen: dict[str, Any]) -> dict[str, Any]:
     """Return all results under the names of the library."""
     train, test = runs.steps_to("train_accuracy", TARGET_ACCURACY), runs.steps_to("test_accuracy", TARGET_ACCURACY)
-    phases = [PHASES[place] for place in classify(train, test)]
+    phases = [PHASES[place] for place in classify_phases(train, test)]
     answer: dict[str, Any] = {
         "relation": known.label,
         "element_count": known.element_count,
         "entry_count": known.pair_count,
-        "shown_count": int(runs.shown[0].sum()),
+        "training_count": int(runs.training_mask[0].sum()),
     }
     for name in ACCURACIES:
         answer |= _estimate(name, runs.final(name))
@@ -147,7 +147,7 @@ def best_accuracy(known: Relation, runs: RelationRuns, seed: int) -> dict[str, A
     try:
         laws = [
             posterior(training_set_of(known, np.flatnonzero(shown)), hypotheses, truth=known, seed=seed)
-            for shown in runs.shown[:MAX_BOUND_SETS]
+            for shown in runs.training_mask[:MAX_BOUND_SETS]
         ]
     except ConvergenceError as error:
         return {**none, "best_message": f"It could not be computed: {error}"}
@@ -167,7 +167,7 @@ def _format_method(laws: list[Posterior]) -> str:
         return "A Markov chain behind it has NOT converged: do not trust the number."
     exact = sum(law.method == "exact" for law in laws)
     return (
-        "It is exact." if exact == len(laws) else f"It rests on a Markov chain for {len(laws) - exact} of {len(laws)}."
+        "It is exact." if exact == len(laws) else f"It is from a Markov chain for {len(laws) - exact} of {len(laws)}."
     )
 
 
@@ -228,8 +228,8 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
     who = "One network was" if total == 1 else f"{total} networks were"
     noise = f", {chosen['label_noise']:g} of the labels flipped" if chosen["label_noise"] else ""
     lines = [
-        f"{who} trained on {answer['shown_count']:,} of the {answer['entry_count']:,} entries of {answer['relation']}"
-        f"{noise}, for {chosen['steps']:,} steps of {chosen['optimizer']}."
+        f"{who} trained on {answer['training_count']:,} of the {answer['entry_count']:,} entries of "
+        f"{answer['relation']}{noise}, for {chosen['steps']:,} steps of {chosen['optimizer']}."
     ]
     if answer["best_accuracy"] is None:
         lines.append(f"The class average from the same entries is missing. {answer['best_message']}")
@@ -243,7 +243,7 @@ def _sentences(answer: dict[str, Any]) -> list[str]:
             )
         )
     if answer["failed"]:
-        lines.append(f"{answer['failed']} of {total} broke off at numbers that are not finite; try smaller rates.")
+        lines.append(f"{answer['failed']} of {total} stopped at numbers that are not finite; try smaller rates.")
     return lines
 
 
@@ -280,7 +280,7 @@ def _curves(work: Path, known: Relation, runs: RelationRuns) -> None:
 
 
 def _embeddings(work: Path, known: Relation, runs: RelationRuns, network: int) -> None:
-    """Write where the elements of one network ended, and the page that shows how they came there."""
+    """Write the final embeddings of one network, and the page that shows how they moved there."""
     groups = element_groups(known)
     final = runs.final_embeddings[network]
     places = principal_plane(final[None])[0]
@@ -327,7 +327,7 @@ def learn(
 ) -> None:
     """Train networks on random entries of a relation and report whether they generalize, grok or memorize.
 
-    With --out a folder is written: the curves (curves.png, .pdf, .csv), where the elements ended (embeddings.png), a
+    With --out a folder is written: the curves (curves.png, .pdf, .csv), the final embeddings (embeddings.png), a
     page that plays the training (embeddings.html) and the numbers (learn.json).
     """
     chosen = vars(options)
@@ -346,7 +346,7 @@ def _check(chosen: dict[str, Any], seeds: int, output: Output) -> None:
     from genlaws.ensembles.perceptron import ACTIVATIONS
 
     whole_number("seed", output.seed)
-    whole_number("seeds", seeds, at_least=1, at_most=MAX_NETWORKS, hint="It is the number of networks.")
+    whole_number("seeds", seeds, at_least=1, at_most=MAX_LEARNED_NETWORKS, hint="It is the number of networks.")
     whole_number("steps", chosen["steps"], at_least=1, at_most=MAX_TRAINING_STEPS)
     one_of("activation", chosen["activation"], ACTIVATIONS)
     if output.out is not None:

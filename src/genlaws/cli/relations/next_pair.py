@@ -55,7 +55,7 @@ def next_pair(
         assert query.relation is not None
         known = draw_training_set(query.relation, train_fraction, output.seed)
     elif train_fraction is not None:
-        raise InputError("--train-fraction draws training sets of a relation; --train brings its own.")
+        raise InputError("--train-fraction draws training sets of a relation; --train has its own.")
     else:
         known = query.training_set
     best = find_next_pair(known, query.hypotheses, method=options.method)
@@ -132,7 +132,7 @@ def _compared(query: Query, curves: dict[str, QueryCurve]) -> str:
             f"{random.accuracy[:, row].mean():>16.4f}  {random.bits_left[:, row].mean():>9.2f}"
         )
     lines.append(
-        f"Queries until nothing is open: best {best.queries_to_certainty}, random {random.queries_to_certainty}. "
+        f"Queries until all is certain: best {best.queries_to_certainty}, random {random.queries_to_certainty}. "
         f"{query.relation.label}, class '{query.hypotheses}',\n{best.bits_left[0, 0]:.2f} bits at the start: no "
         "strategy needs fewer on average over the class."
     )

@@ -27,7 +27,8 @@ from genlaws.figures.drawing import check_folder, made_folder, save_picture, wri
 from genlaws.figures.relations.phases import draw_phases
 from genlaws.figures.style import house_style
 from genlaws.relations import phase_diagram
-from genlaws.relations.networks.diagram import EXPERIMENT, TARGET_ACCURACY, format_slope, side_of
+from genlaws.relations.inference.paper import TARGET_ACCURACY
+from genlaws.relations.networks.diagram import EXPERIMENT, format_slope, side_of
 from genlaws.sweeps import Axis, Processes, Store, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells, computing
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from genlaws.sweeps import Sweep
     from genlaws.sweeps.grid import Cell
 
-FEW_STEPS, MANY_STEPS = 20, 120  # steps; the difference leaves out what happens once
+FEW_STEPS, MANY_STEPS = 20, 120  # steps; their difference excludes the time of one-time work
 MAX_TIMING_SECONDS = 2.0  # beyond, the few steps suffice
 REPORTED_SETTINGS = (
     "optimizer",
@@ -51,7 +52,7 @@ REPORTED_SETTINGS = (
     "device",
 )
 MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
-FIGURE_ID, COMMAND_NAME = "relations.5", "phases"
+FIGURE_ID, PHASES_COMMAND = "relations.5", "phases"
 
 Grid = Annotated[
     int, Parameter(help="Values of each learning rate, evenly spaced in their logarithm; the paper has 10.")
@@ -65,9 +66,11 @@ Steps = Annotated[int, Parameter(help="Updates; the paper has 100,000. Grokking 
 Width = Annotated[int, Parameter(help="Units of each hidden layer; the paper has 50.")]
 Share = Annotated[float, Parameter(help="Share of all entries in the training set.")]
 Scale = Annotated[float, Parameter(help="Factor on the initial embeddings.")]
-Patience = Annotated[float, Parameter(help="A network is late if it generalizes after this many times its fitting.")]
+Patience = Annotated[
+    float, Parameter(help="A network is late if it generalizes after this many times the steps it took to fit.")
+]
 Device = Annotated[str, Parameter(help="cpu or cuda.")]
-Jobs = Annotated[int, Parameter(help="Processes of this machine.")]
+Jobs = Annotated[int, Parameter(help="Processes on this machine.")]
 
 
 @Parameter(name="*")
@@ -117,7 +120,7 @@ class Cost:
 
 
 def estimate_cost(sweep: Sweep, folder: Path | None, jobs: int) -> Cost:
-    """Return the cost of the cells of a sweep that the folder does not hold yet."""
+    """Return the cost of the cells of a sweep that are not in the folder yet."""
     missing = _missing(sweep, folder)
     if not missing:
         return Cost(0, sweep.total, 0, 0.0, 0.0)
@@ -140,16 +143,16 @@ def _missing(sweep: Sweep, folder: Path | None) -> list[Cell]:
 
 
 def _seconds_per_step(sweep: Sweep, cells: list[Cell]) -> float:
-    """Train one stack for a moment and return what a step takes, measurements included."""
+    """Train one stack for a moment and return the seconds of a step, measurements included."""
 
     def spent(steps: int) -> float:
-        """Return the seconds of a training without an early end."""
+        """Return the seconds of a training that does not stop early."""
         settings = [cell.settings.model_copy(update={"steps": steps, "stop_at": None}) for cell in cells]
         begun = time.perf_counter()
         sweep.experiment.load().compute(settings, [cell.seed for cell in cells])
         return time.perf_counter() - begun
 
-    spent(1)  # loads what is loaded once
+    spent(1)  # one-time work, such as imports
     few = spent(FEW_STEPS)
     if few > MAX_TIMING_SECONDS:
         return few / FEW_STEPS
@@ -172,7 +175,7 @@ def _minutes(minutes: float) -> str:
     return f"{60 * minutes:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
 
 
-def answer_of(diagram: PhaseDiagram) -> dict[str, Any]:
+def diagram_answer(diagram: PhaseDiagram) -> dict[str, Any]:
     """Return the phase diagram as plain names and numbers."""
     plan, found = diagram.plan, diagram.boundaries
     return {
@@ -250,7 +253,7 @@ def _format_boundary(found: Boundary) -> str:
 
 
 def _format_ratio(ratio: Estimate, tried: tuple[float, float]) -> str:
-    """Return the critical ratio with its interval; where these lie beyond the ratios tried, that they do."""
+    """Return the critical ratio with its interval, and whether they lie beyond the ratios tried."""
     if ratio.value == 0.0 or not math.isfinite(ratio.value):
         return "could not be determined: it does not become more frequent with the ratio"
     if side := side_of(ratio.value, tried):
@@ -304,7 +307,7 @@ def phases(
     training = _Training(folder, None if jobs == 1 else Processes(jobs), jobs, quiet=output.json)
     rates = {name: _rates(name, getattr(options, name)) for name in ("decoder_rates", "encoder_rates")}
     diagram = phase_diagram(known, **(vars(options) | rates), seed=output.seed, train=training)
-    answer = answer_of(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
+    answer = diagram_answer(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
     paths = {} if folder is None else _written(folder, diagram, answer)
     _show(diagram, answer, paths, output)
 
@@ -370,7 +373,7 @@ def _written(folder: Path, diagram: PhaseDiagram, answer: dict[str, Any]) -> dic
 
     def write(work: Path) -> dict[str, Path]:
         """Write every file."""
-        paths = {kind: work / f"{COMMAND_NAME}.{kind}" for kind in ("csv", "json", "png", "pdf")}
+        paths = {kind: work / f"{PHASES_COMMAND}.{kind}" for kind in ("csv", "json", "png", "pdf")}
         frame.to_csv(paths["csv"], index=False)
         paths["json"].write_text(json.dumps(as_json(answer), indent=2) + "\n", encoding="utf-8")
         with house_style():
@@ -379,4 +382,4 @@ def _written(folder: Path, diagram: PhaseDiagram, answer: dict[str, Any]) -> dic
             save_picture(picture, paths[kind], kind, f"Phases of {answer['relation']}", FIGURES[FIGURE_ID].caption)
         return paths
 
-    return write_together(made_folder("out", folder), COMMAND_NAME, write)
+    return write_together(made_folder("out", folder), PHASES_COMMAND, write)

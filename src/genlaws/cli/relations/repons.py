@@ -34,9 +34,9 @@ TABLE_COLUMNS = (
     "simulation",
     "unsettled_draws",
 )
-MAX_DRAWS = 1_000_000
+MAX_SIMULATED_DRAWS = 1_000_000
 MAX_NUMBERS = 20_000_000  # held at once by a simulation, a few copies of 160 MB
-MAX_ROWS = 10_000
+MAX_COMBINATIONS = 10_000
 FIGURE_ID = "relations.4"
 
 EncoderRate = Annotated[str, Parameter(help="Learning rate of the representations; several as 1e-3,1e-2 or a range.")]
@@ -53,9 +53,9 @@ ScaleOf = Annotated[
 ]
 Dimension = Annotated[int, Parameter(help="Dimension of the representations.")]
 Outputs = Annotated[int, Parameter(help="Outputs of the decoder.")]
-Cluster = Annotated[float, Parameter(help="Coincident representations that the one stands against; inf is allowed.")]
+Cluster = Annotated[float, Parameter(help="Coincident representations opposite the single one; inf is allowed.")]
 Update = Annotated[str, Parameter(help="flow (gradient flow) or sign (sign updates, as of Adam with small steps).")]
-ClassSize = Annotated[int | None, Parameter(help="Whether a class of this many all merge, instead of a pair.")]
+ClassSize = Annotated[int | None, Parameter(help="Size of a class whose representations all merge, instead of a pair.")]
 Simulate = Annotated[int | None, Parameter(help="Also follow this many random starts.")]
 
 
@@ -155,7 +155,7 @@ def _sentences(options: ReponOptions, answer: dict[str, Any], draws: int | None)
     else:
         lines.append("There is no law for sign updates in more than one dimension: this is the simulated share.")
     if draws is not None and answer["unsettled_draws"]:
-        lines.append(f"{answer['unsettled_draws']} of {draws} draws were still moving and count as they stood.")
+        lines.append(f"{answer['unsettled_draws']} of {draws} draws were still moving; their last state counts.")
     lines.append("Exact for a linear decoder whose bias is at its best value; it is no bound on a network.")
     return lines if options.has_law else lines[:-1]
 
@@ -239,8 +239,8 @@ def _rows(*texts: str) -> list[dict[str, float]]:
         for name, text in zip(names, texts, strict=True)
     ]
     count = int(np.prod([len(values) for values in lists]))
-    if count > MAX_ROWS:
-        raise InputError(f"The rates and scales must make at most {MAX_ROWS:,} combinations; got {count:,}.")
+    if count > MAX_COMBINATIONS:
+        raise InputError(f"The rates and scales must make at most {MAX_COMBINATIONS:,} combinations; got {count:,}.")
     return [dict(zip(names, values, strict=True)) for values in product(*lists)]
 
 
@@ -253,9 +253,9 @@ def _check_simulation(options: ReponOptions, draws: int | None, seed: int) -> No
                 "random starts, or use --dimension 1."
             )
         return
-    whole_number("simulate", draws, at_least=1, at_most=MAX_DRAWS)
+    whole_number("simulate", draws, at_least=1, at_most=MAX_SIMULATED_DRAWS)
     if options.cluster == float("inf"):
-        raise InputError("cluster must be finite to be simulated; the law alone allows inf.")
+        raise InputError("cluster must be finite to be simulated; only the law allows inf.")
     numbers = draws * options.dimension * (options.outputs + (options.class_size or 2))
     if numbers > MAX_NUMBERS:
         raise InputError(
@@ -311,7 +311,7 @@ def _law(options: ReponOptions, row: dict[str, float]) -> float:
 
 
 def _simulated(options: ReponOptions, row: dict[str, float], draws: int, seed: tuple[int, int]) -> ReponRun:
-    # Only the ratio of the rates matters; the faster is made 1, so that any two are followed alike.
+    # Only the ratio of the rates matters; the faster is made 1, so that the time steps suit any two rates.
     fastest = max(row["encoder_rate"], row["decoder_rate"])
     system = ReponSystem(
         encoder_rate=row["encoder_rate"] / fastest,

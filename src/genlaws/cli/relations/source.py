@@ -75,12 +75,12 @@ BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole t
 
 
 def read_source(source: str, elements: int | None, relation: str | None, entities: str) -> Relation | KnowledgeGraph:
-    """Return the relation that the options name; a file with several relations, none of them named, as a whole."""
+    """Return the relation that the options name; a file with several relations is returned whole if none is named."""
     path = Path(source)
     if path.suffix.lower() not in {*MATRIX_SUFFIXES, *EDGE_SUFFIXES} and not path.is_file():
         return _named(source, elements, relation)
     if elements is not None:
-        raise InputError("elements is for named relations; a file brings its own elements.")
+        raise InputError("elements is for named relations; a file has its own elements.")
     if path.suffix.lower() == ".npy" or (relation is None and holds_matrix(path)):
         return _matrix(path, relation)
     if path.suffix.lower() not in EDGE_SUFFIXES:
@@ -104,13 +104,13 @@ def _named(name: str, elements: int | None, relation: str | None) -> Relation:
     if "/" in name or "\\" in name:
         raise InputError(f"There is no file {name!r}.")
     if relation is not None:
-        raise InputError(f"relation chooses from a knowledge-graph file; {name!r} is a relation by itself.")
+        raise InputError(f"relation selects from a knowledge-graph file; {name!r} is a single relation.")
     return named_relation(name, elements)
 
 
 def _matrix(path: Path, relation: str | None) -> Relation:
     if relation is not None:
-        raise InputError(f"relation chooses from a knowledge-graph file; {path.name} is a matrix.")
+        raise InputError(f"relation selects from a knowledge-graph file; {path.name} is a matrix.")
     return Relation.from_matrix(open_table("relation", path, names="none"), label=path.stem)
 
 
@@ -123,7 +123,7 @@ def _is_matrix(path: Path) -> bool:
     """Return whether a CSV file is a table of numbers rather than a list of edges.
 
     Three columns or more that are numbers are a matrix; two columns are one only if they are two rows of 0 and 1. A
-    square table that holds 0 and 1 but for a few cells is refused: read as edges, it would be another relation.
+    square table of 0 and 1 with a few other cells is refused: read as edges, it would be another relation.
     """
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r}.")
@@ -153,7 +153,7 @@ def _is_matrix(path: Path) -> bool:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class QueryOptions:
-    """What is known: of a relation, or the entries of a file, and of the class."""
+    """The known entries, of a relation or of a file, and the known class."""
 
     train: Train = None
     names: Names = None
@@ -169,7 +169,7 @@ DEFAULT_QUERY = QueryOptions()
 
 @dataclass(frozen=True)
 class Query:
-    """A relation or a training set, and what the learner knows beforehand."""
+    """A relation or a training set, and what the learner knows in advance."""
 
     relation: Relation | None
     training_set: TrainingSet | None

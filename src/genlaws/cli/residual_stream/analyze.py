@@ -32,8 +32,8 @@ from genlaws.residual_stream.measures.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
     from genlaws.core.estimate import Estimate
-    from genlaws.residual_stream.measures.curves import Curve
-    from genlaws.residual_stream.results import Analysis, Claim
+    from genlaws.residual_stream.measures.curves import SiteCurve
+    from genlaws.residual_stream.results import Analysis, StreamClaim
 
 ANALYSIS_LINE_CHARACTERS = 110
 Model = Annotated[
@@ -53,9 +53,9 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
     path : path
         Plain text in UTF-8, or compressed as .gz.
     shortest, longest : int
-        A line has more characters than the one and fewer than the other; white space at its ends counts.
+        A line has more than `shortest` and fewer than `longest` characters; white space at its ends counts.
     at_most : int
-        How many are taken, from the first on.
+        Maximum number of lines, from the first on.
     """
     least, most = whole_number("shortest", shortest), whole_number("at_most", at_most, at_least=1)
     top = float("inf") if longest is None else whole_number("longest", longest, at_least=least + 2)
@@ -114,7 +114,7 @@ def _pictures(folder: Path, title: str, analysis: Analysis) -> list[Path]:
 
 
 def analysis_text(analysis: Analysis) -> str:
-    """Return the verdict on each claim, what it rests on, the main numbers, and notes on them."""
+    """Return the verdict on each claim with its evidence, the main numbers, and notes on them."""
     table = {"claim": "verdict"} | {claim.name: claim.verdict for claim in analysis.claims}
     parts = [
         _format_headline(analysis),
@@ -136,7 +136,7 @@ def _format_headline(analysis: Analysis) -> str:
     )
 
 
-def _format_claim(claim: Claim) -> str:
+def _format_claim(claim: StreamClaim) -> str:
     rows = {"claim": claim.statement, "observed": claim.observed, "surrogate": claim.surrogate, "why": claim.why}
     lines = [f"{claim.name}: {claim.verdict}"]
     lines += [_wrapped(f"  {name:<10}", text) for name, text in rows.items() if text]
@@ -197,7 +197,7 @@ def _shape_rows(analysis: Analysis) -> dict[str, str]:
 
 
 def _disturbance_rows(analysis: Analysis) -> dict[str, str]:
-    """Return what becomes of disturbances."""
+    """Return how disturbances grow or shrink."""
     rows: dict[str, str] = {}
     found = analysis.perturbation
     if found is not None:
@@ -210,7 +210,7 @@ def _disturbance_rows(analysis: Analysis) -> dict[str, str]:
     return rows
 
 
-def _format_factor(curve: Curve) -> str:
+def _format_factor(curve: SiteCurve) -> str:
     return f"{curve.value[-1] / curve.value[0]:.3g}" if curve.value[0] > 0 else "nothing"
 
 
@@ -277,7 +277,7 @@ class Measured:
 
 @Parameter(name="*", group=MODEL_GROUP)
 @dataclass(frozen=True)
-class LocalModel:
+class StreamModelOptions:
     """How the model is run."""
 
     device: str = "cpu"
@@ -298,7 +298,7 @@ class LocalModel:
 Pictures = Annotated[
     bool, Parameter(negative="", help="Write each picture as PNG and SVG to --out too; the page has them all.")
 ]
-DEFAULT_READ, DEFAULT_MEASURED, DEFAULT_LOCAL = Read(), Measured(), LocalModel()
+DEFAULT_READ, DEFAULT_MEASURED, DEFAULT_MODEL_OPTIONS = Read(), Measured(), StreamModelOptions()
 
 
 def analyze(
@@ -308,7 +308,7 @@ def analyze(
     texts: Texts,
     read: Read = DEFAULT_READ,
     measured: Measured = DEFAULT_MEASURED,
-    local_model: LocalModel = DEFAULT_LOCAL,
+    local_model: StreamModelOptions = DEFAULT_MODEL_OPTIONS,
     pictures: Pictures = False,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from genlaws.probes.encoders.text import TextEncoder
     from genlaws.probes.stream.result import StreamSemanticity
 
-FILE_STEM = "stream_semanticity"
-CAPTION = (
+STREAM_FILE_STEM = "stream_semanticity"
+STREAM_CAPTION = (
     "p_S and p_I with two items at every site of the residual stream, 95 % bands over stimuli; wide lines are writes "
-    "whose change stands after Holm's procedure."
+    "whose change is significant after Holm's procedure."
 )
 Task = Annotated[
     str,
-    Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE_STEM (item, value)."),
+    Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE (item, value)."),
 ]
 Controls = Annotated[str, Parameter(help="permuted and random-weights, with a comma between; or none.")]
 Download = Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")]
@@ -57,7 +57,7 @@ def semanticity(
     With --out a folder is written: tables of sites, writes and kinds of write, the picture (PNG, SVG) and the numbers.
     """
     if task in PICTURE_STIMULI:
-        raise InputError(f"task must be one in words, such as years; {task} are pictures.")
+        raise InputError(f"task must be a task with words, such as years; {task} has pictures.")
     wanted = _controls(controls)
     stimuli = word_stimuli(task, phrase=phrase, count=count)
     encoder = probes.encoders.load.load_text_encoder(model, device=device, dtype=dtype, local_files_only=not download)
@@ -126,16 +126,16 @@ def _write(found: StreamSemanticity, answer: dict[str, Any], folder: Path) -> li
 
     def write(place: Path) -> dict[str, Path]:
         """Make all files in one place."""
-        paths = {name: place / f"{FILE_STEM}_{name}.csv" for name in tables}
+        paths = {name: place / f"{STREAM_FILE_STEM}_{name}.csv" for name in tables}
         for name, table in tables.items():
             table.to_csv(paths[name], index=False)
         with house_style():
             picture = draw_stream_semanticity(found)
         for kind in ("png", "svg"):
-            paths[kind] = place / f"{FILE_STEM}.{kind}"
-            save_picture(picture, paths[kind], kind, title, CAPTION)
-        paths["json"] = place / f"{FILE_STEM}.json"
+            paths[kind] = place / f"{STREAM_FILE_STEM}.{kind}"
+            save_picture(picture, paths[kind], kind, title, STREAM_CAPTION)
+        paths["json"] = place / f"{STREAM_FILE_STEM}.json"
         paths["json"].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
         return paths
 
-    return list(write_together(made_folder("out", folder), FILE_STEM, write).values())
+    return list(write_together(made_folder("out", folder), STREAM_FILE_STEM, write).values())

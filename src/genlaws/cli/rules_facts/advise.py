@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # An angle this close to the theory's counts as reached, in radians.
 ANGLE_TOLERANCE = 0.02
-# A wider interval of the share of facts is hardly informative.
+# A wider interval of the share of facts carries little information.
 MAX_SHARE_INTERVAL = 0.3
 CHOICE_LABELS = {
     "found_memory": "best found, for memory",
@@ -57,7 +57,7 @@ PREDICTION_OUTSIDE = "At another choice its errors lie outside the measured inte
 THEORY_DISAGREES = f"{THEORY_SUBJECT} does not describe these data, so its errors are not shown:"
 CLIPPED_NOTE = (
     "Clipped: fewer labels are contradicted than the share of facts explains, so the generalization error comes out\n"
-    "below zero and is set to 0. The share of facts may be smaller than it is taken to be."
+    "below zero and is set to 0. The share of facts may be smaller than assumed."
 )
 SHARE_NOTE = "Every label that kernels of this family cannot explain counts as a fact and is included in ε."
 # Default limit of samples; a thousand take seconds with the square loss, half a minute with the hinge loss.
@@ -294,7 +294,7 @@ def _draw(
     size: tuple[int | None, float | None],
     seed: int,
 ) -> Draw:
-    """Return the task: made of rule and facts, or with the labels as they are where no share of facts is given."""
+    """Return the task: made of rule and facts, or with the given labels if no share of facts is given."""
     if share is None and facts:
         raise InputError("fact_classes must come with fact_fraction; without it no sample is made a fact.")
     epsilon = float(fraction("fact_fraction", 0.0 if share is None else share, SHARE_HINT))
@@ -330,7 +330,7 @@ def summary(advice: Advice) -> dict[str, Any]:
     """
 
     def plain(name: str, value: Any, fits: bool) -> dict[str, Any]:
-        """Return a value, or what it is made of, under its name."""
+        """Return a value, or the parts of it, under its name."""
         if isinstance(value, Estimate):
             return {name: value.value, f"{name}_interval": [value.low, value.high]}
         if name.startswith(PREDICTED_PREFIX) and not fits:

@@ -102,7 +102,7 @@ def kernel(
     degree: Annotated[int | None, Parameter(help="Degree of the polynomial family.")] = None,
     output: Output = DEFAULT_OUTPUT,
 ) -> None:
-    """Give mu_1, mu_star and the angle of a kernel, or the parameter of a family that has a wanted angle."""
+    """Give mu_1, mu_star and the angle of a kernel, or the parameter of a family with a given angle."""
     if kernel is None and kernel_angle is None and mu_1 is None and mu_star is None:
         raise InputError(
             "kernel must be given as --kernel, --kernel-angle, or --mu-1 with --mu-star; got none of them."
@@ -117,7 +117,7 @@ def kernel(
 
 
 def choose_kernel(name: str | None, angle: str | None, mu_1: str | None, mu_star: str | None) -> Kernel:
-    """Return the kernel the options name; naming it in two ways is refused."""
+    """Return the kernel the options name; raise if it is given in two ways."""
     ways = [way for way in (name, angle, mu_1 if mu_1 is not None else mu_star) if way is not None]
     if len(ways) > 1:
         raise InputError("kernel must be given in one way only: --kernel, or --kernel-angle, or --mu-1 with --mu-star.")
@@ -140,7 +140,7 @@ def _combine(**axes: Any) -> dict[str, Any]:
 
 
 def _as_columns(grid: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given as columns, the kernel by its angle; the regularization is a column of the answer."""
+    """Return the given values as columns, the kernel by its angle; the regularization is a column of the answer."""
     given = {name: value for name, value in grid.items() if value is not None and name != "regularization"}
     return {
         "kernel_angle" if name == "kernel" else name: getattr(value, "kernel_angle", value)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from genlaws.semanticity.choices.fit import ChoiceFit
     from genlaws.semanticity.choices.trials import Trials
 
-COMMAND_NAME = "fit-choices"
+FIT_CHOICES_COMMAND = "fit-choices"
 MAX_TIED_ERRORS = 2.0  # standard errors; a shape this close to the best is indistinguishable from it
 TABLE_FORMAT = (
     "CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted, option "
@@ -37,7 +37,7 @@ ShapeName = Annotated[
 ]
 Metric = Annotated[str, Parameter(help="How probe and item become a distance: absolute or circle.")]
 Period = Annotated[float | None, Parameter(help="Circumference, for --metric circle; 360 for a hue.")]
-Background = Annotated[bool, Parameter(help="Fit a similarity that is left at every distance.")]
+Background = Annotated[bool, Parameter(help="Fit a background, the similarity left at every distance.")]
 Lapse = Annotated[bool, Parameter(help="Fit a share of answers given at random.")]
 Offsets = Annotated[bool, Parameter(help="Fit a preference for each answer option.")]
 Positions = Annotated[bool, Parameter(negative="", help="Fit a preference for each place in the list.")]
@@ -100,7 +100,9 @@ def fit_choices(
         "seed": output.seed,
     }
     written = "" if output.out is None else _write(output.out, document, best, comparison)
-    show(COMMAND_NAME, document, _explain(best, comparison, analysis, table) + written, replace(output, out=None))
+    show(
+        FIT_CHOICES_COMMAND, document, _explain(best, comparison, analysis, table) + written, replace(output, out=None)
+    )
 
 
 def _number(name: str, text: str) -> float:
@@ -120,20 +122,22 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 
 
 def _fields(result: Any) -> dict[str, Any]:
-    """Return the attributes of a result by name, those of a result inside it too."""
+    """Return the attributes of a result by name, including those of a nested result."""
     values = {field.name: getattr(result, field.name) for field in fields(result)}
     return {name: _fields(value) if is_dataclass(value) else value for name, value in values.items()}
 
 
 def _write(folder: Path, document: Mapping[str, Any], best: ChoiceFit, comparison: ShapeComparison | None) -> str:
-    """Write the answer as JSON, the parameters as CSV and the comparison as another; return a line that lists them."""
+    """Write the answer as JSON, the parameters as CSV and the comparison as CSV; return a line that lists them."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{COMMAND_NAME}.json").write_text(json.dumps(as_json(document), indent=2) + "\n", encoding="utf-8")
-    best.to_frame().to_csv(folder / f"{COMMAND_NAME}.csv", index=False)
+    (folder / f"{FIT_CHOICES_COMMAND}.json").write_text(
+        json.dumps(as_json(document), indent=2) + "\n", encoding="utf-8"
+    )
+    best.to_frame().to_csv(folder / f"{FIT_CHOICES_COMMAND}.csv", index=False)
     if comparison is not None:
-        comparison.to_frame().to_csv(folder / f"{COMMAND_NAME}-shapes.csv", index=False)
-    also = "" if comparison is None else f", the shapes to {folder / COMMAND_NAME}-shapes.csv"
-    return f"\nWritten to {folder / COMMAND_NAME}.json and .csv{also}"
+        comparison.to_frame().to_csv(folder / f"{FIT_CHOICES_COMMAND}-shapes.csv", index=False)
+    also = "" if comparison is None else f", the shapes to {folder / FIT_CHOICES_COMMAND}-shapes.csv"
+    return f"\nWritten to {folder / FIT_CHOICES_COMMAND}.json and .csv{also}"
 
 
 def _explain(best: ChoiceFit, comparison: ShapeComparison | None, analysis: PowerAnalysis | None, table: Trials) -> str:

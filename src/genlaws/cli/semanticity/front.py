@@ -60,16 +60,16 @@ Mass = Annotated[
     str | None, Parameter(help="Share of the space within one resolution; several as 0.1,0.5 or 0.1:1:10.")
 ]
 Radius = Annotated[str | None, Parameter(help="Resolution, in units of the distance; instead of --ball-mass.")]
-Floor = Annotated[str, Parameter(help="Similarity that is left at every distance.")]
+Floor = Annotated[str, Parameter(help="Similarity left at every distance.")]
 Count = Annotated[str, Parameter(help="Items to choose from; several as 2,10 or 2:1000:9:log, rounded.")]
-Cut = Annotated[float | None, Parameter(help="Distance beyond which only the background is left.")]
+Cut = Annotated[float | None, Parameter(help="Distance beyond which only the background remains.")]
 Exponent = Annotated[float | None, Parameter(help="Exponent of the power law; 2 if left out.")]
 Dimension = Annotated[int | None, Parameter(help="Dimension of the torus, sphere or hypercube.")]
 Branching = Annotated[int | None, Parameter(help="Children of each node of the tree.")]
 Depth = Annotated[int | None, Parameter(help="Levels of the tree.")]
 Matrix = Annotated[Path | None, Parameter(help="Distance matrix, .npy or .csv; instead of --space.")]
 Weights = Annotated[Path | None, Parameter(help="One weight for each row of --distances, .npy or .csv.")]
-SetSize = Annotated[int | None, Parameter(help="Draw different items from this many stimuli, none of them twice.")]
+SetSize = Annotated[int | None, Parameter(help="Draw the items from this many stimuli, none of them twice.")]
 Ties = Annotated[str, Parameter(help="What to do with items equally near: split or drop.")]
 Sweep = Annotated[bool, Parameter(negative="", help="Give the whole front, from fine to coarse, and draw it.")]
 
@@ -144,14 +144,14 @@ def _given_items(
     """Return the space of a distance matrix, or its stimuli as a set; options of another space raise."""
     for option, value in other.items():
         if value is not None:
-            raise InputError(f"distances are a space of their own; leave out --{option} or --distances.")
+            raise InputError(f"distances define their own space; leave out --{option} or --distances.")
     matrix = read_matrix("distances", distances)
     if not matrix.any():
-        raise InputError("distances must not all be zero; the stimuli would be one and the same.")
+        raise InputError("distances must not all be zero; all stimuli would be the same.")
     if set_size is None:
         return semanticity.from_distances(matrix, None if weights is None else read_matrix("weights", weights).ravel())
     if weights is not None:
-        raise InputError("weights must be left out with --set-size: each stimulus is drawn at most once, all alike.")
+        raise InputError("weights must be left out with --set-size: all stimuli are drawn alike, at most once.")
     if set_size != len(matrix):
         raise InputError(f"set_size must be {len(matrix)}, the number of rows of distances; got {set_size}.")
     return semanticity.stimulus_set(matrix)
@@ -214,9 +214,7 @@ def _check_one_way(ball_mass: str | None, resolution: str | None, sweep: bool) -
 
 def _check_judged(points: Sequence[FrontPoint]) -> None:
     if any(math.isnan(point.generalization) for point in points):
-        raise InputError(
-            "ties must be split here: in every set of items several are nearest, so none is left to judge."
-        )
+        raise InputError("ties must be split here: every set has several nearest items, so none would remain.")
 
 
 def _check_even_set(where: Items, shape: Similarity, resolution: str | None) -> None:
@@ -320,7 +318,7 @@ def sweep_answer(found: Front, marked: Sequence[FrontPoint]) -> dict[str, Any]:
 
 
 def explain_point(options: FrontOptions, answer: dict[str, Any]) -> str:
-    """Return one answer: the numbers, what they mean, and how far they go."""
+    """Return one answer: the numbers, what they mean, and their limits."""
     mass = f"{answer['ball_mass']:.6g}"
     if answer["ball_mass_variance"] > ZERO_VARIANCE:
         mass += f" on average, variance over probes {answer['ball_mass_variance']:.3g}"
@@ -374,9 +372,7 @@ def _format_peak(found: Front) -> str:
     peak = found.peak
     if peak is None:
         if found.points[0].generalization > found.points[-1].generalization:
-            return (
-                "There is no peak: down to the finest resolution here generalization grows, and identification with it."
-            )
+            return "There is no peak: generalization and identification both grow down to the finest resolution here."
         return "There is no peak inside these resolutions."
     crossing = " The front crosses the diagonal there." if abs(peak.diagonal_gap) < BEST_TOLERANCE else ""
     return (
@@ -415,5 +411,5 @@ def _format_side(answer: dict[str, Any]) -> str:
         return "No other resolution generalizes better."
     key = "ball_mass" if math.isnan(answer["resolution"]) else "resolution"
     if answer[key] < answer[f"best_{key}"]:
-        return "This is finer than the best resolution: coarser generalizes better, at the cost of identification."
-    return "This is coarser than the best resolution: finer, up to the best, does both better."
+        return "This is finer than the best resolution: a coarser one generalizes better but identifies worse."
+    return "This is coarser than the best resolution: a finer one, up to the best, improves both."

@@ -13,7 +13,7 @@ from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, as_json
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import INTERVAL_MEANING
-from genlaws.core.tables import CsvTable, read_csv, read_table
+from genlaws.core.tables import CsvTable, read_csv, read_csv_table
 from genlaws.semanticity.measurement.metrics import tree_distances
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ Positions = Annotated[
 ]
 Metric = Annotated[str, Parameter(help="circle, euclidean, cosine, precomputed or tree.")]
 Labels = Annotated[Path | None, Parameter(help="Names of the tree's leaves in the order of the stimuli, one per line.")]
-Items = Annotated[str | None, Parameter(help="Numbers of items; 2,3,5,10, or those of them that the set has.")]
+Items = Annotated[str | None, Parameter(help="Numbers of items; if left out, those of 2,3,5,10 that the set allows.")]
 Similarities = Annotated[str, Parameter(help="cosine, relu-dot, dot, gaussian, threshold or precomputed.")]
-Memory = Annotated[float, Parameter(help="Gibibytes a set may take to be measured whole; larger ones go in batches.")]
+Memory = Annotated[float, Parameter(help="Largest set to measure whole, in GiB of memory; larger ones go in batches.")]
 
 
 def measure(
@@ -52,13 +52,15 @@ def measure(
     metric: Metric,
     period: Annotated[
         float | None,
-        Parameter(help="Length of the circle, such as 6.283185307179586 for radians; 1, which no place may exceed."),
+        Parameter(
+            help="Length of the circle, such as 6.283185307179586 for radians; default: 1, which no place may exceed."
+        ),
     ] = None,
     labels: Labels = None,
     similarity: Similarities = "cosine",
     center: Annotated[bool, Parameter(help="Subtract the mean over all stimuli from the embeddings first.")] = False,
-    bandwidth: Annotated[float | None, Parameter(help="Of the gaussian similarity; the median distance.")] = None,
-    threshold: Annotated[float | None, Parameter(help="Of the threshold similarity; the best one.")] = None,
+    bandwidth: Annotated[float | None, Parameter(help="Of the gaussian similarity; default: median distance.")] = None,
+    threshold: Annotated[float | None, Parameter(help="Of the threshold similarity; default: the best one.")] = None,
     items: Items = None,
     ties: Annotated[str, Parameter(help="split or drop sets whose nearest items are equally near.")] = "split",
     tie_tolerance: Annotated[float | None, Parameter(help="Distances closer than this are equal.")] = None,
@@ -74,7 +76,7 @@ def measure(
 
     With --out a page (report.html) or a folder is written; a folder holds the page, the numbers and the tables.
     """
-    table = read_table("embeddings", embeddings)
+    table = read_csv_table("embeddings", embeddings)
     truth, names = _truth(positions, metric, labels, len(table.values))
     measured = semanticity.measure(
         table.values,
@@ -151,7 +153,7 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, float | list[float]]:
 
 
 def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dict[str, Any], str]:
-    """Return the positions or distances that a file and a metric mean, and what was read as names."""
+    """Return the positions or distances in a file, according to the metric, and what was read as names."""
     if path.suffix.lower() in TREE_SUFFIXES:
         if metric != "tree":
             raise InputError(f"metric must be tree for a tree file; got {metric!r}.")
@@ -160,7 +162,7 @@ def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dic
         return {"distances": tree_distances(_text(path), leaves)}, names
     if labels is not None:
         raise InputError("labels name the leaves of a tree file; with positions in a table they must be left out.")
-    places = read_table("positions", path, words=metric == "tree", rows=rows)
+    places = read_csv_table("positions", path, words=metric == "tree", rows=rows)
     return {"positions": places.values, "metric": metric}, places.names_message(path.name)
 
 
@@ -224,9 +226,9 @@ def _show(measured: Measurement, answer: dict[str, Any], written: list[Path], js
     if json_wanted:
         print(json.dumps(answer | {"files": [str(path) for path in written]}, indent=2))
         return
-    from genlaws.report.measurement import headline
+    from genlaws.report.measurement import measurement_headline
 
-    rows = headline(measured)
+    rows = measurement_headline(measured)
     name_width = max(len(name) for name, _, _ in rows)
     value_width = max(len(value) for _, value, _ in rows)
     for name, value, meaning in rows:

@@ -22,7 +22,7 @@ from genlaws.cli.semanticity.probe_options import (
     DEFAULT_REMOTE_MODEL,
     DEFAULT_SETTINGS,
     Call,
-    LocalModel,
+    LocalModelOptions,
     ProbeSettings,
     RemoteModel,
     load_text,
@@ -34,7 +34,7 @@ from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.models.interface import cache_name
 from genlaws.models.server import ServerModel
 from genlaws.probes.encoders.stimuli import embedding_stimuli
-from genlaws.probes.layers.embeddings import measure_layers
+from genlaws.probes.layers.embeddings import CONTROLS, measure_layers
 from genlaws.probes.plan import plan_probe, timed_workload, workload_of
 from genlaws.probes.probe import run_probe
 from genlaws.probes.simulated import SimulatedModel
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from genlaws.probes.plan import Plan
     from genlaws.probes.probe import ProbeResult
 
-PICTURE_STIMULI = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # of each task, for an encoder
-CONTROLS = ("permuted", "random weights")
+STIMULI_OF_TASKS = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # of each task, for an encoder
 Model = Annotated[
     str,
     Parameter(
@@ -91,7 +90,7 @@ def probe_encoder(model: str, call: Call) -> None:
 
 def _stimuli(call: Call) -> EmbeddingStimuli:
     task = call.probe_settings.task
-    name = PICTURE_STIMULI.get(task, task)
+    name = STIMULI_OF_TASKS.get(task, task)
     return embedding_stimuli(
         name, count=call.probe_settings.trials, phrase=call.local_model.phrase, seed=call.output.seed
     )
@@ -159,7 +158,7 @@ def _tables(results: Sequence[ProbeResult], layers: Sequence[Any]) -> dict[str, 
     parts: dict[str, list[pd.DataFrame]] = {}
 
     def add(name: str, template: str, table: pd.DataFrame) -> None:
-        """Put a table under its name, with the template it belongs to in front."""
+        """Add a table under its name, with its template as the first column."""
         table.insert(0, "template", template)
         parts.setdefault(name, []).append(table)
 
@@ -214,7 +213,7 @@ def probe(
     /,
     *,
     probe_settings: ProbeSettings = DEFAULT_SETTINGS,
-    local_model: LocalModel = DEFAULT_LOCAL,
+    local_model: LocalModelOptions = DEFAULT_LOCAL,
     remote: RemoteModel = DEFAULT_REMOTE_MODEL,
     dry_run: DryRun = False,
     save_pictures: SavePictures = False,
@@ -346,7 +345,7 @@ def _report_failures(results: list[ProbeResult], call: Call) -> None:
     if all(one.rates.failed == len(one.plan.trials) for one in results):
         raise ConvergenceError(f"No prompt was answered, so there is no result. {results[0].rates.failure}", results)
     for one in results:
-        if one.rates.failure and call.output.json:  # the text begins with it
+        if one.rates.failure and call.output.json:  # without JSON the printed text begins with it
             print(f"{one.plan.template.name}: {one.rates.failure}", file=sys.stderr)
 
 

@@ -23,10 +23,10 @@ PROBE_GROUP, LOCAL_GROUP, SERVER_GROUP = (
     Group("A model on this machine"),
     Group("A model behind a server"),
 )
-# Of names from before they held a fingerprint.
+# Of names stored before they contained a fingerprint.
 PATH_NAME_PREFIXES = ("transformers:", "transformers, with pictures:")
 MINUTE_SECONDS, HOUR_SECONDS = 60.0, 3600.0
-RETRY_NOTE = "The same command with the same --out repeats these prompts only."
+RETRY_NOTE = "The same command with the same --out repeats only these prompts."
 TEST_SYMBOLS = {"similarity": "p_S", "identification": "p_I"}
 
 
@@ -44,7 +44,7 @@ class ProbeSettings:
     ] = "years"
 
     items: str | None = None
-    """Numbers of items, such as 2,4,8,16; those the task allows if left out."""
+    """Numbers of items, such as 2,4,8,16; if left out, those the task allows."""
 
     trials: int = 200
     """Trials of each kind and number of items, and for each half separation of the two-anchor test."""
@@ -82,7 +82,7 @@ class ProbeSettings:
 
 @Parameter(name="*", group=LOCAL_GROUP)
 @dataclass(frozen=True)
-class LocalModel:
+class LocalModelOptions:
     """A model on this machine."""
 
     device: str = "cpu"
@@ -97,7 +97,7 @@ class LocalModel:
     download: Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.")] = False
 
     layers: Annotated[
-        bool, Parameter(negative="", help="Also p_S and p_I in each layer, from the states at the queried places.")
+        bool, Parameter(negative="", help="Also measure p_S and p_I in each layer, from states at the queried places.")
     ] = False
 
     layer_trials: int = 200
@@ -126,7 +126,7 @@ class RemoteModel:
     """Environment variable that holds the key; the key itself is never stored."""
 
     concurrency: int = 4
-    """Requests under way at once."""
+    """Number of simultaneous requests."""
 
     timeout: float = 60.0
     """Seconds a server may be silent."""
@@ -138,7 +138,7 @@ class RemoteModel:
     """Name of the server in stored replies; its address if left out."""
 
     price: str | None = None
-    """READ,WRITTEN: money for a million tokens, for the estimate."""
+    """READ,WRITTEN: price of a million tokens, for the estimate."""
 
 
 def _is_number(text: str) -> bool:
@@ -153,7 +153,7 @@ class Call:
     """All options of one call."""
 
     probe_settings: ProbeSettings
-    local_model: LocalModel
+    local_model: LocalModelOptions
     remote: RemoteModel
     output: Output
 
@@ -164,18 +164,18 @@ class Call:
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """Money for a million tokens, read and written."""
+        """Price of a million tokens, read and written."""
         if self.remote.price is None:
             return None
         both = [float(one) for one in self.remote.price.split(",") if _is_number(one)]
         if len(both) != 2 or min(both) < 0:
             raise InputError(
-                f"price must be two numbers, READ,WRITTEN for a million tokens; got {self.remote.price!r}."
+                f"price must be two numbers, READ,WRITTEN, for a million tokens; got {self.remote.price!r}."
             )
         return both[0], both[1]
 
 
-DEFAULT_SETTINGS, DEFAULT_LOCAL, DEFAULT_REMOTE_MODEL = ProbeSettings(), LocalModel(), RemoteModel()
+DEFAULT_SETTINGS, DEFAULT_LOCAL, DEFAULT_REMOTE_MODEL = ProbeSettings(), LocalModelOptions(), RemoteModel()
 
 
 def load_text(load: Workload, price: tuple[float, float] | None) -> str:
@@ -211,7 +211,7 @@ def stored_text(counts: Mapping[str, int], name: str, *, at_server: bool) -> lis
         )
     if mine and at_server:
         sentences.append(
-            f"{mine:,} answers are used again by the address of the server and the name of the model. Whether the "
+            f"{mine:,} answers are reused: the address of the server and the name of the model match. Whether the "
             "model there is still the same cannot be checked from here; if it changed, use another --out or --label."
         )
     return sentences
@@ -252,7 +252,7 @@ def result_text(results: Sequence[ProbeResult], layers: Sequence[Any]) -> str:
         parts.append(
             "Above chance on average, all trials together:\n"
             + aligned({name: str(value) for name, value in above.items()})
-            + f"\n{best} does best; that it was chosen among {len(results)} is not in its interval."
+            + f"\n{best} does best; its interval does not account for the choice among {len(results)} templates."
         )
     parts += [str(one) for one in layers]
     return "\n\n".join(parts)

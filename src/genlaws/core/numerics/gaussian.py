@@ -48,7 +48,7 @@ def skew_distribution(b: Array, a: Array, below: Array | None = None, tilt: Arra
     a : array, not negative
         Steepness of the skew.
     below, tilt : arrays, optional
-        :math:`\Phi(b)` and :math:`\Phi(ab)`, where the caller has them already.
+        :math:`\Phi(b)` and :math:`\Phi(ab)`, if the caller already has them.
     """
     below = ndtr(b) if below is None else below
     tilt = ndtr(a * b) if tilt is None else tilt
@@ -68,14 +68,14 @@ def gauss_legendre(count: int) -> tuple[Array, Array]:
 
 
 def legendre_integrals(count: int) -> tuple[Array, Array, Array, Array]:
-    r"""Return nodes and weights on [-1, 1], the matrix to Legendre coefficients and that of integrals from nodes to 1.
+    r"""Return nodes and weights on [-1, 1], and matrices from values at nodes to Legendre coefficients and integrals.
 
-    With :math:`\int_x^1 P_k = (P_{k-1}(x) - P_{k+1}(x))/(2k+1)`.
+    The integrals run from each node to 1, with :math:`\int_x^1 P_k = (P_{k-1}(x) - P_{k+1}(x))/(2k+1)`.
 
     Parameters
     ----------
     count : int
-        Of nodes.
+        Number of nodes.
     """
     x, w = np.polynomial.legendre.leggauss(count)
     p = np.polynomial.legendre.legvander(x, count)

@@ -15,7 +15,7 @@ from genlaws.core.arguments import Array, Mask, Whole
 TARGET_RESIDUAL = 1e-14  # rounding level: an element stops here
 ACCEPTABLE_RESIDUAL = 1e-10  # converged if no further step improves it
 MAX_EVALUATIONS = 100
-MAX_STEP = 4.0  # the unknowns are logarithms: one step changes a quantity by a factor of at most e^4
+MAX_LOG_STEP = 4.0  # the unknowns are logarithms: one step changes a quantity by a factor of at most e^4
 MIN_STEP_FRACTION = 1e-6
 STEP_GROWTH = 4.0  # factor on a shortened step after it was accepted
 
@@ -99,7 +99,7 @@ class _State(NamedTuple):
 def _advance(equations: Equations, now: _State, index: Whole) -> _State:
     """Try one step; move where it brings the point closer, halve the step elsewhere."""
     length = np.maximum(np.abs(now.step_x), np.abs(now.step_y))
-    stride = now.share * np.minimum(1.0, MAX_STEP / length)
+    stride = now.share * np.minimum(1.0, MAX_LOG_STEP / length)
     trial_x, trial_y = now.x + stride * now.step_x, now.y + stride * now.step_y
     trial = equations(trial_x, trial_y, index)
     ahead_x, ahead_y = _newton_step(now.base, trial)

@@ -7,12 +7,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from genlaws.ensembles.optimizers import Adam, AdamW, Portion, Rates
+from genlaws.ensembles.optimizers import Adam, AdamW, PartRates, Portion
 
 NUMBERS_PER_PROGRAM = 1024
 
 
-def fused_adam(optimizer: Adam, part: Portion, rates: Rates, step: Tensor) -> None:
+def fused_adam(optimizer: Adam, part: Portion, rates: PartRates, step: Tensor) -> None:
     """Change the rows of one part in place, as `Adam.update` or `AdamW.update` does."""
     networks, numbers = part.rows.shape
     first, second = part.moments

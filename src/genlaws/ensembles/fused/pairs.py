@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_HIDDEN_UNITS = 63  # and one for the bias; wider layers do not stay on the chip
 MAX_HIDDEN_LAYERS = 3
 MAX_DECODER_INPUTS = 15  # one more column holds the bias
-MAX_ELEMENTS = 128
+MAX_FUSED_ELEMENTS = 128
 PADDED_INPUTS = 16  # of the decoder, with the bias, padded to the size of matrix units
 PAIRS_PER_TILE = 32
 WARPS_PER_NETWORK = 4
@@ -36,7 +36,7 @@ MODE_CODES = {"concatenate": 0, "difference": 1}
 def fused_pairs_fit(network: PairPerceptron) -> bool:
     """Return whether the kernel can compute a network.
 
-    That is one with inputs linear in the embeddings, equal hidden layers of tanh and one output, all of it small.
+    The decoder must be small, with inputs linear in the embeddings, tanh hidden layers of equal width and one output.
     """
     sizes = network.decoder.sizes
     hidden = sizes[1:-1]
@@ -48,7 +48,7 @@ def fused_pairs_fit(network: PairPerceptron) -> bool:
         and hidden[0] <= MAX_HIDDEN_UNITS
         and sizes[-1] == 1
         and sizes[0] <= MAX_DECODER_INPUTS
-        and network.elements <= MAX_ELEMENTS
+        and network.elements <= MAX_FUSED_ELEMENTS
     )
 
 
@@ -134,7 +134,7 @@ def _tanh(z, size):
 
 @triton.jit
 def _halves(x):
-    """Return numbers as halves: the nearest of half precision, and 2048 times what is left.
+    """Return numbers as two of half precision: the nearest, and 2048 times the remainder.
 
     Together they hold 22 binary digits. Without the factor the rest of a small number would be below half precision.
     """
@@ -158,7 +158,7 @@ def _slope(high, low):
 
 @triton.jit
 def _loss(kind: tl.constexpr, output, target):
-    """Return the loss of each pair and its derivative by the output."""
+    """Return the loss of each pair and its derivative with respect to the output."""
     if kind == 0:
         rare = tl.exp(-tl.abs(output))
         value = (tl.maximum(output, 0.0) - target * output) + tl.where(rare < 1e-4, rare, tl.log(1.0 + rare))
@@ -223,9 +223,9 @@ def _entries(
     dimension: tl.constexpr,
     mode: tl.constexpr,
 ):
-    """Return what each entry brings into the decoder's inputs, (2 padded, columns): as first of a pair, then as second.
+    """Return what each entry adds to the decoder's inputs, (2 padded, columns): as first of a pair, then as second.
 
-    The column after the inputs is the one of the bias; every pair has one first entry, so that one brings it.
+    The column after the inputs is for the bias. Every pair has exactly one first entry, which adds the 1.
     """
     row, column = tl.arange(0, 2 * padded), tl.arange(0, columns)
     is_first = (row < padded)[:, None]
@@ -250,7 +250,7 @@ def _store_table(
     dimension: tl.constexpr,
     mode: tl.constexpr,
 ):
-    """Write the gradient of the table: what came through first entries, then through second ones on top."""
+    """Write the gradient of the table: the part from first entries, plus the part from second entries."""
     row, column = tl.arange(0, 2 * padded), tl.arange(0, columns)
     element = tl.where(row < padded, row, row - padded)
     shift: tl.constexpr = dimension if mode == 0 else 0
@@ -325,7 +325,7 @@ def _pair_gradient(
         other = tl.load(second + network * second_stride + pair, mask=there, other=0).to(tl.int32)
         wanted = tl.load(target + network * target_stride + pair, mask=there, other=0.0)
         share = tl.load(shares + network * share_stride + pair, mask=there, other=0.0)
-        # Forwards.
+        # Forward pass.
         is_first = (entry[None, :] < padded_elements) & (one[:, None] == entry[None, :])
         is_second = other[:, None] + padded_elements == entry[None, :]
         chosen = (is_first | is_second).to(tl.float16)
@@ -341,7 +341,7 @@ def _pair_gradient(
         total += value * share
         slope = slope * share
         by_last += tl.sum(top * slope[:, None], 0)
-        # Backwards in units that keep all numbers of order 1: those of the slopes and of the layers passed so far.
+        # Backward pass, in units of the slopes and of the layers passed so far, which keep all numbers of order 1.
         size = _power_of_two_above(tl.max(tl.abs(slope)))
         high, low = _halves((slope / size)[:, None] * (last / last_size)[None, :] * (1.0 - top * top))
         size = size * last_size

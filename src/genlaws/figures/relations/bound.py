@@ -32,10 +32,9 @@ EXACT_COLOR, PROCEDURE_COLOR, FORMULA_COLOR = style.BLUE, style.ORANGE, style.BL
 STRATEGY_COLORS = {"best": style.BLUE, "random": style.VERMILLION}
 STRATEGY_NAMES = {"best": "the pair worth most bits", "random": "a pair at random"}
 ACCURACY_LABEL = "best accuracy on all pairs"
-BAND_ALPHA = 0.2  # opacity of an interval
 
 
-class BoundSettings(Settings):
+class BoundFigureSettings(Settings):
     """Relations by name, and how many training sets each point is averaged over."""
 
     relations: tuple[str, ...] = Field(
@@ -47,16 +46,16 @@ class BoundSettings(Settings):
     seed: int = Field(default=0, ge=0)
 
 
-class AskingSettings(Settings):
+class QuerySettings(Settings):
     """Up to three relations whose pairs are queried one by one."""
 
     relations: tuple[str, ...] = Field(default=("mod3", "less-than", "bipartite-15-15"), min_length=1, max_length=3)
-    questions: Annotated[int, Field(ge=2, le=2000)] = 130
+    queries: Annotated[int, Field(ge=2, le=2000)] = 130
     repeats: Repeats = 5
     seed: int = Field(default=0, ge=0)
 
 
-def bound_data(settings: BoundSettings, progress: Progress) -> pd.DataFrame:
+def bound_data(settings: BoundFigureSettings, progress: Progress) -> pd.DataFrame:
     """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
     base = {"largest_fraction": settings.largest_fraction, "points": settings.points}
     axes = [Axis("relation", settings.relations)]
@@ -84,7 +83,7 @@ def _average_runs(relation: Relation, runs: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(table).assign(majority_accuracy=relation.majority_accuracy, repeats=len(runs))
 
 
-def draw_bound(frame: pd.DataFrame, settings: BoundSettings) -> Figure:
+def draw_bound(frame: pd.DataFrame, settings: BoundFigureSettings) -> Figure:
     """Draw one panel for each relation: the exact bound, the paper's procedure and its formula."""
     labels = list(dict.fromkeys(frame["relation"]))
     columns = min(2, len(labels))
@@ -108,7 +107,7 @@ def _bound_panel(axes: Axes, table: pd.DataFrame, label: str) -> None:
     majority = float(table["majority_accuracy"].iloc[0])
     axes.axhline(majority, color=style.GRAY, linewidth=0.6, zorder=0)
     for name, color in (("accuracy", EXACT_COLOR), ("paper_procedure", PROCEDURE_COLOR)):
-        axes.fill_between(share, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND_ALPHA, lw=0)
+        axes.fill_between(share, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=style.BAND_ALPHA, lw=0)
     axes.plot(share, table["paper_procedure"], color=PROCEDURE_COLOR, linestyle=(0, (4, 1.5)))
     axes.plot(share, table["accuracy"], color=EXACT_COLOR)
     axes.plot(share, table["accuracy_formula"], color=FORMULA_COLOR, linestyle=":", linewidth=1.0)
@@ -126,17 +125,17 @@ def _bound_handles() -> list[Line2D]:
     ]
 
 
-def asking_data(settings: AskingSettings, progress: Progress) -> pd.DataFrame:
+def query_data(settings: QuerySettings, progress: Progress) -> pd.DataFrame:
     """Return accuracy and bits left by relation, query strategy and number of queries."""
     tables = []
     for name in settings.relations:
         relation = named_relation(name)
         for strategy in STRATEGIES:
-            progress.start(settings.repeats * settings.questions, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
+            progress.start(settings.repeats * settings.queries, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
             curve = query_curve(
                 relation,
                 strategy,
-                queries=settings.questions,
+                queries=settings.queries,
                 repeats=settings.repeats,
                 seed=settings.seed,
                 advance=progress.advance,
@@ -145,7 +144,7 @@ def asking_data(settings: AskingSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def draw_asking(frame: pd.DataFrame, settings: AskingSettings) -> Figure:
+def draw_queries(frame: pd.DataFrame, settings: QuerySettings) -> Figure:
     """Draw accuracy (top) and bits left (bottom) against the number of queries, one column for each relation."""
     labels = list(dict.fromkeys(frame["relation"]))
     figure = style.new_figure(style.PAGE, 4.2)
@@ -156,7 +155,7 @@ def draw_asking(frame: pd.DataFrame, settings: AskingSettings) -> Figure:
             panels[0, column].plot(table["queries"], table["accuracy"], color=color)
             panels[1, column].plot(table["queries"], table["bits_left"], color=color)
         bits = float(frame.loc[frame["relation"] == label, "bits_left"].max())
-        one_bit_each = np.array([0.0, min(bits, settings.questions)])
+        one_bit_each = np.array([0.0, min(bits, settings.queries)])
         panels[1, column].plot(one_bit_each, bits - one_bit_each, color=style.GRAY, linewidth=0.6, zorder=0)
         panels[0, column].set_title(label)
         panels[1, column].set_xlabel("pairs queried")
@@ -170,5 +169,5 @@ def draw_asking(frame: pd.DataFrame, settings: AskingSettings) -> Figure:
     return figure
 
 
-BOUND = Recipe(BoundSettings, bound_data, draw_bound)
-ASKING = Recipe(AskingSettings, asking_data, draw_asking)
+BOUND = Recipe(BoundFigureSettings, bound_data, draw_bound)
+QUERIES = Recipe(QuerySettings, query_data, draw_queries)

@@ -45,7 +45,7 @@ def networks(
 ) -> pd.DataFrame:
     """Train networks and return one row for each: the fields of the axes and its results.
 
-    A setting of the figure that the experiment has too holds for all networks unless `base` or `axes` says otherwise.
+    A setting that the figure shares with the experiment holds for all networks unless `base` or `axes` says otherwise.
     Every field that any figure may vary is on an axis, if only with one value: one folder can then hold the cells of
     several sweeps.
     """
@@ -80,7 +80,7 @@ def grouped(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, 
 
 
 def threshold_columns(name: str, group: pd.DataFrame, values: str) -> dict[str, float]:
-    """Return where every other network succeeds, with its interval; not a number if all are on one side."""
+    """Return where half of the networks succeed, with its interval; not a number if all are on one side."""
     counts = group["networks"].to_numpy()
     right = (group["success"].to_numpy() * counts).round().astype(int)
     try:
@@ -95,10 +95,10 @@ def share_columns(name: str, truths: pd.Series) -> dict[str, float]:
     return interval_columns(name, wilson_interval(int(truths.sum()), len(truths)))
 
 
-def mean_columns(name: str, values: pd.Series) -> dict[str, float]:
+def mean_accuracy_columns(name: str, values: pd.Series) -> dict[str, float]:
     """Return a mean accuracy with Student's interval as columns; networks without the number are left out.
 
-    With few networks a bootstrap is too narrow: of five normal numbers it holds the truth in 84 % of cases.
+    With few networks a bootstrap is too narrow: from five normal numbers it contains the truth in 84 % of cases.
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]

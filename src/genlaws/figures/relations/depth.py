@@ -26,11 +26,11 @@ from genlaws.figures.relations.cells import (
     Steps,
     Width,
     grouped,
-    mean_columns,
+    mean_accuracy_columns,
     networks,
     share_columns,
 )
-from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of
+from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations.networks.runs import log_every
 
 # Read from the paper's Figure 7: hidden layers, train and test accuracy of what looks like one network each.
@@ -42,7 +42,7 @@ PAPER_WIDTH = 10
 PAPER_BAND = (3, 10)  # hidden layers shaded in the figure
 LAYERS_LABEL = "hidden layers"
 TRAIN_COLOR, TEST_COLOR, SHARE_COLOR = style.ORANGE, style.BLUE, style.GREEN
-ACCURACIES = {"train_accuracy": TRAIN_COLOR, "test_accuracy": TEST_COLOR}
+ACCURACY_COLORS = {"train_accuracy": TRAIN_COLOR, "test_accuracy": TEST_COLOR}
 OFFSET = 0.14  # hidden layers between the points of the two accuracies
 RANGE: dict[str, Any] = {"color": TEST_COLOR, "linewidth": 0.5, "alpha": 0.55, "zorder": 1}
 CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 4.0, "markeredgewidth": 0.9, "zorder": 5}
@@ -71,8 +71,8 @@ def depth_data(settings: DepthSettings, progress: Progress) -> pd.DataFrame:
     table = networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, progress)
     rows = [
         place
-        | mean_columns("train_accuracy", group["train_accuracy"])
-        | mean_columns("test_accuracy", group["test_accuracy"])
+        | mean_accuracy_columns("train_accuracy", group["train_accuracy"])
+        | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
         | {"test_accuracy_worst": group["test_accuracy"].min(), "test_accuracy_best": group["test_accuracy"].max()}
         | share_columns("success", group["test_accuracy"] > settings.target)
         | share_columns("fitted", group["train_accuracy"] > settings.target)
@@ -88,9 +88,9 @@ def depth_summary(frame: pd.DataFrame, settings: DepthSettings) -> pd.DataFrame:
     A depth is inside the band if the whole Wilson interval of its share lies above one half, outside if all of it lies
     below, and open otherwise. ``band_low`` and ``band_high`` are the ends of the longest run of measured depths
     that are all inside (the shallower of two equal runs; not a number if no depth is inside), and ``inside``,
-    ``open`` and ``outside`` count the depths, so that a hole in the band is seen. The paper's band is
-    ``"contained"`` if every measured depth of it is in ours, ``"contradicted"`` if one of them is outside, and
-    ``"open"`` if too few networks were trained to decide.
+    ``open`` and ``outside`` count the depths, so that a hole in the band is visible. The paper's band is
+    ``"contained"`` if every measured depth of it is in the measured band, ``"contradicted"`` if one of them is outside,
+    and ``"open"`` if too few networks were trained to decide.
     """
     rows = []
     for place, group in grouped(frame, ["width"]):
@@ -155,15 +155,15 @@ def _draw_accuracies(axes: Axes, table: pd.DataFrame, *, with_paper: bool) -> No
     axes.plot(
         np.stack([depth, depth]) + OFFSET, table[["test_accuracy_worst", "test_accuracy_best"]].to_numpy().T, **RANGE
     )
-    for (name, color), shift in zip(ACCURACIES.items(), (-OFFSET, OFFSET), strict=True):
+    for (name, color), shift in zip(ACCURACY_COLORS.items(), (-OFFSET, OFFSET), strict=True):
         x = depth + shift
         axes.plot(x, table[name], color=color, linewidth=0.8, zorder=1)
         draw_bars(axes, np.stack([x, x]), interval_of(table, name), color)
-        mark = {**POINT, "marker": "o", "markerfacecolor": color, "markeredgecolor": color}
+        mark = {**RUN_POINT_STYLE, "marker": "o", "markerfacecolor": color, "markeredgecolor": color}
         axes.plot(x, table[name], clip_on=False, in_layout=False, **mark)
     if with_paper:
         layers, *accuracies = np.array(PAPER_POINTS).T
-        for accuracy, color, shift in zip(accuracies, ACCURACIES.values(), (-OFFSET, OFFSET), strict=True):
+        for accuracy, color, shift in zip(accuracies, ACCURACY_COLORS.values(), (-OFFSET, OFFSET), strict=True):
             axes.plot(layers + shift, accuracy, markeredgecolor=style.text_color(color), clip_on=False, **CROSS)
 
 
@@ -174,7 +174,7 @@ def _draw_share(axes: Axes, table: pd.DataFrame, band: pd.Series) -> None:
     x = table["depth"].to_numpy(dtype=np.float64)
     axes.plot(x, table["success"], color=SHARE_COLOR, linewidth=0.8, zorder=1)
     draw_bars(axes, np.stack([x, x]), interval_of(table, "success"), SHARE_COLOR)
-    mark = {**POINT, "marker": "o", "markerfacecolor": SHARE_COLOR, "markeredgecolor": SHARE_COLOR}
+    mark = {**RUN_POINT_STYLE, "marker": "o", "markerfacecolor": SHARE_COLOR, "markeredgecolor": SHARE_COLOR}
     axes.plot(x, table["success"], **mark)
     if np.isfinite(band["band_low"]):
         # A band of one depth stays visible.

@@ -26,7 +26,7 @@ from genlaws.figures.relations.cells import (
     Rate,
     Steps,
     grouped,
-    mean_columns,
+    mean_accuracy_columns,
     networks,
 )
 from genlaws.figures.relations.learning import Shares
@@ -35,12 +35,12 @@ from genlaws.relations.structure.description_length import description_length_ex
 from genlaws.relations.structure.knowledge_graph import read_knowledge_graph
 from genlaws.relations.structure.relation import Relation, relation_to_text
 
-BOOTSTRAP_REPLICATES = 2000
+GRAPH_BOOTSTRAP_REPLICATES = 2000
 NETWORK_TARGET = 0.9  # of the networks, part of their seeds; the figure's own target is a balanced accuracy
 NEEDED_COLUMN = "train_fraction_needed"
 CORRELATED_COLUMNS = {"bits": "description_length", "pairs": "pairs"}
 NOT_REACHED_FACTOR = 1.3  # height of relations that were not learned, in units of the largest training fraction
-AXIS_FACTOR = 1.12
+SHARE_AXIS_FACTOR = 1.12
 PAIR_COUNT_COLORS = style.angle_colors()
 DOT_AREA = 16.0  # of a dot, in square points
 NAME_FONT_SIZE = 5.5  # type of the names
@@ -91,8 +91,8 @@ def graph_data(settings: GraphSettings, progress: Progress) -> pd.DataFrame:
             "majority_accuracy": relation.majority_accuracy,
         }
         for place, group in grouped(table, ["relation", "train_fraction"]):
-            accuracies = mean_columns("balanced_accuracy", group["balanced_accuracy"])
-            accuracies |= mean_columns("test_accuracy", group["test_accuracy"])
+            accuracies = mean_accuracy_columns("balanced_accuracy", group["balanced_accuracy"])
+            accuracies |= mean_accuracy_columns("test_accuracy", group["test_accuracy"])
             rows.append({**place, **about, **accuracies, "networks": len(group)})
     return pd.DataFrame(rows)
 
@@ -122,7 +122,7 @@ def graph_summary(frame: pd.DataFrame, settings: GraphSettings) -> pd.DataFrame:
 def _needed_columns(group: pd.DataFrame, target: float) -> dict[str, float]:
     """Return where the mean accuracy reaches the target, and where the ends of its interval do.
 
-    Infinity means at none of the training fractions; a share equal to the least of them may be smaller still.
+    Infinity means at none of the training fractions; a share equal to the smallest of them may in truth be smaller.
     """
     known = group.dropna(subset="balanced_accuracy").sort_values("train_fraction")
     found = {}
@@ -144,7 +144,7 @@ def _correlation_columns(table: pd.DataFrame, name: str) -> dict[str, float]:
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return interval_columns(column, Estimate(math.nan))
     generator = np.random.default_rng(0)
-    draws = generator.integers(len(x), size=(BOOTSTRAP_REPLICATES, len(x)))
+    draws = generator.integers(len(x), size=(GRAPH_BOOTSTRAP_REPLICATES, len(x)))
     ranks = [stats.rankdata(one[draws], axis=1) for one in (x, y)]
     first, second = (one - one.mean(axis=1, keepdims=True) for one in ranks)
     spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
@@ -174,7 +174,7 @@ def _share_axis(axes: Axes, shares: list[float], top: float, lowest: float) -> N
     """Give the y axis a tick for each training fraction from the last below all relations, and one for the rest."""
     first = max([one for one in shares if one <= lowest], default=shares[-2])
     ticks = [one for one in shares if one >= first]
-    style.log_axis(axes, "y", first / AXIS_FACTOR, top * AXIS_FACTOR)
+    style.log_axis(axes, "y", first / SHARE_AXIS_FACTOR, top * SHARE_AXIS_FACTOR)
     axes.yaxis.set_major_locator(FixedLocator([*ticks, top]))
     axes.yaxis.set_minor_locator(NullLocator())
     names = [f"≤ {one:g}" if one == shares[0] else f"{one:g}" for one in ticks]
@@ -216,7 +216,7 @@ def _draw_intervals(axes: Axes, table: pd.DataFrame, top: float) -> None:
 
 
 def _format_title(table: pd.DataFrame, elements: int) -> str:
-    """Return how the share goes with the bits and with the pairs, if there are enough relations."""
+    """Return how the share correlates with the bits and with the pairs, if there are enough relations."""
     heading = f"{len(table)} relations of {elements} entities"
     found = [(name, _format_correlation(table, column)) for name, column in CORRELATED_COLUMNS.items()]
     known = [f"with {name} {text}" for name, text in found if text]

@@ -28,7 +28,7 @@ MIN_LEVEL_GAP = 0.08  # of the axis: nearer levels have their labels above and b
 AXES_WIDTH = 190.0  # about the width of the axes in a picture of one column
 MAX_NAMES = 40  # elements; more names would cover one another
 NOTE_STYLE: dict[str, Any] = {"fontsize": style.SMALL_TYPE, "color": style.DARK_GRAY}
-KIND_NAMES = {
+GROUP_KIND_NAMES = {
     "class": "class",
     "side": "side",
     "position": "elements before it",
@@ -54,7 +54,7 @@ def color_key(groups: ElementGroups) -> list[tuple[str, str]]:
     shown = range(len(values))
     if not groups.separate or len(values) > len(CLASS_COLORS):
         shown = range(0, len(values), max(1, len(values) - 1))
-    label = KIND_NAMES[groups.kind]
+    label = GROUP_KIND_NAMES[groups.kind]
     if groups.separate:
         return [(f"{label} {int(values[place]) + 1}", colors[int(first[place])]) for place in shown]
     return [(f"{int(values[place])} {label}", colors[int(first[place])]) for place in shown]

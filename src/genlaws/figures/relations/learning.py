@@ -27,7 +27,7 @@ from genlaws.figures.relations.cells import (
     Steps,
     Width,
     grouped,
-    mean_columns,
+    mean_accuracy_columns,
     networks,
     share_columns,
     threshold_columns,
@@ -53,13 +53,13 @@ MODE_COLORS = {
 }
 MODE_NAMES = {"concatenate": "both", "difference": "difference", "squared_difference": "squared difference"}
 # By rank of the number of hidden layers, so that the fewest look the same in every panel.
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+LINE_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 LINE_STYLES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
-POINT: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.7, "markerfacecolor": "white"}
-BAR_WIDTH = 0.7  # width of an interval's line
+NETWORK_POINT_STYLE: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.7, "markerfacecolor": "white"}
+INTERVAL_LINE_WIDTH = 0.7  # width of an interval's line
 TRAIN_FRACTION_LABEL = "training fraction $p$"
-AXIS_FACTOR = 1.15  # factor by which an axis of shares exceeds its points
-POINT_SHIFT = 1.02  # factor between the first and the middle of the points of one number of entries
+LEARNING_AXIS_FACTOR = 1.15  # factor by which an axis of shares exceeds its points
+SIZE_SHIFT_FACTOR = 1.02  # factor between the first and the middle of the points of one number of entries
 GUIDE_LABELS = {"majority": "majority\nanswer", BOUND_MODE: "exact\nbound", "bits": "$b/n^2$"}
 MAX_TICKED_PANELS = 2  # relations side by side with room for all ticks and labels
 MIN_RANGE = 0.05  # of the axis of shifts, if all are nearly zero
@@ -76,8 +76,8 @@ class LearningSettings(NetworkFigureSettings):
     steps: Steps = 2000
 
 
-class CurveSettings(LearningSettings):
-    """Architectures against train fractions; the defaults are a reduced size for a processor."""
+class LearningCurveSettings(LearningSettings):
+    """Architectures against train fractions; the defaults are a reduced size for a CPU."""
 
     relations: Annotated[tuple[str, ...], Field(min_length=1, max_length=3)] = ("mod3", "less-than")
     architectures: Annotated[tuple[Architecture, ...], Field(min_length=1, max_length=8)] = (
@@ -92,7 +92,7 @@ class CurveSettings(LearningSettings):
     bound_repeats: Annotated[int, Field(ge=2, le=1000)] = 20
 
 
-class SizeSettings(LearningSettings):
+class RelationSizeSettings(LearningSettings):
     """Relations of several sizes, with the same numbers of training entries per element."""
 
     relation: str = "mod3"
@@ -112,7 +112,7 @@ class NoiseSettings(LearningSettings):
     width: Width = 20
 
 
-def curve_data(settings: CurveSettings, progress: Progress) -> pd.DataFrame:
+def curve_data(settings: LearningCurveSettings, progress: Progress) -> pd.DataFrame:
     """Return one row for each network and for each training set of the bound: its accuracy on the whole table."""
     tables = []
     for mode, depth, width, dimension in settings.architectures:
@@ -126,7 +126,7 @@ def curve_data(settings: CurveSettings, progress: Progress) -> pd.DataFrame:
     return found.assign(run=found.groupby(["relation", *ARCHITECTURE, "train_fraction"], sort=False).cumcount())
 
 
-def _bound_rows(name: str, settings: CurveSettings) -> pd.DataFrame:
+def _bound_rows(name: str, settings: LearningCurveSettings) -> pd.DataFrame:
     """Return the best accuracy along growing random training sets."""
     relation = named_relation(name)
     rows = []
@@ -141,7 +141,7 @@ def _bound_rows(name: str, settings: CurveSettings) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(depth=0, width=0, dimension=0)
 
 
-def curve_summary(frame: pd.DataFrame, settings: CurveSettings) -> pd.DataFrame:
+def curve_summary(frame: pd.DataFrame, settings: LearningCurveSettings) -> pd.DataFrame:
     """Return the induction gap of each architecture: area, and how many more entries it needs for the target."""
     rows = []
     for place, all_of_it in grouped(frame, ["relation"]):
@@ -167,7 +167,7 @@ def _matrix(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     return table.pivot_table(index="run", columns="train_fraction", values="table_accuracy").to_numpy()
 
 
-def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
+def size_data(settings: RelationSizeSettings, progress: Progress) -> pd.DataFrame:
     """Return accuracies and the share of networks that generalize by size and entries per element."""
     rows = []
     for size in settings.sizes:
@@ -176,8 +176,8 @@ def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
         rows += [
             place
             | {"entries_per_element": shares[place["train_fraction"]]}
-            | mean_columns("table_accuracy", group["table_accuracy"])
-            | mean_columns("test_accuracy", group["test_accuracy"])
+            | mean_accuracy_columns("table_accuracy", group["table_accuracy"])
+            | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
             | share_columns("success", group["test_accuracy"] > settings.target)
             | {"networks": len(group)}
             for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
@@ -185,8 +185,8 @@ def size_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def size_summary(frame: pd.DataFrame, settings: SizeSettings) -> pd.DataFrame:
-    """Return the critical number of entries, at which every other network generalizes, for each size.
+def size_summary(frame: pd.DataFrame, settings: RelationSizeSettings) -> pd.DataFrame:
+    """Return the critical number of entries, at which half of the networks generalize, for each size.
 
     Other columns are the bits that describe the relation per entry of its table, and the exponent of the critical
     share in the number of elements; -1 means as many entries per element at every size.
@@ -227,8 +227,8 @@ def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
     axes = {"label_noise": settings.noises, "train_fraction": settings.train_fractions}
     rows = [
         place
-        | mean_columns("train_accuracy", group["train_accuracy"])
-        | mean_columns("test_accuracy", group["test_accuracy"])
+        | mean_accuracy_columns("train_accuracy", group["train_accuracy"])
+        | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
         | share_columns("success", group["test_accuracy"] > settings.target)
         | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
         for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
@@ -237,7 +237,7 @@ def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
 
 
 def _base(settings: LearningSettings) -> dict[str, Any]:
-    """Return one rate for both parts, and measurements at the start and the end alone."""
+    """Return one rate for both parts, and measurements only at the start and the end."""
     rate = settings.learning_rate
     return {"encoder_rate": rate, "decoder_rate": rate, "log_every": settings.steps}
 
@@ -253,7 +253,7 @@ class _Styles:
         self.dimensions = len({one[3] for one in architectures}) > 1
 
     def name(self, mode: str, depth: int, width: int, dimension: int) -> str:
-        """Return such as: both, 3 layers."""
+        """Return a name such as: both, 3 layers."""
         layers = {0: "linear", 1: "1 layer"}.get(depth, f"{depth} layers")
         about = f" of {width}" if self.widths and depth else ""
         return f"{MODE_NAMES[mode]}, {layers}{about}" + (f", $d={dimension}$" if self.dimensions else "")
@@ -261,11 +261,11 @@ class _Styles:
     def style(self, mode: str, depth: int, width: int, dimension: int) -> dict[str, Any]:
         """Return color by mode, marker and line by shape."""
         rank = self.ranks.index((depth, width, dimension))
-        looks = {"color": MODE_COLORS[mode], "marker": MARKERS[rank % len(MARKERS)]}
-        return {**POINT, **looks, "linestyle": LINE_STYLES[rank % len(LINE_STYLES)]}
+        looks = {"color": MODE_COLORS[mode], "marker": LINE_MARKERS[rank % len(LINE_MARKERS)]}
+        return {**NETWORK_POINT_STYLE, **looks, "linestyle": LINE_STYLES[rank % len(LINE_STYLES)]}
 
 
-def draw_curves(frame: pd.DataFrame, settings: CurveSettings) -> Figure:
+def draw_curves(frame: pd.DataFrame, settings: LearningCurveSettings) -> Figure:
     """Draw for each relation the learning curves (top), and how many more entries each architecture needs (bottom)."""
     summary = curve_summary(frame, settings)
     looks = _Styles([tuple(one) for one in summary[ARCHITECTURE].drop_duplicates().to_numpy().tolist()])
@@ -304,7 +304,7 @@ def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Styles) -> 
     for place, group in grouped(table, ARCHITECTURE):
         rows = pd.DataFrame(
             [
-                share | mean_columns("accuracy", runs["table_accuracy"])
+                share | mean_accuracy_columns("accuracy", runs["table_accuracy"])
                 for share, runs in grouped(group.sort_values("train_fraction"), ["train_fraction"])
             ]
         )
@@ -324,7 +324,7 @@ def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Styles) -> 
     share = bits / relation.pair_count
     axes.axvline(share, color=style.DARK_GRAY, linewidth=0.7, linestyle=":", zorder=0, gid="bits")
     first, last = table["train_fraction"].min(), table["train_fraction"].max()
-    style.log_axis(axes, "x", min(first, share) / AXIS_FACTOR, last * AXIS_FACTOR)
+    style.log_axis(axes, "x", min(first, share) / LEARNING_AXIS_FACTOR, last * LEARNING_AXIS_FACTOR)
     axes.set_ylim(min(lowest, relation.majority_accuracy) - 0.03, 1.02)
     axes.set_title(f"{relation.label}\n$n={relation.element_count}$, $b={bits:.1f}$ bits")
     axes.set_xlabel(TRAIN_FRACTION_LABEL)
@@ -332,7 +332,7 @@ def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Styles) -> 
 
 def _draw_bars(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color: Any) -> None:
     """Draw intervals as lines, which labels avoid."""
-    axes.plot(np.stack([x, x]), np.stack([low, high]), color=color, linewidth=BAR_WIDTH, zorder=3)
+    axes.plot(np.stack([x, x]), np.stack([low, high]), color=color, linewidth=INTERVAL_LINE_WIDTH, zorder=3)
 
 
 def _gap_panel(axes: Axes, table: pd.DataFrame, looks: _Styles, span: tuple[float, float], *, named: bool) -> None:
@@ -361,7 +361,7 @@ def _gap_row(axes: Axes, row: int, one: pd.Series, about: dict[str, Any], edge: 
         return
     low, high = float(one["shift_low"]), float(one["shift_high"])
     if math.isfinite(low):
-        axes.hlines(row, low, min(high, edge), color=color, linewidth=BAR_WIDTH)
+        axes.hlines(row, low, min(high, edge), color=color, linewidth=INTERVAL_LINE_WIDTH)
     if math.isinf(high):
         axes.plot(edge, row, color=color, marker=">", markersize=3.5, clip_on=False)
     if math.isinf(one["shift"]):
@@ -371,21 +371,21 @@ def _gap_row(axes: Axes, row: int, one: pd.Series, about: dict[str, Any], edge: 
     axes.plot(one["shift"], row, **{**about, "linestyle": "none"})
 
 
-def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
+def draw_sizes(frame: pd.DataFrame, settings: RelationSizeSettings) -> Figure:
     """Draw the share that generalizes against entries per element (left), the critical share by size (right)."""
     summary = size_summary(frame, settings)
     sizes = [int(one) for one in dict.fromkeys(frame["elements"])]
     colors = dict(zip(sizes, style.shades(style.SKY_BLUE, len(sizes)), strict=True))
-    shifts = np.geomspace(1.0 / POINT_SHIFT, POINT_SHIFT, len(sizes)).tolist()
+    shifts = np.geomspace(1.0 / SIZE_SHIFT_FACTOR, SIZE_SHIFT_FACTOR, len(sizes)).tolist()
     figure = style.new_figure(style.PAGE, 2.7)
     left, right = figure.subplots(1, 2)
     for place, size in enumerate(sizes):
         table = frame[frame["elements"] == size].sort_values("entries_per_element")
-        x, looks = table["entries_per_element"] * shifts[place], {"color": colors[size], "marker": MARKERS[place]}
+        x, looks = table["entries_per_element"] * shifts[place], {"color": colors[size], "marker": LINE_MARKERS[place]}
         _draw_bars(left, x, table["success_low"], table["success_high"], colors[size])
-        left.plot(x, table["success"], label=f"$n={size}$", linewidth=0.8, **POINT, **looks)
+        left.plot(x, table["success"], label=f"$n={size}$", linewidth=0.8, **NETWORK_POINT_STYLE, **looks)
     entries = frame["entries_per_element"]
-    style.log_axis(left, "x", entries.min() / AXIS_FACTOR, entries.max() * AXIS_FACTOR)
+    style.log_axis(left, "x", entries.min() / LEARNING_AXIS_FACTOR, entries.max() * LEARNING_AXIS_FACTOR)
     left.axhline(0.5, color=style.GRAY, linewidth=0.6, zorder=0)
     left.set_ylim(-0.03, 1.03)
     left.legend(loc="upper left")
@@ -404,7 +404,7 @@ def _critical_panel(axes: Axes, table: pd.DataFrame, colors: dict[int, Any]) -> 
     """Draw the critical share of each size, the nearest line of slope -1, and the bits per entry."""
     sizes = table["elements"].to_numpy(dtype=float)
     values, low, high = (table[f"critical_fraction{end}"].to_numpy() for end in ("", "_low", "_high"))
-    span = np.array([sizes.min() / AXIS_FACTOR, sizes.max() * AXIS_FACTOR])
+    span = np.array([sizes.min() / LEARNING_AXIS_FACTOR, sizes.max() * LEARNING_AXIS_FACTOR])
     bits = axes.plot(sizes, table["bits_per_entry"], color=style.BLACK, linewidth=1.0)
     lines, labels = [*bits], ["description length $b/n^2$"]
     known = np.isfinite(values)
@@ -414,7 +414,9 @@ def _critical_panel(axes: Axes, table: pd.DataFrame, colors: dict[int, Any]) -> 
         labels.append(rf"slope $-1$: ${constant:.1f}/n$")
     for place, size in enumerate(sizes.astype(int).tolist()):
         _draw_bars(axes, [size], low[[place]], high[[place]], colors[size])
-        axes.plot(size, values[place], color=colors[size], marker=MARKERS[place], linestyle="none", **POINT)
+        axes.plot(
+            size, values[place], color=colors[size], marker=LINE_MARKERS[place], linestyle="none", **NETWORK_POINT_STYLE
+        )
     shown = np.concatenate([table["bits_per_entry"], low[known], high[known]])
     style.log_axis(axes, "x", *span.tolist())
     style.log_axis(axes, "y", shown.min() / 1.5, shown.max() * 1.5)
@@ -429,7 +431,7 @@ def _critical_panel(axes: Axes, table: pd.DataFrame, colors: dict[int, Any]) -> 
 def _format_exponent(table: pd.DataFrame) -> str:
     value, low, high = (float(table[f"exponent{end}"].iloc[0]) for end in ("", "_low", "_high"))
     if math.isnan(value):
-        return "every other network generalizes"
+        return "half of the networks generalize"
     return rf"measured slope ${value:.2f}$ [${low:.2f}$, ${high:.2f}$]"
 
 
@@ -441,7 +443,7 @@ def draw_noise(frame: pd.DataFrame, settings: NoiseSettings) -> Figure:
     handles = []
     for place, (noise, color) in enumerate(zip(noises, style.ordered_colors(len(noises)), strict=True)):
         table = frame[frame["label_noise"] == noise].sort_values("train_fraction")
-        looks: dict[str, Any] = {**POINT, "color": color, "marker": MARKERS[place], "linewidth": 0.8}
+        looks: dict[str, Any] = {**NETWORK_POINT_STYLE, "color": color, "marker": LINE_MARKERS[place], "linewidth": 0.8}
         for axes, name in ((left, "test_accuracy"), (right, "train_accuracy")):
             _draw_bars(axes, table["train_fraction"], table[f"{name}_low"], table[f"{name}_high"], color)
             axes.plot(table["train_fraction"], table[name], **looks)
@@ -471,6 +473,6 @@ def _finish_noise(left: Axes, right: Axes, frame: pd.DataFrame) -> None:
             direct_labels(axes, [line], ["majority answer"])
 
 
-CURVES = Recipe(CurveSettings, curve_data, draw_curves, curve_summary)
-SIZES = Recipe(SizeSettings, size_data, draw_sizes, size_summary)
+LEARNING_CURVES = Recipe(LearningCurveSettings, curve_data, draw_curves, curve_summary)
+RELATION_SIZES = Recipe(RelationSizeSettings, size_data, draw_sizes, size_summary)
 NOISE = Recipe(NoiseSettings, noise_data, draw_noise)

@@ -83,13 +83,13 @@ CRITERION_MARKERS = {"memorization": {"marker": "o", "markersize": 4.0}, "late":
 MARKER_FACES = {"memorization": style.BLACK, "late": "white"}
 ROW_OFFSETS = {"memorization": 0.2, "late": -0.2}  # of a row, so that the two do not overlap
 LINE_REACH = 40.0  # decades from a point of a line to where it is drawn from
-ROW_HEIGHT, MIN_ROW_HEIGHT, MARGIN_HEIGHT, MAX_HEIGHT = 2.1, 1.9, 0.95, 4.9  # inches
+DIAGRAM_ROW_HEIGHT, MIN_ROW_HEIGHT, MARGIN_HEIGHT, MAX_HEIGHT = 2.1, 1.9, 0.95, 4.9  # inches
 EXTRA_LEGEND_HEIGHT = 0.3  # inches, in a column
 NO_DELAY_STYLE: dict[str, Any] = {"facecolor": "#E8E8E8", "edgecolor": style.GRAY, "hatch": "/////", "linewidth": 0.0}
 
 
 def cell_sides(places: ArrayLike) -> tuple[Array, Array]:
-    """Return where the cell of each place begins and ends: half way to the neighbors."""
+    """Return where the cell of each place begins and ends: halfway to the neighbors."""
     known, which = np.unique(np.asarray(places, dtype=np.float64), return_inverse=True)
     steps = np.diff(known) if len(known) > 1 else np.ones(1)
     edges = np.concatenate([[known[0] - steps[0] / 2], known[:-1] + steps / 2, [known[-1] + steps[-1] / 2]])
@@ -109,7 +109,7 @@ def fill_cells(axes: Axes, cells: Cells, low: ArrayLike, high: ArrayLike, **look
     ----------
     axes : Axes
     cells : two arrays of shape (cells,)
-        The middle of each cell, across and upwards.
+        The middle of each cell, across and upward.
     low, high : arrays of shape (cells,), in [0, 1]
         Where they are the same nothing is drawn.
     look : keywords of the collection
@@ -186,7 +186,7 @@ def relation_label(name: str) -> str:
         return name
 
 
-class PlaneSettings(NetworkFigureSettings):
+class NetworkGridSettings(NetworkFigureSettings):
     """A grid of networks for each relation."""
 
     relations: Names = ("mod3", "less-than", "bipartite-15-15")
@@ -198,10 +198,10 @@ class PlaneSettings(NetworkFigureSettings):
     steps: Steps = 10_000
 
 
-class PhaseSettings(PlaneSettings):
+class PhaseSettings(NetworkGridSettings):
     """A grid of learning rates for each relation and optimizer.
 
-    The defaults are a reduced size for a processor. The paper's are 10 × 10 rates from 1e-5 to 1e-2, networks with
+    The defaults are a reduced size for a CPU. The paper's are 10 × 10 rates from 1e-5 to 1e-2, networks with
     three layers of 50 units, and 100,000 steps; grokking is then a delay of 1,000 steps, a hundredth of them.
 
     A fixed number of steps favors high rates. In addition to the paper's phases the table therefore counts networks
@@ -216,10 +216,10 @@ class PhaseSettings(PlaneSettings):
     embedding_scale: Scale = 1.0
 
 
-class DecaySettings(PlaneSettings):
+class WeightDecaySettings(NetworkGridSettings):
     """A grid of decoder weight decays and decoder rates at one encoder rate, with AdamW.
 
-    The defaults are a reduced size for a processor; the paper's encoder rate is 1e-5, with 100,000 steps.
+    The defaults are a reduced size for a CPU; the paper's encoder rate is 1e-5, with 100,000 steps.
     """
 
     decays: Annotated[tuple[Scale, ...], Field(min_length=1, max_length=30)] = (0.0, 0.1, 1.0, 10.0)
@@ -240,7 +240,7 @@ def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
     return counted(pd.concat(tables, ignore_index=True), PLANE_COLUMNS, settings.patience)
 
 
-def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
+def decay_data(settings: WeightDecaySettings, progress: Progress) -> pd.DataFrame:
     """Return how many networks are in each phase, by relation, weight decay and decoder rate."""
     axes = {
         "relation": settings.relations,
@@ -251,14 +251,14 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
     return counted(table, DECAY_COLUMNS, settings.patience)
 
 
-def _base(settings: PlaneSettings) -> dict[str, object]:
+def _base(settings: NetworkGridSettings) -> dict[str, object]:
     """Return settings of the experiment that follow from the number of steps, and where networks stop."""
     steps = settings.steps
     return {"log_every": log_every(steps), "grokking_delay": max(1, steps // 100), "stop_at": 0.9}
 
 
 def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame:
-    """Return networks in each phase for each point, with the median times of those that got there."""
+    """Return networks in each phase for each point, with the median times of those that reached it."""
     columns = ("train_step", "test_step", "phase", "test_accuracy")
     rows = [
         {**place, **count_phases(*(group[name] for name in columns), patience=patience)}
@@ -268,7 +268,7 @@ def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame
 
 
 def phase_summary(frame: pd.DataFrame, settings: PhaseSettings) -> pd.DataFrame:
-    """Return the boundaries over all rates, and over the lower and the upper half of the decoder's alone.
+    """Return the boundaries over all rates, and over the lower and the upper half of the decoder rates alone.
 
     A law of gradient flow can only hold for small steps.
     """
@@ -306,7 +306,7 @@ def _boundary(group: pd.DataFrame, criterion: str) -> dict[str, Any]:
     )
 
 
-def decay_summary(frame: pd.DataFrame, settings: DecaySettings) -> pd.DataFrame:
+def decay_summary(frame: pd.DataFrame, settings: WeightDecaySettings) -> pd.DataFrame:
     """Return the decoder rate beyond which networks memorize, or are late, for each relation and weight decay."""
     rows = []
     for place, group in grouped(frame, ["relation", "decoder_decay"]):
@@ -318,7 +318,7 @@ def decay_summary(frame: pd.DataFrame, settings: DecaySettings) -> pd.DataFrame:
 
 
 def _critical_rate(group: pd.DataFrame, criterion: str) -> dict[str, float]:
-    """Return the rate beyond which every other network fails, rising; not a number if it lies outside those tried."""
+    """Return the rate beyond which half of the networks fail; NaN if none is found within those tried."""
     nowhere = interval_columns("critical_decoder_rate", Estimate(math.nan))
     rates, failed = expand_counts(*_failed_and_others(group, criterion), group["decoder_rate"])
     if failed.all() or not failed.any() or np.log(rates[failed]).mean() <= np.log(rates[~failed]).mean():
@@ -411,7 +411,7 @@ def _make_panels(frame: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], tup
 def _make_figure(columns: int, rows: int) -> Figure:
     """Return a figure for so many panels: a page, or a column with a longer legend."""
     wide = columns > 1
-    height = ROW_HEIGHT * rows + (MARGIN_HEIGHT if wide else MARGIN_HEIGHT + EXTRA_LEGEND_HEIGHT)
+    height = DIAGRAM_ROW_HEIGHT * rows + (MARGIN_HEIGHT if wide else MARGIN_HEIGHT + EXTRA_LEGEND_HEIGHT)
     return style.new_figure(style.PAGE if wide else style.COLUMN, min(height, max(MAX_HEIGHT, MIN_ROW_HEIGHT * rows)))
 
 
@@ -469,7 +469,7 @@ def _draw_title(axes: Axes, title: str, below: str = "") -> None:
         axes.annotate(below, (0.5, 1.0), (0.0, 3.0), ha="center", va="bottom", fontsize=style.SMALL_TYPE, **place)
 
 
-def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
+def draw_decay(frame: pd.DataFrame, settings: WeightDecaySettings) -> Figure:
     """Draw one panel for each relation: shares by decoder rate and decay, and the critical rate in each row."""
     relations, decays = list(dict.fromkeys(frame["relation"])), sorted(set(frame["decoder_decay"]))
     figure = _make_figure(len(relations), 1)
@@ -514,4 +514,4 @@ def _draw_critical(axes: Axes, row: pd.Series, level: int) -> None:
 
 PHASE_DIAGRAM = Recipe(PhaseSettings, phase_data, draw_phases, phase_summary)
 DELAYS = Recipe(PhaseSettings, phase_data, draw_delays, phase_summary)
-DECAY = Recipe(DecaySettings, decay_data, draw_decay, decay_summary)
+WEIGHT_DECAY = Recipe(WeightDecaySettings, decay_data, draw_decay, decay_summary)

@@ -28,10 +28,10 @@ from genlaws.sweeps.experiment import Settings
 Cluster = Annotated[float, Field(ge=1)]
 Lines = Annotated[int, Field(ge=1, le=40)]
 Draws = Annotated[int, Field(ge=10, le=1_000_000)]
-Law = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+CollisionLaw = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 MERGE_COLOR, APART_COLOR = style.GREEN, style.VERMILLION
-MERGE_FILL, APART_FILL = "#D9F0E8", "#FBE5D6"  # the same two, thinned until the lines stand out
+MERGE_FILL, APART_FILL = "#D9F0E8", "#FBE5D6"  # the same two colors, pale enough for the lines to stand out
 HALF_EXTENT = 2.5  # half the length of each axis, in widths of the start
 END_FRACTION = 1e-3  # share of the start at which a flow line ends
 FULL_SECTOR_RATIO = 2.0  # a sector at least half as wide as the box gets all its lines
@@ -39,10 +39,10 @@ MIN_ARROW_LENGTH = 0.12  # of half an axis: shorter lines get no arrow head
 RATE_RATIO_LABEL = r"encoder rate over decoder rate $\eta_x/\eta_A$"
 PAIR, CLASS = "pair", "class"
 PATH_COLUMNS = ("time", "decoder_gain", "half_separation", "invariant", "merges")
-MAX_SIMULATION_STEPS = 1000  # a draw too near the boundary for these counts as it is
+MAX_SIMULATION_STEPS = 1000  # a draw too near the boundary to finish in these is counted as it is
 
 
-class PlaneSettings(Settings):
+class PairPlaneSettings(Settings):
     """Rates and widths of a pair; equal ones draw the paper's figure."""
 
     encoder_rate: Ratio = 1.0
@@ -54,11 +54,11 @@ class PlaneSettings(Settings):
     points: Points = 81
 
 
-def plane_data(settings: PlaneSettings, progress: Progress) -> pd.DataFrame:
+def plane_data(settings: PairPlaneSettings, progress: Progress) -> pd.DataFrame:
     """Return flow lines from the edge of the plane to rest, and the two lines between the outcomes.
 
-    ``series`` is "flow" or "boundary". Along a flow line what vanishes shrinks in equal steps; along a boundary both
-    vanish together, so it is given by its ends and never left.
+    ``series`` is "flow" or "boundary". Along a flow line the quantity that vanishes shrinks in equal steps; along a
+    boundary both vanish together, so it is given by its ends.
     """
     progress.start(1, "flow lines")
     rates = {"encoder_rate": settings.encoder_rate, "decoder_rate": settings.decoder_rate, "cluster": settings.cluster}
@@ -81,7 +81,7 @@ def plane_data(settings: PlaneSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat([flow, _boundaries(settings)], ignore_index=True)
 
 
-def plane_summary(frame: pd.DataFrame, settings: PlaneSettings) -> pd.DataFrame:
+def plane_summary(frame: pd.DataFrame, settings: PairPlaneSettings) -> pd.DataFrame:
     """Return the slope of the boundary and the share of random starts inside the merging sector."""
     probability = collision_probability(
         settings.encoder_rate,
@@ -93,7 +93,7 @@ def plane_summary(frame: pd.DataFrame, settings: PlaneSettings) -> pd.DataFrame:
     return pd.DataFrame({"boundary_slope": [_slope(settings)], "collision_probability": [float(probability)]})
 
 
-def draw_plane(frame: pd.DataFrame, settings: PlaneSettings) -> Figure:
+def draw_plane(frame: pd.DataFrame, settings: PairPlaneSettings) -> Figure:
     """Draw the two sectors, the flow lines with their direction, the boundary and the lines where all is at rest."""
     figure = style.new_figure(style.COLUMN, 3.7)
     axes = figure.subplots()
@@ -118,10 +118,10 @@ def draw_plane(frame: pd.DataFrame, settings: PlaneSettings) -> Figure:
     return figure
 
 
-def _edge_starts(settings: PlaneSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _edge_starts(settings: PairPlaneSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return where the hyperbolae that end in equal steps along the two axes enter the plane, in all four quadrants."""
     width, height = HALF_EXTENT * settings.decoder_scale, HALF_EXTENT * settings.encoder_scale
-    # On a merging line a² - (c/slope)² stays what it is at the end, where c = 0; on the others c² - (slope a)² does.
+    # On a merging line a² - (c/slope)² keeps its value at the end, where c = 0; on the others c² - (slope a)² does.
     merging = _edge_points(settings.lines_per_axis, width, height / _slope(settings))
     apart = _edge_points(settings.lines_per_axis, height, width * _slope(settings))
     gain = np.concatenate([merging[0], apart[1] / _slope(settings)])
@@ -141,13 +141,13 @@ def _edge_points(lines: int, longest: float, highest: float) -> tuple[NDArray[np
     return x, np.sqrt((x - end) * (x + end))
 
 
-def _slope(settings: PlaneSettings) -> float:
+def _slope(settings: PairPlaneSettings) -> float:
     """Return |c/a| on the boundary between merging and staying apart."""
     pull = float(decoder_pull(settings.cluster)) * settings.decoder_rate
     return float(np.sqrt(settings.encoder_rate / pull))
 
 
-def _boundaries(settings: PlaneSettings) -> pd.DataFrame:
+def _boundaries(settings: PairPlaneSettings) -> pd.DataFrame:
     width, height = HALF_EXTENT * settings.decoder_scale, HALF_EXTENT * settings.encoder_scale
     reach = min(width, height / _slope(settings))
     gain = np.array([-reach, reach, -reach, reach])
@@ -181,7 +181,7 @@ def _arrow(axes: Axes, path: NDArray[np.float64], size: NDArray[np.float64], col
     axes.annotate("", (x1, y1), (x0, y0), arrowprops=head, zorder=2)
 
 
-def _format_title(frame: pd.DataFrame, settings: PlaneSettings) -> str:
+def _format_title(frame: pd.DataFrame, settings: PairPlaneSettings) -> str:
     probability = plane_summary(frame, settings)["collision_probability"].iloc[0]
     ratio = settings.encoder_rate / settings.decoder_rate
     against = "" if settings.cluster == 1.0 else f", one against {settings.cluster:g}"
@@ -197,10 +197,10 @@ def _handles() -> list[Patch | Line2D]:
     ]
 
 
-PLANE = Recipe(PlaneSettings, plane_data, draw_plane, plane_summary)
+PLANE = Recipe(PairPlaneSettings, plane_data, draw_plane, plane_summary)
 
 
-class CollisionSettings(Settings):
+class CollisionFigureSettings(Settings):
     """Simulated ratios and draws; the laws run over the whole axis, all widths are 1."""
 
     smallest_ratio: Ratio = 1e-3
@@ -219,17 +219,17 @@ class _Curve:
     name: str
     label: str
     color: str
-    law: Law
+    law: CollisionLaw
     system: dict[str, Any]
 
 
-def _pair(dimension: int, outputs: int) -> Law:
+def _pair(dimension: int, outputs: int) -> CollisionLaw:
     return lambda ratio: collision_probability(
         ratio, 1.0, encoder_scale_of="repon", dimension=dimension, outputs=outputs
     )
 
 
-def _class(size: int, dimension: int = 1, outputs: int = 1) -> Law:
+def _class(size: int, dimension: int = 1, outputs: int = 1) -> CollisionLaw:
     return lambda ratio: class_collision_probability(ratio, 1.0, class_size=size, dimension=dimension, outputs=outputs)
 
 
@@ -259,7 +259,7 @@ COLLISION_CURVES = (
 )
 
 
-def collision_data(settings: CollisionSettings, progress: Progress) -> pd.DataFrame:
+def collision_data(settings: CollisionFigureSettings, progress: Progress) -> pd.DataFrame:
     """Return every law over the ratios, and the simulated shares with Wilson's intervals.
 
     ``series`` is "law" or "simulation"; the width of each repon and of the decoder's entries is 1.
@@ -277,7 +277,7 @@ def collision_data(settings: CollisionSettings, progress: Progress) -> pd.DataFr
     return pd.concat(tables, ignore_index=True)
 
 
-def draw_collisions(frame: pd.DataFrame, settings: CollisionSettings) -> Figure:
+def draw_collisions(frame: pd.DataFrame, settings: CollisionFigureSettings) -> Figure:
     """Draw a panel for pairs and one for classes: laws as lines, simulations as points with intervals."""
     figure = style.new_figure(style.PAGE, 3.0)
     panels = figure.subplots(1, 2, sharey=True)
@@ -310,7 +310,7 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionSettings) -> Figure:
 
 
 def _simulate_point(curve: _Curve, ratio: float, draws: int, rng: np.random.Generator) -> dict[str, Any]:
-    # The time scale is free: the faster of the two rates is 1.
+    # The time scale is arbitrary: the faster of the two rates is 1.
     system = ReponSystem(encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio), **curve.system)
     found = simulate_repons(system, draws, rng, tolerance=1e-7, most_steps=MAX_SIMULATION_STEPS).collision
     return {
@@ -325,4 +325,4 @@ def _simulate_point(curve: _Curve, ratio: float, draws: int, rng: np.random.Gene
     }
 
 
-COLLISIONS = Recipe(CollisionSettings, collision_data, draw_collisions)
+COLLISION_FIGURE = Recipe(CollisionFigureSettings, collision_data, draw_collisions)

@@ -30,7 +30,7 @@ from genlaws.figures.relations.cells import (
     share_columns,
     threshold_columns,
 )
-from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of
+from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations.networks.runs import log_every
 from genlaws.relations.repons import collision_probability, collision_rate_ratio, sign_collision_probability
 
@@ -46,7 +46,7 @@ PAPER_SHARES = {
 RATE_RATIO_LABEL = r"encoder rate over decoder rate $\eta_{\mathrm{enc}}/\eta_{\mathrm{dec}}$"
 PAPER_RATIO_LABEL = r"the paper's $x=\sqrt{\eta_{\mathrm{enc}}/(2\,\eta_{\mathrm{dec}})}$"
 SUCCESS_LABEL = "share of networks that generalize"
-OPTIMIZER_NAMES = {"adam": "Adam", "adamw": "AdamW", "sgd": "gradient descent"}
+OPTIMIZER_LABELS = {"adam": "Adam", "adamw": "AdamW", "sgd": "gradient descent"}
 OPTIMIZER_MARKERS = {"adam": "o", "adamw": "s", "sgd": "^"}
 SCALE_COLORS = (style.VERMILLION, style.BLUE, style.GREEN, style.PURPLE)
 VARIANT_COLORS = (
@@ -60,10 +60,10 @@ LAW_NAMES = {
     "first_layer": "first layer, exact in two dimensions",
 }
 LAW_WIDTH, LAW_POINTS = 1.0, 200
-AXIS_FACTOR = 1.6  # by which the axis exceeds the ratios
-POINT_SHIFT = 1.06  # between points at the same ratio
+RATE_RATIO_AXIS_FACTOR = 1.6  # by which the axis exceeds the ratios
+RATE_RATIO_SHIFT_FACTOR = 1.06  # between points at the same ratio
 NO_THRESHOLD_TEXTS = {1.0: "all do at every ratio", 0.0: "none does at any ratio"}
-PAPER_MARK: dict[str, Any] = {**POINT, "marker": "D", "markersize": 3.4}
+PAPER_MARK: dict[str, Any] = {**RUN_POINT_STYLE, "marker": "D", "markersize": 3.4}
 
 
 class RatioSettings(NetworkFigureSettings):
@@ -81,7 +81,7 @@ class RatioSettings(NetworkFigureSettings):
 class SuccessSettings(RatioSettings):
     """Ratios of the rates at one decoder rate, and factors on the initial embeddings.
 
-    The defaults are a reduced size for a processor. The paper's figure has 50 networks at each point; its steps and
+    The defaults are a reduced size for a CPU. The paper's figure has 50 networks at each point; its steps and
     rates are not stated.
     """
 
@@ -144,14 +144,14 @@ def laws(ratio: ArrayLike, scale: float, outputs: int) -> dict[str, Array]:
 
     with decoder entries of width 1 and the factor :math:`s` as the width of *half the separation*; :math:`s = 1` is the
     black line of its Figure 6. Embeddings drawn with that width, as the networks' are, have half separations of
-    width :math:`s/\sqrt2`: read so, Eq. 12 moves to ratios 2 times and the sign law to ratios :math:`\sqrt2` times
-    smaller.
+    width :math:`s/\sqrt2`: read this way, Eq. 12 moves to ratios 2 times and the sign law to ratios :math:`\sqrt2`
+    times smaller.
 
     ``first_layer`` is the exact law in two dimensions for what the networks start with: each embedding (not half the
     separation) has width :math:`s`, and the linear map is the decoder's first layer as torch starts it. An element
-    is met as the first and as the second argument, so both halves of the layer hold it, one above the other:
-    their sum :math:`W_L^TW_L + W_R^TW_R` is what gradient flow ties to the embeddings. The law is for normal
-    weights; torch's are uniform with the same width.
+    occurs as the first and as the second argument, so both halves of the layer hold it, one above the other: their sum
+    :math:`W_L^TW_L + W_R^TW_R` is what gradient flow ties to the embeddings. The law is for normal weights; torch's are
+    uniform with the same width.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def control_data(settings: ControlSettings, progress: Progress) -> pd.DataFrame:
 
 
 def success_summary(frame: pd.DataFrame, settings: SuccessSettings) -> pd.DataFrame:
-    """Return the ratio at which every other network generalizes, for each optimizer and scale, and by each law.
+    """Return the ratio at which half of the networks generalize, for each optimizer and scale, and by each law.
 
     ``above_eq12`` and ``below_eq12`` count the ratios at which the whole interval lies above or below Eq. 12, which
     the paper calls an upper bound.
@@ -230,7 +230,7 @@ def success_summary(frame: pd.DataFrame, settings: SuccessSettings) -> pd.DataFr
 
 
 def control_summary(frame: pd.DataFrame, settings: ControlSettings) -> pd.DataFrame:
-    """Return the ratio at which every other network generalizes, for each variant."""
+    """Return the ratio at which half of the networks generalize, for each variant."""
     return _thresholds(frame, ["optimizer", "batch_size", "weight_decay"])
 
 
@@ -270,7 +270,7 @@ def draw_success(frame: pd.DataFrame, settings: SuccessSettings) -> Figure:
             _draw_paper(axes, scale, color)
         _paper_axis(axes)
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
-        axes.set_title(f"{OPTIMIZER_NAMES.get(optimizer, optimizer)}, decoder rate {rate:g}")
+        axes.set_title(f"{OPTIMIZER_LABELS.get(optimizer, optimizer)}, decoder rate {rate:g}")
     panels[0].set_ylabel(SUCCESS_LABEL)
     handles = _success_handles(settings)
     figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1, columnspacing=2.0)
@@ -285,12 +285,12 @@ def _known_ratios(settings: SuccessSettings) -> list[float]:
 
 def _shifts(count: int) -> NDArray[np.float64]:
     """Return the factors that keep bars at the same ratio apart."""
-    return np.asarray(POINT_SHIFT ** (np.arange(count) - 0.5 * (count - 1)), dtype=np.float64)
+    return np.asarray(RATE_RATIO_SHIFT_FACTOR ** (np.arange(count) - 0.5 * (count - 1)), dtype=np.float64)
 
 
 def _share_axis(axes: Axes, ratios: list[float]) -> tuple[float, float]:
     """Give a panel the ratio of the rates and the share of networks, and return the limits of the former."""
-    low, high = min(ratios) / AXIS_FACTOR, max(ratios) * AXIS_FACTOR
+    low, high = min(ratios) / RATE_RATIO_AXIS_FACTOR, max(ratios) * RATE_RATIO_AXIS_FACTOR
     style.log_axis(axes, "x", low, high)
     axes.set_xlabel(RATE_RATIO_LABEL)
     axes.set_ylim(-0.03, 1.03)
@@ -324,7 +324,7 @@ def _draw_shares(axes: Axes, table: pd.DataFrame, color: Any, marker: str, shift
     rows = table.sort_values("ratio")
     x = shift * rows["ratio"].to_numpy()
     draw_bars(axes, np.stack([x, x]), interval_of(rows, "success"), color)
-    mark = {**POINT, "markerfacecolor": color, "markeredgecolor": color, "marker": marker}
+    mark = {**RUN_POINT_STYLE, "markerfacecolor": color, "markeredgecolor": color, "marker": marker}
     axes.plot(x, rows["success"], clip_on=False, in_layout=False, **mark)
 
 
@@ -388,7 +388,7 @@ def _variant_rows(frame: pd.DataFrame, variant: tuple[str, int | None, float]) -
 def _variant_name(variant: tuple[str, int | None, float]) -> str:
     optimizer, batch_size, decay = variant
     batch = "all entries" if batch_size is None else f"batches of {batch_size}"
-    return f"{OPTIMIZER_NAMES.get(optimizer, optimizer)}\n{batch}" + (f", decay {decay:g}" if decay else "")
+    return f"{OPTIMIZER_LABELS.get(optimizer, optimizer)}\n{batch}" + (f", decay {decay:g}" if decay else "")
 
 
 def _draw_threshold(axes: Axes, place: int, row: pd.Series, look: tuple[str, str]) -> None:
@@ -411,4 +411,4 @@ def _draw_threshold(axes: Axes, place: int, row: pd.Series, look: tuple[str, str
 
 
 SUCCESS = Recipe(SuccessSettings, success_data, draw_success, success_summary)
-CONTROLS = Recipe(ControlSettings, control_data, draw_controls, control_summary)
+SUCCESS_CONTROLS = Recipe(ControlSettings, control_data, draw_controls, control_summary)

@@ -16,7 +16,7 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.relations.structure import families
-from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.classes import RelationClass, classify_relation
 from genlaws.relations.structure.description_length import (
     description_length_count,
     description_length_exact,
@@ -29,7 +29,7 @@ Elements = Annotated[int, Field(ge=6, le=500)]
 Classes = Annotated[int, Field(ge=2, le=6)]
 
 NUMBER_COLUMNS = ("element_count", "class_count", "chain_length", "mean_depth")
-ROW_HEIGHT, HEADING_HEIGHT, LEGEND_HEIGHT = 0.21, 0.42, 0.62  # inches
+TABLE_ROW_HEIGHT, HEADING_HEIGHT, LEGEND_HEIGHT = 0.21, 0.42, 0.62  # inches
 MIN_VISIBLE_DIFFERENCE = 0.05  # bits; smaller differences vanish in the rounding of the table
 # Where a column begins or, if it holds numbers, ends, as a share of the left panel; and its heading.
 COLUMNS = {
@@ -88,7 +88,7 @@ def lines(settings: TableSettings) -> list[Line]:
         ("binary tree", families.binary_tree(n)),
     ]
     plain = [Line(RelationClass(name, n)) for name in ("generic", "symmetric", "antisymmetric", "reflexive")]
-    known = [Line(classify(relation), name, relation) for name, relation in examples]
+    known = [Line(classify_relation(relation), name, relation) for name, relation in examples]
     sides = (n // 2, n - n // 2)
     half = Line(
         RelationClass("incomplete bipartite", n, side_sizes=sides),
@@ -134,10 +134,10 @@ def _count_bits(kind: RelationClass) -> float:
 
 def draw_table(frame: pd.DataFrame, settings: TableSettings) -> Figure:
     """Draw the table on the left and its numbers on a logarithmic axis on the right, line by line."""
-    height = HEADING_HEIGHT + LEGEND_HEIGHT + ROW_HEIGHT * len(frame)
+    height = HEADING_HEIGHT + LEGEND_HEIGHT + TABLE_ROW_HEIGHT * len(frame)
     figure = style.new_figure(style.PAGE, height)
     figure.set_layout_engine("none")
-    bottom, share = LEGEND_HEIGHT / height, ROW_HEIGHT * len(frame) / height
+    bottom, share = LEGEND_HEIGHT / height, TABLE_ROW_HEIGHT * len(frame) / height
     text_axes = figure.add_axes((0.005, bottom, 0.69, share))
     dots = figure.add_axes((0.715, bottom, 0.262, share))
     for axes in (text_axes, dots):

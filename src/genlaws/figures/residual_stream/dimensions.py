@@ -147,7 +147,7 @@ def _draw_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, c
 
 
 def draw_participation(analysis: Analysis) -> Figure:
-    """Draw in how many directions the texts differ at every site."""
+    """Draw the number of directions in which the texts differ at every site."""
     found = drawing.required(analysis.participation, "participation ratios")
     figure = style.new_figure(drawing.FIGURE_WIDTH, 2.5)
     axes = figure.subplots()
@@ -211,7 +211,7 @@ def draw_compression_steps(analysis: Analysis) -> Figure:
 
 
 def draw_compression_explained(analysis: Analysis) -> Figure:
-    """Draw the variance that the autoencoder and as many principal components reconstruct (Figure 3D)."""
+    """Draw the variance that the autoencoder and equally many principal components reconstruct (Figure 3D)."""
     figure, panels = _compression_panels(analysis, 1.5, sharex=True)
     width = panels[0][1].sizes[-1]
     lines = []

@@ -27,12 +27,12 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.figures import style
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest
 
 Found = TypeVar("Found")
 FIGURE_WIDTH = 3.6  # inches; two pictures fit side by side on a page
-RASTER_DPI = 220  # dots per inch of what is not drawn as lines in a vector picture
+RASTER_DPI = 220  # dots per inch of the rasterized parts of a vector picture
 WRITE_COLORS = {"attention": style.VERMILLION, "mlp": style.BLUE, "block": style.BLACK}
 WRITE_NAMES = {"attention": "attention writes", "mlp": "MLP writes", "block": "whole blocks write"}
 WRITE_MARKERS = {"attention": "o", "mlp": "s", "block": "D"}
@@ -69,7 +69,7 @@ def step_places(sites: Sequence[Site]) -> Array:
 
 
 def cell_edges(at: Array) -> Array:
-    """Return the edges of cells around places, half-way between neighbors."""
+    """Return the edges of cells around places, halfway between neighbors."""
     if len(at) == 1:
         return np.array([at[0] - 0.25, at[0] + 0.25])
     between = 0.5 * (at[:-1] + at[1:])
@@ -77,7 +77,7 @@ def cell_edges(at: Array) -> Array:
 
 
 def layer_axis(axes: Axes, sites: Sequence[Site], *, label: bool = True, air: float = 0.02) -> None:
-    """Give the x axis the range of the layers, with this share of it beyond the ends, and ticks at whole ones."""
+    """Give the x axis the range of the layers with this share of it beyond the ends, and ticks at whole layers."""
     at = site_places(sites)
     pad = air * max(float(at[-1] - at[0]), 1.0)
     axes.set_xlim(float(at[0]) - pad, float(at[-1]) + pad)
@@ -94,7 +94,7 @@ def required(found: Found | None, what: str) -> Found:
 
 
 def spread_over(count: int, most: int) -> NDArray[np.int64]:
-    """Return so many numbers below `count` at most, evenly spread, the first and the last among them."""
+    """Return at most `most` numbers below `count`, evenly spread, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.int64))
 
 
@@ -103,7 +103,7 @@ def small_title(axes: Axes, text: str) -> None:
     axes.set_title(text, fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
 
 
-def draw_steps(axes: Axes, sites: Sequence[Site], curve: Curve) -> None:
+def draw_steps(axes: Axes, sites: Sequence[Site], curve: SiteCurve) -> None:
     """Draw a curve over steps, one line with its interval for each kind of write."""
     at = step_places(sites)
     for place, mask in kinds_of_steps(sites).items():
@@ -121,7 +121,7 @@ def draw_steps(axes: Axes, sites: Sequence[Site], curve: Curve) -> None:
         )
 
 
-def draw_reference_steps(axes: Axes, references: Mapping[str, tuple[Sequence[Site], Curve]]) -> None:
+def draw_reference_steps(axes: Axes, references: Mapping[str, tuple[Sequence[Site], SiteCurve]]) -> None:
     """Draw the same curves of surrogates, thin and gray, one line for each kind of write."""
     for name, (sites, curve) in references.items():
         _draw_surrogate_steps(axes, name, sites, curve.value)
@@ -144,7 +144,7 @@ def _draw_surrogate_steps(axes: Axes, name: str, sites: Sequence[Site], values: 
         axes.plot(at[mask], values[mask], **look)
 
 
-def draw_sites(axes: Axes, sites: Sequence[Site], curve: Curve, color: Any, **how: Any) -> Line2D:
+def draw_sites(axes: Axes, sites: Sequence[Site], curve: SiteCurve, color: Any, **how: Any) -> Line2D:
     """Draw a curve over sites with its interval."""
     at = places_of_labels(curve.labels, sites)
     axes.fill_between(at, curve.low, curve.high, color=color, zorder=2, **BAND_STYLE)
@@ -153,7 +153,7 @@ def draw_sites(axes: Axes, sites: Sequence[Site], curve: Curve, color: Any, **ho
     return line
 
 
-def draw_reference_sites(axes: Axes, references: Mapping[str, tuple[Sequence[Site], Curve]]) -> None:
+def draw_reference_sites(axes: Axes, references: Mapping[str, tuple[Sequence[Site], SiteCurve]]) -> None:
     """Draw the same curves of surrogates, thin and gray."""
     for name, (sites, curve) in references.items():
         axes.plot(places_of_labels(curve.labels, sites), curve.value, **surrogate_style(name))
@@ -181,7 +181,7 @@ def outer_labels(grid: NDArray[Any], shown: int, x: str, y: str) -> None:
 
 
 def marker_size(count: int) -> float:
-    """Return the size of the markers of a curve of so many points."""
+    """Return the size of the markers of a curve with this number of points."""
     return 2.8 if count <= 24 else 1.8 if count <= 80 else 1.0
 
 

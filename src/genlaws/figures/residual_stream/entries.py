@@ -22,7 +22,7 @@ class StreamPicture:
     Attributes
     ----------
     name : str
-        Of its file.
+        Name of its file.
     figure : str
         The figure of the paper it stands for, such as ``1B``; empty where the paper has none.
     draw : callable
@@ -53,8 +53,8 @@ PICTURES = (
         units.draw_means,
         ("means",),
         ("means",),
-        "Mean activation of every unit over the texts, units ordered by the mean at the last site. Colors end where "
-        "98 % of the sizes do. A picture of means does not describe single texts.",
+        "Mean activation of every unit over the texts, units ordered by the mean at the last site. Colors are cut "
+        "at the 98th percentile of the sizes. A picture of means does not describe single texts.",
     ),
     StreamPicture(
         "correlations",
@@ -64,7 +64,7 @@ PICTURES = (
         ("correlations", "correlation_means", "correlation_test"),
         "Correlation over the texts of every unit with itself one site later; below, its mean over units with 95 % "
         "intervals. Gray, with the same markers: surrogates. Any stream with small steps has a high r, in every basis; "
-        "what training adds is the difference from random weights alone.",
+        "only the difference from random weights is due to training.",
     ),
     StreamPicture(
         "correlation_histogram",
@@ -72,7 +72,7 @@ PICTURES = (
         units.draw_correlation_histogram,
         ("correlations",),
         ("correlation_histogram", "correlations"),
-        "How the correlations of each unit spread over the steps, and above, those of all units together. It does not "
+        "Histograms of the correlations of each unit over the steps and, above, of those of all units. They do not "
         "show at which layer a unit is weakly correlated; the heat map of correlations does.",
     ),
     StreamPicture(
@@ -91,7 +91,7 @@ PICTURES = (
         units.draw_velocity,
         ("paths",),
         ("paths",),
-        "Length of the steps, and in units of the state they start from. The paper shows the first alone; a stream "
+        "Length of the steps, also relative to the state they start from. The paper shows only the former; a stream "
         "whose states grow has longer steps without changing direction faster. Intervals are 95 %; gray, with the same "
         "markers: surrogates.",
     ),
@@ -159,8 +159,8 @@ PICTURES = (
         dimensions.draw_compression_explained,
         ("compression", "compression_normalized"),
         ("compression",),
-        "Share of the variance over test texts that comes out of the autoencoder, and out of as many principal "
-        "components, with 95 % intervals; below zero the mean would be the better prediction (cut at −1). Without "
+        "Share of the variance over test texts that the autoencoder and equally many principal components "
+        "reconstruct, with 95 % intervals; below zero the mean would be the better prediction (cut at −1). Without "
         "normalization the large states of late sites decide the training.",
     ),
     StreamPicture(
@@ -170,7 +170,7 @@ PICTURES = (
         ("projected",),
         ("projected", "path_test"),
         "Paths of up to 200 texts along the two directions in which all states vary most, and their mean; below, the "
-        "share of the mean path that two directions hold, compared with surrogates. A random walk also lies largely in "
+        "share of the mean path that two directions explain, compared with surrogates. A random walk lies mostly in "
         "a plane, so a curved path there is no finding by itself.",
     ),
     StreamPicture(
@@ -198,7 +198,7 @@ PICTURES = (
         perturbation.draw_teleports,
         ("teleports",),
         ("teleports",),
-        "One text's last state put at points of the plane of two components, and where it goes. As in the paper "
+        "The state of a text's last token, put at points of the plane of two components, and its path. As in the paper "
         "everything outside the plane is lost, so a return mixes regrowth of the lost part with attraction. Last "
         "panel: median share of the distance in the plane that is left, and the middle 80 % of the points. One prompt; "
         "no interval over texts.",
@@ -222,8 +222,8 @@ PICTURES = (
         ("perturbation",),
         ("perturbation",),
         "Distance from the undisturbed state after a small random disturbance, as it is and in units of the state's "
-        "length, and the rates at which both grow, with 95 % intervals over texts. Below zero the disturbance dies: "
-        "self-correction needs a negative rate, and more so than with random weights (gray).",
+        "length, and the rates at which both grow, with 95 % intervals over texts. Below zero the disturbance decays: "
+        "self-correction needs a negative rate, more negative than with random weights (gray).",
     ),
     StreamPicture(
         "lyapunov",
@@ -232,7 +232,7 @@ PICTURES = (
         ("lyapunov",),
         ("lyapunov",),
         "Growth per site of infinitely small disturbances in their own directions, the fastest first, with 95 % "
-        "intervals over texts. Above zero they grow. Large disturbances may behave otherwise.",
+        "intervals over texts. Above zero they grow. Large disturbances may behave differently.",
     ),
 )
 

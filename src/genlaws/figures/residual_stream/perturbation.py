@@ -1,4 +1,4 @@
-"""Pictures of disturbed streams: teleports in a plane, disturbances that grow or die, Lyapunov exponents."""
+"""Pictures of disturbed streams: teleports in a plane, disturbances that grow or decay, Lyapunov exponents."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _draw_teleport(axes: Axes, one: Teleport) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
     shortened = f", arrows ÷ {factor}" if factor > 1 else ""
-    steps = "1 site on" if one.steps == 1 else f"{one.steps} sites on"
+    steps = "1 site later" if one.steps == 1 else f"{one.steps} sites later"
     drawing.small_title(axes, f"{one.site}, {steps}{shortened}")
 
 

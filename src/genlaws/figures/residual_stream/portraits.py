@@ -61,7 +61,7 @@ def draw_portraits(analysis: Analysis) -> Figure:
 
 
 def _draw_portrait(axes: Axes, found: Portraits, unit: int, colors: Array) -> None:
-    """Draw the path of one unit, colored by layer, from an open ring on."""
+    """Draw the path of one unit, colored by layer, starting at an open ring."""
     points = np.column_stack([found.activation[:, unit], found.gradient[:, unit]])
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     axes.add_collection(LineCollection(list(pieces), colors=colors[:-1], linewidths=1.1, zorder=3))
@@ -146,7 +146,7 @@ def draw_dynamics(analysis: Analysis) -> Figure:
     drawing.draw_against(lower, test if test.observed.size == 1 else test.of_mean(), EXPLAINED_LABEL)
     handles = [
         Line2D([], [], color=style.GREEN, marker="o", markersize=4.0, linestyle="none", label="modes"),
-        Line2D([], [], color=style.GRAY, linewidth=0.7, label="modulus 1: neither grows nor dies"),
+        Line2D([], [], color=style.GRAY, linewidth=0.7, label="modulus 1: neither grows nor decays"),
         Line2D([], [], color=style.BLACK, linewidth=1.1, label="this model"),
         Line2D([], [], color=style.LIGHT_GRAY, linewidth=5.0, label="central 95 % of surrogates"),
     ]
@@ -155,7 +155,7 @@ def draw_dynamics(analysis: Analysis) -> Figure:
 
 
 def _draw_modes(axes: Axes, modes: Modes) -> None:
-    """Draw eigenvalues in the complex plane with the circle on which a mode neither grows nor dies."""
+    """Draw eigenvalues in the complex plane with the circle on which a mode neither grows nor decays."""
     axes.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=style.GRAY, linewidth=0.7))
     axes.axhline(0.0, **drawing.GUIDE_STYLE)
     axes.axvline(0.0, **drawing.GUIDE_STYLE)

@@ -16,7 +16,7 @@ from genlaws.core.arguments import Array
 from genlaws.figures import style
 from genlaws.figures.residual_stream import drawing
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import Curve
+from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.measures.information import Information
 
 if TYPE_CHECKING:
@@ -197,11 +197,11 @@ def _information_panel(axes: Axes, analysis: Analysis, estimator: str) -> list[s
     return list(references)
 
 
-def _mean_curve(found: Information) -> Curve:
+def _mean_curve(found: Information) -> SiteCurve:
     """Return the means over units as a curve."""
     value, low, high = (np.array([getattr(one, end) for one in found.means]) for end in ("value", "low", "high"))
     names = tuple(site.name for site in found.sites[:-1])
-    return Curve("information", names, value, low, high, found.means[0].count)
+    return SiteCurve("information", names, value, low, high, found.means[0].count)
 
 
 def _draw_unit_steps(axes: Axes, sites: Sequence[Site], values: Array, *, low: float, high: float, label: str) -> None:

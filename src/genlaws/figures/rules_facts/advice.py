@@ -22,8 +22,8 @@ from genlaws.figures.rules_facts.tables import regularization_path
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 
-FILE_STEM = "advise"
-CAPTION = (
+ADVICE_FILE_STEM = "advise"
+ADVICE_CAPTION = (
     "Left: generalization error against the kernel parameter without regularization and at the best one. Right: "
     "memorization error against generalization error as the regularization of the chosen kernels grows. Points are "
     "cross-validated, with 95 % intervals; the best regularization is the best of many and so optimistic. Green marks "
@@ -43,17 +43,23 @@ MARKS: dict[str, dict[str, Any]] = {
 }
 ZERO_COLOR, BEST_COLOR = style.BLUE, style.ORANGE
 MEMORY_LABEL_SUFFIXES = {FACTS: "", CONTRADICTED: ", contradicted labels", ALL: ", all labels"}
-POINT: dict[str, Any] = {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.8, "linestyle": "none", "zorder": 3}
+ADVICE_POINT_STYLE: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 3.0,
+    "markeredgewidth": 0.8,
+    "linestyle": "none",
+    "zorder": 3,
+}
 INTERVAL_STYLE: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.35, "zorder": 2}
 MEASURED_COLUMNS = (
     *("regularization", "generalization_error", "generalization_low", "generalization_high"),
     "generalization_clipped",
 )
 # Points of a theory curve, and the smallest angle it is solved at: below, the linear part of a kernel is negligible.
-CURVE_POINTS, PATH_POINTS = 120, 300
-MIN_ANGLE = 1e-4
+ADVICE_CURVE_POINTS, ADVICE_PATH_POINTS = 120, 300
+MIN_SOLVED_ANGLE = 1e-4
 # Factors: between the points of the two curves, so that both are visible, and beyond the ends of the axis.
-POINT_SHIFT, AXIS_FACTOR = 1.03, 1.35
+CURVE_SHIFT_FACTOR, PARAMETER_AXIS_FACTOR = 1.03, 1.35
 TITLE_WIDTH = 100  # characters of a line
 # If half of the errors are below this share of the largest, their axis has a square-root scale.
 ROOT_SCALE_RATIO, MIN_ERROR_RANGE, ROOT_TICKS = 0.25, 0.02, (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5)
@@ -110,9 +116,9 @@ def _theory_curves(advice: Advice) -> list[pd.DataFrame]:
     parameter, angle = advice.parameter, advice.kernel_angle
     if len(parameter) > 1:
         # Between the kernels that were tried the angle is interpolated.
-        parameter = np.geomspace(parameter[0], parameter[-1], CURVE_POINTS)
+        parameter = np.geomspace(parameter[0], parameter[-1], ADVICE_CURVE_POINTS)
         angle = PchipInterpolator(np.log(advice.parameter), angle)(np.log(parameter))
-    kernel = Kernel.from_angle(np.clip(angle, MIN_ANGLE, np.pi / 2))
+    kernel = Kernel.from_angle(np.clip(angle, MIN_SOLVED_ANGLE, np.pi / 2))
     return [
         _theory_rows(name, advice, kernel, at, parameter=parameter, kernel_angle=angle)
         for name, at in (("theory_zero", 0.0), ("theory_best", "optimal"))
@@ -121,7 +127,7 @@ def _theory_curves(advice: Advice) -> list[pd.DataFrame]:
 
 def _theory_path(advice: Advice, row: int) -> pd.DataFrame:
     mu_1, mu_star = float(advice.mu_1[row]), float(advice.mu_star[row])
-    path = regularization_path(PATH_POINTS) * (mu_1**2 + mu_star**2)
+    path = regularization_path(ADVICE_PATH_POINTS) * (mu_1**2 + mu_star**2)
     columns = {"parameter": advice.parameter[row], "kernel_angle": advice.kernel_angle[row]}
     return _theory_rows("theory_path", advice, Kernel(mu_1, mu_star), path, **columns)
 
@@ -141,7 +147,7 @@ def _theory_rows(series: str, advice: Advice, kernel: Kernel, regularization: An
         {
             "series": series,
             **columns,
-            # At a given angle the size of the kernel, and with it that of λ, is open.
+            # At a given angle the size of the kernel, and with it that of λ, is arbitrary.
             "regularization": regularization if series == "theory_path" else np.nan,
             "generalization_error": left_out.generalization_error,
             "memorization_error": fitted.memorization_error,
@@ -157,7 +163,7 @@ def draw_advice(table: pd.DataFrame, title: str, family: str, memory_samples: st
         figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=8.0)
         _draw_kernels(left, table, family)
         _draw_paths(right, table)
-        right.set_ylabel(style.MEMORIZATION + MEMORY_LABEL_SUFFIXES[memory_samples])
+        right.set_ylabel(style.MEMORIZATION_ERROR_LABEL + MEMORY_LABEL_SUFFIXES[memory_samples])
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
@@ -171,14 +177,14 @@ def _draw_kernels(axes: Axes, table: pd.DataFrame, family: str) -> None:
         theory, run = (table[table["series"] == f"{kind}_{which}"] for kind in ("theory", "measured"))
         # Both stay visible where the two curves coincide.
         axes.plot(theory["parameter"], theory["generalization_error"], color=color, linewidth=2.2 - place)
-        x = run["parameter"] * POINT_SHIFT ** (2 * place - 1)
+        x = run["parameter"] * CURVE_SHIFT_FACTOR ** (2 * place - 1)
         axes.vlines(x, run["generalization_low"], run["generalization_high"], color=color, linewidth=0.8, zorder=2)
-        axes.plot(x, run["generalization_error"], color=color, **POINT)
+        axes.plot(x, run["generalization_error"], color=color, **ADVICE_POINT_STYLE)
     tried = table.loc[table["series"] == "measured_zero", "parameter"]
-    style.log_axis(axes, "x", float(tried.min()) / AXIS_FACTOR, float(tried.max()) * AXIS_FACTOR)
+    style.log_axis(axes, "x", float(tried.min()) / PARAMETER_AXIS_FACTOR, float(tried.max()) * PARAMETER_AXIS_FACTOR)
     axes.set_ylim(bottom=0.0)
     axes.set_xlabel(f"parameter of the {style.kernel_label(family)} kernel")
-    axes.set_ylabel(style.GENERALIZATION)
+    axes.set_ylabel(style.GENERALIZATION_ERROR_LABEL)
     handles = [
         Line2D([], [], color=ZERO_COLOR, marker="o", markersize=3.0, label=r"$\lambda\to0$"),
         Line2D([], [], color=BEST_COLOR, marker="o", markersize=3.0, label=r"best $\lambda$"),
@@ -205,14 +211,14 @@ def _draw_paths(axes: Axes, table: pd.DataFrame) -> None:
         x, y, color = run["generalization_error"].to_numpy(), run["memorization_error"].to_numpy(), mark["color"]
         axes.hlines(y, run["generalization_low"], run["generalization_high"], color=color, **INTERVAL_STYLE)
         axes.vlines(x, run["memorization_low"], run["memorization_high"], color=color, **INTERVAL_STYLE)
-        axes.plot(x, y, color=color, fillstyle="full" if "memory" in name else "none", **POINT)
+        axes.plot(x, y, color=color, fillstyle="full" if "memory" in name else "none", **ADVICE_POINT_STYLE)
         style.mark_path_ends(axes, x, y)
     _error_axis(axes, table)
     axes.set_ylim(bottom=0.0)
     theory_line = [Line2D([], [], color=style.GRAY, label="theory")] if "theory_path" in set(table["series"]) else []
     handles = [
         *theory_line,
-        Line2D([], [], color=style.GRAY, label="measured", **POINT),
+        Line2D([], [], color=style.GRAY, label="measured", **ADVICE_POINT_STYLE),
         Line2D([], [], label=r"no regularization, $\lambda\to0$", **style.ZERO_MARKER),
         Line2D([], [], label=r"$\lambda\to\infty$, or the largest tried", **style.INFINITE_MARKER),
     ]
@@ -234,7 +240,7 @@ def _error_axis(axes: Axes, table: pd.DataFrame) -> None:
         axes.set_xticks([tick for tick in ROOT_TICKS if tick < 1.1 * largest])
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlim(0.0, 1.15 * largest)
-    axes.set_xlabel(style.GENERALIZATION + (", square-root scale" if root else ""))
+    axes.set_xlabel(style.GENERALIZATION_ERROR_LABEL + (", square-root scale" if root else ""))
 
 
 def _draw_legend(axes: Axes, handles: list[Line2D], columns: int) -> None:
@@ -246,7 +252,7 @@ def _format_caption(advice: Advice) -> str:
     memory = f"The memorization error is that on {advice.memory_samples_text}."
     corrected = [] if advice.memory_samples == FACTS else [CLIPPED_NOTE]
     theory = THEORY_NOTE if advice.theory_fits else f"{NO_THEORY_NOTE} {'; '.join(advice.theory_misfits)}."
-    return " ".join([CAPTION, memory, *corrected, theory])
+    return " ".join([ADVICE_CAPTION, memory, *corrected, theory])
 
 
 def write_advice(
@@ -258,7 +264,7 @@ def write_advice(
     ----------
     advice : Advice
     folder : Path
-        Made if it does not exist.
+        Created if it does not exist.
     title : str
         Of the picture.
     document : str
@@ -277,7 +283,7 @@ def write_advice(
 
     def write(work: Path) -> dict[str, Path]:
         """Make every file in a folder of its own."""
-        made = {kind: work / f"{FILE_STEM}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
+        made = {kind: work / f"{ADVICE_FILE_STEM}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
         made["json"].write_text(document + "\n", encoding="utf-8")
         table.to_csv(made["csv"], index=False)
         lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
@@ -286,4 +292,4 @@ def write_advice(
             save_picture(picture, made[kind], kind, title, caption)
         return made
 
-    return write_together(folder, FILE_STEM, write)
+    return write_together(folder, ADVICE_FILE_STEM, write)

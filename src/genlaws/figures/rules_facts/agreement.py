@@ -18,9 +18,9 @@ from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
-    ERRORS,
-    LOSSES,
-    POINT,
+    ERROR_COLUMNS,
+    PAPER_LOSSES,
+    RUN_POINT_STYLE,
     Dimension,
     Group,
     PathLearner,
@@ -76,7 +76,7 @@ class AgreementSettings(TaskSettings):
 
 def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of the theory for either kernel under both losses, with the means of the runs."""
-    names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in LOSSES}
+    names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in PAPER_LOSSES}
     weaker = settings.model_copy(update={"strongest_with_intercept": settings.strongest_hinge})
     groups = [
         group
@@ -109,7 +109,7 @@ def agreement_summary(frame: pd.DataFrame, settings: AgreementSettings) -> pd.Da
     for (loss, strength), table in runs.groupby(["loss", "regularization"], sort=False):
         pair = [table[table["family"] == family].iloc[0] for family in MATCHED_KERNELS]
         row: dict[str, Any] = {"loss": loss, "kernel": pair[0]["kernel"], "regularization": strength}
-        for name in ERRORS:
+        for name in ERROR_COLUMNS:
             row |= _difference_columns(name, *pair)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -187,7 +187,7 @@ def limit_data(settings: LimitSettings, progress: Progress) -> pd.DataFrame:
     for key, table in points.groupby(SETTING_COLUMNS, sort=False):
         setting: dict[str, Any] = dict(zip(SETTING_COLUMNS, key, strict=True))
         theory = errors_table(**setting).iloc[0]
-        rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in ERRORS]
+        rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in ERROR_COLUMNS]
     return pd.DataFrame(rows)
 
 
@@ -197,7 +197,7 @@ def _groups(settings: LimitSettings) -> list[Group]:
         kernels.setdefault(width, []).append(kernel)
     return [
         {
-            "loss": LOSSES,
+            "loss": PAPER_LOSSES,
             "kernel": names,
             "width_ratio": (width,),
             "dimension": (dimension,),
@@ -264,7 +264,7 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     order = used["z_score"].rank(method="first").to_numpy()
     used["normal"] = special.ndtri((order - 0.5) / len(used))
     for (loss, quantity), table in used.groupby(["loss", "quantity"], sort=False):
-        look = {"marker": ERROR_MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **POINT}
+        look = {"marker": ERROR_MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **RUN_POINT_STYLE}
         left.errorbar(table["theory"], table["limit"], yerr=table["limit_error"], elinewidth=0.6, **look)
         right.plot(table["normal"], table["z_score"], **look)
     _draw_diagonal(left, 0.0, 1.06 * max(used["theory"].max(), used["limit"].max()))
@@ -279,9 +279,11 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     right.set_ylabel("z-score, (runs less theory)/standard error")
     # Colors are losses, shapes are errors.
     handles = [
-        Line2D([], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **POINT)
+        Line2D(
+            [], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **RUN_POINT_STYLE
+        )
         for quantity, marker in ERROR_MARKERS.items()
-        for loss in LOSSES
+        for loss in PAPER_LOSSES
     ]
     style.legend_below(figure, handles)
     return figure

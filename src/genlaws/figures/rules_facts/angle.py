@@ -14,18 +14,18 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES, REGULARIZATIONS
+from genlaws.figures.rules_facts.tables import PAPER_LOSSES, REGULARIZATIONS
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
 
 # The hinge loss jumps at π/2 when the linear model cannot fit every label, so the curve stops just short of it.
-MIN_ANGLE, MAX_ANGLE = 0.02, np.pi / 2 - 0.004
+MIN_DRAWN_ANGLE, MAX_DRAWN_ANGLE = 0.02, np.pi / 2 - 0.004
 ERROR_MARGIN = 0.004  # of the vertical axes, in units of the error
 
 
-class AnglesSettings(Settings):
+class AnglesFigureSettings(Settings):
     """Sample ratios of the paper's table, at which its numbers are those of ε = 0.2."""
 
     fact_fraction: InnerShare = 0.2
@@ -33,13 +33,13 @@ class AnglesSettings(Settings):
     angle_points: Points = 240
 
 
-class MoreFactsSettings(AnglesSettings):
+class MoreFactsSettings(AnglesFigureSettings):
     """Twice the facts of figure 3, our choice of a second value."""
 
     fact_fraction: InnerShare = 0.4
 
 
-def angles_data(settings: AnglesSettings, progress: Progress) -> pd.DataFrame:
+def angles_data(settings: AnglesFigureSettings, progress: Progress) -> pd.DataFrame:
     """Return both errors over the angles, for both losses and both regularizations.
 
     ``reference_error`` is the generalization error of ridge regression at its best angle, which the picture subtracts.
@@ -69,23 +69,23 @@ def angles_data(settings: AnglesSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _sweep(settings: AnglesSettings) -> Sweep:
+def _sweep(settings: AnglesFigureSettings) -> Sweep:
     """Return one cell for each loss, regularization and sample ratio."""
     base = {
         "fact_fraction": settings.fact_fraction,
-        "smallest_angle": MIN_ANGLE,
-        "largest_angle": MAX_ANGLE,
+        "smallest_angle": MIN_DRAWN_ANGLE,
+        "largest_angle": MAX_DRAWN_ANGLE,
         "points": settings.angle_points,
     }
     axes = [
-        Axis("loss", LOSSES),
+        Axis("loss", PAPER_LOSSES),
         Axis("regularization", tuple(REGULARIZATIONS.values())),
         Axis("sample_ratio", settings.sample_ratios),
     ]
     return make_sweep(get_experiment("rules-facts.angles"), base, axes)
 
 
-def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFrame:
+def angles_summary(frame: pd.DataFrame, settings: AnglesFigureSettings) -> pd.DataFrame:
     """Return the numbers printed below the paper's figure, with the angles at which they are reached.
 
     For many samples the hinge loss has no best angle: its error at the optimal regularization falls all the way to
@@ -105,21 +105,21 @@ def angles_summary(frame: pd.DataFrame, settings: AnglesSettings) -> pd.DataFram
     return pd.DataFrame({**task, **errors, **angles})
 
 
-def draw_angles(frame: pd.DataFrame, settings: AnglesSettings) -> Figure:
+def draw_angles(frame: pd.DataFrame, settings: AnglesFigureSettings) -> Figure:
     """Draw losses as rows and the three quantities as columns."""
     figure = style.new_figure(style.PAGE, 4.2)
-    grid = figure.subplots(len(LOSSES), 3, sharex=True)
+    grid = figure.subplots(len(PAPER_LOSSES), 3, sharex=True)
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     frame = frame.assign(excess=frame["generalization_error"] - frame["reference_error"])
     excess = "generalization error, less\nthat of ridge at $\\theta_{\\mathrm{opt}}$"
     columns = (
         ("zero", "excess", r"$\lambda\to0$", excess),
         ("optimal", "excess", r"best $\lambda$", ""),
-        ("optimal", "memorization_error", r"best $\lambda$", style.MEMORIZATION),
+        ("optimal", "memorization_error", r"best $\lambda$", style.MEMORIZATION_ERROR_LABEL),
     )
     names = [rf"$\alpha={ratio:g}$" for ratio in settings.sample_ratios]
     memorization_panels = []
-    for row, loss in zip(grid, LOSSES, strict=True):
+    for row, loss in zip(grid, PAPER_LOSSES, strict=True):
         for axes, (choice, column, title, label) in zip(row, columns, strict=True):
             here = frame[(frame["loss"] == loss) & (frame["regularization_choice"] == choice)]
             axes.axvline(best, color=style.BLACK, linewidth=0.8, linestyle="--", zorder=1)
@@ -164,5 +164,5 @@ def _draw_curves(axes: Axes, here: pd.DataFrame, column: str, mark_lowest: bool)
     return lines
 
 
-ANGLES = Recipe(AnglesSettings, angles_data, draw_angles, angles_summary)
+ANGLES = Recipe(AnglesFigureSettings, angles_data, draw_angles, angles_summary)
 ANGLES_MORE_FACTS = Recipe(MoreFactsSettings, angles_data, draw_angles, angles_summary)

@@ -24,9 +24,9 @@ from genlaws.figures.rules_facts.redraws import (
     data_title,
     draw_measured_path,
     error_axes,
-    format_estimate,
+    format_redraw_estimate,
     label_paths,
-    mean_columns,
+    mean_path_columns,
     redraw_note,
     redraw_sweep,
     task_columns,
@@ -48,7 +48,7 @@ from genlaws.sweeps.experiments.rules_facts import Loss
 # bandwidth reaches; the search ends just below it.
 MAX_ANGLE = np.pi / 2 - 1e-3
 FIELDS = ("value", "low", "high")
-FIGURE_HEIGHT = 4.95
+BANDWIDTH_FIGURE_HEIGHT = 4.95
 PARAMETER_LABEL = r"bandwidth parameter $\gamma$"
 EXCESS_LABEL = "generalization error,\nless the lowest"
 PLAIN_WIDTH, HIGHLIGHT_WIDTH = 1.0, 2.4  # widths of a path and of the best one
@@ -167,7 +167,7 @@ def _measured_curves(runs: Redraws, found: Preference) -> list[pd.DataFrame]:
                 "regularization_choice": choice,
                 "parameter": runs.parameter,
                 "regularization": runs.regularization[place],
-                **mean_columns("generalization_error", errors),
+                **mean_path_columns("generalization_error", errors),
                 "converged": runs.converged.all(axis=1),
             }
         )
@@ -224,7 +224,7 @@ def preferred(frame: pd.DataFrame, series: str, choice: str) -> pd.Series:
 
 def draw_bandwidth(frame: pd.DataFrame, settings: BandwidthSettings) -> Figure:
     """Draw paths of the theory and of the data above, and errors against the bandwidth below."""
-    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
+    figure = style.new_figure(style.PAGE, BANDWIDTH_FIGURE_HEIGHT)
     panels = figure.subplots(2, 2)
     colors = _parameter_colors(settings)
     labeled = _draw_paths(panels[0], frame, settings, colors)
@@ -338,9 +338,9 @@ def format_measured(frame: pd.DataFrame) -> str:
     edges = [names[choice] for choice, row in rows.items() if row["at_edge"]]
     edge = f"; at the end of the range: {' and '.join(edges)}" if edges else ""
     return (
-        rf"measured best $\gamma$: {format_estimate(rows['zero'], 'parameter')} at $\lambda\to0$, "
-        rf"{format_estimate(rows['optimal'], 'parameter')} at the best $\lambda$; "
-        rf"logarithm of their ratio {format_estimate(rows['zero'], 'log_ratio')}{edge}"
+        rf"measured best $\gamma$: {format_redraw_estimate(rows['zero'], 'parameter')} at $\lambda\to0$, "
+        rf"{format_redraw_estimate(rows['optimal'], 'parameter')} at the best $\lambda$; "
+        rf"logarithm of their ratio {format_redraw_estimate(rows['zero'], 'log_ratio')}{edge}"
     )
 
 

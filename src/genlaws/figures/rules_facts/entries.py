@@ -5,16 +5,15 @@ This module holds titles and captions; the other modules of this folder compute 
 
 from __future__ import annotations
 
+from genlaws.core.papers import RULES_FACTS_PAPER
 from genlaws.figures.figure import Figure
-
-PAPER = "Farné, Boncoraglio and Zdeborová (2026), arXiv:2603.25579"
 
 
 def _figure(number: int, title: str, caption: str, recipe: str) -> Figure:
     return Figure(
         id=f"rules-facts.{number}",
         title=title,
-        citation=f"{PAPER}, Fig. {number}",
+        citation=f"{RULES_FACTS_PAPER}, Fig. {number}",
         caption=caption,
         recipe=f"genlaws.figures.rules_facts.{recipe}",
     )
@@ -69,7 +68,7 @@ FIGURES = (
         "Generalization error at optimal regularization of ridge regression, of the support vector machine and of "
         "the Bayes-optimal learner against the samples per dimension, with the leading laws of the first and the "
         "last as thin lines.",
-        "rates:DECAY",
+        "rates:ERROR_DECAY",
     ),
     _figure(
         7,
@@ -90,14 +89,14 @@ FIGURES = (
         "Exponent of the support vector machine",
         "Generalization error of the support vector machine at optimal regularization times the root of the samples "
         "per dimension (left), and the local exponent of its decay (right), for several kernels.",
-        "rates:EXPONENT",
+        "rates:DECAY_EXPONENT",
     ),
     _figure(
         10,
         "Kernel families and the best angle",
         "Linear and non-linear coefficients of common kernels, with the ray of the best angle of ridge regression "
         "(left), and the parameter at which each family lies on that ray, against the fact fraction (right).",
-        "kernels:FAMILIES",
+        "kernels:KERNEL_FAMILIES",
     ),
     _figure(
         11,
@@ -141,12 +140,12 @@ FIGURES = (
         "Linear model over samples and facts",
         "Generalization error of the linear model at optimal regularization over the samples per dimension and the "
         "fact fraction, for the square and the hinge loss.",
-        "maps:LINEAR",
+        "maps:LINEAR_MAP",
     ),
     Figure(
         id="rules-facts.finite-size",
         title="Runs extrapolated to infinite dimension against the theory",
-        citation=f"{PAPER}, Appendix D.3; the extrapolation is beyond the paper",
+        citation=f"{RULES_FACTS_PAPER}, Appendix D.3; the extrapolation is beyond the paper",
         caption="Errors of learners run in several dimensions and extrapolated with a correction in 1/d, with their "
         "standard errors, against the theory (left), and their z-scores against normal quantiles (right), for kernels "
         "and random features of finite width, both losses and several tasks, each with draws of its own.",
@@ -155,7 +154,7 @@ FIGURES = (
     Figure(
         id="rules-facts.message-passing",
         title="Message passing reaches the least possible generalization error",
-        citation=f"{PAPER}, Section 2.1; the runs are beyond the paper",
+        citation=f"{RULES_FACTS_PAPER}, Section 2.1; the runs are beyond the paper",
         caption="Overlap of message passing with the rule after each iteration on its state evolution (left), and its "
         "final generalization error on the Bayes-optimal curve, with the two losses at their best "
         "regularization (right).",
@@ -164,11 +163,11 @@ FIGURES = (
     Figure(
         id="rules-facts.two-layer",
         title="Trained features: the rate of the rule and the memory of facts",
-        citation=f"{PAPER}, open question of Section 3.5; the runs are beyond the paper",
+        citation=f"{RULES_FACTS_PAPER}, open question of Section 3.5; the runs are beyond the paper",
         caption="Generalization error of two-layer networks with trained features against the samples per dimension, "
         "at the end of training and at the best time to stop, with the Bayes-optimal learner and kernels at their best "
         "regularization, and exponents fitted over the same sample ratios (left), and the memorization error of the "
         "networks at the same two moments (right); points are means over runs with 95 % intervals.",
-        recipe="genlaws.figures.rules_facts.two_layer:TWO_LAYER",
+        recipe="genlaws.figures.rules_facts.two_layer:TWO_LAYER_FIGURE",
     ),
 )

@@ -14,7 +14,7 @@ from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Recipe
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
-from genlaws.rules_facts.kernels.families import FAMILIES as KERNEL_FAMILIES
+from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.sweeps.experiment import Settings
 
 FIXED_KERNELS = ("linear", "sign", "erf", "relu")
@@ -72,7 +72,7 @@ def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFram
 
 
 def _kernel(family: str, degree: int, parameter: np.ndarray) -> Kernel:
-    squares = KERNEL_FAMILIES[family].squares(*([degree] if degree else []), np.ravel(parameter))
+    squares = FAMILIES[family].squares(*([degree] if degree else []), np.ravel(parameter))
     return Kernel(np.sqrt(squares[0]), np.sqrt(squares[1]), family)
 
 
@@ -141,10 +141,10 @@ def _draw_matching(axes: Axes, frame: pd.DataFrame, settings: FamiliesSettings) 
     axes.axvline(settings.fact_fraction, color=style.BLACK, linewidth=0.8, linestyle=":")
     axes.set_xlim(0.0, 1.0)
     style.log_axis(axes, "y", 0.03, 20.0)
-    axes.set_xlabel(style.FACTS)
+    axes.set_xlabel(style.FACT_FRACTION_LABEL)
     axes.set_ylabel("parameter of the family")
     axes.set_title("parameter that gives the best angle")
     return lines, labels
 
 
-FAMILIES = Recipe(FamiliesSettings, families_data, draw_families)
+KERNEL_FAMILIES = Recipe(FamiliesSettings, families_data, draw_families)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES, samples_table
+from genlaws.figures.rules_facts.tables import PAPER_LOSSES, samples_table
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings
@@ -44,7 +44,7 @@ def bayes_data(settings: MapSettings, progress: Progress) -> pd.DataFrame:
 
 def linear_data(settings: LinearMapSettings, progress: Progress) -> pd.DataFrame:
     """Return the error of the linear model at its optimal regularization, by loss, on the grid."""
-    return map_rows(settings, progress, Axis("learner", LOSSES)).rename(columns={"learner": "loss"})
+    return map_rows(settings, progress, Axis("learner", PAPER_LOSSES)).rename(columns={"learner": "loss"})
 
 
 def map_rows(settings: MapSettings, progress: Progress, *axes: Axis, **fixed: str) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:
     figure = style.new_figure(style.COLUMN, 2.7)
     axes = figure.subplots()
     mesh = _draw_map(axes, frame, settings)
-    axes.set_ylabel(style.FACTS)
+    axes.set_ylabel(style.FACT_FRACTION_LABEL)
     axes.set_title("Bayes-optimal learner")
     _draw_color_bar(figure, mesh, [axes])
     return figure
@@ -70,11 +70,11 @@ def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:
 def draw_linear(frame: pd.DataFrame, settings: LinearMapSettings) -> Figure:
     """Draw one map per loss, in common colors."""
     figure = style.new_figure(style.PAGE, 2.8)
-    panels = figure.subplots(1, len(LOSSES), sharey=True)
-    for axes, loss in zip(panels, LOSSES, strict=True):
+    panels = figure.subplots(1, len(PAPER_LOSSES), sharey=True)
+    for axes, loss in zip(panels, PAPER_LOSSES, strict=True):
         mesh = _draw_map(axes, frame[frame["loss"] == loss], settings)
         axes.set_title(rf"linear model, {loss} loss, best $\lambda$")
-    panels[0].set_ylabel(style.FACTS)
+    panels[0].set_ylabel(style.FACT_FRACTION_LABEL)
     _draw_color_bar(figure, mesh, list(panels))
     return figure
 
@@ -86,7 +86,7 @@ def _draw_map(axes: Axes, frame: pd.DataFrame, settings: MapSettings) -> QuadMes
     mesh = axes.pcolormesh(x, y, values, cmap=style.MAP_COLORS, vmin=0.0, vmax=0.5, shading="gouraud", rasterized=True)
     style.log_axis(axes, "x", settings.smallest_sample_ratio, settings.largest_sample_ratio)
     axes.set_ylim(0.0, 1.0)
-    axes.set_xlabel(style.SAMPLES)
+    axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
     for level in CONTOUR_LEVELS:
         if not np.nanmin(values) < level < np.nanmax(values):
             continue
@@ -117,9 +117,9 @@ def _label_place(segments: list[np.ndarray], settings: MapSettings) -> list[tupl
 
 def _draw_color_bar(figure: Figure, mesh: QuadMesh, panels: list[Axes]) -> None:
     bar = figure.colorbar(mesh, ax=panels, pad=0.02, aspect=22)
-    bar.set_label(style.GENERALIZATION)
+    bar.set_label(style.GENERALIZATION_ERROR_LABEL)
     bar.set_ticks([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
 
 
 BAYES = Recipe(MapSettings, bayes_data, draw_bayes)
-LINEAR = Recipe(LinearMapSettings, linear_data, draw_linear)
+LINEAR_MAP = Recipe(LinearMapSettings, linear_data, draw_linear)

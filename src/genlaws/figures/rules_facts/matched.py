@@ -20,23 +20,22 @@ from genlaws.figures.rules_facts.redraws import (
     data_title,
     draw_measured_path,
     error_axes,
-    format_estimate,
+    format_redraw_estimate,
     label_paths,
-    mean_columns,
+    mean_path_columns,
     redraw_note,
     redraw_sweep,
     task_columns,
 )
-from genlaws.figures.rules_facts.tables import ERRORS, Angle
+from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, Angle
 from genlaws.rules_facts import Kernel
 from genlaws.sweeps import Axis
 from genlaws.sweeps.computing import compute_cells
 
-FIGURE_HEIGHT = 3.1
+MATCHED_FIGURE_HEIGHT = 3.1
 PAIR_STYLES = {"gaussian": ("Gaussian", style.PURPLE), "matched": ("quadratic", style.GREEN)}
 DIFFERENCES = {"generalization_error": "generalization_difference", "memorization_error": "memorization_difference"}
 DIFFERENCE_COLORS = {"generalization_error": style.BLUE, "memorization_error": style.VERMILLION}
-BAND_ALPHA = 0.2  # opacity of an interval
 
 
 class MatchedSettings(RedrawSettings):
@@ -85,7 +84,7 @@ def paired_difference(first: Redraws, second: Redraws) -> pd.DataFrame:
     """Return the mean difference of two kernels along the regularization, each redraw compared with itself."""
     columns = {"regularization": first.regularization}
     for error, name in DIFFERENCES.items():
-        columns |= mean_columns(name, getattr(first, error)[:, 0] - getattr(second, error)[:, 0])
+        columns |= mean_path_columns(name, getattr(first, error)[:, 0] - getattr(second, error)[:, 0])
     return pd.DataFrame({**columns, "converged": first.converged[0] & second.converged[0]})
 
 
@@ -113,7 +112,7 @@ def matched_summary(frame: pd.DataFrame, settings: MatchedSettings) -> pd.DataFr
 
 def draw_matched(frame: pd.DataFrame, settings: MatchedSettings) -> Figure:
     """Draw quadratic kernels, the pair, and the difference of the pair."""
-    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
+    figure = style.new_figure(style.PAGE, MATCHED_FIGURE_HEIGHT)
     left, middle, right = figure.subplots(1, 3)
     rows = frame[frame["series"] == "quadratic"]
     lines = [
@@ -144,7 +143,7 @@ def _format_difference(frame: pd.DataFrame) -> str:
     table = frame[frame["series"] == "difference"]
     name = DIFFERENCES["generalization_error"]
     lam = [style.plain_power(table["regularization"].iloc[at]).strip("$") for at in (0, -1)]
-    ends = [rf"{format_estimate(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
+    ends = [rf"{format_redraw_estimate(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
     return f"generalization error, Gaussian less quadratic: {ends[0]}, {ends[1]}"
 
 
@@ -152,9 +151,11 @@ def _draw_difference(axes: Axes, table: pd.DataFrame) -> list[Line2D]:
     """Draw both differences along the regularization; the theory predicts zero."""
     lam = table["regularization"].to_numpy()
     lines = []
-    for error in ERRORS:
+    for error in ERROR_COLUMNS:
         name, color = DIFFERENCES[error], DIFFERENCE_COLORS[error]
-        axes.fill_between(lam, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=BAND_ALPHA, linewidth=0)
+        axes.fill_between(
+            lam, table[f"{name}_low"], table[f"{name}_high"], color=color, alpha=style.BAND_ALPHA, linewidth=0
+        )
         lines += axes.plot(lam, table[name], color=color)
     axes.axhline(0.0, color=style.GRAY, linewidth=0.6, zorder=0)
     style.log_axis(axes, "x", lam[0], lam[-1])

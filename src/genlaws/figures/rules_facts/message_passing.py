@@ -17,8 +17,8 @@ from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
-    LOSSES,
-    POINT,
+    PAPER_LOSSES,
+    RUN_POINT_STYLE,
     Dimension,
     Seed,
     draw_bars,
@@ -32,7 +32,7 @@ from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
 CURVE_NAMES = {"bayes": "Bayes-optimal", "square": "square loss", "hinge": "hinge loss"}
-AXIS_FACTOR = 1.4  # by which the curves exceed the sample ratios of the runs
+CURVE_RANGE_FACTOR = 1.4  # by which the curves exceed the sample ratios of the runs
 
 
 class MessagePassingFigureSettings(Settings):
@@ -98,11 +98,11 @@ def _iterations(ratio: float, cells: list[ComputedCell], settings: MessagePassin
 
 def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigureSettings) -> pd.DataFrame:
     """Return the curves of the theory, and on that of the Bayes-optimal learner the errors of the runs."""
-    low, high = min(settings.sample_ratios) / AXIS_FACTOR, max(settings.sample_ratios) * AXIS_FACTOR
+    low, high = min(settings.sample_ratios) / CURVE_RANGE_FACTOR, max(settings.sample_ratios) * CURVE_RANGE_FACTOR
     ratios = np.union1d(np.geomspace(low, high, settings.points), settings.sample_ratios)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     solved: dict[str, Any] = {"bayes": bayes_optimal(**task)}
-    solved |= {loss: solve(loss, **task, kernel=settings.kernel) for loss in LOSSES}
+    solved |= {loss: solve(loss, **task, kernel=settings.kernel) for loss in PAPER_LOSSES}
     curves = [
         pd.DataFrame({"learner": name, "sample_ratio": ratios, "generalization_error": found.generalization_error})
         for name, found in solved.items()
@@ -129,7 +129,7 @@ def draw_message_passing(frame: pd.DataFrame, settings: MessagePassingFigureSett
     runs = rf"runs, $d={settings.dimension}$, means of {settings.repeats} with 95 % intervals"
     theory = Line2D([], [], color=style.DARK_GRAY, label="limit of large dimension")
     style.legend_below(
-        figure, [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **POINT)]
+        figure, [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **RUN_POINT_STYLE)]
     )
     direct_labels(left, lines, [rf"$\alpha={ratio:g}$" for ratio in settings.followed])
     direct_labels(right, curves, list(CURVE_NAMES.values()))
@@ -161,8 +161,8 @@ def _draw_samples(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFigur
     _points(axes, best, "sample_ratio", "generalization_error", style.BAYES_COLOR)
     style.log_axis(axes, "x", frame["sample_ratio"].min(), frame["sample_ratio"].max())
     style.log_axis(axes, "y", 0.85 * frame["generalization_error"].min(), 0.5)
-    axes.set_xlabel(style.SAMPLES)
-    axes.set_ylabel(style.GENERALIZATION)
+    axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
+    axes.set_ylabel(style.GENERALIZATION_ERROR_LABEL)
     return lines
 
 
@@ -170,7 +170,9 @@ def _points(axes: Axes, table: pd.DataFrame, across: str, name: str, color: Any)
     """Draw the means of the runs with their intervals."""
     x = table[across].to_numpy()
     draw_bars(axes, np.stack([x, x]), interval_of(table, f"run_{name}"), color)
-    axes.plot(x, table[f"run_{name}"], markeredgecolor=color, marker="o", clip_on=False, in_layout=False, **POINT)
+    axes.plot(
+        x, table[f"run_{name}"], markeredgecolor=color, marker="o", clip_on=False, in_layout=False, **RUN_POINT_STYLE
+    )
 
 
 MESSAGE_PASSING = Recipe(MessagePassingFigureSettings, message_passing_data, draw_message_passing)

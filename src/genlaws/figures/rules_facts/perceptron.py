@@ -12,7 +12,7 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES, errors_table
+from genlaws.figures.rules_facts.tables import PAPER_LOSSES, errors_table
 from genlaws.rules_facts import interpolation_threshold
 from genlaws.sweeps.experiment import Settings
 
@@ -36,9 +36,9 @@ def ridgeless_data(settings: RidgelessSettings, progress: Progress) -> pd.DataFr
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.sample_points)
     shares = np.array(settings.fact_fractions)[:, None]
     along = np.geomspace(settings.smallest_fact_fraction, 1.0, settings.threshold_points)
-    progress.start(2 * len(LOSSES), "losses")
+    progress.start(2 * len(PAPER_LOSSES), "losses")
     tables = []
-    for loss in LOSSES:
+    for loss in PAPER_LOSSES:
         limit = np.asarray(interpolation_threshold(loss, fact_fraction=shares))
         tables.append(_solve_rows(loss, "samples", _with_threshold(ratios, limit), shares, limit))
         progress.advance(1)
@@ -66,11 +66,11 @@ def draw_ridgeless(frame: pd.DataFrame, settings: RidgelessSettings) -> Figure:
     panels = figure.subplot_mosaic([["square gen", "square mem", "threshold"], ["hinge gen", "hinge mem", "threshold"]])
     samples = frame[frame["series"] == "samples"]
     names = [rf"$\varepsilon={share:g}$" for share in settings.fact_fractions]
-    for loss in LOSSES:
+    for loss in PAPER_LOSSES:
         here = samples[samples["loss"] == loss]
         for short, column, label in (
-            ("gen", "generalization_error", style.GENERALIZATION),
-            ("mem", "memorization_error", style.MEMORIZATION),
+            ("gen", "generalization_error", style.GENERALIZATION_ERROR_LABEL),
+            ("mem", "memorization_error", style.MEMORIZATION_ERROR_LABEL),
         ):
             axes = panels[f"{loss} {short}"]
             lines = _draw_curves(axes, here, column, settings)
@@ -79,7 +79,7 @@ def draw_ridgeless(frame: pd.DataFrame, settings: RidgelessSettings) -> Figure:
             axes.set_title(rf"{loss} loss, $\lambda\to0$")
             style.log_axis(axes, "x", settings.smallest_sample_ratio, settings.largest_sample_ratio)
             if loss == "hinge":
-                axes.set_xlabel(style.SAMPLES)
+                axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
             if (loss, short) == ("square", "mem"):
                 axes.legend(lines, names, loc="upper left", bbox_to_anchor=(0.0, 0.95))
     threshold_lines, threshold_names = _draw_thresholds(panels["threshold"], frame[frame["series"] == "threshold"])
@@ -101,7 +101,7 @@ def _draw_curves(axes: Axes, here: pd.DataFrame, column: str, settings: Ridgeles
 
 def _draw_thresholds(axes: Axes, frame: pd.DataFrame) -> tuple[list[Line2D], list[str]]:
     lines = []
-    for loss in LOSSES:
+    for loss in PAPER_LOSSES:
         curve = frame[frame["loss"] == loss]
         lines += axes.plot(curve["fact_fraction"], curve["threshold"], color=style.LOSS_COLORS[loss])
     smallest = curve.iloc[: max(2, len(curve) // 2)]
@@ -109,7 +109,7 @@ def _draw_thresholds(axes: Axes, frame: pd.DataFrame) -> tuple[list[Line2D], lis
     lines += axes.plot(smallest["fact_fraction"], 1.6 * law, color=style.GRAY, linewidth=0.8)
     style.log_axis(axes, "x", float(frame["fact_fraction"].min()), 1.0)
     style.log_axis(axes, "y", 0.5, 4.0 * float(frame["threshold"].max()))
-    axes.set_xlabel(style.FACTS)
+    axes.set_xlabel(style.FACT_FRACTION_LABEL)
     axes.set_ylabel(r"interpolation threshold $\alpha_c$ (samples per dimension)")
     axes.set_title("largest load fitted exactly")
     return lines, ["square loss", "hinge loss", r"$\varepsilon^{-1/3}$"]

@@ -12,7 +12,7 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import LOSSES, errors_table, samples_table
+from genlaws.figures.rules_facts.tables import PAPER_LOSSES, errors_table, samples_table
 from genlaws.rules_facts import large_sample_bayes_error, large_sample_error
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
@@ -22,7 +22,7 @@ FIT_DECADES = 2.0  # the exponent is fitted over the last two decades of samples
 LEARNER_NAMES = {"square": "square loss", "hinge": "hinge loss", "bayes": "Bayes-optimal"}
 
 
-class DecaySettings(Settings):
+class ErrorDecaySettings(Settings):
     """One kernel, at its optimal regularization."""
 
     fact_fraction: InnerShare = 0.2
@@ -42,12 +42,12 @@ class ExponentSettings(Settings):
     points: Points = 97
 
 
-def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
+def decay_data(settings: ErrorDecaySettings, progress: Progress) -> pd.DataFrame:
     """Return the error of the three learners; ``leading_law`` is ``inf`` for the hinge loss, which has no known one."""
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.points)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     sweep = make_sweep(
-        get_experiment("rules-facts.samples"), settings.model_dump(), [Axis("learner", (*LOSSES, "bayes"))]
+        get_experiment("rules-facts.samples"), settings.model_dump(), [Axis("learner", (*PAPER_LOSSES, "bayes"))]
     )
     frame = samples_table(compute_cells(sweep, progress, "learners"))
     laws = {"square": large_sample_error(**task), "bayes": large_sample_bayes_error(**task)}
@@ -58,7 +58,7 @@ def decay_data(settings: DecaySettings, progress: Progress) -> pd.DataFrame:
     return frame[columns]
 
 
-def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
+def draw_decay(frame: pd.DataFrame, settings: ErrorDecaySettings) -> Figure:
     """Draw error against samples, both logarithmic, with the two slopes for the eye."""
     figure = style.new_figure(style.COLUMN, 2.9)
     axes = figure.subplots()
@@ -77,8 +77,8 @@ def draw_decay(frame: pd.DataFrame, settings: DecaySettings) -> Figure:
         end = frame.loc[frame["learner"] == learner, "generalization_error"].iloc[-1] * shift
         x = np.geomspace(high / 10**1.6, high / 10**0.2, 20)
         guides += axes.plot(x, end * (x / high) ** -power, color=style.GRAY, linewidth=0.8)
-    axes.set_xlabel(style.SAMPLES)
-    axes.set_ylabel(style.GENERALIZATION)
+    axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
+    axes.set_ylabel(style.GENERALIZATION_ERROR_LABEL)
     axes.set_title(
         rf"{style.kernel_label(settings.kernel)} kernel, best $\lambda$, $\varepsilon={settings.fact_fraction:g}$"
     )
@@ -150,7 +150,7 @@ def draw_exponent(frame: pd.DataFrame, settings: ExponentSettings) -> Figure:
         labels.append(f"{loss} loss, {style.kernel_label(family)}")
     for axes in (left, right):
         style.log_axis(axes, "x", settings.smallest_sample_ratio, settings.largest_sample_ratio)
-        axes.set_xlabel(style.SAMPLES)
+        axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
     left.set_ylabel(r"error times root $\alpha$,  $\varepsilon_{\mathrm{gen}}\sqrt{\alpha}$")
     right.set_ylabel(r"local exponent  d log $\varepsilon_{\mathrm{gen}}$ / d log $\alpha$")
     left.set_title(rf"best $\lambda$, $\varepsilon={settings.fact_fraction:g}$")
@@ -160,5 +160,5 @@ def draw_exponent(frame: pd.DataFrame, settings: ExponentSettings) -> Figure:
     return figure
 
 
-DECAY = Recipe(DecaySettings, decay_data, draw_decay)
-EXPONENT = Recipe(ExponentSettings, exponent_data, draw_exponent, exponent_summary)
+ERROR_DECAY = Recipe(ErrorDecaySettings, decay_data, draw_decay)
+DECAY_EXPONENT = Recipe(ExponentSettings, exponent_data, draw_exponent, exponent_summary)

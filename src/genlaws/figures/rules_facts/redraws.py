@@ -23,7 +23,7 @@ from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio
-from genlaws.figures.rules_facts.tables import ERRORS, draw_path, pad_error_axis
+from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, draw_path, pad_error_axis
 from genlaws.rules_facts.labels.data import pools_of, sizes_of
 from genlaws.rules_facts.labels.loading import load_labeled
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
@@ -33,7 +33,7 @@ from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, Loss
 
 # Crosses of intervals along a path; more would hide the curves.
 PATH_CROSSES = 8
-BAR_WIDTH, BAR_OPACITY = 0.5, 0.6
+REDRAW_BAR_WIDTH, BAR_OPACITY = 0.5, 0.6
 HALO_WIDTH = 2.0  # points of white around a label on top of bars
 MAX_NAME_LENGTH = 18  # characters of a file in the title of a panel
 # Ratio of the largest to the smallest error above which the axis is logarithmic.
@@ -89,7 +89,7 @@ class Redraws:
     def of(cls, cells: Sequence[ComputedCell]) -> Redraws:
         """Stack the cells of one family of kernels, one for each redraw."""
         results = [cell.result for cell in cells]
-        errors = {name: np.array([result[name] for result in results]) for name in ERRORS}
+        errors = {name: np.array([result[name] for result in results]) for name in ERROR_COLUMNS}
         gap = np.max([result["duality_gap"] for result in results], axis=0)
         return cls(
             parameter=np.asarray(results[0]["parameter"]),
@@ -101,8 +101,8 @@ class Redraws:
 
     def path_table(self, place: int, **columns: object) -> pd.DataFrame:
         """Return mean errors with intervals along the regularization, for the kernel at a place."""
-        errors = {name: getattr(self, name)[:, place] for name in ERRORS}
-        means = {key: part for name, values in errors.items() for key, part in mean_columns(name, values).items()}
+        errors = {name: getattr(self, name)[:, place] for name in ERROR_COLUMNS}
+        means = {key: part for name, values in errors.items() for key, part in mean_path_columns(name, values).items()}
         return pd.DataFrame(
             {**columns, "regularization": self.regularization, **means, "converged": self.converged[place]}
         )
@@ -116,7 +116,7 @@ def redraw_sweep(settings: RedrawSettings, *axes: Axis, **fixed: object) -> Swee
     return make_sweep(get_experiment("rules-facts.labeled-runs"), {**base, **fixed}, [*axes, redraws])
 
 
-def mean_columns(name: str, values: Array) -> dict[str, Array]:
+def mean_path_columns(name: str, values: Array) -> dict[str, Array]:
     """Return the mean over redraws, the first axis, and the ends of its interval by Student's t."""
     count = len(values)
     one = from_standard_error(0.0, 1.0, count).high  # of a standard error of one
@@ -148,7 +148,7 @@ def redraw_note(frame: pd.DataFrame) -> str:
     )
 
 
-def format_estimate(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
+def format_redraw_estimate(row: Mapping[Hashable, Any] | pd.Series, name: str) -> str:
     """Return a number of a table with the ends of its interval as figures print it."""
     value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
     return str(Estimate(value, low, high)).replace("-", "−")
@@ -166,10 +166,13 @@ def draw_measured_path(axes: Axes, table: pd.DataFrame, color: Any, width: float
     """Draw the mean path of redraws with intervals of both errors at some of its points, and return the line."""
     line = draw_path(axes, table, color, width)
     for _, row in table.iloc[:: max(1, len(table) // PATH_CROSSES)].iterrows():
-        center, (across, along) = [row[name] for name in ERRORS], [row[[f"{n}_low", f"{n}_high"]] for n in ERRORS]
+        center, (across, along) = (
+            [row[name] for name in ERROR_COLUMNS],
+            [row[[f"{n}_low", f"{n}_high"]] for n in ERROR_COLUMNS],
+        )
         # Separate lines, which labels of curves avoid.
-        axes.plot(across, [center[1]] * 2, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
-        axes.plot([center[0]] * 2, along, color=color, linewidth=BAR_WIDTH, alpha=BAR_OPACITY)
+        axes.plot(across, [center[1]] * 2, color=color, linewidth=REDRAW_BAR_WIDTH, alpha=BAR_OPACITY)
+        axes.plot([center[0]] * 2, along, color=color, linewidth=REDRAW_BAR_WIDTH, alpha=BAR_OPACITY)
     return line
 
 
@@ -182,7 +185,7 @@ def label_paths(axes: Axes, lines: Sequence[Line2D], labels: Sequence[str]) -> N
 
 def error_axes(axes: Axes, table: pd.DataFrame) -> None:
     """Give a panel of paths its labels and limits; errors over more than a decade are on a logarithmic axis."""
-    x, y = (table[name] for name in ERRORS)
+    x, y = (table[name] for name in ERROR_COLUMNS)
     low, high = float(x.min()), float(x.max())
     if low > 0.0 and high > LOG_AXIS_RATIO * low:
         style.log_axis(axes, "x", low / 1.3, high * 1.15)
@@ -190,5 +193,5 @@ def error_axes(axes: Axes, table: pd.DataFrame) -> None:
         pad_error_axis(axes, low, high)
     tallest = max(MIN_AXIS_HEIGHT, float(y.max()))
     axes.set_ylim(-0.03 * tallest, 1.08 * tallest)
-    axes.set_xlabel(style.GENERALIZATION)
-    axes.set_ylabel(style.MEMORIZATION)
+    axes.set_xlabel(style.GENERALIZATION_ERROR_LABEL)
+    axes.set_ylabel(style.MEMORIZATION_ERROR_LABEL)

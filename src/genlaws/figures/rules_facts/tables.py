@@ -34,14 +34,14 @@ Strengths = Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=50)]
 Group = Mapping[str, Sequence[Any]]
 PathLearner = tuple[str, Kernel | str, dict[str, Any]]  # loss, kernel, and arguments of errors_table
 
-LOSSES = ("square", "hinge")
+PAPER_LOSSES = ("square", "hinge")
 REGULARIZATIONS: dict[str, float | str] = {"zero": 0.0, "optimal": "optimal"}
 MIN_REGULARIZATION, MAX_REGULARIZATION = 1e-7, 1e4  # beyond these a path is indistinguishable from its ends on paper
 LEARNER_COLUMNS = ("loss", "kernel", "width_ratio", "matched", "sample_ratio", "fact_fraction", "regularization")
-ERRORS = ("generalization_error", "memorization_error")
+ERROR_COLUMNS = ("generalization_error", "memorization_error")
 PARTS = ("", "_low", "_high", "_standard_error")
-RUN_COLUMNS = (*(f"run_{name}{part}" for name in ERRORS for part in PARTS), "run_count")
-POINT: dict[str, Any] = {
+RUN_COLUMNS = (*(f"run_{name}{part}" for name in ERROR_COLUMNS for part in PARTS), "run_count")
+RUN_POINT_STYLE: dict[str, Any] = {
     "linestyle": "none",
     "markersize": 3.2,
     "markeredgewidth": 0.7,
@@ -201,7 +201,7 @@ def averaged(cells: Iterable[ComputedCell]) -> pd.DataFrame:
         about["width_ratio"] = np.inf if settings.width_ratio is None else settings.width_ratio
         for place, strength in enumerate(settings.regularizations):
             row = {**about, "regularization": strength, "run_count": len(results)}
-            for name in ERRORS:
+            for name in ERROR_COLUMNS:
                 row |= mean_columns(f"run_{name}", np.array([result[name][place] for result in results]))
             rows.append({**row, "run_converged": all(result["converged"] for result in results)})
     return pd.DataFrame(rows)
@@ -259,7 +259,7 @@ def pad_error_axis(axes: Axes, low: float, high: float) -> None:
 
 def draw_path(axes: Axes, path: pd.DataFrame, color: object, width: float = 1.4, markers: bool = True) -> Line2D:
     """Draw memorization against generalization error along the regularization, with its two ends marked."""
-    x, y = (path[name].to_numpy() for name in ERRORS)
+    x, y = (path[name].to_numpy() for name in ERROR_COLUMNS)
     (line,) = axes.plot(x, y, color=color, linewidth=width)
     if markers:
         style.mark_path_ends(axes, x, y)
@@ -269,11 +269,11 @@ def draw_path(axes: Axes, path: pd.DataFrame, color: object, width: float = 1.4,
 def draw_points(axes: Axes, table: pd.DataFrame, color: Any, marker: str = "o") -> None:
     """Draw memorization against generalization error of the runs, with both intervals."""
     rows = table[table["run_generalization_error"].notna()]
-    x, y = (rows[f"run_{name}"].to_numpy() for name in ERRORS)
-    draw_bars(axes, interval_of(rows, f"run_{ERRORS[0]}"), np.stack([y, y]), color)
-    draw_bars(axes, np.stack([x, x]), interval_of(rows, f"run_{ERRORS[1]}"), color)
+    x, y = (rows[f"run_{name}"].to_numpy() for name in ERROR_COLUMNS)
+    draw_bars(axes, interval_of(rows, f"run_{ERROR_COLUMNS[0]}"), np.stack([y, y]), color)
+    draw_bars(axes, np.stack([x, x]), interval_of(rows, f"run_{ERROR_COLUMNS[1]}"), color)
     # A point on the axis is not clipped.
-    axes.plot(x, y, markeredgecolor=color, marker=marker, clip_on=False, in_layout=False, **POINT)
+    axes.plot(x, y, markeredgecolor=color, marker=marker, clip_on=False, in_layout=False, **RUN_POINT_STYLE)
 
 
 def draw_bars(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color: Any) -> None:
@@ -296,4 +296,4 @@ def point_handle(
 ) -> Line2D:
     """Return the legend entry of the points."""
     label = rf"{name}, $d={settings.dimension}$, means of {settings.repeats}"
-    return Line2D([], [], label=label, markeredgecolor=color, marker=marker, **POINT)
+    return Line2D([], [], label=label, markeredgecolor=color, marker=marker, **RUN_POINT_STYLE)

@@ -18,7 +18,7 @@ from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
-    LOSSES,
+    PAPER_LOSSES,
     Angle,
     PathLearner,
     TaskSettings,
@@ -34,7 +34,7 @@ from genlaws.figures.rules_facts.tables import (
 from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
 
-FIGURE_HEIGHT = 3.0
+TRADEOFF_FIGURE_HEIGHT = 3.0
 
 
 class KernelsSettings(TaskSettings):
@@ -75,9 +75,9 @@ class AllAnglesSettings(Settings):
 
 def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
     """Return the path of every kernel under both losses, with the means of the runs."""
-    groups = learner_groups(settings, LOSSES, settings.kernels)
+    groups = learner_groups(settings, PAPER_LOSSES, settings.kernels)
     learners: list[PathLearner] = []
-    for loss in LOSSES:
+    for loss in PAPER_LOSSES:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
             learners.append((loss, solved, {"about": {"kernel": name, "kernel_angle": solved.kernel_angle}}))
@@ -101,15 +101,15 @@ def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
 
 def loss_panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[str, Axes]]:
     """Return two panels side by side, by loss, with one vertical axis; α and ε are in the titles."""
-    figure = style.new_figure(style.PAGE, FIGURE_HEIGHT)
+    figure = style.new_figure(style.PAGE, TRADEOFF_FIGURE_HEIGHT)
     left, right = figure.subplots(1, 2, sharey=True)
     values = settings.model_dump()
     where = rf"$\alpha={values['sample_ratio']:g}$, $\varepsilon={values['fact_fraction']:g}$"
-    for loss, axes in zip(LOSSES, (left, right), strict=True):
+    for loss, axes in zip(PAPER_LOSSES, (left, right), strict=True):
         axes.set_title(f"{loss} loss, {where}")
-        axes.set_xlabel(style.GENERALIZATION)
+        axes.set_xlabel(style.GENERALIZATION_ERROR_LABEL)
         pad_error_axis(axes, *_extent(frame[frame["loss"] == loss], "generalization_error"))
-    left.set_ylabel(style.MEMORIZATION)
+    left.set_ylabel(style.MEMORIZATION_ERROR_LABEL)
     right.tick_params(labelleft=True)
     left.set_ylim(0.0, 0.02 + _extent(frame, "memorization_error")[1])
     return figure, {"square": left, "hinge": right}
@@ -171,8 +171,8 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
     """
     tables = []
     strengths = regularization_path(settings.path_points)
-    progress.start(3 * len(LOSSES), "angles")
-    for loss in LOSSES:
+    progress.start(3 * len(PAPER_LOSSES), "angles")
+    for loss in PAPER_LOSSES:
         best = optimal_angle(
             loss,
             fact_fraction=settings.fact_fraction,
@@ -214,9 +214,9 @@ def all_angles_data(settings: AllAnglesSettings, progress: Progress) -> pd.DataF
     spaced = np.linspace(settings.smallest_angle, settings.largest_angle, settings.angle_points)
     angles = np.append(spaced, best)[:, None]
     kernels, strengths = Kernel.from_angle(angles), regularization_path(settings.path_points)
-    progress.start(len(LOSSES), "losses")
+    progress.start(len(PAPER_LOSSES), "losses")
     tables = []
-    for loss in LOSSES:
+    for loss in PAPER_LOSSES:
         tables.append(task_errors(settings, loss, kernels, strengths, kernel_angle=angles))
         progress.advance(1)
     return pd.concat(tables, ignore_index=True)
@@ -238,7 +238,7 @@ def draw_all_angles(frame: pd.DataFrame, settings: AllAnglesSettings) -> Figure:
     line.set_label(rf"best angle of ridge regression, $\theta_{{\mathrm{{opt}}}}={best:.3f}$")
     style.legend_below(figure, [*style.path_end_handles(), line])
     bar = figure.colorbar(scale, ax=list(panels.values()), pad=0.02, aspect=25)
-    bar.set_label(style.ANGLE)
+    bar.set_label(style.KERNEL_ANGLE_LABEL)
     bar.set_ticks([0.0, np.pi / 8, np.pi / 4, 3 * np.pi / 8, np.pi / 2], labels=style.ANGLE_TICKS)
     bar.ax.axhline(best, color=style.BLACK, linewidth=1.2, linestyle=(0, (4, 1.5)))
     return figure

@@ -17,8 +17,8 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
-    ERRORS,
-    POINT,
+    ERROR_COLUMNS,
+    RUN_POINT_STYLE,
     Announced,
     Dimension,
     Seed,
@@ -32,18 +32,18 @@ from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
 
-NETWORK, MOMENTS = "network", {"final": "at the end", "best": "best stop"}
+NETWORK_LEARNER, MOMENTS = "network", {"final": "at the end", "best": "best stop"}
 THEORY = {
     "bayes": ("Bayes-optimal", style.BAYES_COLOR),
     "ridge": ("ridge", style.LOSS_COLORS["square"]),
     "hinge": ("hinge loss", style.LOSS_COLORS["hinge"]),
 }
 NETWORK_COLORS = (style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
-EXPONENT = ("exponent", "exponent_low", "exponent_high")
-AXIS_FACTOR = 1.25  # by which the axis exceeds the sample ratios
+EXPONENT_COLUMNS = ("exponent", "exponent_low", "exponent_high")
+SAMPLE_RATIO_AXIS_FACTOR = 1.25  # by which the axis exceeds the sample ratios
 CHANCE, MIN_ERROR = 0.5, 1e-9  # limits of an error, whatever its interval
 LINE = 0.13  # height of a label of two lines, as a share of the panel
-POINT_SHIFT = 1.06  # factor between the first and the middle of the points of one sample ratio
+NETWORK_SHIFT_FACTOR = 1.06  # factor between the first and the middle of the points of one sample ratio
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Rates = tuple[Ratio, Rate, Rate]
@@ -102,7 +102,7 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
     for moment in MOMENTS:
         errors = {
             name: np.array([[one[f"{moment}_{name}"] for one in results] for results in runs.values()])
-            for name in ERRORS
+            for name in ERROR_COLUMNS
         }
         rows = [
             {
@@ -115,14 +115,17 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
         ]
         found = fit_decay(list(runs), errors["generalization_error"], seed=settings.seed)
         about = interval_columns("exponent", found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
-        tables.append(pd.DataFrame(rows).assign(learner=NETWORK, moment=moment, **_named(rates), **about))
+        tables.append(pd.DataFrame(rows).assign(learner=NETWORK_LEARNER, moment=moment, **_named(rates), **about))
     return tables
 
 
 def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
     """Return the curves; the exponent of each is fitted at the sample ratios of the runs."""
     low, high = min(settings.sample_ratios), max(settings.sample_ratios)
-    ratios = np.union1d(np.geomspace(low / AXIS_FACTOR, high * AXIS_FACTOR, settings.points), settings.sample_ratios)
+    ratios = np.union1d(
+        np.geomspace(low / SAMPLE_RATIO_AXIS_FACTOR, high * SAMPLE_RATIO_AXIS_FACTOR, settings.points),
+        settings.sample_ratios,
+    )
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     angle = optimal_angle("hinge", **task, regularization="optimal")
     curves = {
@@ -143,8 +146,8 @@ def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
 def two_layer_summary(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> pd.DataFrame:
     """Return the exponents, and the errors at the largest sample ratio that was run."""
     last = frame[frame["sample_ratio"] == max(settings.sample_ratios)]
-    names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT, "misfit"]
-    errors = [f"{name}{end}" for name in ERRORS for end in ("", "_low", "_high")]
+    names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT_COLUMNS, "misfit"]
+    errors = [f"{name}{end}" for name in ERROR_COLUMNS for end in ("", "_low", "_high")]
     table = last[[*names, "sample_ratio", *errors, "remembering_share"]].reset_index(drop=True)
     return table.assign(fitted_from=min(settings.sample_ratios), fitted_to=max(settings.sample_ratios))
 
@@ -186,13 +189,18 @@ def _label_curves(axes: Axes, frame: pd.DataFrame) -> None:
 def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> list[Line2D]:
     """Draw both errors of every choice of rates, side by side where sample ratios are the same; return the legend."""
     handles: list[Line2D] = []
-    shifts = np.geomspace(1.0 / POINT_SHIFT, POINT_SHIFT, len(settings.rates) * len(MOMENTS)).tolist()
+    shifts = np.geomspace(1.0 / NETWORK_SHIFT_FACTOR, NETWORK_SHIFT_FACTOR, len(settings.rates) * len(MOMENTS)).tolist()
     for color, rates in zip(NETWORK_COLORS, settings.rates, strict=False):
         for moment, when in MOMENTS.items():
             table, shift = _rows(frame, rates, moment), shifts[len(handles)]
             inside = color if moment == "final" else "white"
-            mark: dict[str, Any] = {**POINT, "marker": "o", "markerfacecolor": inside, "markeredgecolor": color}
-            for axes, name in zip((left, right), ERRORS, strict=True):
+            mark: dict[str, Any] = {
+                **RUN_POINT_STYLE,
+                "marker": "o",
+                "markerfacecolor": inside,
+                "markeredgecolor": color,
+            }
+            for axes, name in zip((left, right), ERROR_COLUMNS, strict=True):
                 x, y = table["sample_ratio"].to_numpy() * shift, table[name].to_numpy()
                 axes.plot(x, y, color=color, linewidth=0.5, linestyle=":", zorder=1)
                 low, high = interval_of(table, name)
@@ -203,7 +211,7 @@ def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLa
 
 
 def _rows(frame: pd.DataFrame, rates: Rates, moment: str) -> pd.DataFrame:
-    chosen = (frame["learner"] == NETWORK) & (frame["moment"] == moment)
+    chosen = (frame["learner"] == NETWORK_LEARNER) & (frame["moment"] == moment)
     for name, one in _named(rates).items():
         chosen &= frame[name] == one
     return frame[chosen]
@@ -216,19 +224,19 @@ def _label(rates: Rates) -> str:
 
 
 def _exponent(table: pd.DataFrame) -> str:
-    value, low, high = (float(table[name].iloc[0]) for name in EXPONENT)
+    value, low, high = (float(table[name].iloc[0]) for name in EXPONENT_COLUMNS)
     return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _finish(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> None:
     for axes in (left, right):
         ratios = settings.sample_ratios
-        style.log_axis(axes, "x", min(ratios) / AXIS_FACTOR, max(ratios) * AXIS_FACTOR)
+        style.log_axis(axes, "x", min(ratios) / SAMPLE_RATIO_AXIS_FACTOR, max(ratios) * SAMPLE_RATIO_AXIS_FACTOR)
         axes.xaxis.set_major_locator(FixedLocator(sorted(ratios)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel(style.SAMPLES)
+        axes.set_xlabel(style.SAMPLE_RATIO_LABEL)
     style.log_axis(left, "y", 0.8 * frame["generalization_error"].min(), CHANCE)
-    left.set_ylabel(style.GENERALIZATION)
+    left.set_ylabel(style.GENERALIZATION_ERROR_LABEL)
     right.set_ylim(-0.01, CHANCE + 0.02)
     right.axhline(CHANCE, color=style.GRAY, linewidth=0.6, zorder=0)
     right.annotate(
@@ -241,10 +249,10 @@ def _finish(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLayerFigu
         fontsize=style.SMALL_TYPE,
         color=style.DARK_GRAY,
     )
-    right.set_ylabel(style.MEMORIZATION)
+    right.set_ylabel(style.MEMORIZATION_ERROR_LABEL)
     left.set_title(rf"rule, $\varepsilon={settings.fact_fraction:g}$; lines: theory at the best $\lambda$ and angle")
     width = settings.width_ratio * settings.dimension
     right.set_title(rf"facts; $d={settings.dimension}$, {width:g} {settings.activation} units, {settings.loss} loss")
 
 
-TWO_LAYER = Recipe(TwoLayerFigureSettings, two_layer_data, draw_two_layer, two_layer_summary)
+TWO_LAYER_FIGURE = Recipe(TwoLayerFigureSettings, two_layer_data, draw_two_layer, two_layer_summary)

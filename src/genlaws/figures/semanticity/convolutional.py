@@ -15,7 +15,7 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe, Share
-from genlaws.figures.rules_facts.tables import POINT, Seed, draw_bars, interval_of, mean_columns
+from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, Seed, draw_bars, interval_of, mean_columns
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings
@@ -136,13 +136,13 @@ def _draw_numbers(axes: Axes, frame: pd.DataFrame) -> list[Line2D]:
         x = table["similarity_weight"].to_numpy()
         lines += axes.plot(x, table["mean"], color=color, linestyle=dashes, linewidth=1.0)
         draw_bars(axes, np.stack([x, x]), interval_of(table, "mean"), color)
-        axes.plot(x, table["mean"], marker="o", markeredgecolor=color, **POINT)
+        axes.plot(x, table["mean"], marker="o", markeredgecolor=color, **RUN_POINT_STYLE)
     drawn = frame[frame["quantity"].isin(list(QUANTITY_STYLES))]
     axes.set(xlim=(-0.04, 1.04), ylim=(min(0.5, float(drawn["mean_low"].min())) - 0.01, 1.02))
     axes.set(xlabel="similarity weight $w$", ylabel="probability; share of images")
     return lines
 
 
-CONVOLUTIONAL = Recipe(
+CONVOLUTIONAL_FIGURE = Recipe(
     ConvolutionalFigureSettings, convolutional_data, draw_convolutional, summary=convolutional_summary
 )

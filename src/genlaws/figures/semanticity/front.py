@@ -39,12 +39,12 @@ SIMILARITY_COLORS = {
     "gaussian": style.PURPLE,
     "power-law": style.ORANGE,
 }
-GENERALIZATION, IDENTIFICATION = "generalization", "identification"
+GENERALIZATION_COLUMN, IDENTIFICATION_COLUMN = "generalization", "identification"
 PEAK_STYLE: dict[str, Any] = {"marker": "o", "markersize": 4.0, "linestyle": "none", "zorder": 5}
-AXIS_MARGIN = 0.02
-MIN_FULL_AXIS = 0.6  # largest identification from which on the axis ends at 1
-FILE_STEM = "front"
-CAPTION = (
+FRONT_AXIS_MARGIN = 0.02
+MIN_FULL_AXIS = 0.6  # largest identification from which the axis ends at 1
+FRONT_FILE_STEM = "front"
+FRONT_CAPTION = (
     "Generalization against identification as the resolution runs from fine (right) to coarse (lower left), with the "
     "peak as a dot, marked points as crosses, and a gray line where both are equal; a front belongs to its similarity "
     "and to Luce's choice rule and is no bound on every system."
@@ -77,7 +77,7 @@ def _odds(points: int) -> NDArray[np.float64]:
     return x / (1.0 - x)
 
 
-class FrontSettings(Settings):
+class FrontFigureSettings(Settings):
     """Constant similarity at each background on the circle, three other fronts, and the number of items."""
 
     item_count: ItemCount = 2
@@ -100,8 +100,8 @@ def front_table(found: Front, **columns: str | float) -> pd.DataFrame:
 def plot_front(axes: Axes, table: pd.DataFrame, **look: Any) -> Line2D:
     """Draw one front and the dot of its peak, and return the line."""
     points, peak = table[table["series"] == "front"], table[table["series"] == "peak"]
-    (line,) = axes.plot(points[IDENTIFICATION], points[GENERALIZATION], **look)
-    axes.plot(peak[IDENTIFICATION], peak[GENERALIZATION], color=line.get_color(), **PEAK_STYLE)
+    (line,) = axes.plot(points[IDENTIFICATION_COLUMN], points[GENERALIZATION_COLUMN], **look)
+    axes.plot(peak[IDENTIFICATION_COLUMN], peak[GENERALIZATION_COLUMN], color=line.get_color(), **PEAK_STYLE)
     return line
 
 
@@ -112,10 +112,14 @@ def front_axes(axes: Axes, table: pd.DataFrame, room: float = 0.15) -> None:
     points lie far below.
     """
     count = int(table["item_count"].iloc[0])
-    chance, height, width = (1.0 / count, float(table[GENERALIZATION].max()), float(table[IDENTIFICATION].max()))
+    chance, height, width = (
+        1.0 / count,
+        float(table[GENERALIZATION_COLUMN].max()),
+        float(table[IDENTIFICATION_COLUMN].max()),
+    )
     right = 1.0 if width > MIN_FULL_AXIS else width + 0.1 * (width - chance)
     top = min(1.0, height + room * (height - chance))
-    aside, above = AXIS_MARGIN * (right - chance), AXIS_MARGIN * (top - chance)
+    aside, above = FRONT_AXIS_MARGIN * (right - chance), FRONT_AXIS_MARGIN * (top - chance)
     axes.set_xlim(chance - aside, right + aside)
     axes.set_ylim(chance - above, top + above)
     many = "" if count == 2 else f"^{{{count}}}"
@@ -124,7 +128,7 @@ def front_axes(axes: Axes, table: pd.DataFrame, room: float = 0.15) -> None:
     axes.plot([chance, 1.0], [chance, 1.0], color=style.GRAY, linewidth=0.6, zorder=0)
 
 
-def front_data(settings: FrontSettings, progress: Progress) -> pd.DataFrame:
+def front_data(settings: FrontFigureSettings, progress: Progress) -> pd.DataFrame:
     """Return every front with its peak; ``curve`` numbers them."""
     masses = even_ball_masses(settings.item_count, settings.points)
     smooth = smooth_resolutions(circle().reach, settings.item_count, settings.points)
@@ -146,18 +150,18 @@ def front_data(settings: FrontSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def front_summary(frame: pd.DataFrame, settings: FrontSettings) -> pd.DataFrame:
+def front_summary(frame: pd.DataFrame, settings: FrontFigureSettings) -> pd.DataFrame:
     """Return the peak of each front and its distance from the diagonal."""
     peaks = frame[frame["series"] == "peak"].drop(columns=["series", "curve"])
-    return peaks.assign(diagonal_gap=peaks[IDENTIFICATION] - peaks[GENERALIZATION]).reset_index(drop=True)
+    return peaks.assign(diagonal_gap=peaks[IDENTIFICATION_COLUMN] - peaks[GENERALIZATION_COLUMN]).reset_index(drop=True)
 
 
 def background_colors(count: int) -> list[Any]:
-    """Return the colors of the constant similarity without background and with more and more of it."""
+    """Return the colors of the constant similarity without background and with increasing background."""
     return style.shades(SIMILARITY_COLORS["constant"], count, darkest=0.4)[::-1]
 
 
-def draw_front(frame: pd.DataFrame, settings: FrontSettings) -> Figure:
+def draw_front(frame: pd.DataFrame, settings: FrontFigureSettings) -> Figure:
     """Draw the fronts over the diagonal."""
     figure = style.new_figure(style.COLUMN, 3.3)
     axes = figure.subplots()
@@ -180,7 +184,7 @@ def draw_front(frame: pd.DataFrame, settings: FrontSettings) -> Figure:
     return figure
 
 
-FRONT = Recipe(FrontSettings, front_data, draw_front, front_summary)
+FRONT = Recipe(FrontFigureSettings, front_data, draw_front, front_summary)
 
 
 def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figure:
@@ -218,7 +222,7 @@ def write_front(
     found : Front
     marked : sequence of FrontPoint
     folder : Path
-        Made if it does not exist.
+        Created if it does not exist.
     title : str
         Of the picture.
     settings : mapping
@@ -237,19 +241,19 @@ def write_front(
 
     def write(work: Path) -> dict[str, Path]:
         """Make every file in a folder of its own."""
-        made = {kind: work / f"{FILE_STEM}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
+        made = {kind: work / f"{FRONT_FILE_STEM}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
         table.to_csv(made["csv"], index=False)
         made["txt"].write_text(_format_caption(title, settings), encoding="utf-8")
         for kind in ("pdf", "png"):
-            save_picture(picture, made[kind], kind, _one_line(title), CAPTION)
+            save_picture(picture, made[kind], kind, _one_line(title), FRONT_CAPTION)
         return made
 
-    return write_together(folder, FILE_STEM, write)
+    return write_together(folder, FRONT_FILE_STEM, write)
 
 
 def _format_caption(title: str, settings: Mapping[str, object]) -> str:
     lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
-    return "\n".join([_one_line(title), "", CAPTION, "", *lines, ""])
+    return "\n".join([_one_line(title), "", FRONT_CAPTION, "", *lines, ""])
 
 
 def _one_line(title: str) -> str:

@@ -151,4 +151,4 @@ def _draw_curves(axes: Axes, frame: pd.DataFrame, column: str, settings: Resolut
 
 
 ITEMS = Recipe(ItemsSettings, items_data, draw_items)
-RESOLUTION = Recipe(ResolutionSettings, resolution_data, draw_resolution)
+RESOLUTION_FIGURE = Recipe(ResolutionSettings, resolution_data, draw_resolution)

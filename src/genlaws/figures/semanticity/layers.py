@@ -23,8 +23,14 @@ from genlaws.core.errors import InputError
 from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.semanticity.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR, SYMBOLS, TEST_COLORS
-from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_model
+from genlaws.figures.semanticity.measurement import (
+    FIGURE_WIDTH,
+    GENERALIZATION_COLOR,
+    IDENTIFICATION_COLOR,
+    SYMBOLS,
+    TEST_COLORS,
+)
+from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_figure_model
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 TRAINED, RANDOM = "trained", "random weights"
@@ -35,7 +41,6 @@ CURVE_COLUMNS = (
     *("control_generalization", "control_identification"),
 )
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-FIGURE_WIDTH = 3.6
 OFFSET = 0.15  # layers between the points of the read-out and the others
 CHANCE_STYLE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.7, "linestyle": (0, (1, 2))}
 CHANCE_POINT_STYLE: dict[str, Any] = {"color": style.GRAY, "marker": "s", "markersize": 4.0, "linestyle": "none"}
@@ -56,7 +61,7 @@ class LayersSettings(ModelSettings):
     item_count, trials : int
         Items of a trial; trials of each test.
     by_role : bool
-        Whether the states at items and at questions are centered apart from each other.
+        Whether the states at items and at questions are centered separately.
     replicates : int
         Of the bootstrap over trials.
     """
@@ -78,7 +83,7 @@ def layers_data(settings: LayersSettings, progress: Progress) -> pd.DataFrame:
     from genlaws.probes.layers.states import randomized  # noqa: PLC0415, needs torch
     from genlaws.probes.layers.tests import layer_tests  # noqa: PLC0415
 
-    model = load_model(settings)
+    model = load_figure_model(settings)
     progress.start(4 * settings.trials * len(settings.templates), "layers")
     parts = []
     for weights, network in ((TRAINED, model), (RANDOM, randomized(model, settings.seed))):
@@ -212,7 +217,7 @@ def draw_front(axes: Axes, count: int) -> None:
 def draw_curves(axes: Axes, curves: pd.DataFrame, chance: float) -> ScalarMappable:
     """Draw the curve of each layer and of its control, and return which color is which layer.
 
-    At threshold 0 nothing is alike and both tests are at chance; a line from there to the next threshold would
+    At threshold 0 no two states are alike and both tests are at chance; a line from there to the next threshold would
     have no meaning.
     """
     at_chance = (curves["threshold"] == 0) & np.isclose(curves["identification"], chance)

@@ -20,7 +20,7 @@ from genlaws.semanticity.measurement.result import Measurement
 GENERALIZATION_COLOR, IDENTIFICATION_COLOR = style.VERMILLION, style.BLUE
 FITTED_COLOR, CONSTANT_COLOR = style.GREEN, style.GRAY
 FIGURE_WIDTH, FIGURE_HEIGHT = 3.6, 2.9
-POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
+MEASURED_POINT_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
 ENCODER_WIDTH, ENCODER_HEIGHT = 4.6, 3.0
 MAX_NAMES = 10  # of layers on the axis
 CONTROL_DASHES: dict[str, Any] = {"permuted": (0, (1, 1.5)), "random weights": (0, (4, 1.5))}
@@ -34,7 +34,7 @@ def draw_profile(measured: Measurement) -> Figure:
     profile, fit = measured.profile, measured.fit
     low, high = profile.similarity - profile.spread, profile.similarity + profile.spread
     axes.fill_between(profile.distance, np.maximum(low, 0.0), high, color=style.LIGHT_GRAY, alpha=0.5, linewidth=0.0)
-    axes.plot(profile.distance, profile.similarity, color=style.BLACK, **{**POINT, "markersize": 2.2})
+    axes.plot(profile.distance, profile.similarity, color=style.BLACK, **{**MEASURED_POINT_STYLE, "markersize": 2.2})
     if np.isfinite(fit.resolution.value):
         d = np.linspace(0.0, float(profile.upper.max()), 400)
         fitted = fit.similarity()
@@ -105,7 +105,12 @@ def draw_thresholds(measured: Measurement) -> Figure:
         axes.step(curve.threshold, getattr(curve, test), where="post", color=color)[0]
         for test, color in TEST_COLORS.items()
     ]
-    axes.plot(curve.threshold[curve.best], curve.generalization[curve.best], color=GENERALIZATION_COLOR, **POINT)
+    axes.plot(
+        curve.threshold[curve.best],
+        curve.generalization[curve.best],
+        color=GENERALIZATION_COLOR,
+        **MEASURED_POINT_STYLE,
+    )
     axes.set(xlabel=r"threshold between embeddings $\varepsilon$", ylabel="probability of the right item")
     axes.set_title("every threshold, 2 items")
     direct_labels(axes, lines, ["generalization $p_S$", "identification $p_I$"])
@@ -123,7 +128,7 @@ def _draw_measured_point(axes: Axes, measured: Measurement) -> None:
     if np.isfinite(x.low + x.high + y.low + y.high):
         axes.hlines(y.value, x.low, x.high, color=style.BLACK, linewidth=0.9, zorder=5)
         axes.vlines(x.value, y.low, y.high, color=style.BLACK, linewidth=0.9, zorder=5)
-    axes.plot(x.value, y.value, color=style.BLACK, zorder=6, **POINT)
+    axes.plot(x.value, y.value, color=style.BLACK, zorder=6, **MEASURED_POINT_STYLE)
     axes.annotate("measured", (x.value, y.value), (4, 5), textcoords="offset points", fontsize=style.SMALL_TYPE)
 
 

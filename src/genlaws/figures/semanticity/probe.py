@@ -1,4 +1,4 @@
-"""Pictures of a probe: the two-anchor test, both tests by items, distance and template, and likings for answers."""
+"""Pictures of a probe: the two-anchor test, both tests by items, distance and template, and preferences for answers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.figures import style
-from genlaws.figures.semanticity.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR
-from genlaws.probes.collapse import ITEMS
+from genlaws.figures.semanticity.measurement import (
+    FIGURE_HEIGHT,
+    FIGURE_WIDTH,
+    GENERALIZATION_COLOR,
+    IDENTIFICATION_COLOR,
+)
+from genlaws.probes.collapse import ITEMS_LAW
 from genlaws.probes.probe import ProbeResult
 from genlaws.probes.rates import Rates
 from genlaws.probes.resolution import AnchorPoint
 
-FIGURE_WIDTH, FIGURE_HEIGHT = 3.6, 2.9
-POINT: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
+RATE_POINT_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
 GUIDE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
 KIND_COLORS = {"similarity": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
 KIND_NAMES = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
-POINT_SHIFT = 1.025  # between the points of the two tests
+TEST_SHIFT_FACTOR = 1.025  # between the points of the two tests
 LOG_AXIS_RATIO = 20.0  # of shifts or distances, above which their axis is logarithmic
 MAX_TICKS = 7
 PANEL_HEIGHT = 1.15
 TEMPLATE_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE, style.BLACK)
 TEMPLATE_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 TEMPLATE_SPREAD = 0.6  # of the templates, as a share of the gap between two numbers of items
-ROW_HEIGHT = 0.22  # inches for one answer
+ANSWER_ROW_HEIGHT = 0.22  # inches for one answer
 
 
 def with_unit(text: str, unit: str) -> str:
@@ -51,9 +55,11 @@ def draw_interval(
         ends = max(given.low, floor), max(given.high, floor)
         axes.vlines(x, *ends, color=color, linewidth=0.9, alpha=0.4 if faint else 1.0)
     if given.value > floor:
-        axes.plot(x, given.value, color=color, **{**POINT, **how})
+        axes.plot(x, given.value, color=color, **{**RATE_POINT_STYLE, **how})
     else:
-        axes.plot(x, floor, color=color, clip_on=False, **{**POINT, "marker": "v", "markerfacecolor": "white"})
+        axes.plot(
+            x, floor, color=color, clip_on=False, **{**RATE_POINT_STYLE, "marker": "v", "markerfacecolor": "white"}
+        )
 
 
 def draw_resolution_curve(result: ProbeResult) -> Figure:
@@ -144,11 +150,11 @@ def draw_items(result: ProbeResult) -> Figure:
     handles = _draw_laws(axes, result, span)
     for kind, color in KIND_COLORS.items():
         given = result.rates.of(kind)
-        side = POINT_SHIFT if kind == "identification" else 1.0 / POINT_SHIFT
+        side = TEST_SHIFT_FACTOR if kind == "identification" else 1.0 / TEST_SHIFT_FACTOR
         for one in given:
             draw_interval(axes, one.item_count * side, one.best, color, floor=low)
         if given:
-            handles.append(Line2D([], [], color=color, label=KIND_NAMES[kind], **POINT))
+            handles.append(Line2D([], [], color=color, label=KIND_NAMES[kind], **RATE_POINT_STYLE))
     axes.set(xlabel="items at once $n$", ylabel="probability of the right item")
     figure.legend(handles=handles[::-1], loc="outside lower center", ncols=2, columnspacing=1.5)
     return figure
@@ -170,7 +176,7 @@ def _draw_laws(axes: Axes, result: ProbeResult, span: Array) -> list[Line2D]:
     fine = np.geomspace(span[0], span[-1], 200)
     fine = fine[c / fine <= 1.0]
     drawn = (
-        (span, laws[ITEMS].predict(span), "law of $n$ items", (0, (1, 1.5))),
+        (span, laws[ITEMS_LAW].predict(span), "law of $n$ items", (0, (1, 1.5))),
         (fine, c / fine, rf"${c:.3g}/n$, fitted from $n={first}$", (0, (4, 2))),
     )
     for n, p, label, dashes in drawn:
@@ -192,7 +198,7 @@ def draw_distances(result: ProbeResult) -> Figure:
     """Draw right answers against the distance of the right item, one curve for each number of items, with chance."""
     curve = result.distances
     if not curve.points:
-        raise InputError("No test of nearness was answered in this probe; there are no distances to draw.")
+        raise InputError("No similarity test was answered in this probe; there are no distances to draw.")
     counts = curve.item_counts
     figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
     handles = []
@@ -230,30 +236,31 @@ def _distance_axis(axes: Axes, away: Array) -> None:
 
 
 def draw_options(result: ProbeResult) -> Figure:
-    """Draw the liking for each answer with its interval: the logarithm of the factor by which it is named too often.
+    """Draw the preference for each answer with its interval: the logarithm of the factor by which it is named too
+    often.
 
     The first answer in alphabetical order is the reference and has none.
     """
-    likings = result.resolution.offsets
-    if not likings:
-        raise InputError("No likings for answers were fitted in this probe; there is nothing to draw.")
-    names = sorted(likings, key=lambda name: (len(name), name) if name.isdigit() else (0, name))[::-1]
-    figure, axes = style.one_panel(FIGURE_WIDTH, 0.75 + ROW_HEIGHT * max(len(names), 4))
+    preferences = result.resolution.offsets
+    if not preferences:
+        raise InputError("No preferences for answers were fitted in this probe; there is nothing to draw.")
+    names = sorted(preferences, key=lambda name: (len(name), name) if name.isdigit() else (0, name))[::-1]
+    figure, axes = style.one_panel(FIGURE_WIDTH, 0.75 + ANSWER_ROW_HEIGHT * max(len(names), 4))
     axes.axvline(0.0, **{**GUIDE_STYLE, "color": style.GRAY})
     for row, name in enumerate(names):
-        given = likings[name]
+        given = preferences[name]
         if np.isfinite(given.low + given.high):
             axes.hlines(row, given.low, given.high, color=style.BLACK, linewidth=0.9)
-        axes.plot(given.value, row, color=style.BLACK, **POINT)
+        axes.plot(given.value, row, color=style.BLACK, **RATE_POINT_STYLE)
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.yaxis.set_major_locator(FixedLocator(range(len(names))))
     axes.set_yticklabels([style.literal(name) for name in names])
     axes.tick_params(axis="y", length=0)
     most = max(
-        1.0, *(abs(end) for one in likings.values() for end in (one.value, one.low, one.high) if np.isfinite(end))
+        1.0, *(abs(end) for one in preferences.values() for end in (one.value, one.low, one.high) if np.isfinite(end))
     )
     axes.set_xlim(-1.1 * most, 1.1 * most)
-    axes.set_xlabel(f"liking against {style.literal(min(likings))} (natural logarithm)")
+    axes.set_xlabel(f"preference over {style.literal(min(preferences))} (natural logarithm)")
     return figure
 
 
@@ -272,7 +279,7 @@ def draw_templates(results: Sequence[ProbeResult]) -> Figure:
         axes.set(title=KIND_NAMES[kind], xlabel="items at once $n$")
     panels[0].set_ylabel("probability of the right item")
     handles = [
-        Line2D([], [], label=style.literal(one.plan.template.name), **{**POINT, **_template_style(place)})
+        Line2D([], [], label=style.literal(one.plan.template.name), **{**RATE_POINT_STYLE, **_template_style(place)})
         for place, one in enumerate(results)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), columnspacing=1.5)

@@ -29,31 +29,31 @@ from genlaws.sweeps.experiment import Settings
 
 Step = Annotated[int, Field(ge=0)]
 
-NETWORKS = {
+RELU_NETWORKS = {
     "circle": {"stimuli": "circle", "goal": "similarity"},
     "segment": {"stimuli": "segment", "goal": "similarity"},
     "reconstruction": {"stimuli": "circle", "goal": "reconstruction"},
     "both": {"stimuli": "circle", "goal": "both"},
 }
 TRAINED_ON_SIMILARITY = ("circle", "segment")
-COLORS = {
+RELU_NETWORK_COLORS = {
     "circle": style.BLUE,
     "segment": style.SKY_BLUE,
     "reconstruction": style.ORANGE,
     "both": style.PURPLE,
 }
 NETWORK_LABELS = {"both": "both goals"}
-COURSE_COLUMNS = ("generalization", "identification", "space_distance", "set_distance")
-END_COLUMNS = (
+RELU_COURSE_COLUMNS = ("generalization", "identification", "space_distance", "set_distance")
+RELU_END_COLUMNS = (
     *("first_generalization", "first_identification", "peak_generalization", "peak_identification", "peak_step"),
     *("final_generalization", "final_identification", "mean_space_distance", "mean_set_distance"),
 )
-MAX_DRAWN_LOGS = 90  # of a course, closer together in the beginning
+MAX_DRAWN_LOGS = 90  # of a course, closer together at the beginning
 FRONT_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 2.2, "zorder": 1}
 FRONT_DASHES = {"circle": "-", "segment": (0, (2.5, 1.2))}
 MARK_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.4, "zorder": 5}
 SET_DASHES = (0, (3, 1.5))
-BAND_ALPHA = 0.25
+COURSE_BAND_ALPHA = 0.25
 FIRST_DRAWN_STEP = 100  # steps; before, no network is near a front
 MAX_DISTANCE = 0.03  # from a front, limit of the axis
 ZOOM_LIMITS = {"x": (0.74, 0.93), "y": (0.685, 0.845)}
@@ -84,7 +84,7 @@ def relu_cells(
 
 
 def drawn_logs(steps: Any, marks: tuple[int, ...] = ()) -> Any:
-    """Return the places of the logs that are drawn: closer together in the beginning, and the nearest to each mark."""
+    """Return the places of the logs that are drawn: closer together at the beginning, and the nearest to each mark."""
     last = len(steps) - 1
     spread = np.round(np.geomspace(1, last, min(MAX_DRAWN_LOGS, last))).astype(int)
     return np.unique([0, *spread, *mark_places(steps, marks)])
@@ -108,7 +108,7 @@ def _space_front(name: str) -> PlaneCurve:
 
 def network_data(settings: ReluFigureSettings, progress: Progress) -> pd.DataFrame:
     """Return fronts, the courses of single networks, their means, and where they start, peak and end."""
-    progress.start(len(NETWORKS) * settings.repeats, "networks")
+    progress.start(len(RELU_NETWORKS) * settings.repeats, "networks")
     fronts = {name: fronts_of(name, settings.stimulus_count) for name in TRAINED_ON_SIMILARITY}
     tables = [
         pd.DataFrame({"generalization": curve.generalization, "identification": curve.identification}).assign(
@@ -117,7 +117,7 @@ def network_data(settings: ReluFigureSettings, progress: Progress) -> pd.DataFra
         for name, curves in fronts.items()
         for kind, curve in curves.items()
     ]
-    for network, chosen in NETWORKS.items():
+    for network, chosen in RELU_NETWORKS.items():
         cells = relu_cells(chosen, settings, progress)
         tables += [
             table.assign(network=network, run_count=len(cells))
@@ -142,15 +142,15 @@ def _course_tables(
     ]
     means = [
         {"series": "mean", "step": steps[log]}
-        | {name: value for one in COURSE_COLUMNS for name, value in mean_columns(one, course[one][:, log]).items()}
+        | {name: value for one in RELU_COURSE_COLUMNS for name, value in mean_columns(one, course[one][:, log]).items()}
         for log in drawn
     ]
     best = np.argmax(both["generalization"], axis=1)
-    ends = {name: np.array([cell.result[name] for cell in cells], dtype=float) for name in END_COLUMNS[:7]}
+    ends = {name: np.array([cell.result[name] for cell in cells], dtype=float) for name in RELU_END_COLUMNS[:7]}
     for kind in fronts:
         apart = np.abs(course[f"{kind}_distance"])
         ends[f"mean_{kind}_distance"] = np.array([row[peak:].mean() for row, peak in zip(apart, best, strict=True)])
-    row = {name: value for one in END_COLUMNS for name, value in mean_columns(one, ends[one]).items()}
+    row = {name: value for one in RELU_END_COLUMNS for name, value in mean_columns(one, ends[one]).items()}
     return [*runs, pd.DataFrame(means), pd.DataFrame([{"series": "ends", **row}])]
 
 
@@ -165,10 +165,16 @@ def draw_network(frame: pd.DataFrame, settings: ReluFigureSettings) -> Figure:
     whole, near, apart = figure.subplots(1, 3)
     for axes in (whole, near):
         _draw_fronts(axes, frame)
-    lines = {network: _draw_course(whole, frame, network, settings) for network in NETWORKS}
+    lines = {network: _draw_course(whole, frame, network, settings) for network in RELU_NETWORKS}
     for network in TRAINED_ON_SIMILARITY:
         for _, run in _network_rows(frame, "run", network).groupby("run"):
-            near.plot(run["identification"], run["generalization"], color=COLORS[network], linewidth=0.35, alpha=0.6)
+            near.plot(
+                run["identification"],
+                run["generalization"],
+                color=RELU_NETWORK_COLORS[network],
+                linewidth=0.35,
+                alpha=0.6,
+            )
         _draw_course(near, frame, network, settings)
     whole.set(xlim=(0.49, 1.01), ylim=(0.47, 0.86), title=f"means of {settings.repeats} networks")
     whole.set(**style.PLANE_LABELS)
@@ -219,9 +225,9 @@ def _front_style(network: str, kind: str) -> dict[str, Any]:
 def _draw_course(axes: Axes, frame: pd.DataFrame, network: str, settings: ReluFigureSettings) -> Line2D:
     """Draw the mean course of one kind of network with its marks, and return the line."""
     table = _network_rows(frame, "mean", network)
-    (line,) = axes.plot(table["identification"], table["generalization"], color=COLORS[network], zorder=3)
+    (line,) = axes.plot(table["identification"], table["generalization"], color=RELU_NETWORK_COLORS[network], zorder=3)
     marked = table.iloc[mark_places(table["step"].to_numpy(), settings.marks)]
-    axes.plot(marked["identification"], marked["generalization"], color=COLORS[network], **MARK_STYLE)
+    axes.plot(marked["identification"], marked["generalization"], color=RELU_NETWORK_COLORS[network], **MARK_STYLE)
     return line
 
 
@@ -240,7 +246,7 @@ def _write_steps(axes: Axes, table: pd.DataFrame, settings: ReluFigureSettings) 
             textcoords="offset points",
             ha="right" if rising else "left",
             fontsize=style.SMALL_TYPE,
-            color=style.text_color(COLORS["circle"]),
+            color=style.text_color(RELU_NETWORK_COLORS["circle"]),
         )
 
 
@@ -252,8 +258,8 @@ def _draw_distances(axes: Axes, frame: pd.DataFrame, settings: ReluFigureSetting
         table = _network_rows(frame, "mean", network)
         table = table[table["step"] > 0]
         for kind, dashes in (("space", "-"), ("set", SET_DASHES)):
-            look: dict[str, Any] = {"alpha": BAND_ALPHA, "linestyle": dashes, "linewidth": 1.1}
-            lines += style.plot_with_band(axes, table, "step", f"{kind}_distance", COLORS[network], **look)
+            look: dict[str, Any] = {"alpha": COURSE_BAND_ALPHA, "linestyle": dashes, "linewidth": 1.1}
+            lines += style.plot_with_band(axes, table, "step", f"{kind}_distance", RELU_NETWORK_COLORS[network], **look)
     step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
     axes.set(ylabel="distance from the front (probability)", title="below the front: negative")
     axes.set_ylim(-MAX_DISTANCE, 0.3 * MAX_DISTANCE)
@@ -269,4 +275,4 @@ def step_axis(axes: Axes, first: float, last: float) -> None:
     axes.set_xlabel("step")
 
 
-NETWORK = Recipe(ReluFigureSettings, network_data, draw_network, network_summary)
+RELU_TRAINING = Recipe(ReluFigureSettings, network_data, draw_network, network_summary)

@@ -18,11 +18,11 @@ from genlaws.core.progress import Progress
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.rules_facts.tables import POINT, draw_bars, interval_of, mean_columns
+from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of, mean_columns
 from genlaws.figures.semanticity.relu import (
-    BAND_ALPHA,
-    COLORS,
-    NETWORKS,
+    COURSE_BAND_ALPHA,
+    RELU_NETWORK_COLORS,
+    RELU_NETWORKS,
     TRAINED_ON_SIMILARITY,
     ReluFigureSettings,
     drawn_logs,
@@ -45,7 +45,7 @@ REACHED_COLUMNS = ("peak_generalization", "final_identification", "mean_circle_d
 OTHER_COLUMNS = ("final_generalization", "final_resolution", "peak_identification", "mean_similarity")
 MANY_COLUMNS = ("many_identification", "many_generalization")
 POINT_COLOR = style.BLUE
-MARKERS = {"mean_circle_distance": "o", "mean_set_distance": "s"}
+DISTANCE_MARKERS = {"mean_circle_distance": "o", "mean_set_distance": "s"}
 PANEL_TITLES = {
     "peak_generalization": "peak generalization $p_S$",
     "final_identification": "final identification $p_I$",
@@ -66,7 +66,7 @@ def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
     progress.start(len(TRAINED_ON_SIMILARITY) * settings.repeats, "networks")
     tables = []
     for network in TRAINED_ON_SIMILARITY:
-        cells = relu_cells(NETWORKS[network], settings, progress)
+        cells = relu_cells(RELU_NETWORKS[network], settings, progress)
         about: dict[str, Any] = {"network": network, "run_count": len(cells)}
         about["best_resolution"] = _best_resolution(network)
         tables += [_profile_rows(cells, settings).assign(**about), _width_rows(cells, settings).assign(**about)]
@@ -147,7 +147,7 @@ def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes,
     steps = sorted(profiles["step"].unique())
     for step, color in zip(steps, style.ordered_colors(len(steps)), strict=True):
         rows = profiles[profiles["step"] == step]
-        style.plot_with_band(axes, rows, "distance", "relative_similarity", color, alpha=BAND_ALPHA)
+        style.plot_with_band(axes, rows, "distance", "relative_similarity", color, alpha=COURSE_BAND_ALPHA)
     last = table[(table["series"] == "width") & (table["step"] == steps[-1])].iloc[0]
     d = np.array([0.0, last[FITTED], MAX_DISTANCES[network]])
     axes.plot(d, np.maximum(0.0, 1.0 - d / d[1]), **FIT_STYLE, zorder=4)
@@ -159,11 +159,13 @@ def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes,
 def _draw_widths(
     axes: Axes, table: pd.DataFrame, network: str, settings: ProfileSettings
 ) -> tuple[Axes, list[Line2D], list[str]]:
-    """Draw the fitted resolution, and the cut from where on every network has one."""
+    """Draw the fitted resolution, and the cut once every network has one."""
     rows = table[(table["series"] == "width") & (table["step"] > 0)]
     lines = []
     for name, part, dashes in ((FITTED, rows, "-"), (CUT, rows[rows["cut_share"] == 1.0], (0, (1.2, 1.0)))):
-        lines += style.plot_with_band(axes, part, "step", name, COLORS[network], alpha=BAND_ALPHA, linestyle=dashes)
+        lines += style.plot_with_band(
+            axes, part, "step", name, RELU_NETWORK_COLORS[network], alpha=COURSE_BAND_ALPHA, linestyle=dashes
+        )
     best = float(rows["best_resolution"].iloc[0])
     lines += axes.plot([1, settings.steps], [best, best], color=style.GRAY, linewidth=0.6, zorder=0)
     step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
@@ -174,7 +176,7 @@ def _draw_widths(
 PROFILE = Recipe(ProfileSettings, profile_data, draw_profile, profile_summary)
 
 
-class SizeSettings(ReluFigureSettings):
+class NetworkSizeSettings(ReluFigureSettings):
     """Widths with two items in training, and numbers of items at one width; all tested with many items in the end."""
 
     hidden_widths: Annotated[tuple[Width, ...], Field(min_length=2, max_length=12)] = (2, 3, 5, 10, 20, 50)
@@ -183,7 +185,7 @@ class SizeSettings(ReluFigureSettings):
     log_every: Annotated[int, Field(ge=1)] = 50
 
     @model_validator(mode="after")
-    def _check_items(self) -> SizeSettings:
+    def _check_items(self) -> NetworkSizeSettings:
         if max(*self.item_counts, *self.many_items) >= self.stimulus_count:
             raise ValueError(
                 "item_counts and many_items must be below stimulus_count, as items and probe are different"
@@ -197,7 +199,7 @@ class SizeSettings(ReluFigureSettings):
         return [*widths, *items]
 
 
-def sizes_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
+def sizes_data(settings: NetworkSizeSettings, progress: Progress) -> pd.DataFrame:
     """Return what networks of each size reach, and both tests with many items after training."""
     different = {tuple(chosen.values()): chosen for _, _, chosen in settings.varied()}
     progress.start(len(different) * settings.repeats, "networks")
@@ -213,7 +215,7 @@ def sizes_data(settings: SizeSettings, progress: Progress) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).assign(run_count=settings.repeats)
 
 
-def _size_tables(cells: list[ComputedCell], settings: SizeSettings) -> list[pd.DataFrame]:
+def _size_tables(cells: list[ComputedCell], settings: NetworkSizeSettings) -> list[pd.DataFrame]:
     """Return the means of what networks of one size reach, and of both tests with each number of items."""
     reached: dict[str, Any] = {"series": "reached"}
     for name in (*REACHED_COLUMNS, *OTHER_COLUMNS):
@@ -230,12 +232,12 @@ def _size_tables(cells: list[ComputedCell], settings: SizeSettings) -> list[pd.D
     return [pd.DataFrame([reached]), pd.DataFrame(many)]
 
 
-def sizes_summary(frame: pd.DataFrame, settings: SizeSettings) -> pd.DataFrame:
+def sizes_summary(frame: pd.DataFrame, settings: NetworkSizeSettings) -> pd.DataFrame:
     """Return what networks of each size reach."""
     return frame[frame["series"] == "reached"].dropna(axis=1, how="all").drop(columns="series").reset_index(drop=True)
 
 
-def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
+def draw_sizes(frame: pd.DataFrame, settings: NetworkSizeSettings) -> Figure:
     """Draw three results against the size, and identification against the items of the test; a row for each size."""
     figure = style.new_figure(style.PAGE, 3.9)
     panels = figure.subplots(2, 4)
@@ -244,7 +246,7 @@ def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
         reached = table[table["series"] == "reached"].sort_values("size")
         for column, (name, title) in enumerate(PANEL_TITLES.items()):
             axes = panels[row, column]
-            for one in MARKERS if name in MARKERS else [name]:
+            for one in DISTANCE_MARKERS if name in DISTANCE_MARKERS else [name]:
                 _draw_points(axes, reached, one)
             _size_axis(axes, reached["size"].tolist(), label)
             if row == 0:
@@ -256,9 +258,11 @@ def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
     panels[0, 3].set_title("identification $p_I^n$")
     _share_limits(panels)
     handles = [
-        Line2D([], [], marker=marker, markeredgecolor=POINT_COLOR, **POINT, label=label)
+        Line2D([], [], marker=marker, markeredgecolor=POINT_COLOR, **RUN_POINT_STYLE, label=label)
         for marker, label in zip(
-            MARKERS.values(), ("after the peak: from the front of the circle", "from that of its stimuli"), strict=True
+            DISTANCE_MARKERS.values(),
+            ("after the peak: from the front of the circle", "from that of its stimuli"),
+            strict=True,
         )
     ]
     style.legend_below(figure, [*handles, Line2D([], [], **LAW_STYLE, label=r"law $1/n\bar g$ of many items")])
@@ -267,10 +271,10 @@ def draw_sizes(frame: pd.DataFrame, settings: SizeSettings) -> Figure:
 
 def _draw_points(axes: Axes, table: pd.DataFrame, name: str) -> None:
     """Draw means with their intervals against the size, joined by a thin line."""
-    x, marker = table["size"].to_numpy(), MARKERS.get(name, "o")
+    x, marker = table["size"].to_numpy(), DISTANCE_MARKERS.get(name, "o")
     draw_bars(axes, np.stack([x, x]), interval_of(table, name), POINT_COLOR)
     axes.plot(x, table[name], color=POINT_COLOR, linewidth=0.5, linestyle=":", zorder=1)
-    axes.plot(x, table[name], markeredgecolor=POINT_COLOR, marker=marker, **POINT)
+    axes.plot(x, table[name], markeredgecolor=POINT_COLOR, marker=marker, **RUN_POINT_STYLE)
 
 
 def _size_axis(axes: Axes, sizes: list[int], label: str) -> None:
@@ -305,4 +309,4 @@ def _share_limits(panels: Any) -> None:
             axes.set_ylim(low, limits[:, 1].max())
 
 
-SIZES = Recipe(SizeSettings, sizes_data, draw_sizes, sizes_summary)
+NETWORK_SIZES = Recipe(NetworkSizeSettings, sizes_data, draw_sizes, sizes_summary)

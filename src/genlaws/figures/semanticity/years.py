@@ -25,11 +25,11 @@ from genlaws.probes.probe import ProbeResult, run_probe
 from genlaws.sweeps.experiment import Settings
 
 SIMULATED = "simulated"  # a chooser whose resolution is known, in place of a model
-PLANTED_SHARE = 0.1  # of the domain, its resolution
+PLANTED_SHARE = 0.1  # its resolution, as a share of the domain
 TEMPLATE_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY_BLUE)
 TEMPLATE_MARKERS = ("o", "s", "^", "D", "v", "P")
 TEST_TITLES = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
-POINT_SHIFT = 1.03  # between the points of the templates
+TEMPLATE_SHIFT_FACTOR = 1.03  # between the points of the templates
 FIT_NAMES = ("resolution", "background", "lapse", "excess", "collapse_constant", "collapse_limit", "collapse_exponent")
 
 
@@ -45,7 +45,7 @@ class ModelSettings(Settings):
     templates : tuple of str
         Names of the prompt templates.
     device, dtype : str
-        Where and how exactly the network computes.
+        Device and number type of the network.
     answers : str
         File in which answers are cached; none if empty.
     """
@@ -77,7 +77,7 @@ class YearsSettings(ModelSettings):
     replicates: int = Field(default=100, ge=20)
 
 
-def load_model(settings: ModelSettings) -> Any:
+def load_figure_model(settings: ModelSettings) -> Any:
     """Return the model of a figure; the trials of a simulated one are registered later."""
     if settings.model == SIMULATED:
         domain = domain_of(settings.task)
@@ -100,7 +100,7 @@ def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult
         plan_probe(settings.task, settings.item_counts, settings.trials, template=name, seed=settings.seed)
         for name in settings.templates
     ]
-    model = load_model(settings)
+    model = load_figure_model(settings)
     progress.start(sum(len(plan.trials) for plan in plans), "answers")
     results = []
     with ExitStack() as stack:
@@ -178,7 +178,7 @@ def draw_items(frame: pd.DataFrame, settings: YearsSettings) -> Figure:
 def _draw_template(axes: Axes, part: pd.DataFrame, name: str, number: int, of: int):  # type: ignore[no-untyped-def]
     """Draw the points of one template with their intervals, slightly shifted from the others."""
     own = part[part["template"] == name].sort_values("item_count")
-    x = own["item_count"].to_numpy(float) * POINT_SHIFT ** (number - 0.5 * (of - 1))
+    x = own["item_count"].to_numpy(float) * TEMPLATE_SHIFT_FACTOR ** (number - 0.5 * (of - 1))
     color = TEMPLATE_COLORS[number % len(TEMPLATE_COLORS)]
     axes.vlines(x, own["low"], own["high"], color=color, linewidth=0.9)
     marker = TEMPLATE_MARKERS[number % len(TEMPLATE_MARKERS)]
@@ -242,5 +242,5 @@ def years_summary(frame: pd.DataFrame, settings: YearsSettings) -> pd.DataFrame:
     return part[columns].reset_index(drop=True)
 
 
-ITEMS = Recipe(YearsSettings, years_data, draw_items, years_summary)
+YEARS = Recipe(YearsSettings, years_data, draw_items, years_summary)
 ANCHORS = Recipe(YearsSettings, years_data, draw_anchors, years_summary)

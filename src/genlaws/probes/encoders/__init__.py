@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 
 if TYPE_CHECKING:
     from genlaws.probes.encoders import load as load

@@ -63,14 +63,14 @@ class ImageEncoder(_PictureEncoder):
     Attributes
     ----------
     network, processor : object
-        As transformers loads them; the network on its device, not training.
+        As transformers loads them; the network on its device, in evaluation mode.
     source : str
         What the network is called.
     pooling : {"mean", "last", "first", "max"}
     batch_size : int
         Pictures of one pass.
     weights : str
-        ``trained``, or how else they came about.
+        ``trained``, or how they were made otherwise.
     """
 
     network: Any
@@ -82,7 +82,7 @@ class ImageEncoder(_PictureEncoder):
 
     @property
     def name(self) -> str:
-        """The source and what changes its numbers."""
+        """The source and the settings that change its numbers."""
         return f"image:{self.source} [{dtype_name(self.network)}, pooling={self.pooling}, {self.weights}]"
 
     @torch.inference_mode()
@@ -110,7 +110,7 @@ class ExtractorEncoder(_PictureEncoder):
     Attributes
     ----------
     network : Prepared
-        On its device, not training.
+        On its device, in evaluation mode.
     source : str
     batch_size : int
     weights : str
@@ -123,7 +123,7 @@ class ExtractorEncoder(_PictureEncoder):
 
     @property
     def name(self) -> str:
-        """The source and what changes its numbers."""
+        """The source and the settings that change its numbers."""
         return f"image:{self.source} [{dtype_name(self.network)}, {self.weights}]"
 
     @torch.inference_mode()
@@ -158,6 +158,6 @@ def _batches(
     """Yield pictures, so many at a time."""
     given: Any = stimuli.contents if isinstance(stimuli, EmbeddingStimuli) else stimuli
     if isinstance(given, str) or not len(given) or not all(isinstance(one, Image.Image) for one in given):
-        raise InputError(f"stimuli must be PIL images for {source}; it is no text encoder as loaded.")
+        raise InputError(f"stimuli must be PIL images for {source}; it was loaded as an image encoder.")
     for start in range(0, len(given), size):
         yield given[start : start + size]

@@ -13,7 +13,7 @@ from genlaws.core.errors import InputError
 from genlaws.models.language import TransformersModel
 from genlaws.models.load import (
     DTYPES,
-    Source,
+    ModelSource,
     device_of,
     files_of,
     load_language_model,
@@ -28,7 +28,7 @@ from genlaws.semanticity.networks.extractors import load_extractor
 
 ENCODER_KINDS = ("auto", "text", "image", "vectors")
 ENCODER_SOURCES = f"a Hugging Face id, a folder, a .gguf file, {VECTOR_FORMATS}, or a loaded TransformersModel"
-BATCH_SIZE = 32
+ENCODER_BATCH_SIZE = 32
 INPUT_KINDS = {"input_ids": "text", "pixel_values": "image"}
 UNUSED_PART = "pooler"  # a part that encoders often come without, and that is not used here
 
@@ -36,14 +36,14 @@ AnyEncoder = TextEncoder | ImageEncoder | ExtractorEncoder | WordVectors
 
 
 def load_encoder(
-    source: Source | TransformersModel,
+    source: ModelSource | TransformersModel,
     *,
     kind: str = "auto",
     device: str = "cpu",
     dtype: str = "float32",
     local_files_only: bool = True,
     pooling: str = "mean",
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = ENCODER_BATCH_SIZE,
 ) -> AnyEncoder:
     """Return an encoder: it has a ``name``, ``layers``, and embeds stimuli with ``embed``.
 
@@ -71,7 +71,7 @@ def load_encoder(
     one_of("dtype", dtype, DTYPES)
     size = whole_number("batch_size", batch_size, at_least=1)
     if isinstance(source, TransformersModel):
-        _agree(source.source, wanted, "text")
+        _check_kind(source.source, wanted, "text")
         return TextEncoder(source.network.base_model, source.tokenizer, source.source, pooling, size)
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         raise InputError(f"source must be {ENCODER_SOURCES}; got {source!r}.")
@@ -87,7 +87,7 @@ def load_encoder(
     if name == "efficientnet-lite0" or name.startswith("torchvision:") or name.lower().endswith(".npz"):
         return _extractor(name, wanted, **options)
     if "gguf_file" in files_of(name)[2]:
-        _agree(name, wanted, "text")
+        _check_kind(name, wanted, "text")
         network, tokenizer, called = load_language_model(name, device, dtype, local_files_only)
         return TextEncoder(network.base_model, tokenizer, called, pooling, size)
     return _from_transformers(name, wanted, pooling=pooling, **options)
@@ -103,17 +103,17 @@ def load_text_encoder(source: str, **options: Any) -> TextEncoder:
 def load_text_network(
     source: str, *, device: str = "cpu", dtype: str = "float32", local_files_only: bool = True
 ) -> tuple[Any, Any, str, bool]:
-    """Return a transformer of text, its tokenizer, what it is called, and whether it has the head of a language model.
+    """Return a transformer of text, its tokenizer, its name, and whether it has the head of a language model.
 
     Parameters are those of `load_encoder`.
     """
-    with suppress(InputError):  # no language model: perhaps an encoder, whose error message is better
+    with suppress(InputError):  # not a language model: perhaps an encoder, whose error message is better
         return *load_language_model(source, device, dtype, local_files_only), True
     found = load_text_encoder(source, device=device, dtype=dtype, local_files_only=local_files_only)
     return found.network, found.tokenizer, found.source, False
 
 
-def _agree(name: str, wanted: str, found: str) -> None:
+def _check_kind(name: str, wanted: str, found: str) -> None:
     """Refuse a source of another kind than the requested one."""
     if wanted not in {"auto", found}:
         kind = "a text encoder" if found == "text" else "an image encoder"
@@ -123,10 +123,10 @@ def _agree(name: str, wanted: str, found: str) -> None:
 def _extractor(
     name: str, wanted: str, *, device: str, dtype: str, local_files_only: bool, batch_size: int
 ) -> ExtractorEncoder:
-    _agree(name, wanted, "image")
+    _check_kind(name, wanted, "image")
     if name.startswith("torchvision:") and local_files_only:
         raise InputError(
-            f"source: {name} may be downloaded by torchvision; nothing is unless local_files_only is false."
+            f"source: torchvision may download {name}; nothing is downloaded unless local_files_only is false."
         )
     network: Any = load_extractor(name)
     return ExtractorEncoder(network.to(device=device_of(device), dtype=DTYPES[dtype]), name, batch_size)
@@ -146,7 +146,7 @@ def _from_transformers(
     kind = _kind_of(network, name, wanted)
     missing = sorted(key for key in report["missing_keys"] if UNUSED_PART not in key.split("."))
     if missing:
-        raise InputError(f"source: {name} is no whole encoder; it holds no weights for {missing[0]}.")
+        raise InputError(f"source: {name} is not a complete encoder; it has no weights for {missing[0]}.")
     with loading_quietly(transformers):
         tools = _tools(transformers, where, name, kind, options)
     network = network.to(place).eval()
@@ -157,7 +157,7 @@ def _from_transformers(
 
 
 def _kind_of(network: Any, name: str, wanted: str) -> str:
-    """Return what a network is to embed."""
+    """Return what a network embeds: text or image."""
     if has_two_towers(network):
         if wanted == "auto":
             raise InputError(f"kind must be text or image for {name}, which has a tower for each; got 'auto'.")
@@ -167,12 +167,12 @@ def _kind_of(network: Any, name: str, wanted: str) -> str:
         raise InputError(
             f"source: {name} is neither a text encoder nor an image encoder; it reads {network.main_input_name}."
         )
-    _agree(name, wanted, found)
+    _check_kind(name, wanted, found)
     return found
 
 
 def _tools(transformers: Any, where: str, name: str, kind: str, options: dict[str, bool]) -> Any:
-    """Return what makes tokens of texts, or pixels of pictures."""
+    """Return the tokenizer, or the image processor."""
     loader, called = (
         (transformers.AutoTokenizer, "tokenizer")
         if kind == "text"

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from genlaws.core.errors import InputError
 
 POOLINGS = ("mean", "last", "first", "max")
-# As ``1_Pooling/config.json`` calls them, in the order in which several are joined.
+# Names in ``1_Pooling/config.json``, in the order in which several are joined.
 POOLING_MODES = {
     "cls_token": "first",
     "max_tokens": "max",
@@ -32,7 +32,7 @@ NEWER_MODES = ("mean", "max", "mean_sqrt_len_tokens", "weightedmean", *MODE_ALIA
 POOLING_FOLDER = "1_Pooling"
 
 
-def pool(states: Tensor, mask: Tensor, how: str) -> Tensor:
+def pool_states(states: Tensor, mask: Tensor, how: str) -> Tensor:
     r"""Return one row for each text from the states of its tokens.
 
     .. math:: \bar h = \frac{\sum_t m_t h_t}{\sum_t m_t}
@@ -71,7 +71,7 @@ def pool_places(states: Tensor, how: str) -> Tensor:
         if how not in {"mean", "max"}:
             raise InputError(f"pooling must be mean or max for a network whose layers are maps; got {how!r}.")
         states = states.flatten(2).transpose(1, 2)
-    return pool(states, torch.ones(states.shape[:2], dtype=torch.long, device=states.device), how)
+    return pool_states(states, torch.ones(states.shape[:2], dtype=torch.long, device=states.device), how)
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class SentenceHead:
     Attributes
     ----------
     poolings : tuple of str
-        As :func:`~genlaws.probes.encoders.pooling.pool` takes them; several are joined.
+        As :func:`~genlaws.probes.encoders.pooling.pool_states` takes them; several are joined.
     dense : tuple of modules
-        Layers applied after it.
+        Layers applied after pooling.
     unit_length : bool
         Whether embeddings are scaled to length 1 at the end.
     """
@@ -95,7 +95,7 @@ class SentenceHead:
     @torch.inference_mode()
     def rows(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return the embeddings, one row each, from states of shape (texts, tokens, width)."""
-        found = torch.cat([pool(states, mask, how) for how in self.poolings], dim=1)
+        found = torch.cat([pool_states(states, mask, how) for how in self.poolings], dim=1)
         for layer in self.dense:
             found = layer.to(found.device)(found)
         return nn.functional.normalize(found, dim=1) if self.unit_length else found
@@ -112,7 +112,7 @@ class SentenceHead:
 
 
 def sentence_head_of(folder: Path) -> SentenceHead | None:
-    """Return what a folder of sentence-transformers names after its network; none if it names no pooling."""
+    """Return the steps that a folder of sentence-transformers lists after its network; None if it lists no pooling."""
     if not (folder / POOLING_FOLDER / "config.json").is_file():
         return None
     listed = folder / "modules.json"

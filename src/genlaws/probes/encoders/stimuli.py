@@ -19,7 +19,14 @@ from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.probes.templates import fields_in
 from genlaws.probes.vision.pictures import WHITE, picture_of
-from genlaws.probes.vision.scenes import FULL_CIRCLE, MARK_HALF, MIN_GAP, PICTURE_SIDE, VisionTrial, color_of_hue
+from genlaws.probes.vision.scenes import (
+    FULL_CIRCLE_DEGREES,
+    MARK_HALF,
+    MIN_GAP,
+    PICTURE_SIDE,
+    VisionTrial,
+    color_of_hue,
+)
 from genlaws.semanticity.measurement.metrics import circle_length
 
 DEFAULT_COUNT = 200
@@ -50,7 +57,7 @@ class EmbeddingStimuli:
     metric : {"euclidean", "circle"}
         How places become distances, see :func:`~genlaws.semanticity.measurement.metrics.distances_between`.
     period : float
-        Of the circle alone. Places that span more than 1 need another one.
+        For the circle only. Places that span more than 1 need a longer one.
     unit : str
         Of the distances.
     """
@@ -85,7 +92,7 @@ class EmbeddingStimuli:
         return {"positions": self.positions, "metric": self.metric, "period": self.period}
 
     def without(self, contents: Collection[str]) -> EmbeddingStimuli:
-        """Return the stimuli but for some, such as those that a file of word vectors has no words for."""
+        """Return the stimuli without some, such as those that a file of word vectors has no vectors for."""
         left = [place for place, one in enumerate(self.contents) if one not in contents]
         contents_left: Any = tuple(self.contents[place] for place in left)
         return replace(self, contents=contents_left, positions=self.positions[left])
@@ -102,11 +109,11 @@ def embedding_stimuli(
         A domain (years, numbers, dates, temperatures, latitudes, letters), ``table:FILE`` with two columns, item and
         value, or pictures: ``hues``, ``marks``.
     count : int
-        At most, of words.
+        Largest number of words.
     phrase : str, optional
-        Of words alone.
+        For words only.
     size, seed : int
-        Of pictures alone.
+        For pictures only.
     """
     if name not in PICTURE_STIMULI:
         if not (isinstance(name, str) and (name in DOMAINS or name.startswith("table:"))):
@@ -130,7 +137,7 @@ def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int 
         table), which tests what a network knows of the item. By default "the year {place}" and the like, or the item
         alone.
     count : int
-        At most; where there are more places they are chosen evenly.
+        Largest number of stimuli; if there are more places, they are chosen evenly.
     """
     line = domain_of(domain) if isinstance(domain, str) else domain
     most = whole_number("count", count, at_least=4)
@@ -144,7 +151,7 @@ def word_stimuli(domain: str | Domain, *, phrase: str | None = None, count: int 
 def hue_stimuli(count: int = DEFAULT_COUNT, *, size: int = PICTURE_SIZE) -> EmbeddingStimuli:
     """Return squares that differ in hue alone, evenly around the circle of hues; distances in degrees.
 
-    Colors are rounded to whole numbers of red, green and blue, which turns a hue by at most 0.7 degrees; with more
+    Colors are rounded to whole numbers of red, green and blue, which shifts a hue by at most 0.7 degrees; with more
     than about 500 some squares would be the same.
 
     Parameters
@@ -155,9 +162,9 @@ def hue_stimuli(count: int = DEFAULT_COUNT, *, size: int = PICTURE_SIZE) -> Embe
     """
     number = whole_number("count", count, at_least=4, at_most=500)
     side = whole_number("size", size, at_least=8)
-    hues = np.arange(number) * FULL_CIRCLE / number
+    hues = np.arange(number) * FULL_CIRCLE_DEGREES / number
     pictures = tuple(_square_of(color, side) for color in color_of_hue(hues).tolist())
-    return EmbeddingStimuli("hues", "image", pictures, hues, "circle", FULL_CIRCLE, "degrees")
+    return EmbeddingStimuli("hues", "image", pictures, hues, "circle", FULL_CIRCLE_DEGREES, "degrees")
 
 
 def mark_stimuli(

@@ -15,7 +15,7 @@ from torch import Tensor
 from genlaws.core.errors import InputError
 from genlaws.models.passes import PADDING, padded
 from genlaws.models.untrained import untrained_copy
-from genlaws.probes.encoders.pooling import SentenceHead, pool
+from genlaws.probes.encoders.pooling import SentenceHead, pool_states
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 
 Rows = NDArray[np.float32]
@@ -33,7 +33,7 @@ class TextEncoder:
     Attributes
     ----------
     network, tokenizer : object
-        As transformers loads them; the network on its device, not training.
+        As transformers loads them; the network on its device, in evaluation mode.
     source : str
         What the network is called.
     pooling : {"mean", "last", "first", "max"}
@@ -41,7 +41,7 @@ class TextEncoder:
         Texts of one pass.
     head : SentenceHead or None
     weights : str
-        ``trained``, or how else they came about.
+        ``trained``, or how they were made otherwise.
     """
 
     network: Any
@@ -54,7 +54,7 @@ class TextEncoder:
 
     @property
     def name(self) -> str:
-        """The source and what changes its numbers."""
+        """The source and the settings that change its numbers."""
         return f"text:{self.source} [{dtype_name(self.network)}, pooling={self.pooling}, {self.weights}]"
 
     @cached_property
@@ -66,7 +66,7 @@ class TextEncoder:
         """Return an array for each layer, one row for each text. Texts of similar length are read together."""
         given = stimuli.contents if isinstance(stimuli, EmbeddingStimuli) else stimuli
         if isinstance(given, str) or not len(given) or not all(isinstance(one, str) for one in given):
-            raise InputError(f"stimuli must be a list of texts for {self.source}; it is no image encoder as loaded.")
+            raise InputError(f"stimuli must be a list of texts for {self.source}; it was loaded as a text encoder.")
         rows = [self._tokens(str(text)) for text in given]
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
         starts = range(0, len(order), self.batch_size)
@@ -102,7 +102,7 @@ class TextEncoder:
         given, mask = self._padded(rows)
         tower = self._tower
         states = tower(**given, output_hidden_states=True).hidden_states
-        found = {layer_name(depth): pool(state, mask, self.pooling) for depth, state in enumerate(states)}
+        found = {layer_name(depth): pool_states(state, mask, self.pooling) for depth, state in enumerate(states)}
         if tower is not self.network and has_two_towers(self.network):
             found["projection"] = pooled_output(self.network.get_text_features(**given))
         elif self.head is not None:
@@ -139,22 +139,22 @@ def has_two_towers(network: Any) -> bool:
 
 
 def pooled_output(found: Any) -> Tensor:
-    """Return the features of a tower, which older versions of transformers give alone."""
+    """Return the features of a tower; older versions of transformers return them directly."""
     features: Tensor = found if isinstance(found, Tensor) else found.pooler_output
     return features
 
 
 def layer_name(depth: int) -> str:
-    """Return what a layer is called; 0 is what comes before the first."""
+    """Return the name of a layer; 0 stands for the embeddings."""
     return f"layer {depth}" if depth else "embeddings"
 
 
 def to_rows(values: Tensor) -> Rows:
-    """Return numbers as numpy has them."""
+    """Return a tensor as a numpy array in single precision."""
     array: Rows = values.float().cpu().numpy()
     return array
 
 
 def dtype_name(network: Any) -> str:
-    """Return what the numbers of a network are called."""
+    """Return the name of the dtype of a network."""
     return str(next(iter(network.parameters())).dtype).removeprefix("torch.")

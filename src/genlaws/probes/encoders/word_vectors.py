@@ -83,7 +83,7 @@ class WordVectors:
     def _texts(self, stimuli: EmbeddingStimuli | Sequence[str]) -> list[str]:
         given = stimuli.contents if isinstance(stimuli, EmbeddingStimuli) else stimuli
         if isinstance(given, str) or not all(isinstance(one, str) and one.strip() for one in given):
-            raise InputError(f"stimuli must be words for {self.file.name}, which is no image encoder.")
+            raise InputError(f"stimuli must be words for {self.file.name}, which is not an image encoder.")
         return [str(one) for one in given]
 
     def _found(self, texts: Sequence[str]) -> dict[str, Rows]:

@@ -28,7 +28,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The source and what changes its numbers."""
+        """The source and the settings that change its numbers."""
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class LayerMeasurements:
         In the order of the layers.
     controls : dict
         From ``permuted`` and ``random weights``, where requested, to measurements in the order of the layers.
-        ``permuted`` gives the rows to the wrong stimuli: generalization must be one half but for chance, while
+        ``permuted`` gives the rows to the wrong stimuli: generalization must be one half up to chance, while
         identification, which does not use true distances, stays the same. ``random weights`` is the same architecture
         before any training.
     """
@@ -78,8 +78,8 @@ class LayerMeasurements:
             others = [one for name, one in zip(self.layers, self.measurements, strict=True) if name != self.best]
             near = sum(one.generalization.high >= chosen.low for one in others)
             sentences.append(
-                f"It is the largest of {len(self.layers)} layers on the same stimuli and so too high by the choice; "
-                f"intervals of others that reach its own: {near}. Choose a layer on some stimuli and report it on "
+                f"It is the largest of {len(self.layers)} layers on the same stimuli, so the choice biases it upward; "
+                f"layers whose intervals overlap its own: {near}. Choose a layer on some stimuli and report it on "
                 "others."
             )
         for name, found in self.controls.items():
@@ -126,7 +126,7 @@ def measure_layers(
     similarity : str or callable
         As :func:`~genlaws.semanticity.measurement.measure.measure` takes it.
     center : bool
-        Whether the mean over the stimuli is taken off each layer first. Rows of networks often share a large common
+        Whether the mean over the stimuli is subtracted in each layer first. Rows of networks often share a large common
         part, which makes all cosines close to 1 and both tests close to one half; without it the cosine sees what
         differs. The mean is that of these stimuli.
     layers : tuple of str, optional
@@ -182,13 +182,13 @@ def _untrained(encoder: Encoder, seed: int) -> Encoder:
     """Return the same architecture before any training."""
     make = getattr(encoder, "with_random_weights", None)
     if make is None:
-        raise InputError(f"control: {encoder.name} is no network and has no weights to draw anew; use permuted.")
+        raise InputError(f"control: {encoder.name} is not a network and has no weights to draw anew; use permuted.")
     fresh: Encoder = make(seed)
     return fresh
 
 
 def _rows(encoder: Encoder, stimuli: EmbeddingStimuli, layers: tuple[str, ...], center: bool) -> list[NDArray[Any]]:
-    """Return the rows of the layers, without the mean over stimuli if it is to be taken off."""
+    """Return the rows of the layers, without the mean over stimuli if it is to be subtracted."""
     found = encoder.embed(stimuli)
     rows = [np.asarray(found[layer]) for layer in layers]
     return [one - one.mean(axis=0, dtype=np.float64).astype(one.dtype) for one in rows] if center else rows

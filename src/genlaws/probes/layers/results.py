@@ -37,7 +37,7 @@ ESTIMATES = (
     "read_generalization",
     "read_identification",
 )
-CURVES = (
+LAYER_CURVE_COLUMNS = (
     "threshold",
     "ball_mass",
     "generalization",
@@ -64,7 +64,7 @@ class PlaceStates:
     right : array of shape (trials,)
         Which item is right.
     options : array of shape (layers, trials, items)
-        What each layer reads out: probabilities of the options, one in sum; NaN in a trial that cannot be judged.
+        Read-out of each layer: probabilities of the options with the sum 1; NaN in a trial that cannot be judged.
     single : array of shape (trials,)
         Whether every option is one token, so that the read-out is of the whole option.
     """
@@ -91,10 +91,10 @@ class PlaceStates:
             raise InputError(f"names must be as many as the layers, {layers}; got {len(self.names)}.")
 
     def exchanged(self, order: Whole) -> PlaceStates:
-        """Return the trials with the probes of others, and the read-out judged by the right answers of others.
+        """Return the trials with the probes of other trials, and the read-out judged by their right answers.
 
         Identification is then at chance, 1/n. Generalization is at chance where states know nothing of the places, and
-        above it where they do: an item that stands apart is the nearest to most probes, also to those of others. With
+        above it where they do: an item that stands apart is the nearest to most probes, also in other trials. With
         states that are the places themselves this gives 7/12 for two items on a segment, 3/10 for four on a circle.
         """
         trials, count = len(self.right), self.items.shape[2]
@@ -105,7 +105,7 @@ class PlaceStates:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StateComparison:
     r"""How the states of a probe and of an item are compared.
 
     Attributes
@@ -113,12 +113,12 @@ class Comparison:
     similarity : {"cosine", "euclidean"}
         The distance is :math:`1 - \cos`, or Euclidean.
     center : bool
-        Whether the mean state of the layer is taken off first. Trained networks hold a few coordinates that are large
+        Whether the mean state of the layer is subtracted first. Trained networks hold a few coordinates that are large
         and nearly the same for every token (rogue dimensions); with them all cosines are close to 1.
     by_role : bool
-        Whether the mean is taken of items and of probes apart, and of the probes of each test apart. One mean for all
-        leaves in what comes from the words around a place: "Born in 1066:" is one kind of line, "Born closest to
-        1066:" another, and in late layers the kind of line outweighs the year. Needs ``center``.
+        Whether items and the probes of each test have means of their own. One mean for all leaves in what comes from
+        the words around a place: "Born in 1066:" is one kind of line, "Born closest to 1066:" another, and in late
+        layers the kind of line outweighs the year. Needs ``center``.
     standardize : bool
         Whether each coordinate is then divided by its standard deviation, so that none outweighs the others.
     """
@@ -134,10 +134,10 @@ class Comparison:
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false; got {getattr(self, name)!r}.")
         if self.by_role and not self.center:
-            raise InputError("by_role must be false where center is; it selects which means are taken off.")
+            raise InputError("by_role must be false where center is; it selects which means are subtracted.")
 
 
-def state_distances(groups: Sequence[PlaceStates], layer: int, comparison: Comparison) -> list[Array]:
+def state_distances(groups: Sequence[PlaceStates], layer: int, comparison: StateComparison) -> list[Array]:
     """Return how far each probe is from its items in one layer, for each group of trials.
 
     Means and standard deviations are over all places of all groups.
@@ -168,7 +168,7 @@ def _pooled(states: Sequence[Array]) -> Array:
     return np.concatenate([one.reshape(-1, one.shape[-1]) for one in states])
 
 
-def _centered(states: list[Array], comparison: Comparison) -> list[Array]:
+def _centered(states: list[Array], comparison: StateComparison) -> list[Array]:
     """Return the states without their means."""
     if not comparison.center:
         return states
@@ -192,7 +192,7 @@ def _apart(states: Array, similarity: str, smallest: float) -> Array:
 
 
 def thresholds_of(apart: Array, steps: int = THRESHOLD_QUANTILES) -> Array:
-    """Return 0 and the quantiles of distances of probes to items they are no copy of, so that the axis is ball mass.
+    """Return 0 and quantiles of the distances of probes to items they do not copy: even steps of ball mass.
 
     The k-th of them holds a share k / steps of these pairs, or more where distances are equal.
     """
@@ -228,7 +228,7 @@ def right_within(apart: Array, right: Whole, thresholds: Array) -> Array:
 
 
 def right_nearest(apart: Array, right: Whole) -> Array:
-    """Return for each trial whether the right item is the nearest in representation; one over k where k are."""
+    """Return for each trial whether the right item is the nearest in representation; 1/k in a tie of k items."""
     nearest = apart == apart.min(axis=1, keepdims=True)
     share: Array = nearest[np.arange(len(apart)), right] / nearest.sum(axis=1)
     return share
@@ -246,14 +246,14 @@ class LayerTest:
     threshold : array
         Distances within which an item counts as alike to the probe, increasing from 0.
     ball_mass : array
-        Share of pairs of a probe and an item that is no copy of it within the threshold, over both tests.
+        Share of pairs within the threshold, of a probe and an item it does not copy, over both tests.
     generalization, identification : arrays
         :math:`p_S^n` and :math:`p_I^n` at each threshold; ``_low`` and ``_high`` are the ends of bootstrap intervals
         over trials, at fixed thresholds.
     best_generalization, identification_there : Estimate
         Both at the threshold that is best for generalization. It is chosen on one half of the trials and judged on the
-        other, and the other way round, so that choosing does not flatter; the interval is for the two thresholds
-        chosen.
+        other, and the other way round, so that the choice does not bias the value; the interval is for the two
+        thresholds chosen.
     best_identification : Estimate
         At the threshold that is best for identification, in the same way.
     best_ball_mass : float
@@ -296,14 +296,14 @@ class LayerTests:
     item_count, trial_count : int
         Items of a trial; trials of each test.
     pooling : str
-    comparison : Comparison
+    comparison : StateComparison
     layers : tuple of LayerTest
     control : tuple of LayerTest
         The same with the probes exchanged between trials, and the read-out judged by the answers of others. It is at
-        chance, 1/n, but for generalization in a layer that knows the places: there it is what the layout of the items
-        gives without the probe, as an item that stands apart is the nearest to most probes.
+        chance, 1/n, except for generalization in a layer that knows the places: there it is what the layout of the
+        items gives without the probe, as an item that stands apart is the nearest to most probes.
     unread : (int, int)
-        Trials of similarity and of identification that no read-out counts, because two options begin with one token.
+        Trials of similarity and of identification without a read-out, because two options begin with the same token.
     single : float
         Share of trials whose options are one token each; in the others the read-out is of first tokens.
     """
@@ -314,7 +314,7 @@ class LayerTests:
     item_count: int
     trial_count: int
     pooling: str
-    comparison: Comparison
+    comparison: StateComparison
     layers: tuple[LayerTest, ...]
     control: tuple[LayerTest, ...]
     unread: tuple[int, int]
@@ -344,7 +344,9 @@ class LayerTests:
         """
         parts = []
         for one, control in zip(self.layers, self.control, strict=True):
-            part = frame_of({"layer": one.layer, "name": one.name, **{name: getattr(one, name) for name in CURVES}})
+            part = frame_of(
+                {"layer": one.layer, "name": one.name, **{name: getattr(one, name) for name in LAYER_CURVE_COLUMNS}}
+            )
             part["homogeneous_generalization"] = generalization_of_many(one.ball_mass, self.item_count)
             part["homogeneous_identification"] = identification_of_many(one.ball_mass, self.item_count)
             part["control_generalization"] = control.generalization

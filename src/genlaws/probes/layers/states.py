@@ -1,6 +1,6 @@
 """States of a language model in every layer, at the places of a trial, and the read-out of each layer.
 
-Layer 0 are the embeddings and layer l is the residual stream after block l. transformers gives the last one after the
+Layer 0 is the embeddings and layer l is the residual stream after block l. transformers gives the last one after the
 final norm; here it is taken before that norm, as all the others are.
 
 The read-out of a layer puts its state at the last token of the prompt through the final norm and the unembedding, as if
@@ -283,7 +283,7 @@ def _read(model: TransformersModel, rows: Sequence[_Row], norm: Any, unembed: An
 
 
 def _places(rows: Sequence[_Row], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return tokens of every place (rows, places, tokens) and their weights (rows, places, tokens, 1), one in sum."""
+    """Return tokens of every place (rows, places, tokens) and their weights (rows, places, tokens, 1), summing to 1."""
     longest = max(len(place) for row in rows for place in row.places)
     places = [[place + place[:1] * (longest - len(place)) for place in row.places] for row in rows]
     weights = [

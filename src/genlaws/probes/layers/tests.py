@@ -22,10 +22,10 @@ from genlaws.core.seeds import generator_of
 from genlaws.models.language import TransformersModel
 from genlaws.probes.domains import Domain, domain_of
 from genlaws.probes.layers.results import (
-    Comparison,
     LayerTest,
     LayerTests,
     PlaceStates,
+    StateComparison,
     others_of,
     right_nearest,
     right_within,
@@ -76,7 +76,7 @@ def layer_tests(
         The state of a place is that of its last token, or the mean over its tokens.
     similarity : {"cosine", "euclidean"}
     center, standardize : bool
-        As `Comparison <genlaws.probes.layers.results.Comparison>` has them.
+        As `StateComparison <genlaws.probes.layers.results.StateComparison>` has them.
     by_role : bool, optional
         As there; if not given, items and probes are centered separately wherever states are centered.
     replicates : int, at least 20
@@ -86,7 +86,7 @@ def layer_tests(
     """
     if not isinstance(model, TransformersModel):
         raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
-    comparison = Comparison(similarity, center, center if by_role is None else by_role, standardize)
+    comparison = StateComparison(similarity, center, center if by_role is None else by_role, standardize)
     one_of("pooling", pooling, TOKEN_POOLINGS)
     number = whole_number("trial_count", trial_count, at_least=MIN_LAYER_TRIALS)
     whole_number("replicates", replicates, at_least=MIN_REPLICATES)
@@ -122,7 +122,7 @@ def _exchange(count: int, generator: np.random.Generator) -> Whole:
 
 def judge_states(
     groups: Sequence[PlaceStates],
-    comparison: Comparison,
+    comparison: StateComparison,
     *,
     replicates: int = 500,
     seed: int | np.random.Generator = 0,
@@ -133,7 +133,7 @@ def judge_states(
     ----------
     groups : two PlaceStates
         Of the trials of similarity and of those of identification, with the same layers and numbers of items.
-    comparison : Comparison
+    comparison : StateComparison
     replicates : int, at least 20
         Of the bootstrap over trials; the same trials are drawn in every layer.
     seed : int or Generator
@@ -150,7 +150,9 @@ def judge_states(
     return tuple(_layer(groups, layer, comparison, weights) for layer in range(len(groups[0].names)))
 
 
-def _layer(groups: Sequence[PlaceStates], layer: int, comparison: Comparison, weights: Sequence[Array]) -> LayerTest:
+def _layer(
+    groups: Sequence[PlaceStates], layer: int, comparison: StateComparison, weights: Sequence[Array]
+) -> LayerTest:
     """Return both tests in one layer."""
     rights = [one.right for one in groups]
     apart = state_distances(groups, layer, comparison)

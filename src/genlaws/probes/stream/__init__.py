@@ -5,7 +5,7 @@ The systems never import one another; this package uses two of them together.
 
 from typing import TYPE_CHECKING
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 
 if TYPE_CHECKING:
     from genlaws.probes.stream import semanticity as semanticity

@@ -22,8 +22,8 @@ from genlaws.core.estimate import Estimate, from_standard_error, jackknife_error
 from genlaws.models.stream import Site
 from genlaws.semanticity.measurement.tests import MeasuredSet, left_out_tests
 
-SIGNIFICANCE_LEVEL = 0.05  # of Holm's procedure over all writes and both tests
-PROBABILITY_TOLERANCE = 1e-12  # of averages of probabilities; a smaller change or error is none
+HOLM_LEVEL = 0.05  # of Holm's procedure over all writes and both tests
+PROBABILITY_TOLERANCE = 1e-12  # of averages of probabilities; a smaller change or error counts as zero
 TESTS = ("generalization", "identification")
 
 
@@ -63,8 +63,8 @@ class Change:
 
     @property
     def direction(self) -> str:
-        """``up`` or ``down`` where the change stands after Holm's procedure at 5 %, otherwise ``unclear``."""
-        if not self.adjusted <= SIGNIFICANCE_LEVEL:
+        """``up`` or ``down`` where the change is significant after Holm's procedure at 5 %, otherwise ``unclear``."""
+        if not self.adjusted <= HOLM_LEVEL:
             return "unclear"
         return "up" if self.estimate.value > 0 else "down"
 
@@ -178,7 +178,7 @@ def _adjusted(found: Sequence[list[tuple[Estimate, float]]]) -> list[list[Change
 
 
 def holm(p_values: ArrayLike) -> Array:
-    r"""Return p-values adjusted by Holm's procedure: none of the true null hypotheses is rejected but with the level.
+    r"""Return p-values adjusted by Holm's procedure, which bounds the chance of rejecting any true null hypothesis.
 
     .. math:: \tilde p_{(k)} = \max_{j \le k} \min\big(1, (m - j + 1)\, p_{(j)}\big)
 

@@ -15,7 +15,7 @@ from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
 from genlaws.probes.stream.changes import (
-    SIGNIFICANCE_LEVEL,
+    HOLM_LEVEL,
     TESTS,
     BothTests,
     Change,
@@ -65,19 +65,19 @@ class StreamSemanticity:
         What was measured, on what, and the unit of resolutions.
     position, similarity : str
     center : bool
-        Whether the mean over stimuli was taken off at each site.
+        Whether the mean over stimuli was subtracted at each site.
     sites : tuple of Site
         Those that were measured; a site whose states are the same for all stimuli is left out.
     conditions : dict of StreamCondition
         ``as loaded``, and the controls: ``permuted`` gives the states to the wrong stimuli, so that its generalization
-        is one half but for chance, while identification, which does not use true distances, stays the same;
+        is one half up to chance, while identification, which does not use true distances, stays the same;
         ``random weights`` is the same architecture before any training.
     identity : str
         What holds between a state and the next.
     identity_error : float
-        Largest relative distance from it; NaN for a stream that was given.
+        Largest relative distance from it; NaN for a stream that was captured before.
     messages : tuple of str
-        What to know before anything is concluded.
+        What to know before drawing conclusions.
     """
 
     model: str
@@ -142,7 +142,7 @@ class StreamSemanticity:
     def __str__(self) -> str:
         count = self.measurements[0].stimulus_count
         token = {"last": "last token, ", "mean": "mean over tokens, "}.get(self.position, "")
-        centered = ", mean over stimuli taken off" if self.center else ""
+        centered = ", mean over stimuli subtracted" if self.center else ""
         lines = [f"{self.model} on {count} {self.stimuli} ({token}{self.similarity}{centered})"]
         best = int(np.argmax([one.generalization.value for one in self.measurements]))
         for place, why in {0: "first", best: "largest generalization", len(self.sites) - 1: "last"}.items():
@@ -167,8 +167,8 @@ class StreamSemanticity:
         """Return sentences on the tests, the choice of the largest, and the controls."""
         tests = len(TESTS) * len(self.writes)
         lines = [
-            f"Clearly: after Holm's procedure over {tests} tests at {100 * SIGNIFICANCE_LEVEL:g} %. Intervals are of "
-            "one change each, over stimuli; the largest of many are too large by the choice."
+            f"Clearly: after Holm's procedure over {tests} tests at {100 * HOLM_LEVEL:g} %. Each "
+            "interval is of one change, over stimuli; the choice biases the largest of many upward."
         ]
         for name, one in self.conditions.items():
             if name != AS_LOADED:
@@ -210,7 +210,7 @@ class MeasureSettings:
     ----------
     similarity : str or callable
     center : bool
-        Whether the mean over stimuli is taken off.
+        Whether the mean over stimuli is subtracted.
     seed : int
     options : dict
         Of :func:`~genlaws.semanticity.measurement.measure.measure`.
@@ -310,8 +310,8 @@ def informative_sites(streams: dict[str, Stream], stimulus_count: int) -> tuple[
     found = tuple(place for place, differs in enumerate(differ) if differs)
     if len(found) < 2:
         raise InputError(
-            "stimuli must differ in the states that are read; at all sites but at most one these are the same for all. "
-            "Put the place at the end of the phrase, or take position mean."
+            "stimuli must differ in the states that are read; at all sites, or all but one, these are the same for "
+            "all. Put the place at the end of the phrase, or take position mean."
         )
     messages = []
     if len(found) < len(differ):

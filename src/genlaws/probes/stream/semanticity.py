@@ -1,4 +1,4 @@
-"""Generalization and identification along the residual stream: which writes increase the one or the other.
+"""Generalization and identification along the residual stream: which writes increase either.
 
 Two systems meet here. The residual stream of a transformer is read before and after every write of its attention and
 its MLPs (:cite:p:`fernando2025`); at each of these sites the states of a set of stimuli are measured as a
@@ -16,13 +16,13 @@ import numpy as np
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.progress import Advance
 from genlaws.models.capture import Capture, capture_texts
 from genlaws.models.stream import Stream
 from genlaws.models.untrained import random_weights
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.probes.layers.embeddings import AS_LOADED, CONTROLS, PERMUTED, UNTRAINED, checked_controls
 from genlaws.probes.stream.result import (
-    Advance,
     MeasureSettings,
     Rows,
     StreamSemanticity,
@@ -67,7 +67,7 @@ def stream_semanticity(
     similarity : str or callable
         As :func:`~genlaws.semanticity.measurement.measure.measure` takes it, but for ``precomputed``.
     center : bool
-        Whether the mean over the stimuli is taken off at each site first. The stream holds a few units that are large
+        Whether the mean over the stimuli is subtracted at each site first. The stream holds a few units that are large
         and nearly the same for all texts; with them all cosines are close to 1 and both tests close to one half.
     controls : {"permuted", "random weights"}, both of them, or None
         See `StreamSemanticity <genlaws.probes.stream.result.StreamSemanticity>`; controls have no fronts.
@@ -85,14 +85,13 @@ def stream_semanticity(
 
     Notes
     -----
-    Intervals are for other stimuli of the same kind, with the mean that was taken off (and a threshold or bandwidth
-    that was chosen) as they are. They say nothing of other phrases around the same places, nor of other random weights
-    or permutations. In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change
-    is that of both.
+    Intervals are for other stimuli of the same kind, with the subtracted mean (and a chosen threshold or bandwidth)
+    held fixed. They do not cover other phrases around the same places, other random weights or other permutations.
+    In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change is that of both.
     """
     _check(stimuli, similarity, options)
     if stimuli.kind != "text":
-        raise InputError("stimuli must be words; a model of language reads no pictures.")
+        raise InputError("stimuli must be words; a language model reads no pictures.")
     one_of("position", position, POSITIONS)
     number, wanted = whole_number("seed", seed), checked_controls(controls, "controls")
     how = {"batch_size": batch_size, "advance": advance}

@@ -23,14 +23,14 @@ from genlaws.probes.vision.scenes import MARK_HALF, PICTURE_SIDE, SHAPE_RADIUS, 
 from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (230, 0, 0)
-SUPERSAMPLING = 3  # pictures are drawn so many times larger and then averaged, which makes slanted edges smooth
+SUPERSAMPLING = 3  # pictures are drawn this many times larger and then averaged, which makes slanted edges smooth
 STROKE_WIDTH = {"shapes": 11.0, "numbers": 8.0}  # width of the lines of the X
 FRAME_WIDTH = 4.0  # width of the frame of a numbered square
 FONT_SIZE = 44.0
 NUMBER_INSET = 9.0  # of a number from the corner of its square
 INNER_RADIUS = 0.382  # of a five-pointed star whose edges lie on straight lines
 TARGET_CENTER, TARGET_SIDE = (450.0, 120.0), 170.0
-COLUMNS, COLUMN_WIDTH, FIRST_ROW, ROW_HEIGHT, SWATCH_SIDE = 4, 205.0, 350.0, 200.0, 130.0
+COLUMNS, COLUMN_WIDTH, FIRST_ROW, SWATCH_ROW_HEIGHT, SWATCH_SIDE = 4, 205.0, 350.0, 200.0, 130.0
 LETTER_BELOW = 28.0  # middle of a letter below the edge of its square
 TABLE_FILE = "pictures.csv"
 
@@ -64,7 +64,7 @@ def vision_prompt(
 
     Notes
     -----
-    How the two ways to reach a model take it, with the picture before the question and ``encoded`` for
+    The two ways to reach a model take it as follows, with the picture before the question and ``encoded`` for
     ``base64.b64encode(prompt.images[0]).decode()``:
 
     - a processor of transformers, in ``apply_chat_template``: ``{"role": "user", "content": [{"type": "image",
@@ -144,7 +144,7 @@ def _draw_colors(canvas: ImageDraw.ImageDraw, trial: VisionTrial) -> None:
         row, column = divmod(at, COLUMNS)
         in_row = min(COLUMNS, count - row * COLUMNS)
         x = PICTURE_SIDE / 2 + (column - (in_row - 1) / 2) * COLUMN_WIDTH
-        _draw_swatch(canvas, (x, FIRST_ROW + row * ROW_HEIGHT), SWATCH_SIDE, hue, name)
+        _draw_swatch(canvas, (x, FIRST_ROW + row * SWATCH_ROW_HEIGHT), SWATCH_SIDE, hue, name)
 
 
 def _draw_swatch(canvas: ImageDraw.ImageDraw, center: tuple[float, float], side: float, hue: float, label: str) -> None:

@@ -38,11 +38,11 @@ from genlaws.core.arguments import (
 )
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
-from genlaws.probes.trials import MAX_DRAWS, TRIAL_KINDS, anchor_pairs
+from genlaws.probes.trials import MAX_ITEM_DRAWS, TRIAL_KINDS, anchor_pairs
 
 # The lightness at which the chroma that every hue can have on a screen is largest, .1275; .125 is just below it.
 LIGHTNESS, CHROMA = 0.75, 0.125
-FULL_CIRCLE = 360.0
+FULL_CIRCLE_DEGREES = 360.0
 CHROMA_HALVINGS = 50  # of the chroma where the screen cannot show it; far below one step of 255
 
 # Published with OKLab: coordinates to roots of cone responses, cone responses to linear sRGB, and back.
@@ -129,13 +129,13 @@ def oklch_of_srgb(color: ArrayLike) -> Array:
     linear = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
     lab = np.cbrt(linear @ _CONES_OF_RGB.T) @ _LAB_OF_CONE_ROOTS.T
     a, b = lab[..., 1], lab[..., 2]
-    return np.stack([lab[..., 0], np.hypot(a, b), np.degrees(np.arctan2(b, a)) % FULL_CIRCLE], axis=-1)
+    return np.stack([lab[..., 0], np.hypot(a, b), np.degrees(np.arctan2(b, a)) % FULL_CIRCLE_DEGREES], axis=-1)
 
 
 def color_of_hue(hue: ArrayLike) -> Whole:
     """Return red, green and blue, 0 to 255, of a hue in degrees at the lightness and chroma all hues share.
 
-    Rounding to whole numbers turns the hue by at most 0.7 degrees.
+    Rounding to whole numbers shifts the hue by at most 0.7 degrees.
     """
     return np.rint(255.0 * srgb_of_oklch(LIGHTNESS, CHROMA, hue)).astype(np.int64)
 
@@ -143,8 +143,8 @@ def color_of_hue(hue: ArrayLike) -> Whole:
 def hue_distance(first: ArrayLike, second: ArrayLike) -> Array:
     """Return the angle between hues, 0 to 180 degrees."""
     one, other = broadcast(first=real("first", first), second=real("second", second))
-    away = np.abs(one - other) % FULL_CIRCLE
-    return np.minimum(away, FULL_CIRCLE - away)
+    away = np.abs(one - other) % FULL_CIRCLE_DEGREES
+    return np.minimum(away, FULL_CIRCLE_DEGREES - away)
 
 
 def _linear(lightness: Array, chroma: Array, hue: Array) -> Array:
@@ -164,7 +164,7 @@ def _curve(linear: Array) -> Array:
 
 
 def distances_of(task: str, places: Array, probe: Array) -> Array:
-    """Return the distance of each item to the probe: pixels from centre to centre, or degrees of hue."""
+    """Return the distance of each item to the probe: pixels from center to center, or degrees of hue."""
     if task == "colors":
         return hue_distance(places[:, 0], probe[0])
     away: Array = np.hypot(*(places - probe).T)
@@ -178,7 +178,7 @@ def draw_scene(task: str, kind: str, item_count: int, margin: float, generator: 
     but 5 degrees apart. An X is anywhere in the picture where it touches nothing, a target has any hue; in an
     identification the X lies on an item, the target has its hue.
     """
-    for _ in range(MAX_DRAWS):
+    for _ in range(MAX_ITEM_DRAWS):
         places = _DRAW_PLACES[task](item_count, generator)
         probe = places[generator.integers(item_count)] if kind == "identification" else _probe(task, generator)
         apart = task != "colors" or _least_step(places[:, 0]) >= MIN_HUE_STEP
@@ -192,13 +192,16 @@ def draw_scene(task: str, kind: str, item_count: int, margin: float, generator: 
 def draw_anchored_scene(task: str, half: float, shift: float, generator: np.random.Generator) -> Scene:
     """Return a scene with items at c - D and c + D, in this order, and the probe at c + δ; shapes have two more items.
 
-    In a picture the probe is moved along the line of points as far from the one as from the other, by a random amount
+    In a picture the probe is moved along the line of points equally far from both, by a random amount
     for which it touches nothing and no other shape is nearer than these two.
     """
-    for _ in range(MAX_DRAWS):
+    for _ in range(MAX_ITEM_DRAWS):
         if task == "colors":
-            center = generator.uniform(0.0, FULL_CIRCLE, 1)
-            places, probe = np.array([center - half, center + half]) % FULL_CIRCLE, (center + shift) % FULL_CIRCLE
+            center = generator.uniform(0.0, FULL_CIRCLE_DEGREES, 1)
+            places, probe = (
+                np.array([center - half, center + half]) % FULL_CIRCLE_DEGREES,
+                (center + shift) % FULL_CIRCLE_DEGREES,
+            )
         else:
             places, probe = _anchored_picture(task, half, shift, generator)
         away = distances_of(task, places, probe)
@@ -230,15 +233,15 @@ def _draw_shapes(count: int, generator: np.random.Generator) -> Array:
 
 
 def _draw_hues(count: int, generator: np.random.Generator) -> Array:
-    return generator.uniform(0.0, FULL_CIRCLE, (count, 1))
+    return generator.uniform(0.0, FULL_CIRCLE_DEGREES, (count, 1))
 
 
 def _draw_squares(count: int, generator: np.random.Generator) -> Array:
-    """Put squares down one after the other, each where it touches none before it; start anew if there is no room."""
+    """Put squares down one after the other, each where it touches none before it; start again if there is no room."""
     edge = SQUARE_SIDE / 2 + MIN_GAP
     while True:
         places = np.empty((0, 2))
-        for _ in range(MAX_DRAWS):
+        for _ in range(MAX_ITEM_DRAWS):
             place = generator.uniform(edge, PICTURE_SIDE - edge, 2)
             if (np.abs(places - place).max(axis=1) >= SQUARE_SIDE + MIN_GAP).all():
                 places = np.vstack([places, place])
@@ -255,14 +258,14 @@ _DRAW_PLACES: dict[str, Callable[[int, np.random.Generator], Array]] = {
 
 def _probe(task: str, generator: np.random.Generator) -> Array:
     if task == "colors":
-        return generator.uniform(0.0, FULL_CIRCLE, 1)
+        return generator.uniform(0.0, FULL_CIRCLE_DEGREES, 1)
     edge = MARK_HALF[task] + MIN_GAP
     return generator.uniform(edge, PICTURE_SIDE - edge, 2)
 
 
 def _least_step(hues: Array) -> float:
     ordered = np.sort(hues)
-    return float(np.diff(ordered, append=ordered[0] + FULL_CIRCLE).min())
+    return float(np.diff(ordered, append=ordered[0] + FULL_CIRCLE_DEGREES).min())
 
 
 def _margin(task: str, places: Array, probe: Array) -> float:
@@ -317,7 +320,7 @@ class VisionTrial:
 
     @property
     def distances(self) -> tuple[float, ...]:
-        """Of the options to the probe: pixels from centre to centre, or degrees on the circle of hues."""
+        """Of the options to the probe: pixels from center to center, or degrees on the circle of hues."""
         return tuple(distances_of(self.task, np.array(self.places), np.array(self.probe)).tolist())
 
     @property
@@ -336,7 +339,7 @@ def draw_vision_trials(
     *,
     margin: float | None = None,
 ) -> list[VisionTrial]:
-    """Return random trials in which each answer is right equally often, up to one.
+    """Return random trials in which each answer is right equally often, up to a difference of one.
 
     Shapes stand near different corners, squares at random places where they do not touch, hues anywhere on the circle
     but 5 degrees apart. An X is anywhere in the picture where it touches nothing, a target has any hue; in an
@@ -403,7 +406,7 @@ def draw_vision_resolution_trials(
 
 
 def option_counts(trials: Sequence[VisionTrial]) -> dict[str, int]:
-    """Return how often each answer is right, those that never are included."""
+    """Return how often each answer is right, including those that never are."""
     counts = Counter(trial.options[trial.right] for trial in trials)
     shown = {option for trial in trials for option in trial.options}
     return {option: counts[option] for names in TASK_OPTIONS.values() for option in names if option in shown}

@@ -4,8 +4,9 @@ r"""The Bayes bound: the best accuracy from some entries, averaged over all rela
 
 with :math:`P_{ij}` the share of all relations of the class consistent with the training set for which
 :math:`R_{ij}=1`. It is exact for two classes, for k classes and for total orders where the relations can be counted;
-elsewhere a Markov chain samples them, and the result states so. No learner does better on average over these relations.
-On a single one of them a learner can, above all in entrywise classes, where an entry determines only its mirror image.
+elsewhere a Markov chain samples them, and the result reports it. No learner does better on average over these
+relations. On a single one of them a learner can do better, above all in entrywise classes, where an entry determines
+only its mirror image.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ALLOWED_PAIRS: dict[str, list[tuple[int, int]]] = {
     "tournament": [(0, 1), (1, 0)],
 }
 ALLOWED_DIAGONAL = {"free": [0, 1], "ones": [1], "zeros": [0]}
-METHODS = ("auto", "exact", "chain")
+BOUND_METHODS = ("auto", "exact", "chain")
 DEFAULT_DRAWS, MAX_DRAWS = 2000, 1_000_000
 
 
@@ -67,7 +68,7 @@ def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Pos
     bits_left = float(np.log2(count[np.triu_indices(n)]).sum())
 
     def draw(draws: int, generator: np.random.Generator) -> Mask:
-        """Return so many tables that agree with the known entries."""
+        """Return this many tables that agree with the known entries."""
         chosen = _pick(fits, draws, generator)
         tables = np.triu(options[chosen, 0], 1) + np.swapaxes(np.triu(options[chosen, 1], 1), 1, 2)
         own = alone[_pick(fits_alone, draws, generator)]
@@ -78,7 +79,7 @@ def entrywise_posterior(training_set: TrainingSet, hypotheses: Entrywise) -> Pos
 
 
 def _pick(fits: Mask, draws: int, generator: np.random.Generator) -> Whole:
-    """Return for each draw one of the options (last axis) that fit, each with the same chance."""
+    """Return for each draw one of the options (last axis) that fit, each with the same probability."""
     fitting_first = np.argsort(~fits, axis=-1, kind="stable")
     number = generator.integers(0, np.maximum(fits.sum(axis=-1), 1), (draws, *fits.shape[:-1]))
     return np.take_along_axis(fitting_first[None], number[..., None], axis=-1)[..., 0]
@@ -101,12 +102,12 @@ def posterior(
         Its values are taken as certain.
     hypotheses : Equivalence, CompleteBipartite, TotalOrder or Entrywise
     method : str
-        ``exact``, an error where it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.
+        ``exact``, which raises if it would take too long; ``chain``, the Markov chain; ``auto``, exact where possible.
     truth : Relation, optional
         The relation behind the training set. A Markov chain over classes then also starts from it, to check its
         convergence; the result does not use it otherwise.
     draws : int
-        Independent walkers of the Markov chain.
+        Independent draws of the Markov chain.
     seed : int or numpy Generator
         Used only by the Markov chain.
 
@@ -121,8 +122,8 @@ def posterior(
     ----------
     :cite:p:`baek2024`, Section II and Appendix D, where the probabilities are sampled.
     """
-    one_of("method", method, METHODS)
-    whole_number("draws", draws, at_least=100, at_most=MAX_DRAWS, hint="They are walkers of the Markov chain.")
+    one_of("method", method, BOUND_METHODS)
+    whole_number("draws", draws, at_least=100, at_most=MAX_DRAWS, hint="They are draws of the Markov chain.")
     if isinstance(hypotheses, Entrywise):
         return entrywise_posterior(training_set, hypotheses)
     chain = _Chain(method, draws, generator_of(seed), truth)
@@ -214,5 +215,5 @@ def _colors_of(truth: Relation, components: Components, class_count: int, bipart
     joined = (colors[components.of_element] == classes).all()
     apart = all(colors[one] != colors[other] for one, near in enumerate(components.neighbors) for other in near)
     if not (joined and apart):
-        raise InputError("truth must be of the class and agree with the training set; it is the relation behind it.")
+        raise InputError("truth must be in the class and agree with the training set; it is the relation behind it.")
     return colors if classes.max() < class_count else None

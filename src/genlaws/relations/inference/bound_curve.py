@@ -257,7 +257,7 @@ class InductionGap:
         Training fraction at which each mean curve reaches the target; infinite if it does not within the range, and
         the first training fraction if it starts above.
     shift, ratio : Estimate
-        The first minus the second, and the first over the second.
+        The first minus the second, and the first divided by the second.
     target_accuracy : float
     network_count : int
         At each training fraction.

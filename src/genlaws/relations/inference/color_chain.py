@@ -1,14 +1,14 @@
 r"""Sample proper colorings where they cannot be counted: sequential Monte Carlo with gradually hardened constraints.
 
-Each walker, an independent copy of the Markov chain, starts from random colors. A violated edge costs :math:`\beta`,
+Each particle, an independent copy of the Markov chain, starts from random colors. A violated edge costs :math:`\beta`,
 which grows in small steps (annealing); between steps every vertex is redrawn given its neighbors. The product of the
-mean weights is the share of all :math:`q^N` colorings that are proper. At the end walkers with a violated edge are
+mean weights is the share of all :math:`q^N` colorings that are proper. At the end, particles with a violated edge are
 dropped and the others continue among proper colorings. There single vertices are often locked, so each sweep also swaps
 two colors, with probability one half, on every connected piece with these colors (Wang, Swendsen and Kotecký 1989).
 
-If the truth behind the training set is known, other walkers start from it. The truth is a draw from the posterior, so
-both kinds of walkers must agree. If they do not, some colorings cannot be reached from random starts, and the walkers
-from the truth are used.
+If the truth behind the training set is known, other particles start from it. The truth is a draw from the posterior,
+so both kinds of particles must agree. If they do not, some colorings cannot be reached from random starts, and the
+particles from the truth are used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import ConvergenceError
 from genlaws.relations.inference.resampling import (
-    MAX_Z_SCORE,
+    MAX_CHAIN_Z_SCORE,
     POPULATIONS,
     ChainSample,
     half_of,
@@ -30,8 +30,8 @@ from genlaws.relations.inference.resampling import (
 )
 from genlaws.relations.structure.symmetry_reduction import Neighbors
 
-MIN_EFFECTIVE_SHARE = 0.8  # of walkers that one hardening step must leave
-ENOUGH_PROPER_SHARE = 0.3  # of walkers without a violated edge, at which the others are dropped
+MIN_EFFECTIVE_SHARE = 0.8  # of particles that one hardening step must leave
+ENOUGH_PROPER_SHARE = 0.3  # of particles without a violated edge, at which the others are dropped
 MAX_HARDENING_STEPS = 400
 MAX_VIOLATION_COST = 60.0  # of an edge; at this cost new violations do not occur
 SWEEPS_PER_STEP = 4
@@ -39,10 +39,10 @@ FIRST_SWEEPS = 128
 MAX_SWEEPS = 1024
 
 
-class _Walkers:
-    """Colors of all vertices of many walkers, shape (vertices + 1, walkers); the last row stands for no color."""
+class _Particles:
+    """Colors of all vertices of many particles, shape (vertices + 1, particles); the last row stands for no color."""
 
-    def __init__(self, neighbors: Neighbors, colors: int, walkers: int, generator: np.random.Generator) -> None:
+    def __init__(self, neighbors: Neighbors, colors: int, particles: int, generator: np.random.Generator) -> None:
         count = len(neighbors)
         linked = np.zeros((count, count), dtype=bool)
         for vertex, near in enumerate(neighbors):
@@ -50,11 +50,11 @@ class _Walkers:
         self.colors, self.generator = colors, generator
         self.groups = independent_groups(linked)
         self.near = padded([np.flatnonzero(row) for row in linked], count)
-        self.state = np.full((count + 1, walkers), -1, dtype=np.int16)  # a neighbor that is not there
-        self.state[:count] = generator.integers(0, colors, (count, walkers))
+        self.state = np.full((count + 1, particles), -1, dtype=np.int16)  # stands for missing neighbors
+        self.state[:count] = generator.integers(0, colors, (count, particles))
 
     def violated(self) -> Array:
-        """Return the number of edges between equal colors, one for each walker."""
+        """Return the number of edges between equal colors, one for each particle."""
         own = self.state[:-1, None]
         return np.asarray(0.5 * (self.state[self.near] == own).sum(axis=(0, 1)))
 
@@ -94,11 +94,11 @@ class _Walkers:
         self.swap()
 
     def colorings(self) -> Whole:
-        """Return the coloring of each walker (row)."""
+        """Return the coloring of each particle (row)."""
         return self.state[:-1].T.astype(np.int64)
 
     def compared(self) -> Array:
-        """Return for each walker (row) how many vertices share the color of each vertex."""
+        """Return for each particle (row) how many vertices share the color of each vertex."""
         colors = self.state[:-1]
         sizes = np.stack([(colors == color).sum(axis=0) for color in range(self.colors)])
         return np.take_along_axis(sizes, colors.astype(np.int64), axis=0).T.astype(np.float64)
@@ -120,11 +120,11 @@ def sample_proper_colorings(
         If no proper coloring was found and the truth is not known.
     """
     half = half_of(draws)
-    annealed = _Walkers(neighbors, colors, half, generator)
+    annealed = _Particles(neighbors, colors, half, generator)
     log2_counts = _harden(annealed)
     if log2_counts is None and truth is None:
         raise ConvergenceError(f"No coloring with {colors} classes was found that agrees with the training set.")
-    other = _Walkers(neighbors, colors, draws if log2_counts is None else half, generator)
+    other = _Particles(neighbors, colors, draws if log2_counts is None else half, generator)
     if truth is not None:
         other.state[:-1] = np.asarray(truth, dtype=np.int16)[:, None]
     elif _harden(other) is None:
@@ -135,23 +135,23 @@ def sample_proper_colorings(
         return ChainSample(other.colorings(), np.nan, np.nan, MAX_SWEEPS, np.inf, False)
     done, largest_z = sweep_until_equal(annealed, other, FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
-    agreed = largest_z < MAX_Z_SCORE
+    agreed = largest_z < MAX_CHAIN_Z_SCORE
     trusted = [annealed, other] if agreed or truth is None else [other]
-    found = np.vstack([walkers.colorings() for walkers in trusted])
+    found = np.vstack([particles.colorings() for particles in trusted])
     return ChainSample(found, log2_count, error, done, largest_z, agreed)
 
 
-def _harden(walkers: _Walkers) -> Array | None:
-    """Raise the cost of a violated edge until walkers are proper; return log2 of the number of proper colorings.
+def _harden(particles: _Particles) -> Array | None:
+    """Raise the cost of a violated edge until particles are proper; return log2 of the number of proper colorings.
 
-    There is one estimate for each population. A population without a proper walker counts as zero, so that the mean
-    is unbiased, and takes walkers of the others. None if there is no proper walker at all.
+    There is one estimate for each population. A population without a proper particle counts as zero, so that the mean
+    is unbiased, and takes particles of the others. None if there is no proper particle at all.
     """
-    count = len(walkers.state) - 1
-    log2_count = np.full(POPULATIONS, count * np.log2(walkers.colors))
+    count = len(particles.state) - 1
+    log2_count = np.full(POPULATIONS, count * np.log2(particles.colors))
     cost = 0.0
     for _ in range(MAX_HARDENING_STEPS):
-        violated = walkers.violated().reshape(POPULATIONS, -1)
+        violated = particles.violated().reshape(POPULATIONS, -1)
         proper = violated == 0
         if proper.mean() >= ENOUGH_PROPER_SHARE or cost > MAX_VIOLATION_COST:
             break
@@ -160,20 +160,20 @@ def _harden(walkers: _Walkers) -> Array | None:
         weights = np.exp(-step * (violated - least))
         log2_count += np.log2(weights.mean(axis=1)) - step * least / np.log(2.0)
         cost += step
-        walkers.select(resample(weights, walkers.generator))
+        particles.select(resample(weights, particles.generator))
         for _ in range(SWEEPS_PER_STEP):
-            walkers.sweep(cost)
-            walkers.swap()  # does not change the number of violated edges, so it is allowed at any cost
+            particles.sweep(cost)
+            particles.swap()  # does not change the number of violated edges, so it is allowed at any cost
     if not proper.any():
         return None
     with np.errstate(divide="ignore"):
         log2_count += np.log2(proper.mean(axis=1))
-    walkers.select(_proper_walkers(proper, walkers.generator))
+    particles.select(_proper_particles(proper, particles.generator))
     return np.asarray(log2_count)
 
 
-def _proper_walkers(proper: Mask, generator: np.random.Generator) -> Whole:
-    """Return which walkers continue: each population from its own proper ones, or from all if it has none."""
+def _proper_particles(proper: Mask, generator: np.random.Generator) -> Whole:
+    """Return which particles continue: each population from its own proper ones, or from all if it has none."""
     weights = proper.astype(np.float64)
     alive = proper.any(axis=1)
     chosen = np.empty(proper.shape, dtype=np.int64)
@@ -186,7 +186,7 @@ def _proper_walkers(proper: Mask, generator: np.random.Generator) -> Whole:
 
 
 def _largest_step(violated: Array) -> float:
-    """Return the largest increase of the cost with an effective share of walkers of `MIN_EFFECTIVE_SHARE`."""
+    """Return the largest increase of the cost with an effective share of particles of `MIN_EFFECTIVE_SHARE`."""
 
     def effective_share(step: float) -> float:
         weights = np.exp(-step * (violated - violated.min()))

@@ -24,7 +24,7 @@ from genlaws.relations.structure.symmetry_reduction import Neighbors, connected_
 
 MAX_TABLE_ENTRIES = 2**24  # 128 MB
 MAX_ENTRIES_FILLED = 7e8  # in all tables together; about ten seconds
-ENTRIES_PER_STEP = 3000  # of equal computing time: one vertex of a small table takes 40 µs (measured)
+ENTRIES_PER_STEP = 3000  # whose computing time equals that of one vertex of a small table, 40 µs (measured)
 LOG_COUNT_ROUNDING = 1e-13  # a sum of logarithms of counts up to 10^30 is good to a few 1e-14
 
 

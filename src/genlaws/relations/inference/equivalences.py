@@ -33,8 +33,8 @@ from genlaws.relations.structure.symmetry_reduction import Neighbors
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
 PRIORS = ("elements", "relations")
-# Upper estimate of the error from cancelling counts of alternating sign (measured: a thousand times less); with a
-# larger one, a count is not called exact.
+# Largest estimated error from canceling counts of alternating sign for a count that is called exact; the measured error
+# is a thousand times smaller.
 MAX_CANCELLATION_ERROR = 1e-5
 MAX_REJECTION_ROUNDS = 1000  # when drawing with every class in use
 

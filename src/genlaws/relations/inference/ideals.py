@@ -29,7 +29,7 @@ Masks = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LevelStep:
     """From the ideals of one level to the next by adding the element at one position."""
 
     position: int
@@ -49,14 +49,14 @@ class IdealLattice:
         First position of the window of each level.
     masks : list of arrays
         Which positions of the window are inside, for each ideal of each level.
-    steps : list of lists of Step
+    steps : list of lists of LevelStep
         Level r holds the steps from ideals of r elements to those of r + 1.
     """
 
     order: Whole
     starts: Whole
     masks: list[Masks]
-    steps: list[list[Step]]
+    steps: list[list[LevelStep]]
 
     @property
     def size(self) -> int:
@@ -108,7 +108,7 @@ def find_ideals(below: Mask, most: int = MAX_IDEALS) -> IdealLattice | None:
         masks.append(unique)
         steps.append(
             [
-                Step(int(position), source, np.searchsorted(unique, child))
+                LevelStep(int(position), source, np.searchsorted(unique, child))
                 for position, source, child in zip(addable, sources, children, strict=True)
             ]
         )

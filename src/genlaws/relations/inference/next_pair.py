@@ -77,7 +77,7 @@ def next_pair(
     seed: int | np.random.Generator | None = None,
     method: str = "auto",
 ) -> NextPair:
-    """Return the entry whose answer gives most bits, if all answers are right.
+    """Return the entry whose answer gives the most bits, if all answers are right.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class QueryCurve:
     accuracy, bits_left : arrays, shape (repeats, queries + 1)
         The bound and the entropy after 0, 1, … answers.
     queries_to_certainty : Estimate
-        Mean number of queries after which every entry was known; NaN if some runs ended before.
+        Mean number of queries after which every entry was known; NaN if some runs ended earlier.
     """
 
     strategy: str
@@ -166,9 +166,9 @@ def query_curve(
     Parameters
     ----------
     relation : Relation
-        It gives the answers, all right.
+        It gives the answers, which are all right.
     strategy : str
-        ``best``: the entry with most bits, at random among equals. ``random``: a random unknown entry.
+        ``best``: the entry with the most bits, at random among equals. ``random``: a random unknown entry.
     queries : int, optional
         Number of queries; by default until every entry is known in all runs.
     hypotheses : optional

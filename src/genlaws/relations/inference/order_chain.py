@@ -2,13 +2,13 @@ r"""Sample linear extensions where their number cannot be counted: a Markov chai
 
 Give each element a height in [0, 1] that respects the order; for uniform heights the sequence of the elements is a
 uniform linear extension, and :math:`e(P) = n!\,\mathrm{Vol}`. One move redraws the height of an element uniformly
-between the highest of its lower neighbors and the lowest of its upper ones; elements that are no neighbors move
-together. A second move redraws all heights, sorted uniform numbers, without changing the sequence, which removes the
-slow drift of densities. Both leave the uniform distribution unchanged.
+between the highest of its lower neighbors and the lowest of its upper ones; elements that are not neighbors
+move together. A second move redraws all heights, sorted uniform numbers, without changing the sequence, which removes
+the slow drift of densities. Both leave the uniform distribution unchanged.
 
 The elements are inserted one by one, each above all earlier ones (sequential Monte Carlo): the mean room
 :math:`\langle 1 - \max_\text{below} x\rangle` is the ratio of two volumes, so their product counts the extensions.
-Walkers (independent copies of the chain) started in this way must agree with walkers started from two extreme
+Particles (independent copies of the chain) started in this way must agree with particles started from two extreme
 sequences.
 """
 
@@ -20,7 +20,7 @@ from scipy import special
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.relations.inference.orders import transitive_reduction
 from genlaws.relations.inference.resampling import (
-    MAX_Z_SCORE,
+    MAX_CHAIN_Z_SCORE,
     POPULATIONS,
     ChainSample,
     half_of,
@@ -36,13 +36,13 @@ FIRST_SWEEPS = 64
 MAX_SWEEPS = 4096
 
 
-class _Walkers:
-    """Heights of all elements for many walkers at once, shape (n + 2, walkers); the last two rows are 0 and 1."""
+class _Particles:
+    """Heights of all elements for many particles at once, shape (n + 2, particles); the last two rows are 0 and 1."""
 
-    def __init__(self, covers: Mask, walkers: int, generator: np.random.Generator) -> None:
+    def __init__(self, covers: Mask, particles: int, generator: np.random.Generator) -> None:
         self.count = len(covers)
         self.generator = generator
-        self.heights = np.ones((self.count + 2, walkers))
+        self.heights = np.ones((self.count + 2, particles))
         self.heights[self.count] = 0.0
         self.groups = independent_groups(covers)
         self.lower = padded([np.flatnonzero(covers[:, v]) for v in range(self.count)], self.count)
@@ -67,16 +67,16 @@ class _Walkers:
         np.put_along_axis(spread, order, fresh, axis=0)
         self.heights[inside] = spread
 
-    def start_at(self, sequence: Whole, walkers: slice) -> None:
-        """Give some walkers evenly spaced heights in a sequence."""
-        self.heights[sequence, walkers] = ((np.arange(self.count) + 0.5) / self.count)[:, None]
+    def start_at(self, sequence: Whole, particles: slice) -> None:
+        """Give some particles evenly spaced heights in a sequence."""
+        self.heights[sequence, particles] = ((np.arange(self.count) + 0.5) / self.count)[:, None]
 
     def step(self) -> None:
         """Sweep all elements."""
         self.sweep(np.ones(self.count, dtype=bool))
 
     def ranks(self) -> Whole:
-        """Return the rank of each element, one row for each walker."""
+        """Return the rank of each element, one row for each particle."""
         return np.argsort(np.argsort(self.heights[: self.count], axis=0), axis=0).T
 
     compared = ranks
@@ -85,41 +85,41 @@ class _Walkers:
 def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> ChainSample:
     """Return random linear extensions of the order `below` with a check of convergence.
 
-    Half of the walkers insert the elements one by one; the others start from two extreme sequences. Sweeps are doubled
-    until the mean ranks of both halves agree or `MAX_SWEEPS` is reached.
+    Half of the particles insert the elements one by one; the others start from two extreme sequences. Sweeps are
+    doubled until the mean ranks of both halves agree or `MAX_SWEEPS` is reached.
     """
     covers = transitive_reduction(below)
     half = half_of(draws)
-    grown = _Walkers(covers, half, generator)
+    grown = _Particles(covers, half, generator)
     log2_counts = _insert_elements(grown, np.argsort(below.sum(axis=0), kind="stable"))
-    extreme = _Walkers(covers, 2 * (half // 2), generator)
-    # Two extensions far apart: by one order of preference and, for every second walker, by its reverse.
+    extreme = _Particles(covers, 2 * (half // 2), generator)
+    # Two extensions far apart: by one order of preference and, for every second particle, by its reverse.
     extreme.start_at(_greedy(below, np.arange(len(below))), slice(None))
     extreme.start_at(_greedy(below, -np.arange(len(below))), slice(None, None, 2))
     done, largest_z = sweep_until_equal(grown, extreme, FIRST_SWEEPS, MAX_SWEEPS)
     log2_count, error = mean_of_powers(log2_counts)
     ranks = np.vstack([grown.ranks(), extreme.ranks()])
-    return ChainSample(ranks, log2_count, error, done, largest_z, largest_z < MAX_Z_SCORE)
+    return ChainSample(ranks, log2_count, error, done, largest_z, largest_z < MAX_CHAIN_Z_SCORE)
 
 
-def _insert_elements(walkers: _Walkers, sequence: Whole) -> Array:
+def _insert_elements(particles: _Particles, sequence: Whole) -> Array:
     """Insert the elements one by one and return log2 of the number of extensions, one estimate for each population."""
-    walker_count = walkers.heights.shape[1]
-    present = np.zeros(walkers.count, dtype=bool)
+    particle_count = particles.heights.shape[1]
+    present = np.zeros(particles.count, dtype=bool)
     log2_volume = np.zeros(POPULATIONS)
     for element in sequence:
-        low = walkers.heights[walkers.lower[element]].max(axis=0)
+        low = particles.heights[particles.lower[element]].max(axis=0)
         room = (1.0 - low).reshape(POPULATIONS, -1)
         mean_room = room.mean(axis=1)
         log2_volume += np.log2(mean_room)
-        chosen = resample(room / mean_room[:, None], walkers.generator)
-        walkers.heights = walkers.heights[:, chosen]
+        chosen = resample(room / mean_room[:, None], particles.generator)
+        particles.heights = particles.heights[:, chosen]
         low = low[chosen]
-        walkers.heights[element] = low + walkers.generator.random(walker_count) * (1.0 - low)
+        particles.heights[element] = low + particles.generator.random(particle_count) * (1.0 - low)
         present[element] = True
         for _ in range(SWEEPS_PER_ELEMENT):
-            walkers.sweep(present)
-    return np.asarray(log2_volume + special.gammaln(walkers.count + 1) / np.log(2.0))
+            particles.sweep(present)
+    return np.asarray(log2_volume + special.gammaln(particles.count + 1) / np.log(2.0))
 
 
 def _greedy(below: Mask, preference: Whole) -> Whole:

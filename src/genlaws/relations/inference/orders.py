@@ -31,7 +31,7 @@ from genlaws.relations.inference.ideals import (
 )
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
-Draw = Callable[[int, np.random.Generator], Whole]
+OrderDraw = Callable[[int, np.random.Generator], Whole]
 
 MIN_OPEN_PROBABILITY = 2.0**-53  # of an unknown entry: one minus it is less than one in floating point
 
@@ -85,7 +85,7 @@ def transitive_reduction(below: Mask) -> Mask:
 
 
 def _cycle_through(start: int, direct: Mask) -> list[int]:
-    """Return the shortest way from an element back to itself."""
+    """Return the shortest path from an element back to itself."""
     order, came_from = sparse.csgraph.breadth_first_order(direct, start)
     path = [start, int(order[np.argmax(direct[order, start])])]
     while path[-1] != start:
@@ -115,7 +115,7 @@ class OrderPosterior:
     before: Array
     rank: Array
     log2_count: float
-    draw: Draw
+    draw: OrderDraw
 
 
 def order_posterior(below: Mask, most_ideals: int = MAX_IDEALS) -> OrderPosterior | None:
@@ -139,7 +139,7 @@ def _solve(below: Mask, elements: Whole, most_ideals: int) -> OrderPosterior | N
     if len(elements) == 1:
         return OrderPosterior(elements, np.zeros((1, 1)), np.ones((1, 1)), 0.0, _always(elements))
     comparable = inside | inside.T
-    for linked, join in ((comparable, side_by_side), (~comparable, one_after_another)):
+    for linked, join in ((comparable, join_unrelated), (~comparable, one_after_another)):
         count, part = sparse.csgraph.connected_components(linked, directed=False)
         if count > 1:
             groups = [elements[part == number] for number in range(count)]
@@ -150,12 +150,12 @@ def _solve(below: Mask, elements: Whole, most_ideals: int) -> OrderPosterior | N
     return _through_ideals(inside, elements, most_ideals)
 
 
-def _always(elements: Whole) -> Draw:
+def _always(elements: Whole) -> OrderDraw:
     return lambda draws, generator: np.repeat(elements[None], draws, axis=0)
 
 
 def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPosterior | None:
-    """Count the ideals; elements that are alike are put in one order first and averaged afterward."""
+    """Count the ideals; interchangeable elements are put in one order first and averaged afterward."""
     alike = _alike(inside)
     lined_up = inside.copy()
     for group in alike:
@@ -207,7 +207,7 @@ def one_after_another(pieces: Sequence[OrderPosterior]) -> OrderPosterior:
     return OrderPosterior(elements, before, rank, sum(piece.log2_count for piece in pieces), draw)
 
 
-def side_by_side(pieces: Sequence[OrderPosterior]) -> OrderPosterior:
+def join_unrelated(pieces: Sequence[OrderPosterior]) -> OrderPosterior:
     """Return the law where no comparison between the pieces is known; the two smallest are joined first."""
     waiting = [(len(piece.elements), number, piece) for number, piece in enumerate(pieces)]
     heapq.heapify(waiting)
@@ -252,7 +252,7 @@ def _shifted(passed: Array) -> Array:
     return shifted
 
 
-def _shuffled(pieces: Sequence[OrderPosterior]) -> Draw:
+def _shuffled(pieces: Sequence[OrderPosterior]) -> OrderDraw:
     owner = np.repeat(np.arange(len(pieces)), [len(piece.elements) for piece in pieces])
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:

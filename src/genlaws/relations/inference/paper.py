@@ -28,6 +28,7 @@ from genlaws.relations.structure.training_set import TrainingSet
 
 BITS_HINT = "It is a number of bits."
 PAPER_DRAWS = 1000
+TARGET_ACCURACY = 0.9  # of the example of Eq. 4 and of the networks of Table IV
 
 
 def inferable_fraction(sample_count: ArrayLike, description_length: ArrayLike) -> Array:
@@ -77,7 +78,7 @@ def accuracy_formula(
     element_count : array_like, at least 1
     description_length : array_like, zero or more, in bits
     guess_accuracy : array_like in [0, 1]
-        Chance that a pair holds which cannot be inferred. The paper takes 1/k for an equivalence with k classes, 1/2
+        Chance that a pair holds if it cannot be inferred. The paper takes 1/k for an equivalence with k classes, 1/2
         for a bipartite relation and 1/3 for less-than.
 
     Notes

@@ -28,7 +28,7 @@ ERROR_FACTOR = np.sqrt(1.0 + 2.0 / np.pi)
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    r"""The law of a relation given some of its entries, every relation of the class being equally likely before.
+    r"""The law of a relation given some of its entries, if every relation of the class was equally likely before.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Posterior:
     def draw(self, draws: int, seed: int | np.random.Generator = 0) -> Mask:
         """Return relations drawn independently from the law, as tables of shape (draws, n, n)."""
         if self.draw_tables is None:
-            raise TypeError("This posterior carries no sampler.")
+            raise TypeError("This posterior has no sampler.")
         count = whole_number("draws", draws, at_least=1)
         fits_memory("draws of whole tables", count * self.probability.size, "Take fewer draws.")
         return self.draw_tables(count, generator_of(seed))
@@ -125,7 +125,7 @@ def sampled_posterior(training_set: TrainingSet, sample: ChainSample, tables: Ca
         accuracy_error=float(ERROR_FACTOR * scores.std(ddof=1) / np.sqrt(len(scores))),
         bits_left_error=sample.log2_count_error,
         converged=sample.converged,
-        message=f"{state}: {note}, {draws} walkers.",
+        message=f"{state}: {note}, {draws} draws.",
         draw_tables=draw,
     )
 
@@ -148,7 +148,7 @@ def _scores(tables: Callable[[Whole], Mask], draws: Whole, guess: Mask) -> Array
 def as_partitions(sample: ChainSample, class_count: int, prior: str) -> ChainSample:
     """Return the colorings that count under the prior, with the entropy of their partitions in bits as the count.
 
-    With j colors in use a partition is met :math:`k!/(k-j)!` times among the colorings.
+    With j colors in use a partition occurs :math:`k!/(k-j)!` times among the colorings.
     """
     used = used_colors(sample.draws, class_count).sum(axis=1)
     log2_factorial = special.gammaln(class_count + 1) / np.log(2.0)

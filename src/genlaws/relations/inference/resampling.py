@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole
 
-POPULATIONS = 16  # independent groups of walkers; their spread gives the standard error
-MAX_Z_SCORE = 4.0  # between walkers of different starts, for a chain that counts as converged
+POPULATIONS = 16  # independent groups of particles; their spread gives the standard error
+MAX_CHAIN_Z_SCORE = 4.0  # between particles of different starts, for a chain that counts as converged
 
 
 def independent_groups(linked: Mask) -> list[Whole]:
@@ -35,12 +35,12 @@ def padded(lists: Sequence[ArrayLike], filler: int) -> Whole:
 
 
 def half_of(draws: int) -> int:
-    """Return how many walkers make about half of the draws: as many in each population, at least one."""
+    """Return how many particles make about half of the draws: equally many in each population, at least one."""
     return max(POPULATIONS, draws // 2 // POPULATIONS * POPULATIONS)
 
 
 def resample(weights: Array, generator: np.random.Generator) -> Whole:
-    """Return the walkers chosen in proportion to their weights, within each population (row).
+    """Return the particles chosen in proportion to their weights, within each population (row).
 
     Systematic resampling: one random number for each population.
     """
@@ -58,13 +58,13 @@ class ChainSample:
     Attributes
     ----------
     draws : array of int, shape (draws, elements)
-        The color of each vertex, or the rank of each element; the walkers are independent.
+        The color of each vertex, or the rank of each element; the draws are independent.
     log2_count, log2_count_error : float
         Estimated binary logarithm of the number of colorings, partitions or orders, and its standard error.
     sweeps : int
-        Sweeps every walker made among them.
+        Sweeps that every particle made among proper colorings or orders.
     largest_z : float
-        Largest z-score between walkers of different starts.
+        Largest z-score between particles of different starts.
     converged : bool
     """
 
@@ -76,18 +76,18 @@ class ChainSample:
     converged: bool
 
 
-class Walkers(Protocol):
-    """Walkers of one kind of start."""
+class Particles(Protocol):
+    """Particles of one kind of start."""
 
     def step(self) -> None:
         """Make one sweep."""
 
     def compared(self) -> Array | Whole:
-        """Return the numbers whose means are compared between starts, one row for each walker."""
+        """Return the numbers whose means are compared between starts, one row for each particle."""
 
 
-def sweep_until_equal(one: Walkers, other: Walkers, first: int, most: int) -> tuple[int, float]:
-    """Sweep both groups of walkers, doubling the number, until they agree; return the sweeps and the last z-score."""
+def sweep_until_equal(one: Particles, other: Particles, first: int, most: int) -> tuple[int, float]:
+    """Sweep both groups of particles, doubling the number, until they agree; return the sweeps and the last z-score."""
     done, planned = 0, first
     while True:
         for _ in range(planned - done):
@@ -95,13 +95,13 @@ def sweep_until_equal(one: Walkers, other: Walkers, first: int, most: int) -> tu
             other.step()
         done = planned
         largest_z = largest_z_score(one.compared(), other.compared())
-        if largest_z < MAX_Z_SCORE or done >= most:
+        if largest_z < MAX_CHAIN_Z_SCORE or done >= most:
             return done, largest_z
         planned *= 2
 
 
 def largest_z_score(one: Array | Whole, other: Array | Whole) -> float:
-    """Return the largest z-score between the means of two sets of independent walkers (rows) over all columns."""
+    """Return the largest z-score between the means of two sets of independent particles (rows) over all columns."""
     gap = np.abs(one.mean(axis=0) - other.mean(axis=0))
     error = np.sqrt(one.var(axis=0, ddof=1) / len(one) + other.var(axis=0, ddof=1) / len(other))
     z = np.divide(gap, error, out=np.where(gap > 0, np.inf, 0.0), where=error > 0)

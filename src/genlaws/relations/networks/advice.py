@@ -23,7 +23,7 @@ from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
 from genlaws.relations.networks.diagram import side_of
 from genlaws.relations.networks.phases import fit_threshold
-from genlaws.relations.networks.pilot import QUICK_SETTINGS, Goal, Pilot, PilotPoint, Trials
+from genlaws.relations.networks.pilot import QUICK_SETTINGS, Goal, Pilot, PilotPoint, PilotTrials
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
 from genlaws.relations.structure.relation import Relation
 
@@ -190,13 +190,13 @@ def advise_relation(
     """
     target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0, 1, open_low=True)))
     if target == 1.0:
-        raise InputError("target_accuracy must be below 1: a network counts as right when it exceeds the target.")
+        raise InputError("target_accuracy must be below 1: a network succeeds when its accuracy exceeds the target.")
     whole_number("seed", seed)
     _check_size(relation)
     tried = Pilot() if pilot is None else pilot
     goal = Goal(target, relation.majority_accuracy >= target)
     best, no_bound = _best_fraction(relation, goal, tried, seed)
-    trials = Trials(relation, goal, tried, seed, advance)
+    trials = PilotTrials(relation, goal, tried, seed, advance)
     fractions = trials.fractions()
     if not fractions:
         raise InputError(f"{relation.label} has too few pairs to leave any for a test; the pilot cannot measure it.")
@@ -251,7 +251,7 @@ def _best_fraction(relation: Relation, goal: Goal, pilot: Pilot, seed: int) -> t
         return None, "the bound is for the accuracy on the whole table, where the majority answer is enough"
     known: Hypotheses = hypotheses_of(relation)
     if isinstance(known, Entrywise):
-        return None, f"the relation is in no class with structure the bound is known for ({known})"
+        return None, f"the bound is known only for classes with structure; the relation is in none ({known})"
     if relation.element_count > MAX_BOUND_ELEMENTS:
         return (
             None,

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 ADAM_RATES = {"decoder_rates": (1e-4, 1e-1), "encoder_rates": (1e-4, 1e-1)}
 SGD_RATES = {"decoder_rates": (1e-1, 1e1), "encoder_rates": (1e-3, 1.0)}
 DEFAULT_RATES = {"adam": ADAM_RATES, "adamw": ADAM_RATES, "sgd": SGD_RATES}
-MAX_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
-MAX_GRID, MAX_REPEATS, MAX_STEPS, MAX_UNITS, MAX_LAYERS = 100, 10_000, 10_000_000, 10_000, 100
+MAX_TRAINED_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
+MAX_GRID, MAX_PHASE_REPEATS, MAX_STEPS, MAX_UNITS, MAX_LAYERS = 100, 10_000, 10_000_000, 10_000, 100
 TARGET_ACCURACY = 0.9  # the paper's, Table IV
 EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
 CRITERIA = ("memorization", "late")
@@ -57,7 +57,7 @@ TRAINING_SETTINGS = (
     *("train_fraction", "embedding_scale", "depth", "width", "optimizer", "batch_size", "steps", "device"),
 )
 
-Rates = tuple[float, float]
+RateRange = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class PhasePlan:
     relation: Relation
     grid: int
     seeds: int
-    decoder_rates: Rates
-    encoder_rates: Rates
+    decoder_rates: RateRange
+    encoder_rates: RateRange
     steps: int
     width: int
     depth: int
@@ -82,7 +82,7 @@ class PhasePlan:
 
     @property
     def target(self) -> float:
-        """The accuracy to exceed: the paper's, or half way from the majority answer to 1 where that reaches it."""
+        """The accuracy to exceed: the paper's, or midway from the majority accuracy to 1 where that reaches it."""
         majority = self.relation.majority_accuracy
         return TARGET_ACCURACY if majority < TARGET_ACCURACY else 0.5 * (1.0 + majority)
 
@@ -106,11 +106,11 @@ class PhasePlan:
         return {name: tuple(np.geomspace(low, high, self.grid).tolist()) for name, (low, high) in ends.items()}
 
 
-Outcome = Mapping[str, Any]
-Train = Callable[[PhasePlan], Sequence[Outcome]]
+NetworkOutcome = Mapping[str, Any]
+Train = Callable[[PhasePlan], Sequence[NetworkOutcome]]
 
 
-def train_plan(plan: PhasePlan) -> list[Outcome]:
+def train_plan(plan: PhasePlan) -> list[NetworkOutcome]:
     """Train the networks of a plan in this process, several at once; the repeats follow one another."""
     shared, rates = plan.shared, plan.rates
     runs: list[dict[str, Any]] = [
@@ -118,7 +118,7 @@ def train_plan(plan: PhasePlan) -> list[Outcome]:
         for pair in product(*rates.values())
         for repeat in range(plan.seeds)
     ]
-    found: list[Outcome] = []
+    found: list[NetworkOutcome] = []
     together = networks_together(plan.device, plan.relation.element_count, plan.width)
     for start in range(0, len(runs), together):
         stack = runs[start : start + together]
@@ -146,7 +146,7 @@ class PhasePoint:
     ----------
     decoder_rate, encoder_rate : float
     generalization, grokking, memorization, confusion : int
-        Networks in each phase; :func:`~genlaws.relations.networks.phases.classify` defines them.
+        Networks in each phase; :func:`~genlaws.relations.networks.phases.classify_phases` defines them.
     late : int
         Networks that fitted and took more than `patience` times as long to generalize, or never did.
     count : int
@@ -183,7 +183,7 @@ class PhaseDiagram:
         :class:`~genlaws.relations.networks.phases.Boundary` of memorizing and of being late, among the networks that
         fitted; None where no line could be fitted.
     advice : str
-        Which ratio of the rates to take; it names no ratio beyond those tried.
+        Which ratio of the rates to take; only ratios within those tried are named.
     """
 
     plan: PhasePlan
@@ -203,7 +203,7 @@ class PhaseDiagram:
         return _total(self.points, "confusion")
 
     @property
-    def ratios_tried(self) -> Rates:
+    def ratios_tried(self) -> RateRange:
         """Smallest and largest decoder rate over encoder rate."""
         return _ratios(self.points)
 
@@ -231,8 +231,8 @@ def phase_diagram(
     *,
     grid: int = 6,
     seeds: int = 3,
-    decoder_rates: Rates | None = None,
-    encoder_rates: Rates | None = None,
+    decoder_rates: RateRange | None = None,
+    encoder_rates: RateRange | None = None,
     steps: int = 10_000,
     width: int = 20,
     depth: int = 3,
@@ -286,16 +286,16 @@ def phase_diagram(
     Notes
     -----
     A network fits or generalizes when its accuracy on training or test entries exceeds 0.9. Where always giving the
-    majority answer is right that often, the target is half way from there to 1.
+    majority answer is right that often, the target is midway from that accuracy to 1.
 
     References
     ----------
     :cite:p:`baek2024`, Figure 5 and Table IV.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
-    if known.element_count > MAX_ELEMENTS:
+    if known.element_count > MAX_TRAINED_ELEMENTS:
         raise InputError(
-            f"Networks are trained on relations of at most {MAX_ELEMENTS} elements here; {known.label} has "
+            f"Networks are trained on relations of at most {MAX_TRAINED_ELEMENTS} elements here; {known.label} has "
             f"{known.element_count:,}. Take a part of it."
         )
     suited = DEFAULT_RATES[one_of("optimizer", optimizer, DEFAULT_RATES)]
@@ -303,7 +303,7 @@ def phase_diagram(
     plan = PhasePlan(
         relation=known,
         grid=whole_number("grid", grid, at_least=2, at_most=MAX_GRID),
-        seeds=whole_number("seeds", seeds, at_least=2, at_most=MAX_REPEATS, hint=several),
+        seeds=whole_number("seeds", seeds, at_least=2, at_most=MAX_PHASE_REPEATS, hint=several),
         decoder_rates=_rates("decoder_rates", suited["decoder_rates"] if decoder_rates is None else decoder_rates),
         encoder_rates=_rates("encoder_rates", suited["encoder_rates"] if encoder_rates is None else encoder_rates),
         steps=whole_number("steps", steps, at_least=1, at_most=MAX_STEPS),
@@ -329,14 +329,14 @@ def _number(check: Callable[..., Array], name: str, value: float, *limits: float
     return float(scalar(name, check(name, value, *limits, **ends)))
 
 
-def _rates(name: str, given: Rates) -> Rates:
+def _rates(name: str, given: RateRange) -> RateRange:
     rates = positive(name, given)
     if rates.shape != (2,) or not rates[0] < rates[1]:
         raise InputError(f"{name} must be two positive rates, the lower one first; got {given!r}.")
     return float(rates[0]), float(rates[1])
 
 
-def _point(plan: PhasePlan, encoder_rate: float, decoder_rate: float, found: Sequence[Outcome]) -> PhasePoint:
+def _point(plan: PhasePlan, encoder_rate: float, decoder_rate: float, found: Sequence[NetworkOutcome]) -> PhasePoint:
     columns = ([one[name] for one in found] for name in ("train_step", "test_step", "phase", "final_test_accuracy"))
     counts: dict[str, Any] = count_phases(*columns, patience=plan.patience)
     return PhasePoint(decoder_rate, encoder_rate, **counts)
@@ -355,7 +355,7 @@ def _total(points: Sequence[PhasePoint], name: str) -> int:
     return sum(getattr(one, name) for one in points)
 
 
-def _ratios(points: Sequence[PhasePoint]) -> Rates:
+def _ratios(points: Sequence[PhasePoint]) -> RateRange:
     """Return the smallest and the largest decoder rate over encoder rate on the grid of the points."""
     decoder, encoder = ([getattr(one, name) for one in points] for name in ("decoder_rate", "encoder_rate"))
     return min(decoder) / max(encoder), max(decoder) / min(encoder)
@@ -382,16 +382,16 @@ def _advice(points: Sequence[PhasePoint], boundaries: Mapping[str, Boundary | No
     return _advice_on_late(boundaries["late"], tried)
 
 
-def _advice_on_late(late: Boundary | None, tried: Rates) -> str:
+def _advice_on_late(late: Boundary | None, tried: RateRange) -> str:
     """Return the sentence where no network memorized."""
     if late is None or not (late.slope.value > 0.0 and late.critical_ratio.low > 0.0):
-        return "No network that fitted memorized: the ratio of the rates may be anything that was tried."
+        return "No network that fitted memorized: take any ratio of the rates that was tried."
     if side_of(late.critical_ratio.value, tried) < 0:
-        return f"No network memorized, but most were late at every ratio tried, also at {_format_smallest(tried)}."
+        return f"No network memorized, but most were late at every ratio tried, even at {_format_smallest(tried)}."
     return f"No network memorized; for early generalization keep the decoder rate {_format_limit(late, tried)}."
 
 
-def _advice_on(boundary: Boundary, tried: Rates) -> str:
+def _advice_on(boundary: Boundary, tried: RateRange) -> str:
     """Return the sentence where some networks memorized and others did not; it names no ratio beyond those tried."""
     ratio = boundary.critical_ratio
     any_slope = boundary.slope_message and boundary.agrees_with_unit_slope
@@ -402,19 +402,19 @@ def _advice_on(boundary: Boundary, tried: Rates) -> str:
     if side := side_of(ratio.value, tried):
         if side < 0:
             return (
-                f"Most networks memorize at every ratio tried, also at {_format_smallest(tried)}: try smaller ratios."
+                f"Most networks memorize at every ratio tried, even at {_format_smallest(tried)}: try smaller ratios."
             )
         return (
             f"Most networks do not memorize at any ratio tried, up to a decoder rate of {tried[1]:.2g} times the "
             "encoder rate: take one of these."
         )
-    beyond = f"about {ratio.value:.2g} times on, every other network memorizes{_format_exception(boundary)}."
+    beyond = f"about {ratio.value:.2g} times on, half of the networks or more memorize{_format_exception(boundary)}."
     if side_of(ratio.low, tried) < 0:
         return f"Keep the decoder rate {_format_limit(boundary, tried)}, and try smaller ones. From {beyond}"
     return f"Keep the decoder rate {_format_limit(boundary, tried)}; from {beyond}"
 
 
-def _format_limit(boundary: Boundary, tried: Rates) -> str:
+def _format_limit(boundary: Boundary, tried: RateRange) -> str:
     """Return below which ratio to keep: the lower end of the interval, or the smallest ratio that was tried."""
     low = boundary.critical_ratio.low
     if side_of(low, tried) < 0:
@@ -422,7 +422,7 @@ def _format_limit(boundary: Boundary, tried: Rates) -> str:
     return f"below {low:.2g} times the encoder rate"
 
 
-def _format_smallest(tried: Rates) -> str:
+def _format_smallest(tried: RateRange) -> str:
     return f"{tried[0]:.2g} times the encoder rate, the smallest ratio tried"
 
 

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, Mask, fits_memory, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Checkpoint, Live, Minibatches, PairPerceptron, Training, WholeSet, train
+from genlaws.ensembles import Checkpoint, Live, Minibatches, PairPerceptron, TrainedStack, WholeSet, train
 from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.optimizers import OPTIMIZERS
-from genlaws.ensembles.perceptron import ACTIVATIONS
+from genlaws.ensembles.perceptron import ACTIVATIONS, PAIR_MODES
 from genlaws.ensembles.training import read_device
 from genlaws.relations.networks.runs import (
     MAX_DEPTH,
@@ -36,7 +36,6 @@ from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 
 PRECISIONS = {"single": torch.float32, "double": torch.float64}
-MODES = ("concatenate", "difference", "squared_difference")
 DEFAULT_LOG_COUNT = 200  # measurements in a training
 # Bytes of one parameter: drawn in double precision, then stored with gradient and two moments in single precision.
 PARAMETER_BYTES, ACTIVATION_BYTES = 24, 4
@@ -82,14 +81,14 @@ def learn_relation(
     seeds : sequence of int
         One network each: its entries, noise, initial values and batches.
     dimension, depth, width : int
-        Of the embeddings; hidden layers of the decoder, none makes it linear; units in each.
+        Dimension of the embeddings; hidden layers of the decoder, which is linear with none; units in each.
     mode : {"concatenate", "difference", "squared_difference"}
     activation : str
         As in :class:`genlaws.ensembles.Perceptron`.
     encoder_rate, decoder_rate, encoder_decay, decoder_decay : float, or one for each network
         Learning rates and weight decays of embeddings and decoder.
     embedding_scale, decoder_scale : float, or one for each network
-        Factors on the initial values: standard normal embeddings, and a decoder as torch.nn starts it.
+        Factors on the initial values: standard normal embeddings, and a decoder initialized as in torch.nn.
     optimizer : {"adam", "adamw", "sgd"}
     batch_size : int, optional
         Entries in a step, each once per epoch; by default the whole training set.
@@ -104,7 +103,7 @@ def learn_relation(
     device, path, checkpoint :
         See ``genlaws.ensembles.train``.
     advance : callable, optional
-        Called at each measurement with the number of steps made since the one before.
+        Called at each measurement with the number of steps since the previous one.
 
     References
     ----------
@@ -112,7 +111,7 @@ def learn_relation(
     optimizer nor batch; full-batch Adam agrees with its figures.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
-    one_of("mode", mode, MODES)
+    one_of("mode", mode, PAIR_MODES)
     one_of("optimizer", optimizer, tuple(OPTIMIZERS))
     one_of("precision", precision, tuple(PRECISIONS))
     one_of("activation", activation, tuple(ACTIVATIONS))
@@ -125,8 +124,8 @@ def learn_relation(
     count = len(numbers)
     hidden = _hidden_layers(known, dimension, depth, width, count, device)
     network = PairPerceptron(known.element_count, dimension, hidden, mode=mode, activation=activation)
-    shown_share = _each("train_fraction", fraction, train_fraction, count)
-    drawn = _draw_tables(known, shown_share, _each("label_noise", fraction, label_noise, count), numbers)
+    train_share = _each("train_fraction", fraction, train_fraction, count)
+    drawn = _draw_tables(known, train_share, _each("label_noise", fraction, label_noise, count), numbers)
     rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
     logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MAX_TRAINING_STEPS), log_at)
     scales = {
@@ -175,9 +174,9 @@ def _hidden_layers(  # noqa: PLR0917
     return [units] * layers
 
 
-def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationRuns:
+def _runs_of(trained: TrainedStack, relation: Relation, drawn: _Tables) -> RelationRuns:
     """Return a trained stack as runs on a relation."""
-    found, count, size = trained.measured, len(drawn.shown), relation.element_count
+    found, count, size = trained.measured, len(drawn.training_mask), relation.element_count
     table = trained.values["embedding"].cpu().numpy().astype(np.float64)
     return RelationRuns(
         relation=relation.label,
@@ -190,7 +189,7 @@ def _runs_of(trained: Training, relation: Relation, drawn: _Tables) -> RelationR
         invariant_drift=found["drift"],
         embeddings=found.get("embeddings", np.empty((count, 0, *table.shape[1:]))),
         final_embeddings=table,
-        shown=drawn.shown.reshape(count, size, size),
+        training_mask=drawn.training_mask.reshape(count, size, size),
         majority_accuracy=relation.majority_accuracy,
         failed=trained.failed,
         device=trained.computed.device,
@@ -205,35 +204,35 @@ class _Tables:
 
     element_count: int
     truth: Mask
-    shown: Mask
+    training_mask: Mask
     labels: Mask
 
 
 def _draw_tables(relation: Relation, train_fraction: Array, label_noise: Array, seeds: list[int]) -> _Tables:
     """Return the training entries of each network, drawn with its seed, and their labels."""
     truth = relation.matrix.flatten()
-    shown, labels = np.zeros((len(seeds), truth.size), dtype=bool), np.tile(truth, (len(seeds), 1))
+    training_mask, labels = np.zeros((len(seeds), truth.size), dtype=bool), np.tile(truth, (len(seeds), 1))
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
         number = round(float(train_fraction[place]) * truth.size)
         if number < 1:
             raise InputError(f"train_fraction must include at least one entry; got {train_fraction[place]:g}.")
         chosen = rng.permutation(truth.size)[:number]
-        shown[place, chosen] = True
+        training_mask[place, chosen] = True
         labels[place, chosen[: round(float(label_noise[place]) * number)]] ^= True
-    return _Tables(relation.element_count, truth, shown, labels)
+    return _Tables(relation.element_count, truth, training_mask, labels)
 
 
 def _batches(drawn: _Tables, batch_size: int | None, seeds: list[int]) -> Batches:
     """Return the training entries of every network, padded with rows of weight 0 to the same length."""
-    most = int(drawn.shown.sum(axis=1).max())
-    order = np.argsort(~drawn.shown, axis=1, kind="stable")[:, :most]
+    most = int(drawn.training_mask.sum(axis=1).max())
+    order = np.argsort(~drawn.training_mask, axis=1, kind="stable")[:, :most]
     examples = {
         "first": torch.as_tensor(order // drawn.element_count),
         "second": torch.as_tensor(order % drawn.element_count),
         "target": torch.as_tensor(np.take_along_axis(drawn.labels, order, axis=1)[..., None].astype(np.float64)),
     }
-    weight = np.take_along_axis(drawn.shown, order, axis=1)
+    weight = np.take_along_axis(drawn.training_mask, order, axis=1)
     if not weight.all():
         examples["weight"] = torch.as_tensor(weight.astype(np.float64))
     if batch_size is None:
@@ -258,7 +257,7 @@ class _Measure:
         entries = torch.arange(drawn.truth.size, device=device)
         self.first, self.second = (entries // drawn.element_count)[None], (entries % drawn.element_count)[None]
         self.truth = torch.as_tensor(drawn.truth, device=device)
-        self.shown = torch.as_tensor(drawn.shown, device=device)
+        self.training_mask = torch.as_tensor(drawn.training_mask, device=device)
         self.rates = {part: torch.as_tensor(one, device=device)[:, None, None] for part, one in rates.items()}
         everyone = torch.arange(len(start), device=device)
         decoder, encoder = self._conserved(network.layout.views(start.to(device)), everyone)
@@ -268,11 +267,11 @@ class _Measure:
     def __call__(self, live: Live) -> Tensors:
         """Return the measurements to log."""
         right = (self.network.outputs(live.values, self.first, self.second)[..., 0] > 0) == self.truth
-        shown = self.shown[live.number]
-        sides = [_share(right, ~shown & side) for side in (self.truth, ~self.truth)]
+        training_mask = self.training_mask[live.number]
+        sides = [_share(right, ~training_mask & side) for side in (self.truth, ~self.truth)]
         found = {
-            "train": _share(right, shown),
-            "test": _share(right, ~shown),
+            "train": _share(right, training_mask),
+            "test": _share(right, ~training_mask),
             "table": right.to(torch.float64).mean(1),
             "balanced": torch.stack(sides).mean(0),
             "loss": live.loss,

@@ -30,7 +30,7 @@ from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.relations.networks.runs import ACCURACIES, NEVER, RelationRuns
 
 POSITION_TOLERANCE = 1e-9  # positions closer than this are equal
-MAX_NEWTON_STEPS = 200  # a dozen are usual
+MAX_FIT_STEPS = 200  # a dozen are usual
 MIN_LIKELIHOOD_GAIN = 1e-12  # Newton's method stops below this gain
 MAX_THRESHOLD_DISTANCE = 1e3  # decades; a threshold farther away counts as infinite
 PHASES = ("generalization", "grokking", "memorization", "confusion")
@@ -44,7 +44,7 @@ MAX_EXPONENT = 308.25  # of ten; larger rates count as infinite
 
 
 @dataclass(frozen=True)
-class Counts:
+class EventCounts:
     """Numbers of networks by position: with the event, and without it.
 
     Attributes
@@ -77,7 +77,7 @@ class LogisticStep:
     threshold: float
 
 
-def best_step(counts: Counts) -> LogisticStep:
+def best_step(counts: EventCounts) -> LogisticStep:
     """Return the logistic curve of highest likelihood."""
     place, hit, missed = counts.place, counts.hit, counts.missed
     if _rise(counts) <= POSITION_TOLERANCE or np.ptp(place) <= POSITION_TOLERANCE:
@@ -93,7 +93,7 @@ def best_step(counts: Counts) -> LogisticStep:
     return _maximize(counts)
 
 
-def threshold_interval(counts: Counts, best: LogisticStep, drop: float) -> tuple[float, float]:
+def threshold_interval(counts: EventCounts, best: LogisticStep, drop: float) -> tuple[float, float]:
     """Return the interval of thresholds whose highest log-likelihood is at most `drop` below the best."""
     level = best.log_likelihood - drop
     start = best.threshold
@@ -109,7 +109,7 @@ def threshold_interval(counts: Counts, best: LogisticStep, drop: float) -> tuple
     return ends[0], ends[1]
 
 
-def _rise(counts: Counts) -> float:
+def _rise(counts: EventCounts) -> float:
     """Return the slope of the log-likelihood of one network in k, where the curve is flat."""
     total = counts.hit + counts.missed
     share = counts.hit.sum() / total.sum()
@@ -121,7 +121,7 @@ def _flat_log_likelihood(hit: float, missed: float) -> float:
     return float(special.xlogy(hit, hit / (hit + missed)) + special.xlogy(missed, missed / (hit + missed)))
 
 
-def _maximize(counts: Counts) -> LogisticStep:
+def _maximize(counts: EventCounts) -> LogisticStep:
     """Maximize the likelihood by Newton's method; the maximum is unique if both kinds overlap."""
     hit, missed = counts.hit, counts.missed
     total, center, scale = hit + missed, float(counts.place.mean()), float(np.ptp(counts.place))
@@ -134,7 +134,7 @@ def _maximize(counts: Counts) -> LogisticStep:
 
     theta = np.array([0.0, math.log(missed.sum() / hit.sum())])
     now = value(theta)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_FIT_STEPS):
         chance = special.expit(theta[0] * s - theta[1])
         gap, weight = hit - total * chance, total * chance * (1.0 - chance)
         up, across = float(gap @ s), -float(gap.sum())
@@ -153,7 +153,7 @@ def _maximize(counts: Counts) -> LogisticStep:
     return LogisticStep(now, float(theta[0]) / scale, center + scale * float(theta[1] / theta[0]))
 
 
-def _highest_at(counts: Counts, threshold: float) -> float:
+def _highest_at(counts: EventCounts, threshold: float) -> float:
     """Return the highest log-likelihood of a curve that is one half at a threshold."""
     s, hit, missed = counts.place - threshold, counts.hit, counts.missed
     even = -float(hit.sum() + missed.sum()) * math.log(2.0)
@@ -174,7 +174,7 @@ def _highest_at(counts: Counts, threshold: float) -> float:
     return float(hit @ special.log_expit(k * s) + missed @ special.log_expit(-k * s))
 
 
-def _end_of_interval(counts: Counts, start: float, side: float, level: float) -> float:
+def _end_of_interval(counts: EventCounts, start: float, side: float, level: float) -> float:
     """Return the end of the interval of the threshold on one side."""
     reach = max(float(np.ptp(counts.place)), POSITION_TOLERANCE)
     while _highest_at(counts, start + side * reach) >= level:
@@ -192,7 +192,7 @@ def _end_of_interval(counts: Counts, start: float, side: float, level: float) ->
     return start + side * (way + exact)
 
 
-def classify(train_step: ArrayLike, test_step: ArrayLike, grokking_delay: int = DEFAULT_GROKKING_DELAY) -> Whole:
+def classify_phases(train_step: ArrayLike, test_step: ArrayLike, grokking_delay: int = DEFAULT_GROKKING_DELAY) -> Whole:
     """Return the phase of each network: 0 generalization, 1 grokking, 2 memorization, 3 confusion.
 
     Parameters
@@ -237,7 +237,7 @@ def network_outcomes(runs: RelationRuns, target: float, grokking_delay: int) -> 
         "train_step": train.tolist(),
         "test_step": test.tolist(),
         "delay": grokking_delays(train, test).tolist(),
-        "phase": [PHASES[place] for place in classify(train, test, grokking_delay)],
+        "phase": [PHASES[place] for place in classify_phases(train, test, grokking_delay)],
         **{f"final_{name}": runs.final(name).tolist() for name in ACCURACIES},
         "failed": runs.failed.tolist(),
     }
@@ -377,7 +377,7 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
 
 
 def expand_counts(failed: ArrayLike, others: ArrayLike, *values: ArrayLike) -> tuple[Any, ...]:
-    """Return values and whether it failed for each network, from the numbers of networks at each value."""
+    """Return the values of each network and whether it failed, from the numbers of networks at each value."""
     failures, rest = np.asarray(failed, dtype=np.int64), np.asarray(others, dtype=np.int64)
     repeated = (np.concatenate([np.repeat(np.asarray(one), count) for count in (failures, rest)]) for one in values)
     return *repeated, np.arange(failures.sum() + rest.sum()) < failures.sum()
@@ -407,13 +407,13 @@ def _all_directions(x: Array, y: Array, failed: Mask) -> tuple[Array, list[Logis
     points, which = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
     hit, missed = _hit_and_missed(which.ravel(), failed)
     along = np.column_stack([np.cos(angles), np.sin(angles)]) @ points.T
-    return angles, [best_step(Counts(place, hit, missed)) for place in along]
+    return angles, [best_step(EventCounts(place, hit, missed)) for place in along]
 
 
-def _counts(place: Array, failed: Mask) -> Counts:
+def _counts(place: Array, failed: Mask) -> EventCounts:
     """Return how many networks failed and how many did not at each position."""
     places, which = np.unique(place, return_inverse=True)
-    return Counts(places, *_hit_and_missed(which, failed))
+    return EventCounts(places, *_hit_and_missed(which, failed))
 
 
 def _hit_and_missed(which: Whole, failed: Mask) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
+from genlaws.core.progress import Advance
 from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.networks.runs import (
     MAX_DEPTH,
@@ -25,8 +25,7 @@ from genlaws.relations.structure.relation import Relation
 
 DEFAULT_RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
 LOG_COUNT = 50  # measurements in a training
-MAX_FULL_BATCH, BATCH_SIZE = 2048, 1024  # entries; larger training sets are learned in batches
-Advance = Callable[[int], object]
+MAX_FULL_BATCH, PILOT_BATCH_SIZE = 2048, 1024  # entries; larger training sets are learned in batches
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Pilot:
     steps, width, depth, dimension : int
     optimizer : {"adam", "adamw", "sgd"}
     decoder_rate : float > 0
-        Held fixed; 0 for 0.01, or 1 with SGD.
+        Held fixed; 0 stands for the default of 0.01, or 1 with SGD.
     """
 
     train_fractions: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75)
@@ -137,7 +136,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Trials:
+class PilotTrials:
     """Trains the networks of a pilot on one relation; `advance` is called with the number of finished networks."""
 
     relation: Relation
@@ -190,7 +189,7 @@ class Trials:
     ) -> RelationRuns:
         from genlaws.relations.networks.network import learn_relation  # noqa: PLC0415 - needs torch
 
-        pilot, shown = self.pilot, train_fraction * self.relation.pair_count
+        pilot, training_count = self.pilot, train_fraction * self.relation.pair_count
         every = max(1, pilot.steps // LOG_COUNT)
         seeds = np.random.SeedSequence((self.seed, *part)).generate_state(networks)
         return learn_relation(
@@ -203,7 +202,7 @@ class Trials:
             encoder_rate=pilot.decoder_rate / ratio,
             decoder_rate=pilot.decoder_rate,
             optimizer=pilot.optimizer,
-            batch_size=None if shown <= MAX_FULL_BATCH else BATCH_SIZE,
+            batch_size=None if training_count <= MAX_FULL_BATCH else PILOT_BATCH_SIZE,
             steps=pilot.steps,
             log_at=range(0, pilot.steps + 1, every),
             stop_at=stop_at,

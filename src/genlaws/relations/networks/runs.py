@@ -53,13 +53,13 @@ def mean_accuracy(accuracies: ArrayLike) -> Estimate:
     Notes
     -----
     Networks often either generalize, with an accuracy of 1, or do not. If the few that were trained all did, Student's
-    interval has no width. With 2 to 30 networks of seven simulated laws this interval held the mean in at least 95 % of
-    the cases, Student's in 17 to 98 %.
+    interval has no width. With 2 to 30 networks of seven simulated laws this interval contained the mean in at least
+    95 % of the cases, Student's in 17 to 98 %.
 
     References
     ----------
     Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable",
-    Mathematical Methods of Statistics 14 (2005). That it holds the mean often enough is a conjecture for which no
+    Mathematical Methods of Statistics 14 (2005). That it contains the mean often enough is a conjecture for which no
     counterexample is known.
     """
     given = np.asarray(accuracies, dtype=np.float64).ravel()
@@ -97,9 +97,10 @@ class RelationRuns:
     invariant_drift : array of shape (networks, logs)
         How far the matrix that gradient flow conserves has moved, relative to its two parts at the start.
     embeddings : array of shape (networks, logs, elements, dimension)
-        Without logs unless requested.
+        Has no logs unless `keep_embeddings` was set.
     final_embeddings : array of shape (networks, elements, dimension)
-    shown : mask of shape (networks, elements, elements)
+    training_mask : mask of shape (networks, elements, elements)
+        The training entries.
     majority_accuracy : float
         Of always giving the majority answer.
     failed : mask of shape (networks,)
@@ -116,7 +117,7 @@ class RelationRuns:
     invariant_drift: Array
     embeddings: Array
     final_embeddings: Array
-    shown: Mask
+    training_mask: Mask
     majority_accuracy: float
     failed: Mask
     device: str

@@ -54,12 +54,12 @@ STAGE_WEIGHTS = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
-# The step of order 5 less that of order 4.
+# The step of order 5 minus that of order 4.
 ERROR_WEIGHTS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 STEP_SAFETY, MIN_STEP_CHANGE, MAX_STEP_CHANGE = 0.9, 0.2, 5.0
 MAX_ERROR_PER_STEP = 0.02
 SIGN_REST_RATIO = 1e-6  # at rest: the predicted decrease of the loss, relative to the start
-MIN_STEP_RATIO = 1e-12  # to the longest step; shorter ones are lost in rounding
+MIN_STEP_RATIO = 1e-12  # relative to the longest step; shorter ones are lost in rounding
 SIGN_STEP_GROWTH, SIGN_STEP_SHRINKAGE, MIN_LOSS_DECREASE = 1.5, 0.5, 0.5
 DEFAULT_TOLERANCE = 1e-10
 SPEED_ROUNDING = 1e-13  # relative to the largest possible speed; slower motion is rounding
@@ -265,7 +265,7 @@ def simulate_repons(
     tolerance: float = DEFAULT_TOLERANCE,
     most_steps: int = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
-    """Draw decoders and repons from normals and follow them until they rest.
+    """Draw decoders and repons from normal distributions and follow them until they come to rest.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def evolve_repons(
     tolerance: float = DEFAULT_TOLERANCE,
     most_steps: int = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
-    r"""Follow given starts until they rest.
+    r"""Follow given starts until they come to rest.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def _starts(
         if array.ndim != 3 or array.shape[1:] != (rows, system.dimension) or not len(array):
             raise InputError(f"{name} must have shape (draws, {rows}, {system.dimension}); got {array.shape}.")
     if len(a) != len(x):
-        raise InputError(f"decoder and positions must have equally many draws; got {len(a)} and {len(x)}.")
+        raise InputError(f"decoder and positions must have the same number of draws; got {len(a)} and {len(x)}.")
     try:
         b = np.broadcast_to(b, (len(a), system.outputs))
     except ValueError:

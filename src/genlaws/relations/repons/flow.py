@@ -60,7 +60,7 @@ def two_repon_path(
     bias: float = 0.0,
     bias_rate: float | None = None,
 ) -> TwoReponPath:
-    r"""Integrate one start of the whole flow, to twelve digits.
+    r"""Integrate the full flow from one start, to twelve digits.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class ReponSystem:
         for name in ("dimension", "outputs"):
             whole_number(name, getattr(self, name), at_least=1, at_most=MAX_COUNT)
         if not isinstance(self.class_sizes, tuple | list) or not self.class_sizes:
-            raise InputError(f"class_sizes must list the repons of each class, as (2, 3); got {self.class_sizes!r}.")
+            raise InputError(f"class_sizes must list the repons of each class, like (2, 3); got {self.class_sizes!r}.")
         for size in self.class_sizes:
             whole_number("class_sizes", size, at_least=1, at_most=MAX_COUNT)
         stored = self.dimension * self.outputs + self.repons * (self.dimension + self.outputs)

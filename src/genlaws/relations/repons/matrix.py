@@ -24,7 +24,7 @@ from genlaws.core.arguments import Array, Mask, non_negative, positive, real, sc
 from genlaws.core.errors import InputError
 from genlaws.relations.repons.pair import decaying_integral, decoder_pull, product_with_zero
 
-ROUNDING_UNITS = 16.0  # per dimension and of the largest term; smaller eigenvalues are zero
+ROUNDING_UNITS = 16.0  # of the largest term, per dimension; smaller eigenvalues are zero
 
 
 @dataclass(frozen=True)

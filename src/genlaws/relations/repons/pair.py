@@ -228,7 +228,7 @@ def decaying_integral(rate: Array, time: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Start:
-    """Checked arguments; the pulls are 2 η_x a² and 2 κ η_A c², `difference` is the first less the second."""
+    """Checked arguments; the pulls are 2 η_x a² and 2 κ η_A c², `difference` is the first minus the second."""
 
     gain: Array
     separation: Array

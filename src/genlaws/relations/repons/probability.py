@@ -177,7 +177,7 @@ def collision_rate_ratio(
     outputs: int = 1,
     cluster: ArrayLike = 1,
 ) -> Array:
-    r"""Return the ratio of encoder to decoder rate at which two repons merge with a wanted probability.
+    r"""Return the ratio of encoder to decoder rate at which two repons merge with a given probability.
 
     It is the inverse of :func:`collision_probability`, :math:`\eta_x/\eta_A = \kappa\rho\,s_c^2/s_a^2`.
 
@@ -268,8 +268,8 @@ def beta_law(first: float, second: float, odds: Array) -> Array:
 def _range_before_gain(slope: float, class_size: int, outputs: int) -> float:
     r"""Integrate the distribution of the range of normals against the density of the largest of several gains.
 
-    :math:`p = \int dG(a)\, R_m(\sqrt2\, a\, \text{slope})` with :math:`G(a) = \mathrm{erf}(a/\sqrt2)^k`; the trapezium
-    rule in :math:`\ln a` and in :math:`z` converges exponentially.
+    :math:`p = \int dG(a)\, R_m(\sqrt2\, a\, \text{slope})` with :math:`G(a) = \mathrm{erf}(a/\sqrt2)^k`; the
+    trapezoidal rule in :math:`\ln a` and in :math:`z` converges exponentially.
     """
     step = 0.05
     log_gain = np.arange(np.log(1e-17), np.log(12.0), step)

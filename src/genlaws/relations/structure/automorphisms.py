@@ -46,8 +46,8 @@ FIXED_ELEMENT_CODE = 0x6C8E9CF570932BD5  # mixed into the code of a fixed elemen
 OUT_EDGE_CODE, IN_EDGE_CODE = np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB)
 MAX_EDGES_VISITED = 400_000_000  # about twenty seconds
 MAX_LEVELS = 500  # elements to fix; each takes a step of recursion, and more would take too long
-EDGES_PER_ROUND = 2_000  # of equal computing time as the overhead of one round of coloring
-METHODS = ("auto", "closed form", "igraph", "networkx", "search")
+EDGES_PER_ROUND = 2_000  # whose computing time equals the overhead of one round of coloring
+COUNT_METHODS = ("auto", "closed form", "igraph", "networkx", "search")
 MAX_NETWORKX_ELEMENTS = 40  # of one part; a ring of 30 takes networkx ten seconds, one of 40 over a minute
 
 
@@ -191,7 +191,7 @@ class AutomorphismCount:
     method : str
         ``closed form``, ``reduction`` (nothing was left to search), ``igraph``, ``networkx`` or ``search``.
     remaining : int
-        Elements that were left after the reduction, for the method to work on.
+        Elements left after the reduction, on which the method worked.
     """
 
     count: int
@@ -235,7 +235,7 @@ def count_automorphisms(relation: Relation, method: str = "auto") -> Automorphis
     ----------
     :cite:p:`baek2024`, section III, which proposes SAUCY for the same task.
     """
-    one_of("method", method, METHODS)
+    one_of("method", method, COUNT_METHODS)
     if method in {"auto", "closed form"}:
         known = _closed_form(relation)
         if known is not None:
@@ -271,7 +271,7 @@ def _product(factors: list[int]) -> int:
 
 
 def _closed_form(relation: Relation) -> int | None:
-    """Return the count of a family that has a formula; none for other relations."""
+    """Return the count of a family that has a formula; None for other relations."""
     n = relation.element_count
     bare, loops = without_loops(relation)
     if loops not in {0, n}:
@@ -288,7 +288,7 @@ def _closed_form(relation: Relation) -> int | None:
 
 
 def _permutations_of_classes(sizes: tuple[int, ...]) -> int:
-    """Return in how many ways elements move inside their classes and classes of one size change places."""
+    """Return the number of ways to permute elements inside their classes, and classes of the same size."""
     return prod(factorial(size) ** copies * factorial(copies) for size, copies in Counter(sizes).items())
 
 

@@ -47,24 +47,24 @@ class RelationClass:
             whole_number("side_sizes", size)
 
 
-def classify(relation: Relation, known: RelationProperties | None = None) -> RelationClass:
-    """Return the most special class of Table II that a relation belongs to.
+def classify_relation(relation: Relation, known: RelationProperties | None = None) -> RelationClass:
+    """Return the most specific class of Table II that a relation belongs to.
 
     Parameters
     ----------
     relation : Relation
     known : RelationProperties, optional
-        Its properties, if they have been found already.
+        Its properties, if they are already known.
 
     Notes
     -----
-    A relation that is symmetric or antisymmetric as well as reflexive takes the row that needs fewer bits. One of a
-    single element is in no proper order and no proper tree.
+    A relation that is symmetric or antisymmetric as well as reflexive takes the row that needs fewer bits. A
+    relation of a single element counts neither as an order nor as a tree.
     """
     found = properties(relation) if known is None else known
     n = relation.element_count
     proper = n > 1
-    # From the most special to the most general; the first that fits is chosen.
+    # From the most specific to the most general; the first that fits is chosen.
     fits = {
         "complete bipartite": found.complete_bipartite,
         "equivalence": found.equivalence,
@@ -110,7 +110,7 @@ def mean_tree_depth(relation: Relation, *, rooted: bool) -> float:
         size[parent[element]] += size[element]
     total = np.full(n, depth.sum())
     for element in order[1:].tolist():
-        # Moved one step down, the root gets closer to all below it and farther from all others.
+        # A root moved one step down gets closer to all elements below it and farther from all others.
         total[element] = total[parent[element]] + n - 2 * size[element]
     return float(total.min() / n)
 

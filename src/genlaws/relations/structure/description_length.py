@@ -1,7 +1,7 @@
 r"""Description length of a relation in bits: exact, by the paper's table, and by counting its class.
 
-A relation R of n elements has :math:`n!/|\mathrm{Aut}\,R|` labeled copies, by the orbit-stabilizer theorem. To name
-one of them takes :math:`\log_2` of that number of bits.
+A relation R of n elements has :math:`n!/|\mathrm{Aut}\,R|` labeled copies, by the orbit-stabilizer theorem. Naming
+one of them takes :math:`\log_2` of that number, in bits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from genlaws.core.arguments import positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
-from genlaws.relations.structure.classes import RelationClass, classify
+from genlaws.relations.structure.classes import RelationClass, classify_relation
 from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation
 
 # With more elements, logarithms are subtracted instead of forming n!, with an error of about 1e-15 of log2 n!.
@@ -55,7 +55,7 @@ def description_length_exact(
     ----------
     relation : Relation
     automorphisms : AutomorphismCount or int, optional
-        Their number, if it has been counted already.
+        Their number, if it is already known.
     method : str
         How to count them otherwise, see :func:`~genlaws.relations.structure.automorphisms.count_automorphisms`.
 
@@ -118,10 +118,10 @@ def description_length_table(
     Notes
     -----
     The paper does not define its averages. Here ⟨k⟩ is the mean over the elements of the longest chain through them and
-    ⟨d⟩ the mean depth with the root at depth 1; from 0, a star would have a negative length. (⟨k⟩-1)! is Γ(⟨k⟩), and
-    the printed "⟨k⟩ - 1!" is read so. Several rows are rough or wrong: the antisymmetric one counts tournaments, the
-    transitive one tends to zero for long chains, and the total order's is negative below n = 3. Compare
-    :func:`description_length_count`.
+    ⟨d⟩ the mean depth with the root at depth 1; with the root at depth 0 a star would have a negative length. (⟨k⟩-1)!
+    is Γ(⟨k⟩), and the printed "⟨k⟩ - 1!" is read that way. Several rows are rough or wrong: the antisymmetric one
+    counts tournaments, the transitive one tends to zero for long chains, and the total order's is negative below n = 3.
+    Compare :func:`description_length_count`.
 
     References
     ----------
@@ -235,7 +235,7 @@ def _given(relation: Relation | RelationClass | str, allowed: tuple[str, ...], *
     if isinstance(relation, Relation | RelationClass):
         if any(number is not None for number in numbers.values()):
             raise InputError("A relation has its own numbers; leave out element_count and the others.")
-        return classify(relation) if isinstance(relation, Relation) else relation
+        return classify_relation(relation) if isinstance(relation, Relation) else relation
     if not isinstance(relation, str) or relation not in allowed:
         raise InputError(f"The class must be one of {', '.join(allowed)}; got {relation!r}.")
     if numbers["element_count"] is None:
@@ -276,7 +276,7 @@ def _known_count(name: str, n: int) -> int:
         )
     if name == "partial order":
         return PARTIAL_ORDERS[n]
-    # Some elements have neither loop nor equal; the others form classes of mutually related elements.
+    # s elements have no loop and are alone; the others form classes of mutually related elements.
     total = 0
     for k, orders in enumerate(PARTIAL_ORDERS[: n + 1]):
         total += orders * sum(comb(n, s) * _stirling(n - s, k - s) for s in range(k + 1))

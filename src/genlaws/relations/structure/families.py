@@ -46,7 +46,7 @@ def complete_bipartite(first_size: int, second_size: int) -> Relation:
 
 
 def incomplete_bipartite(first_size: int, second_size: int, density: float = 0.5, *, seed: int = 0) -> Relation:
-    """Return a random symmetric relation between two sides: each pair across holds with chance `density`."""
+    """Return a random symmetric relation between two sides: each pair across holds with probability `density`."""
     first, second = _size("first_size", first_size), _size("second_size", second_size)
     share = float(scalar("density", within("density", density, 0.0, 1.0)))
     across = np.random.default_rng(whole_number("seed", seed)).random((first, second)) < share

@@ -18,7 +18,7 @@ SIDE_COUNT = 2
 
 
 def missing_step(relation: Relation) -> tuple[int, int, int] | None:
-    """Return elements x, y, z with R(x, y) and R(y, z) but not R(x, z); none if the relation is transitive."""
+    """Return elements x, y, z with R(x, y) and R(y, z) but not R(x, z); None if the relation is transitive."""
     first, second = relation.pairs.T
     out = np.bincount(first, minlength=relation.element_count)
     # In a transitive relation the successors of y also follow x, so y cannot have more of them.
@@ -148,7 +148,7 @@ class RelationProperties:
         return tuple(one.name for one in fields(self) if getattr(self, one.name) is True)
 
     def counterexample(self, name: str) -> tuple[str, ...] | None:
-        """Return elements that break a law, by name; none if it holds.
+        """Return elements that break a law, by name; None if it holds.
 
         Known for reflexive and irreflexive (one element), symmetric, antisymmetric, asymmetric and total (two),
         transitive (three), function (one) and injective (three: two elements and what both are related to). For the
@@ -175,7 +175,7 @@ DEFINING_LAWS = {
     "unrooted_tree": ("irreflexive", "symmetric"),
     "rooted_tree": ("irreflexive",),
 }
-# These hold where all their defining laws do; the others of `DEFINING_LAWS` need more than that.
+# These hold if all their defining laws do; the other entries of `DEFINING_LAWS` need more than that.
 COMBINED_LAWS = (
     *("asymmetric", "equivalence", "partial_order", "strict_partial_order", "total_order", "strict_total_order"),
 )
@@ -322,7 +322,7 @@ def complete_sides_of(bare: Relation) -> tuple[int, int] | None:
 
 
 def sides_of(bare: Relation) -> tuple[int, int] | None:
-    """Return the sizes of two sides with pairs only across, larger first; none if there are no such sides.
+    """Return the sizes of two sides with pairs only across, larger first; None if there are no such sides.
 
     Pairs that all point from one side to the other (from places to countries, say) determine the sides, and elements
     without pairs go to the larger one. Otherwise each part is placed with its larger half on the first side.

@@ -160,7 +160,7 @@ def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] =
     ----------
     path : path
     elements : sequence of str
-        Known elements, also those in no line; others in the file follow.
+        Known elements, including those in no line; others in the file follow.
     """
     file = Path(path)
     lines = read_rows(file)

@@ -169,7 +169,7 @@ const genlawsPanels = (() => {
     return one;
   }
 
-  // What stands before a name in the legend: a piece of the line, or the marker.
+  // The symbol before a name in the legend: a piece of the line, or the marker.
   function sample(curve, colors) {
     const color = colors[curve.color];
     const picture = shape("svg", { width: 26, height: 14, viewBox: "0 0 26 14", "aria-hidden": "true" });
@@ -226,7 +226,7 @@ const genlawsPanels = (() => {
       ...layout(panel, colors, width, height), paper_bgcolor: "#ffffff", showlegend: true,
       legend: {
         orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 },
-        // As the head of the legend the title never lies on it, however many rows there are.
+        // As the head of the legend, the title never overlaps it, however many rows it has.
         title: { text: wrapped(panel.title, width), side: "top", font: { size: 16 } },
       },
     };

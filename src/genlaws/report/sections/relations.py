@@ -24,6 +24,7 @@ from genlaws.relations import (
     simulate_repons,
 )
 from genlaws.relations.inference.bound_curve import crossing, paper_accuracy
+from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
 from genlaws.report.page import brackets, formula, inline, number, over, power, root, sign, symbol, together
@@ -31,13 +32,13 @@ from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 
 _P_IJ, _B = symbol("P", "ij"), symbol("b")
 _ETA_X, _ETA_A = symbol("η", "x"), symbol("η", "A")
-LAW = (
-    "<p>A relation between n elements is one of n!/|Aut| copies that differ in the naming of the elements; to "
-    "distinguish them takes "
+RELATIONS_LAW = (
+    "<p>A relation between n elements is one of n!/|Aut| copies that differ in the naming of the elements; "
+    "distinguishing them takes "
     + inline(_B, sign("="), symbol("log", "2"), brackets(over(symbol("n!"), symbol("|Aut|"))))
     + " bits. Of all relations of its class that agree with the training entries, let "
     + inline(_P_IJ)
-    + " be the share in which i and j are related. On average over them no learner is right more often than</p>"
+    + " be the share in which i and j are related. Averaged over them, no learner is right more often than</p>"
     + formula(
         symbol("f"),
         sign("="),
@@ -49,9 +50,9 @@ LAW = (
     + "<p>For orders, which are alike up to the names of their elements, this bounds every learner that knows only the "
     "class. For other classes a learner can do better on a single relation, above all where one answer is far more "
     "common than the other.</p>"
-    "<p>Two representations of one class, read by a linear decoder, either merge, and what is learned about one "
-    "holds for the other, or stay apart and are memorized. In one dimension, from normal starts of equal widths, they "
-    "merge with probability</p>"
+    "<p>Two representations of one class, read by a linear decoder, either merge, so that what is learned about "
+    "one holds for the other, or stay apart and are memorized. In one dimension, from normal starts of equal widths, "
+    "they merge with probability</p>"
     + formula(
         symbol("p"),
         sign("="),
@@ -62,27 +63,26 @@ LAW = (
     + "<p>so the ratio of the learning rates of representations and decoder decides between understanding and "
     "memorizing.</p>"
 )
-IMPLICATIONS = (
-    "Before collecting more pairs of an order or an equivalence, compute what the pairs you have determine. "
+RELATIONS_IMPLICATIONS = (
+    "Before collecting more pairs of an order or an equivalence, compute what your pairs already determine. "
     "Training cannot exceed the bound; below the bound the model, not the data, limits the accuracy.",
     "In full-size runs a decoder with the relation's symmetry built in needed half the entries of a general one, or "
     "fewer; one with the wrong symmetry cannot learn it.",
-    "If a model memorizes, raise the learning rate of its embeddings over that of what reads them, or start with "
+    "If a model memorizes, raise the learning rate of its embeddings above that of the decoder, or start with "
     "smaller embeddings. The law is exact for a linear decoder and no bound on a deep one.",
 )
-PYTHON = """from genlaws import relations
+RELATIONS_CODE = """from genlaws import relations
 
 for name in ("mod3", "less-than"):
     relation = relations.named_relation(name, {elements})
     print(relations.description_length_exact(relation))  # bits
     print(relations.data_needed(relation, {target:g}, repeats={repeats}, seed={seed}).train_fraction)"""
-COMMAND = """genlaws relations describe mod3 --elements {elements}
+RELATIONS_COMMANDS = """genlaws relations describe mod3 --elements {elements}
 genlaws relations data-needed mod3 --elements {elements} --target-accuracy {target:g} --repeats {repeats} --seed {seed}
 # for a relation of your own: genlaws relations data-needed edges.csv"""
-LEARNING_RATE = 1e-2  # of embeddings and decoder of the networks
+NETWORK_LEARNING_RATE = 1e-2  # of embeddings and decoder of the networks
 REPON_TOLERANCE, REPON_STEPS = 1e-7, 1000
 NETWORK_COLORS = ("vermillion", "green")
-TARGET_ACCURACY = 0.9
 BOOTSTRAP_DRAWS = 200  # of the bootstrap over networks
 MIN_EXPECTED_DRAWS = 5  # below, a normal law does not describe the number of merged draws
 
@@ -97,7 +97,7 @@ class Networks:
         The kind of network.
     train_fraction : array of shape (shares,)
     accuracy : array of shape (networks, shares)
-        On the whole table in the end.
+        On the whole table at the end.
     """
 
     name: str
@@ -164,8 +164,8 @@ def _train(label: str, name: str, sizes: RelationSizes, seed: int, *, mode: str,
         depth=depth,
         width=30,
         mode=mode,
-        encoder_rate=LEARNING_RATE,
-        decoder_rate=LEARNING_RATE,
+        encoder_rate=NETWORK_LEARNING_RATE,
+        decoder_rate=NETWORK_LEARNING_RATE,
         steps=sizes.steps,
         log_at=(sizes.steps,),
     )
@@ -219,7 +219,7 @@ MERGING_KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...
 def run_merging(
     ratios: tuple[float, ...], draws: int, seed: int, advance: Callable[[int], object]
 ) -> tuple[Merging, ...]:
-    """Draw representations and decoders at random, follow them until they are at rest, and count the merged ones."""
+    """Draw representations and decoders at random, follow them until they come to rest, and count the merged ones."""
     runs = []
     for place, (name, color, law, system) in enumerate(MERGING_KINDS):
         rng = np.random.default_rng([seed, 3, place])
@@ -235,7 +235,7 @@ def run_merging(
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RelationsSectionSizes:
     """How much is run."""
 
     relation: RelationSizes
@@ -243,7 +243,7 @@ class Sizes:
     draws: int
 
 
-FULL_SIZES = Sizes(
+FULL_SIZES = RelationsSectionSizes(
     RelationSizes(
         elements=20,
         bound_shares=(0.0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0),
@@ -255,7 +255,7 @@ FULL_SIZES = Sizes(
     ratios=(0.03, 0.3, 3.0, 30.0),
     draws=1000,
 )
-QUICK_SIZES = Sizes(
+QUICK_RELATIONS_SIZES = RelationsSectionSizes(
     RelationSizes(
         elements=10,
         bound_shares=(0.0, 0.1, 0.3, 0.6, 1.0),
@@ -271,7 +271,7 @@ QUICK_SIZES = Sizes(
 
 def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
     """Compute the bound on two relations, train networks, and simulate merging representations."""
-    sizes, torch = QUICK_SIZES if quick else FULL_SIZES, has_torch()
+    sizes, torch = QUICK_RELATIONS_SIZES if quick else FULL_SIZES, has_torch()
     progress.start(len(RELATIONS) * (3 if torch else 1) + 4, "relations")
     runs = [
         run_relation(name, sizes.relation, seed, with_networks=torch, advance=progress.advance) for name in RELATIONS
@@ -285,7 +285,7 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
         name="relations",
         title="Relations",
         question="How many examples does a structure need?",
-        law=LAW,
+        law=RELATIONS_LAW,
         panels=(*panels, _merging_panel(merging)),
         numbers=(*_bound_numbers(runs, needed), _merging_number(compared, merging)),
         findings=(
@@ -293,9 +293,9 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
             _network_finding(runs, needed) if torch else WITHOUT_TORCH,
             compared.sentence("shares of merged draws"),
         ),
-        implications=IMPLICATIONS,
-        python=PYTHON.format(target=TARGET_ACCURACY, **ran),
-        command=COMMAND.format(target=TARGET_ACCURACY, **ran),
+        implications=RELATIONS_IMPLICATIONS,
+        python=RELATIONS_CODE.format(target=TARGET_ACCURACY, **ran),
+        command=RELATIONS_COMMANDS.format(target=TARGET_ACCURACY, **ran),
     )
 
 
@@ -356,7 +356,7 @@ def _merging_panel(merging: tuple[Merging, ...]) -> Panel:
         x_log=True,
         y_range=(-0.02, 1.02),
         caption=f"Lines: theory. Points: share of {merging[0].found[0].count:,} random starts that merged when "
-        "followed until they rest, with Wilson's 95 % intervals.",
+        "followed until they came to rest, with Wilson's 95 % intervals.",
     )
 
 

@@ -30,7 +30,7 @@ STEP_GROWTH = 20.0
 PLANE_COMPONENTS = 2  # components
 _H, _S, _V, _PHI = symbol("h", "l"), symbol("s", "k"), symbol("v", "k"), symbol("φ")
 _SUM = f"<munder>{sign('∑')}<mrow>{symbol('k')}{sign('<')}{symbol('l')}</mrow></munder>"
-LAW = (
+STREAM_LAW = (
     "<p>Read before and after every block, the state of a network makes a path,</p>"
     + formula(_H, sign("="), symbol("h", "0"), sign("+"), _SUM, _S)
     + f"<p>Let the steps be random, of the sizes {inline(_V)} that were measured, each correlated with the next by "
@@ -58,23 +58,23 @@ LAW = (
     "its gradient: the mean angle between successive tangents, an exact integral. A stream shows more than its step "
     "sizes only where it differs from these curves.</p>"
 )
-IMPLICATIONS = (
-    "Correlated sites, growing steps, rotating units and a path that looks flat in two components are what small steps "
-    "give by themselves. Compare each with the walk of your model's steps before you interpret it as dynamics.",
-    "Where a stream leaves its walk, look at the direction of its steps. Steps that go on as the last one went (φ > 0) "
+STREAM_IMPLICATIONS = (
+    "Correlated sites, growing steps, rotating units and a path that looks flat in two components follow from "
+    "small steps alone. Compare each with the walk of your model's steps before you interpret it as dynamics.",
+    "Where a stream leaves its walk, look at the direction of its steps. Steps that continue in one direction (φ > 0) "
     "make states longer than the walk's, as training does to the digit network; norms after the sum, or writes that "
-    "take back earlier ones, make them shorter. Other networks need not do either: SmolLM2-135M has φ near 0.",
-    "The report on your own model, with its name given, shows these pictures for it.",
+    "cancel earlier ones, make them shorter. Other networks may do neither: SmolLM2-135M has φ near 0.",
+    "The report shows these pictures for your own model if you give its name.",
 )
-PYTHON = """import numpy as np
+STREAM_CODE = """import numpy as np
 
 from genlaws.residual_stream.dynamics.portraits import rotations
 from genlaws.residual_stream.surrogates.walks import draw_walk, geometric_walk
 
 walk = geometric_walk({sites}, growth={growth:g})
 drawn = rotations(draw_walk(walk, 1, {units}, seed=np.random.default_rng([{seed}, 4]))).as_printed
-print(walk.turns[-1], drawn.mean(), geometric_walk(32, growth={growth:g}).path_shares(256)[1])"""
-COMMAND = (
+print(walk.rotations[-1], drawn.mean(), geometric_walk(32, growth={growth:g}).path_shares(256)[1])"""
+STREAM_COMMANDS = (
     'genlaws residual-stream analyze minilm --texts "$file" --measures paths,correlations,dimensions,rotations '
     "--seed {seed}"
 )
@@ -106,14 +106,14 @@ class Compared:
 class WalkRuns:
     """Walks drawn for this report: rotations by persistence, correlations, and shares of the path."""
 
-    turns: dict[float, tuple[Compared, ...]]
+    rotations: dict[float, tuple[Compared, ...]]
     correlation: tuple[Compared, ...]
     shares: tuple[Compared, ...]
 
     @property
     def all(self) -> tuple[Compared, ...]:
         """All comparisons."""
-        return (*(one for part in self.turns.values() for one in part), *self.correlation, *self.shares)
+        return (*(one for part in self.rotations.values() for one in part), *self.correlation, *self.shares)
 
 
 def draw_walks(sites: tuple[int, ...], units: int, walks: int, seed: int) -> WalkRuns:
@@ -130,20 +130,20 @@ def draw_walks(sites: tuple[int, ...], units: int, walks: int, seed: int) -> Wal
     seed : int
     """
     generator = np.random.default_rng([seed, 4])
-    turns = {phi: tuple(_turns(count, phi, units, generator) for count in sites) for phi in PERSISTENCES}
-    return WalkRuns(turns, _correlations(generator), _shares(walks, generator))
+    rotations = {phi: tuple(_rotations(count, phi, units, generator) for count in sites) for phi in PERSISTENCES}
+    return WalkRuns(rotations, _correlations(generator), _shares(walks, generator))
 
 
-def _turns(sites: int, persistence: float, units: int, generator: np.random.Generator) -> Compared:
+def _rotations(sites: int, persistence: float, units: int, generator: np.random.Generator) -> Compared:
     walk = geometric_walk(sites, growth=STEP_GROWTH, persistence=persistence)
     turned = rotations(draw_walk(walk, 1, units, seed=generator)).as_printed
-    return _compared(f"rotations in {sites} sites, φ = {persistence:g}", sites, float(walk.turns[-1]), turned)
+    return _compared(f"rotations in {sites} sites, φ = {persistence:g}", sites, float(walk.rotations[-1]), turned)
 
 
 def _correlations(
     generator: np.random.Generator, sites: int = 32, texts: int = 400, units: int = 48
 ) -> tuple[Compared, ...]:
-    r"""Return r at some steps; that of N texts is too low by r(1 - r²)/2N, which is put into the theory."""
+    r"""Return r at some steps; that of N texts is too low by r(1 - r²)/2N, which the theory here includes."""
     walk = geometric_walk(sites, growth=STEP_GROWTH, persistence=PERSISTENCES[1])
     found = unit_correlations(draw_walk(walk, texts, units, seed=generator)).r
     exact = walk.correlation - walk.correlation * (1.0 - walk.correlation**2) / (2.0 * texts)
@@ -215,7 +215,7 @@ def _encoder_stream(texts: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class StreamSectionSizes:
     """How much is run."""
 
     sites: tuple[int, ...] = (8, 16, 32, 48, 64)
@@ -226,7 +226,7 @@ class Sizes:
     texts: int = 60
 
 
-QUICK_SIZES = Sizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
+QUICK_STREAM_SIZES = StreamSectionSizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
 
 
 def residual_stream_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
@@ -239,7 +239,7 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
     quick : bool
         Much smaller runs, and no language model, for a quick check.
     """
-    sizes = QUICK_SIZES if quick else Sizes()
+    sizes = QUICK_STREAM_SIZES if quick else StreamSectionSizes()
     progress.start(3, "residual stream")
     walks = draw_walks(sizes.sites, sizes.units, sizes.walks, seed)
     progress.advance()
@@ -249,27 +249,29 @@ def residual_stream_section(progress: Progress, seed: int, *, quick: bool = Fals
         streams = Streams({}, {}, None, (WITHOUT_TORCH,))
         progress.advance(2)
     ran = {"sites": sizes.sites[0], "growth": STEP_GROWTH, "units": sizes.units, "seed": seed}
-    measured = with_new_file("texts.txt", WRITE_EXAMPLES_CODE.format(count=sizes.texts), COMMAND.format(seed=seed))
+    measured = with_new_file(
+        "texts.txt", WRITE_EXAMPLES_CODE.format(count=sizes.texts), STREAM_COMMANDS.format(seed=seed)
+    )
     return Section(
         name="residual-stream",
         title="Residual stream",
-        question="Which motion of a network's states does a random walk show too?",
-        law=LAW,
+        question="Which motion of a network's states does a random walk also show?",
+        law=STREAM_LAW,
         panels=_panels(walks, streams),
         numbers=(*map(_walk_number, walks.all), *_stream_numbers(streams)),
         findings=(*_findings(walks, streams), *streams.missing),
-        implications=IMPLICATIONS,
-        python=PYTHON.format(**ran),
+        implications=STREAM_IMPLICATIONS,
+        python=STREAM_CODE.format(**ran),
         command=measured if "MiniLM" in streams.found else "",
     )
 
 
 def _panels(walks: WalkRuns, streams: Streams) -> tuple[Panel, ...]:
     own = [
-        curve_of_estimates(name, [one.walk.site_count], [one.turns[-1]], streams.colors[name])
+        curve_of_estimates(name, [one.walk.site_count], [one.rotations[-1]], streams.colors[name])
         for name, one in streams.found.items()
     ]
-    turns = rotations_panel(
+    rotations = rotations_panel(
         [*_turn_lines(walks), *own],
         before="stream-",
         x_label="number of sites L",
@@ -278,15 +280,15 @@ def _panels(walks: WalkRuns, streams: Streams) -> tuple[Panel, ...]:
         "each). 95 % intervals over units.",
     )
     if not streams.found:
-        return (turns,)
-    return turns, _neighbors(streams), _share_panel(streams)
+        return (rotations,)
+    return rotations, _neighbors(streams), _share_panel(streams)
 
 
 def _turn_lines(walks: WalkRuns) -> list[Curve]:
     curves = []
-    for (phi, found), color in zip(walks.turns.items(), ("ink", "green"), strict=True):
+    for (phi, found), color in zip(walks.rotations.items(), ("ink", "green"), strict=True):
         sites = np.unique(np.geomspace(4, max(one.at for one in found), 16).round().astype(int)).tolist()
-        line = [float(geometric_walk(one, growth=STEP_GROWTH, persistence=phi).turns[-1]) for one in sites]
+        line = [float(geometric_walk(one, growth=STEP_GROWTH, persistence=phi).rotations[-1]) for one in sites]
         curves.append(Curve(f"walk, φ = {phi:g}, theory", "theory", sites, line, color))
         at, runs = [one.at for one in found], [one.run for one in found]
         curves.append(curve_of_estimates(f"walk, φ = {phi:g}, drawn", at, runs, color))
@@ -301,9 +303,9 @@ def _neighbors(streams: Streams) -> Panel:
         curves.append(Curve(f"{name}: walk with its steps", "theory", depth, one.walk.correlation.tolist(), color))
         curves.append(curve_of_estimates(name, depth, found, color))
     caption = (
-        "What the correlation of an axis with itself one site later lacks of 1, mean over random axes, with 95 % "
+        "How far the correlation of an axis with itself one site later is below 1, mean over random axes, with 95 % "
         "intervals over inputs. Lines: a random walk with the same step sizes, exact. Points below the line have steps "
-        "that go on in one direction, points above it steps that take back what was written."
+        "that continue in one direction, points above it steps that cancel what was written."
     )
     return neighbors_panel(curves, before="stream-", caption=caption, x_label="depth (share of all steps)")
 
@@ -331,13 +333,17 @@ def _walk_number(one: Compared) -> tuple[str, str, str]:
 def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
     rows = []
     for name, one in streams.found.items():
-        plane, turns = _plane(one), float(one.walk.turns[-1])
+        plane, count = _plane(one), float(one.walk.rotations[-1])
         middle = (one.walk.site_count - 1) // 2
         turned = one.correlation_random_axes[middle]
         r = f"walk {one.walk.correlation[middle]:.3f}, network {one.correlation[middle]}, in random axes {turned}"
         rows += [
             (f"{name}: r in the middle", r, "of a unit, one site later"),
-            (f"{name}: rotations", f"walk {turns:.2f}, network {one.turns[-1]}", f"in {one.walk.site_count} sites"),
+            (
+                f"{name}: rotations",
+                f"walk {count:.2f}, network {one.rotations[-1]}",
+                f"in {one.walk.site_count} sites",
+            ),
             (
                 f"{name}: share in a plane",
                 f"walk {plane}, network {one.shares[PLANE_COMPONENTS - 1]}",
@@ -369,16 +375,16 @@ def _finding(streams: Streams, name: str) -> str:
 
 def beyond_walk(one: WalkComparison) -> list[str]:
     """Return how a stream differs from the walk with its steps: rotations, plane, correlation, last length."""
-    scatter = (one.turns.high[-1] - one.turns.low[-1]) / (2 * NORMAL) * np.sqrt(one.units)
-    apart = float((one.turns.value[-1] - one.walk.turns[-1]) / scatter)
+    scatter = (one.rotations.high[-1] - one.rotations.low[-1]) / (2 * NORMAL) * np.sqrt(one.units)
+    apart = float((one.rotations.value[-1] - one.walk.rotations[-1]) / scatter)
     turning = "no sign of orbits" if apart < 1.0 else "more than a walk"
     plane, share = _plane(one), one.shares[PLANE_COMPONENTS - 1]
     flat = "flatter than 95 % of walks" if share.low > plane.high else "no flatter than walks"
     away = float(np.nanmax(np.abs(one.correlation_random_axes.value - one.walk.correlation)))
     longer = float(one.size.value[-1] / one.walk.size[-1])
     return [
-        f"units rotate {one.turns.value[-1]:.2f} times and in the walk {one.walk.turns[-1]:.2f}, {abs(apart):.1f} of "
-        f"one unit's scatter apart ({turning})",
+        f"units rotate {one.rotations.value[-1]:.2f} times and in the walk {one.walk.rotations[-1]:.2f}, a difference "
+        f"of {abs(apart):.1f} times one unit's scatter ({turning})",
         f"a plane holds {share.value:.0%} of the mean path and {plane.value:.0%} of a walk's ({flat})",
         f"r of neighboring sites in random axes is at most {away:.3f} from the walk's",
         f"the last state is {longer:.2f} times as long as the walk's (persistence of steps {one.persistence:+.2f})",

@@ -29,9 +29,9 @@ from genlaws.rules_facts.finite_size import learn_path
 
 _GEN, _MEM = symbol("ε", "gen"), symbol("ε", "mem")
 _M, _Q, _V, _T = symbol("m"), symbol("q"), symbol("V"), symbol("τ")
-LAW = (
-    "<p>A share ε of the labels are facts, coin flips; the others obey a rule. Whatever the learner, three numbers "
-    f"describe it once trained: its overlap {inline(_M)} with the rule, the variance {inline(_Q)} of its score, and "
+RULES_FACTS_LAW = (
+    "<p>A share ε of the labels are facts, coin flips; the others obey a rule. Three numbers describe any trained "
+    f"learner: its overlap {inline(_M)} with the rule, the variance {inline(_Q)} of its score, and "
     f"how far a training point pulls its own score, {inline(_V)}. They solve the state equations. The generalization "
     "and memorization errors are</p>"
     + side_by_side(
@@ -45,7 +45,7 @@ LAW = (
         ),
         formula(power(_T, number("2")), sign("="), _Q, sign("−"), power(_M, number("2"))),
     )
-    + "<p>Only an angle of the kernel matters, and the penalty λ. With the square loss the kernel of angle "
+    + "<p>Only the angle of the kernel and the penalty λ matter. With the square loss the kernel of angle "
     + inline(
         symbol("sin"),
         symbol("θ"),
@@ -55,35 +55,36 @@ LAW = (
     )
     + " memorizes every fact and generalizes as well as any other kernel with the best penalty.</p>"
 )
-IMPLICATIONS = (
+RULES_FACTS_IMPLICATIONS = (
     "If your inputs are near Gaussian and the rule near linear, and your model must remember exceptions, do not "
-    "regularize it harder: choose a kernel, or a width and activation, near the best angle. There the penalty "
-    "that is best for generalization is zero and no fact is lost.",
-    "More data helps a fixed-feature learner as one over the root of the samples, the best possible learner as one "
+    "regularize it harder: choose a kernel, or a width and activation, near the best angle. There the best "
+    "penalty for generalization is zero, and no fact is lost.",
+    "The error of a fixed-feature learner falls as one over the root of the samples, that of the best possible as one "
     "over the samples; the gap between the lines is what learned features could gain.",
     "For your own labeled data, the advice chooses a kernel by cross-validation, states whether the theory "
     "describes your data, and gives the price of remembering with an interval.",
 )
-PYTHON = """from genlaws import rules_facts
+RULES_FACTS_CODE = """from genlaws import rules_facts
 
 print(rules_facts.optimal_angle(fact_fraction={facts:g}))  # best angle of a kernel
 digits = rules_facts.load_labeled("digits")  # or a file of your own
 drawn = {{"fact_fraction": {digit_facts:g}, "sample_count": {samples}, "test_count": 2, "seed": {seed}}}
 draw = rules_facts.draw_labeled(digits, {pair}, **drawn)
 print(rules_facts.advise(draw.inputs, draw.labels, is_fact=draw.is_fact, seed={seed}).price_of_memory)"""
-COMMAND = """genlaws rules-facts advise digits --rule-classes {pair[0]} {pair[1]} --fact-fraction {digit_facts:g} \
+RULES_FACTS_COMMANDS = """\
+genlaws rules-facts advise digits --rule-classes {pair[0]} {pair[1]} --fact-fraction {digit_facts:g} \
 --sample-count {samples} --seed {seed}
 # for labeled data of your own: genlaws rules-facts advise labeled.npz --rule-classes 3 8"""
 KERNEL = "relu"
 REGULARIZATION = 0.5
-FACT_FRACTION = 0.2
-TEST_COUNT = 4000
+RUN_FACT_FRACTION = 0.2
+RUN_TEST_COUNT = 4000
 LEARNER_COLORS = {"square": "blue", "hinge": "vermillion", "Bayes": "ink"}
 LEARNER_NAMES = {"square": "ridge regression", "hinge": "support vector machine", "Bayes": "best possible"}
 RUN_KINDS = {"square": "trained", "hinge": "trained", "Bayes": "message passing"}
 PAIR_COLORS = ("blue", "orange", "green", "purple")
 # In d dimensions a mean error lies off its limit by c/d, however many runs there are. Over 42 settings the median c was
-# 0.6 for the rule and 1.0 for the facts (docs/finite_size.md); twice the larger is allowed for.
+# 0.6 for the rule and 1.0 for the facts (docs/finite_size.md); twice the larger is allowed.
 FINITE_SIZE_SHIFT = 2.0
 MIN_EXPECTED_FACTS = 10  # below, a normal law does not describe the number of wrong facts
 
@@ -135,9 +136,9 @@ def train_learners(
 
 def _errors(name: str, dimension: int, ratio: float, stream: np.random.Generator) -> tuple[float, float]:
     """Return the generalization and the memorization error of one learner on one draw."""
-    draw = draw_gaussian(dimension, ratio, FACT_FRACTION, test_count=TEST_COUNT, seed=stream)
+    draw = draw_gaussian(dimension, ratio, RUN_FACT_FRACTION, test_count=RUN_TEST_COUNT, seed=stream)
     if name == "Bayes" and draw.teacher is not None:
-        found = message_passing(draw.inputs, draw.labels, FACT_FRACTION)
+        found = message_passing(draw.inputs, draw.labels, RUN_FACT_FRACTION)
         return float(found.true_generalization_error(draw.teacher)), float("nan")
     path = learn_path(draw, name, kernel=KERNEL, regularization=[REGULARIZATION], normalize=True)
     return float(path.generalization_error[0]), float(path.memorization_error[0])
@@ -166,7 +167,7 @@ def try_digits(
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RulesFactsSectionSizes:
     """How much is run."""
 
     ratios: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -176,19 +177,19 @@ class Sizes:
     samples: int = 200
 
 
-QUICK_SIZES = Sizes(ratios=(0.5, 2.0), dimension=60, runs=4, pairs=((3, 8),), samples=60)
+QUICK_RULES_FACTS_SIZES = RulesFactsSectionSizes(ratios=(0.5, 2.0), dimension=60, runs=4, pairs=((3, 8),), samples=60)
 DIGIT_FACT_FRACTION = 0.3
 
 
 def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
     """Train learners on rules and facts, compare them with the theory, and try kernels on digits."""
-    sizes = QUICK_SIZES if quick else Sizes()
+    sizes = QUICK_RULES_FACTS_SIZES if quick else RulesFactsSectionSizes()
     progress.start(len(sizes.ratios) + len(sizes.pairs), "rules and facts")
     learned = train_learners(sizes.ratios, sizes.dimension, sizes.runs, seed, progress.advance)
     digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACT_FRACTION, seed, progress.advance)
     compared = _compared(learned)
     ran = {
-        "facts": FACT_FRACTION,
+        "facts": RUN_FACT_FRACTION,
         "digit_facts": DIGIT_FACT_FRACTION,
         "samples": sizes.samples,
         "pair": sizes.pairs[0],
@@ -198,21 +199,25 @@ def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -
         name="rules-facts",
         title="Rules and facts",
         question="Can a learner find the rule and still remember every exception?",
-        law=LAW,
+        law=RULES_FACTS_LAW,
         panels=(_rule_panel(learned), _memory_panel(learned), _digits_panel(digits)),
         numbers=(*_theory_numbers(compared, learned), *_digit_numbers(digits)),
         findings=(*_findings(compared, learned), _digit_finding(digits)),
-        implications=IMPLICATIONS,
-        python=PYTHON.format(**ran),
-        command=COMMAND.format(**ran),
+        implications=RULES_FACTS_IMPLICATIONS,
+        python=RULES_FACTS_CODE.format(**ran),
+        command=RULES_FACTS_COMMANDS.format(**ran),
     )
 
 
 def _theory(name: str, ratios: np.ndarray) -> dict[str, np.ndarray]:
     """Return both errors of a learner in the limit of many dimensions."""
     if name == "Bayes":
-        return {"generalization": bayes_optimal(sample_ratio=ratios, fact_fraction=FACT_FRACTION).generalization_error}
-    found = solve(name, sample_ratio=ratios, fact_fraction=FACT_FRACTION, kernel=KERNEL, regularization=REGULARIZATION)
+        return {
+            "generalization": bayes_optimal(sample_ratio=ratios, fact_fraction=RUN_FACT_FRACTION).generalization_error
+        }
+    found = solve(
+        name, sample_ratio=ratios, fact_fraction=RUN_FACT_FRACTION, kernel=KERNEL, regularization=REGULARIZATION
+    )
     return {"generalization": found.generalization_error, "memorization": found.memorization_error}
 
 
@@ -245,8 +250,8 @@ def _rule_panel(learned: dict[str, Learned]) -> Panel:
         y_log=True,
         caption=f"Lines: theory for infinitely many dimensions. Points: means of {len(one.generalization)} learners "
         f"trained for this report in {one.dimension} dimensions, 95 % intervals. ReLU kernel, λ = "
-        f"{REGULARIZATION:g}, {100 * FACT_FRACTION:.0f} % of the labels are facts. No learner can be below the dark "
-        "line.",
+        f"{REGULARIZATION:g}, {100 * RUN_FACT_FRACTION:.0f} % of the labels are facts. No learner can be below the "
+        "dark line.",
     )
 
 
@@ -305,7 +310,7 @@ def _compared(learned: dict[str, Learned]) -> dict[str, Agreement]:
             runs: np.ndarray = getattr(one, error)
             scatter = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
             allowed = np.hypot(scatter, FINITE_SIZE_SHIFT / one.dimension)
-            expected = law * one.sample_ratio * one.dimension * FACT_FRACTION * len(runs)
+            expected = law * one.sample_ratio * one.dimension * RUN_FACT_FRACTION * len(runs)
             counted = np.isfinite(allowed) & ((expected >= MIN_EXPECTED_FACTS) | (error == "generalization"))
             z[error] += ((runs.mean(axis=0) - law) / allowed)[counted].tolist()
     return {error: agreement(values) for error, values in z.items() if values}
@@ -333,7 +338,7 @@ def _half(found: Estimate) -> float:
 
 def _theory_numbers(compared: dict[str, Agreement], learned: dict[str, Learned]) -> tuple[tuple[str, str, str], ...]:
     one = learned["square"]
-    angle = float(optimal_angle("square", sample_ratio=1.0, fact_fraction=FACT_FRACTION))
+    angle = float(optimal_angle("square", sample_ratio=1.0, fact_fraction=RUN_FACT_FRACTION))
     rows = [
         (
             f"largest z, {error}",
@@ -342,7 +347,9 @@ def _theory_numbers(compared: dict[str, Agreement], learned: dict[str, Learned])
         )
         for error, found in compared.items()
     ]
-    rows.append(("best angle", f"{angle:.4f} rad", f"of the kernel, square loss, {100 * FACT_FRACTION:.0f} % facts"))
+    rows.append(
+        ("best angle", f"{angle:.4f} rad", f"of the kernel, square loss, {100 * RUN_FACT_FRACTION:.0f} % facts")
+    )
     return tuple(rows)
 
 

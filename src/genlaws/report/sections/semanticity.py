@@ -24,7 +24,7 @@ from genlaws.semanticity.networks.relu_runs import linear_front
 from genlaws.semanticity.theory.tradeoff import generalization_probability, identification_probability, linear_on_circle
 
 _P_S, _P_I, _B = symbol("p", "S"), symbol("p", "I"), symbol("b")
-LAW = (
+SEMANTICITY_LAW = (
     "<p>Two items and a probe are shown; an item is chosen in proportion to its similarity with the probe (Luce's "
     f"rule). Generalization {inline(_P_S)} is the probability of the item nearest to a new probe, identification "
     f"{inline(_P_I)} that of the item the probe is a copy of. If everything within the resolution looks alike, and the "
@@ -40,18 +40,18 @@ LAW = (
         ),
         formula(_P_I, sign("="), number("1"), sign("−"), over(_B, number("2"))),
     )
-    + "<p>A coarser resolution always costs identification; generalization is best in the middle. Of many items n, "
+    + "<p>A coarser resolution always costs identification; generalization is best in the middle. With many items n, "
     "identification falls as 1/(nb). The curve belongs to one shape of similarity and to Luce's rule; it is no bound "
     "on every system.</p>"
 )
-IMPLICATIONS = (
+SEMANTICITY_IMPLICATIONS = (
     "Embeddings that generalize best do not identify best. Measure both on stimuli whose true distances you know "
     "before you sharpen or smooth a representation.",
     "If your model must pick one of n things, its hits fall as c/n once n exceeds the number of things it sees as "
     "alike; only a finer resolution, not a larger model, moves that point.",
     "A representation above the front of its fitted shape has another shape of similarity, not a broken law.",
 )
-PYTHON = """import numpy as np
+SEMANTICITY_CODE = """import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits
 
@@ -62,11 +62,11 @@ pixels = pixels[np.random.default_rng({seed}).permutation(len(pixels))[:{count}]
 seen = {{"similarity": "gaussian", "bandwidth": {share:g} * np.median(pdist(pixels)), "items": (2,), "seed": {seed}}}
 measured = semanticity.measure(pixels, positions=pixels, metric="euclidean", **seen)
 print(measured)  # generalization, identification, resolution, each with its interval"""
-COMMAND = """genlaws semanticity front --space circle --similarity linear --ball-mass 0.5
+SEMANTICITY_COMMANDS = """genlaws semanticity front --space circle --similarity linear --ball-mass 0.5
 # for embeddings of your own: genlaws semanticity measure embeddings.npy --positions places.npy --metric euclidean"""
 MAX_PLACES = 2_000_000  # drawn at once
 IDENTIFICATION_LABEL, GENERALIZATION_LABEL = "identification p_I (probability)", "generalization p_S (probability)"
-SHAPE_COLORS = {"constant": "blue", "linear": "vermillion"}
+SIMULATED_SHAPE_COLORS = {"constant": "blue", "linear": "vermillion"}
 BALL_MASSES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)
 CROWDED_BALL_MASS = 0.1  # ball mass of the picture with many items
 DIGIT_BANDWIDTH = 0.25  # of the similarity of digits, over their median distance
@@ -168,7 +168,7 @@ class Digits:
 
     @property
     def best(self) -> int:
-        """Place of the number of components that generalizes best over classes."""
+        """Index of the number of components that generalizes best over classes."""
         return int(np.argmax([one.generalization.value for one in self.by_class]))
 
 
@@ -201,7 +201,7 @@ def measure_digits(count: int, components: tuple[int, ...], share: float, seed: 
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SemanticitySectionSizes:
     """How much is run."""
 
     trials: int = 40_000
@@ -212,7 +212,9 @@ class Sizes:
     digits: int = 300
 
 
-QUICK_SIZES = Sizes(trials=4000, crowded_trials=2000, item_counts=(2, 10, 50), networks=2, steps=400, digits=60)
+QUICK_SEMANTICITY_SIZES = SemanticitySectionSizes(
+    trials=4000, crowded_trials=2000, item_counts=(2, 10, 50), networks=2, steps=400, digits=60
+)
 
 
 def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
@@ -225,11 +227,12 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
     quick : bool
         Much smaller runs, for a quick check.
     """
-    sizes = QUICK_SIZES if quick else Sizes()
+    sizes = QUICK_SEMANTICITY_SIZES if quick else SemanticitySectionSizes()
     progress.start(4, "semanticity")
     rng = np.random.default_rng([seed, 1])
     chosen = {
-        shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES] for shape in SHAPE_COLORS
+        shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES]
+        for shape in SIMULATED_SHAPE_COLORS
     }
     progress.advance()
     crowded = [draw_choices("constant", CROWDED_BALL_MASS, n, sizes.crowded_trials, rng) for n in sizes.item_counts]
@@ -243,7 +246,7 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
         name="semanticity",
         title="Semanticity",
         question="How finely should things be distinguished?",
-        law=LAW,
+        law=SEMANTICITY_LAW,
         panels=(_front_panel(chosen, networks), _items_panel(crowded, sizes.item_counts), _digits_panel(digits)),
         numbers=(*_theory_numbers(both), *_network_numbers(networks), *_digit_numbers(digits)),
         findings=(
@@ -252,9 +255,9 @@ def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -
             _network_finding(networks),
             _digit_finding(digits),
         ),
-        implications=IMPLICATIONS,
-        python=PYTHON.format(count=sizes.digits, share=DIGIT_BANDWIDTH, seed=seed),
-        command=COMMAND,
+        implications=SEMANTICITY_IMPLICATIONS,
+        python=SEMANTICITY_CODE.format(count=sizes.digits, share=DIGIT_BANDWIDTH, seed=seed),
+        command=SEMANTICITY_COMMANDS,
     )
 
 
@@ -268,7 +271,7 @@ def _theory(shape: str, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None) -> Panel:
     line = np.linspace(0.0, 1.0, 81)
     curves = []
-    for shape, color in SHAPE_COLORS.items():
+    for shape, color in SIMULATED_SHAPE_COLORS.items():
         p_s, p_i = _theory(shape, line)
         curves.append(Curve(f"{shape} similarity, theory", "theory", p_i.tolist(), p_s.tolist(), color))
         found = [_share(one.generalization, one.trials) for one in chosen[shape]]

@@ -1,4 +1,4 @@
-// Draws the panels of the report when they come near the window, the others when there is time, and saves them.
+// Draws the panels of the report when they come near the window, the others when the browser is idle, and saves them.
 "use strict";
 
 (() => {

@@ -11,9 +11,9 @@ from genlaws.core.errors import InputError
 from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
-from genlaws.report.measurement import headline
+from genlaws.report.measurement import measurement_headline
 from genlaws.report.section import Section
-from genlaws.report.sections.semanticity import GENERALIZATION_LABEL, IDENTIFICATION_LABEL, LAW, front_line
+from genlaws.report.sections.semanticity import GENERALIZATION_LABEL, IDENTIFICATION_LABEL, SEMANTICITY_LAW, front_line
 from genlaws.report.user_data.data import UserData, loading_code
 from genlaws.semanticity import measure
 from genlaws.semanticity.measurement.result import Measurement
@@ -26,7 +26,7 @@ BATCH_COUNT = 10
 
 
 def embeddings_section(data: UserData, content: Array, name: str, seed: int) -> Section:
-    """Measure embeddings, or a matrix of distances, and show where they stand."""
+    """Measure embeddings, or a matrix of distances, and compare them with the fronts."""
     if len(content) < MIN_STIMULI:
         raise InputError(f"{data.name} must hold at least {MIN_STIMULI} stimuli to be measured; got {len(content)}.")
     measured, note = _measured(data, content, seed)
@@ -34,9 +34,9 @@ def embeddings_section(data: UserData, content: Array, name: str, seed: int) -> 
         name=name,
         title=f"Yours: {data.name}",
         question="How finely does your representation distinguish things?",
-        law=LAW,
+        law=SEMANTICITY_LAW,
         panels=(*_front_panel(measured, name), _items_panel(measured, name)),
-        numbers=tuple(headline(measured)),
+        numbers=tuple(measurement_headline(measured)),
         findings=(data.message, note, _finding(measured), measured.message),
         implications=_implications(measured),
         python=_python(data, seed),
@@ -95,7 +95,7 @@ def _measured(data: UserData, content: Array, seed: int) -> tuple[Measurement, s
         apart = np.asarray(content, dtype=np.float64)
         width = BANDWIDTH_SHARE * float(np.median(apart[apart > 0]))
         alike = np.exp(-0.5 * (apart / width) ** 2)
-        note += f" Similarity is Gaussian in the given distances, {BANDWIDTH_SHARE:g} of their median wide."
+        note += f" Similarity is Gaussian in the given distances, with a width of {BANDWIDTH_SHARE:g} of their median."
         return measure(alike, similarity="precomputed", **truth, **common), note  # type: ignore[arg-type]
     return measure(content, similarity="cosine", **truth, **common), f"{note} Similarity is the cosine."  # type: ignore[arg-type]
 
@@ -106,13 +106,13 @@ def _truth(data: UserData, content: Array) -> tuple[dict[str, object], str]:
     if given is None:
         if data.kind == "distances":
             return {"distances": content}, "Nearer means nearer by the given distances themselves."
-        note = "Without --positions nearer means nearer by the straight distance of the embeddings themselves."
+        note = "Without --positions nearer means nearer by the Euclidean distance of the embeddings themselves."
         return {"positions": content, "metric": "euclidean"}, note
     if len(given) != len(content):
         raise InputError(f"positions must have one row for each of the {len(content)} stimuli; got {len(given)}.")
     if is_distance_matrix(given):
         return {"distances": given}, "Nearer means nearer by the matrix of distances given as --positions."
-    return {"positions": given, "metric": "euclidean"}, "Nearer means nearer by the straight distance of --positions."
+    return {"positions": given, "metric": "euclidean"}, "Nearer means nearer by the Euclidean distance of --positions."
 
 
 def is_distance_matrix(values: Array) -> bool:

@@ -11,7 +11,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.render import Curve, Panel
 from genlaws.report.section import Section
-from genlaws.report.sections.rules_facts import LAW, left_out_curve
+from genlaws.report.sections.rules_facts import RULES_FACTS_LAW, left_out_curve
 from genlaws.report.user_data.data import UserData
 from genlaws.rules_facts import Advice, advise, draw_labeled
 from genlaws.rules_facts.labels.data import LabeledData
@@ -20,7 +20,7 @@ MAX_REPORT_SAMPLES = 600
 MIN_CLASS_SAMPLES = 20  # of the smaller class
 NESTED_NOTE = "on samples that took no part in the choice"
 TEST_COUNT = 2  # cross-validation replaces a test set
-PYTHON = """from genlaws import rules_facts
+LABELED_CODE = """from genlaws import rules_facts
 
 data = rules_facts.load_labeled({name})
 drawn = {{"fact_fraction": 0.0, "sample_count": {count}, "test_count": {test}, "seed": {seed}}}
@@ -44,7 +44,7 @@ def labeled_section(data: UserData, content: LabeledData, name: str, seed: int) 
         name=name,
         title=f"Yours: {data.name}",
         question="Which kernel should your data have, and what does remembering cost?",
-        law=LAW,
+        law=RULES_FACTS_LAW,
         panels=(_panel(advice, name, pair),),
         numbers=_numbers(advice),
         findings=(data.message, f"The rule is {pair}, the two largest classes, {count} samples.", _finding(advice)),
@@ -54,7 +54,9 @@ def labeled_section(data: UserData, content: LabeledData, name: str, seed: int) 
             f"λ = {advice.found_rule.regularization:.2g}. Cross-validation chose them.",
             _format_theory_verdict(advice),
         ),
-        python=PYTHON.format(name=json.dumps(data.name), pair=(first, second), count=count, test=TEST_COUNT, seed=seed),
+        python=LABELED_CODE.format(
+            name=json.dumps(data.name), pair=(first, second), count=count, test=TEST_COUNT, seed=seed
+        ),
         command=shlex.join(["genlaws", "rules-facts", "advise", data.name, "--rule-classes", str(first), str(second)])
         + f" --sample-count {count} --seed {seed}",
     )
@@ -110,7 +112,7 @@ def _numbers(advice: Advice) -> tuple[tuple[str, str, str], ...]:
             f"on {advice.memory_samples_text}",
         ),
         ("generalization error, theory's kernel", advice.theory_rule.generalization_error_text, "on left-out samples"),
-        ("price of memory", str(advice.price_of_memory), "how much more often the best that remembers breaks the rule"),
+        ("price of memory", str(advice.price_of_memory), "by how much remembering raises the generalization error"),
     )
 
 

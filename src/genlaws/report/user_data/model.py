@@ -20,9 +20,9 @@ from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
 from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel, sizes_panel
 from genlaws.report.section import Section
-from genlaws.report.sections.residual_stream import LAW, beyond_walk, walk_shares
+from genlaws.report.sections.residual_stream import STREAM_LAW, beyond_walk, walk_shares
 from genlaws.residual_stream.analysis import analyze_stream
-from genlaws.residual_stream.measures.curves import Curve as Measured
+from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.surrogates.walk_comparison import WalkComparison, compare_with_walk
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TEXT_COUNT = 60  # if the user gives none
 MIN_TEXTS = 4  # for intervals and split halves
-MEASURES = ("paths", "correlations", "dimensions", "rotations")
-SURROGATES = ("random walk", "step signs", "basis rotation", "random weights")
+MODEL_MEASURES = ("paths", "correlations", "dimensions", "rotations")
+MODEL_SURROGATES = ("random walk", "step signs", "basis rotation", "random weights")
 SURROGATE_DRAWS = 50
 MAX_SMALL_WEIGHTS = 200_000_000  # a larger model is not read with random weights or probed with years
 YEAR_COUNT = 60
@@ -56,24 +56,29 @@ def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Prog
     if len(read) < MIN_TEXTS:
         raise InputError(f"texts must be at least {MIN_TEXTS}, so that numbers have intervals; got {len(read)}.")
     progress.start(5, "own model")
-    network, tokenizer, name, loading = load_model(model)
+    network, tokenizer, name, loading = load_text_model(model)
     progress.advance()
     captured, small = _captured(network, tokenizer, read, seed), _weights(network) <= MAX_SMALL_WEIGHTS
     stream: Stream = captured["as it is"].stream
     compared = compare_with_walk(stream, seed=seed)
     progress.advance()
     others = {"random weights": captured["random weights"].stream} if small else {}
-    options: dict[str, Any] = {"measures": MEASURES, "surrogates": SURROGATES, "draws": SURROGATE_DRAWS, "seed": seed}
+    options: dict[str, Any] = {
+        "measures": MODEL_MEASURES,
+        "surrogates": MODEL_SURROGATES,
+        "draws": SURROGATE_DRAWS,
+        "seed": seed,
+    }
     found = analyze_stream(stream, name=name, supplied=others, **options)
     progress.advance()
     probed = _probed(network, tokenizer, name, seed) if small else None
     progress.advance(2)
-    notes = () if texts is not None else (f"Read with {len(read)} generated sentences; give your own texts for more.",)
+    notes = () if texts is not None else (f"Read with {len(read)} generated sentences; better give your own texts.",)
     return Section(
         name="own-model",
         title="Your model",
         question=f"What does the residual stream of {name} show beyond a random walk?",
-        law=LAW,
+        law=STREAM_LAW,
         panels=(*_panels(compared, name), *(() if probed is None else (_probe_panel(probed),))),
         numbers=(*_numbers(compared), *_verdicts(found), *_probe_numbers(probed)),
         findings=(*_findings(compared, found, name), *notes, *captured["as it is"].messages),
@@ -86,11 +91,11 @@ def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Prog
 LANGUAGE_MODEL = """from genlaws.models.load import load_language_model
 
 network, tokenizer, _ = load_language_model({model!r}, "cpu", "float32", True)"""
-ENCODER = """from genlaws.probes.encoders.load import load_encoder
+LOAD_ENCODER_CODE = """from genlaws.probes.encoders.load import load_encoder
 
 encoder = load_encoder({model!r}, kind="text", local_files_only=True)
 network, tokenizer = encoder.network, encoder.tokenizer"""
-PYTHON = """from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk
+MODEL_CODE = """from genlaws.residual_stream.surrogates.walk_comparison import compare_with_walk
 from genlaws.models.capture import capture_texts
 from genlaws.models.texts import example_texts
 {loading}
@@ -102,7 +107,7 @@ print(compare_with_walk(read.stream, seed={seed}).to_frame().to_string())"""
 def python_lines(loading: str, texts: tuple[str, ...] | None, seed: int) -> str:
     """Return lines that compare the model with its walk, on the same texts."""
     given = f"example_texts({DEFAULT_TEXT_COUNT})" if texts is None else repr(texts)
-    return PYTHON.format(loading=loading, texts=given, seed=seed)
+    return MODEL_CODE.format(loading=loading, texts=given, seed=seed)
 
 
 def analyze_command(model: str, texts: tuple[str, ...] | None, seed: int) -> str:
@@ -116,7 +121,7 @@ def analyze_command(model: str, texts: tuple[str, ...] | None, seed: int) -> str
     return with_new_file("texts.txt", program, command)
 
 
-def load_model(model: str) -> tuple[Any, Any, str, str]:
+def load_text_model(model: str) -> tuple[Any, Any, str, str]:
     """Return a transformer of text with its tokenizer, its name and the lines of Python that load it.
 
     It is a language model, or an encoder.
@@ -127,7 +132,7 @@ def load_model(model: str) -> tuple[Any, Any, str, str]:
         As for `user_model_section`.
     """
     network, tokenizer, source, headed = load_text_network(model)
-    loading = LANGUAGE_MODEL if headed else ENCODER
+    loading = LANGUAGE_MODEL if headed else LOAD_ENCODER_CODE
     return network, tokenizer, Path(source).name, loading.format(model=model)
 
 
@@ -157,7 +162,7 @@ def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
     band = walk_shares("walk, and 95 % of walks", compared, "blue")
     numbers = range(1, compared.shares.value.size + 1)
 
-    def both(measured: Measured, exact: Array, x: list[float], what: str, color: str) -> list[Curve]:
+    def both(measured: SiteCurve, exact: Array, x: list[float], what: str, color: str) -> list[Curve]:
         """Return the line of the walk and the points of the model."""
         line = Curve(f"walk: {what}", "theory", x, exact.tolist(), color)
         return [line, curve_of_estimates(f"{name}: {what}", x, measured, color)]
@@ -177,7 +182,9 @@ def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
             before=PANEL_PREFIX,
         ),
         shares_panel([band, curve_of_estimates(name, numbers, compared.shares, "blue")], before=PANEL_PREFIX),
-        rotations_panel(both(compared.turns, walk.turns, sites[1:-1], "rotations", "blue"), before=PANEL_PREFIX),
+        rotations_panel(
+            both(compared.rotations, walk.rotations, sites[1:-1], "rotations", "blue"), before=PANEL_PREFIX
+        ),
     )
 
 
@@ -212,7 +219,7 @@ def _numbers(compared: WalkComparison) -> list[tuple[str, str, str]]:
         (
             "the same in random axes",
             str(compared.correlation_random_axes[middle]),
-            "what compares with a walk: its units are alike",
+            "comparable with a walk, whose units are alike",
         ),
         ("cosine in the middle", f"walk {walk.cosine[middle]:.3f}, model {compared.cosine[middle]}", "state and next"),
         (
@@ -222,7 +229,7 @@ def _numbers(compared: WalkComparison) -> list[tuple[str, str, str]]:
         ),
         (
             "rotations",
-            f"walk {walk.turns[-1]:.2f}, model {compared.turns[-1]}",
+            f"walk {walk.rotations[-1]:.2f}, model {compared.rotations[-1]}",
             "of a unit in its phase portrait, clockwise",
         ),
         ("persistence", f"{compared.persistence:+.2f}", "mean cosine between a step and the next; 0 for a walk"),

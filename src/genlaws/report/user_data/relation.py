@@ -16,12 +16,12 @@ from genlaws.relations import (
     description_length_exact,
     properties,
 )
+from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.render import Curve, Panel
 from genlaws.report.section import Section
-from genlaws.report.sections.relations import LAW
+from genlaws.report.sections.relations import RELATIONS_LAW
 from genlaws.report.user_data.data import UserData, loading_code
 
-TARGET_ACCURACY = 0.9
 TRAIN_FRACTIONS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
 TRAINING_SETS = 8
 MAX_FOLLOWED_ELEMENTS = 40  # beyond, the bound may take minutes
@@ -37,7 +37,7 @@ def relation_section(data: UserData, relation: Relation, name: str, seed: int) -
         name=name,
         title=f"Yours: {data.name}",
         question="How many examples does your relation need?",
-        law=LAW,
+        law=RELATIONS_LAW,
         panels=(_panel(relation, name, seed),) if small else (),
         numbers=_numbers(relation, bits, needed, eq_4),
         findings=(data.message, *_findings(relation, bits, needed)),
@@ -87,15 +87,15 @@ def _numbers(
 
 def _findings(relation: Relation, bits: float, needed: DataNeeded | None) -> tuple[str, ...]:
     if bits == 0:
-        return ("The relation is the same for every naming of its elements: nothing has to be learned but its class.",)
+        return ("The relation is the same for every naming of its elements: only its class has to be learned.",)
     opening = (
-        f"Someone who knows what kind of relation this is needs at least {bits:,.1f} yes-no answers to know all of it."
+        f"A learner that knows only the kind of this relation needs at least {bits:,.1f} yes-no answers for the rest."
     )
     if needed is None:
         return (
             opening,
             f"With {relation.element_count} elements the bound is not computed here (at most {MAX_FOLLOWED_ELEMENTS}); "
-            "genlaws relations data-needed does it, and may take minutes.",
+            "genlaws relations data-needed computes it, which may take minutes.",
         )
     share, count = needed.train_fraction, needed.sample_count
     exact = "computed exactly" if needed.exact else "partly by a Markov chain"

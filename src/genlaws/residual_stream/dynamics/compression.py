@@ -21,15 +21,15 @@ from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import Curve, mean_curve
+from genlaws.residual_stream.measures.curves import SiteCurve, mean_curve
 from genlaws.residual_stream.measures.projected_paths import pooled_axes
 from genlaws.residual_stream.measures.reducers import precision_of, text_numbers
 from genlaws.residual_stream.measures.samples import explained_shares, root_mean_square_normalized
 
-LEARNING_RATE = 1e-3
-POWER_ROUNDING = 1e-9  # relative; a power that is whole but for rounding is not floored to the number below
-STUCK_MESSAGE = "The autoencoder explains less than as many principal components: its training is stuck; try restarts."
-MIN_COMPRESSION_TEXTS = 4  # two to train, one to stop, one to judge
+COMPRESSION_LEARNING_RATE = 1e-3
+POWER_ROUNDING = 1e-9  # relative; a power that is an integer up to rounding is not floored to the next one
+STUCK_MESSAGE = "The autoencoder explains less than equally many principal components: training is stuck; try restarts."
+MIN_COMPRESSION_TEXTS = 4  # two for training, one for validation, one for testing
 
 
 def layer_sizes(width: int, layers: int = 10, bottleneck: int = 2) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class Autoencoder(nn.Module):
     sizes : tuple of int
         From `layer_sizes`.
     seed : int
-        Of the first weights, which are those that torch gives a linear map.
+        Seed of the initial weights, drawn as torch draws those of a linear map.
     """
 
     def __init__(self, sizes: tuple[int, ...], seed: int) -> None:
@@ -73,7 +73,7 @@ class Autoencoder(nn.Module):
         self.decoder = _linear_maps(sizes[::-1], generator)
 
     def forward(self, states: Tensor) -> Tensor:
-        """Return what is left of states (rows, units) after the bottleneck."""
+        """Return the reconstruction of states (rows, units)."""
         rebuilt: Tensor = self.decoder(self.encoder(states))
         return rebuilt
 
@@ -97,11 +97,11 @@ class Training:
     Attributes
     ----------
     training_losses, validation_losses : tuple of float
-        After each epoch; the former is the mean during it.
+        After each epoch; the training loss is the mean over the epoch.
     best_epoch : int
         Counted from 1; its weights are used.
     stopped_early : bool
-        Whether the loss of the held-out texts had not fallen for as long as the patience lasts.
+        Whether training stopped because the validation loss no longer fell.
     """
 
     training_losses: tuple[float, ...]
@@ -110,7 +110,7 @@ class Training:
     stopped_early: bool
 
 
-def train(
+def train_autoencoder(
     network: Autoencoder,
     batches: Callable[[], list[Callable[[], Tensor]]],
     held_out: Callable[[], list[Callable[[], Tensor]]],
@@ -127,15 +127,15 @@ def train(
     batches : function
         Returns the batches of one epoch in their order, each as a function that reads its states (rows, units).
     held_out : function
-        Returns batches of the texts that decide when to stop.
+        Returns batches of the validation texts, which decide when to stop.
     epochs : int
-        The most that are run.
+        Maximum number of epochs.
     patience : int
-        Epochs without a smaller loss of the held-out texts, after which training stops.
+        Training stops after this many epochs without a smaller validation loss.
     advance : callable, optional
         Called with 1 after each epoch.
     """
-    steps = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    steps = torch.optim.Adam(network.parameters(), lr=COMPRESSION_LEARNING_RATE)
     best: dict[str, Tensor] = {}
     found: tuple[list[float], list[float]] = ([], [])
     best_epoch, lowest = 0, math.inf
@@ -174,26 +174,26 @@ def _mean_loss(network: Autoencoder, batches: list[Callable[[], Tensor]], steps:
 
 @dataclass(frozen=True)
 class Compression:
-    """What a bottleneck makes of a stream; every value is of texts that neither trained nor stopped the network.
+    """Reconstruction of a stream by an autoencoder; every value is of test texts, which neither trained nor stopped it.
 
     Attributes
     ----------
     sizes : tuple of int
         Of the encoder's layers.
     sites : tuple of str
-    path : tuple of Curve
+    path : tuple of SiteCurve
         Mean coordinate in the bottleneck at every site, one curve for each of its units.
-    step_length : Curve
+    step_length : SiteCurve
         Mean distance in the bottleneck between a site and the next. The bottleneck has no unit of its own: only ratios
         of its lengths mean something.
-    explained : Curve
-        Share of the variance at every site, about the mean state of the site, that comes out of the autoencoder; below
-        zero where the mean would be the better answer.
-    components_explained : Curve
+    explained : SiteCurve
+        Share of the variance at every site, about the mean state of the site, that the autoencoder reconstructs; below
+        zero where the mean would be the better reconstruction.
+    components_explained : SiteCurve
         The same for as many principal components as the bottleneck is wide, found in the same training texts: what a
         linear autoencoder reaches.
     explained_pooled, components_explained_pooled : Estimate
-        Of all sites together, about their one mean.
+        Of all sites together, about their common mean.
     training : Training
         Losses per epoch of the best training, in units of the mean variance of a unit over the training texts
         and all sites.
@@ -206,10 +206,10 @@ class Compression:
 
     sizes: tuple[int, ...]
     sites: tuple[str, ...]
-    path: tuple[Curve, ...]
-    step_length: Curve
-    explained: Curve
-    components_explained: Curve
+    path: tuple[SiteCurve, ...]
+    step_length: SiteCurve
+    explained: SiteCurve
+    components_explained: SiteCurve
     explained_pooled: Estimate
     components_explained_pooled: Estimate
     training: Training
@@ -260,26 +260,27 @@ def compress(
         Divide each state by its root mean square first. Without it late sites, where states are large, make up most of
         the loss, and what is explained early is small for that reason alone.
     validation_share, test_share : float in (0, 1)
-        Of the texts: those that decide when to stop, and those that everything is measured on; at least one each.
+        Shares of the texts that decide when to stop, and that everything is measured on; at least one text each.
     epochs, patience : int >= 1
     restarts : int >= 1
-        Trainings from different first weights, of which the one with the smallest loss of the validation texts is used.
-        So narrow a network is often stuck far from its best, even below principal components; the message reports it.
+        Trainings from different initial weights, of which the one with the smallest loss of the validation texts is
+        used. A network this narrow often gets stuck far from its best, even below principal components; the message
+        reports it.
     batch_size : int >= 1
-        Rows of the stream, with all their sites, in a step of the training.
+        Rows of the stream, with all their sites, per training step.
     seed : int
-        Of the split, the first weights and the order of the batches; no other random numbers are touched.
+        Seed of the split, the initial weights and the order of the batches; no global random state is changed.
     texts : whole numbers (rows,), optional
         Number of the text of each row, where a text has several; a text is in one part only.
     device : str
-        Where the training is done, such as ``cuda``.
+        Device of the training, such as ``cuda``.
     advance : callable, optional
         Called with 1 after each epoch of each training.
 
     Notes
     -----
-    The paper judged by the texts that also stopped the training; here the two are apart. States enter less their mean
-    and in units of their pooled standard deviation, which changes no share of variance.
+    The paper judged by the texts that also stopped the training; here the two are apart. States are centered and
+    divided by their pooled standard deviation, which changes no share of variance.
 
     References
     ----------
@@ -296,7 +297,7 @@ def compress(
     networks, trainings = [], []
     for first in np.random.SeedSequence(seed).generate_state(whole_number("restarts", restarts, at_least=1)):
         networks.append(Autoencoder(sizes, int(first)).to(device))
-        found = train(
+        found = train_autoencoder(
             networks[-1],
             lambda: reader.batches(generator.permutation(parts[0]), batch_size),
             lambda: held_out,
@@ -311,7 +312,7 @@ def compress(
 
 
 class _Reader:
-    """States of chosen rows, less the mean of the training texts and in units of their deviation."""
+    """States of chosen rows, less the mean of the training texts and divided by their standard deviation."""
 
     def __init__(self, stream: Stream, rows: Whole, normalize: bool, device: str) -> None:
         self.stream, self.normalize, self.device = stream, normalize, device
@@ -352,7 +353,7 @@ class _Reader:
 def _split_texts(
     numbers: Whole, validation_share: float, test_share: float, generator: np.random.Generator
 ) -> tuple[Whole, Whole, Whole]:
-    """Return the rows that train, stop and judge; all rows of a text are in the same part."""
+    """Return the rows for training, validation and test; all rows of a text are in the same part."""
     shares = [
         float(within(name, share, 0.0, 1.0, open_low=True, open_high=True))
         for name, share in (("validation_share", validation_share), ("test_share", test_share))
@@ -360,12 +361,12 @@ def _split_texts(
     texts = generator.permutation(np.unique(numbers))
     if texts.size < MIN_COMPRESSION_TEXTS:
         raise InputError(
-            f"stream must have at least {MIN_COMPRESSION_TEXTS} texts to train, stop and judge; got {texts.size}."
+            f"stream must have at least {MIN_COMPRESSION_TEXTS} texts to train, validate and test; got {texts.size}."
         )
     stop, judge = (max(1, round(share * texts.size)) for share in shares)
     if texts.size - stop - judge < 2:
         raise InputError(
-            f"validation_share and test_share must leave at least two texts to train; of {texts.size} they take {stop} "
+            f"validation_share and test_share must leave at least two training texts; of {texts.size} they take {stop} "
             f"and {judge}."
         )
     parts = np.split(texts, [texts.size - stop - judge, texts.size - judge])
@@ -389,7 +390,7 @@ def _evaluate(
     center = (fitted.center - reader.mean) / reader.unit
     linear = center + (states - center) @ fitted.axes @ fitted.axes.T
     lengths = np.linalg.norm(np.diff(code, axis=1), axis=2)
-    # What is left of a constant after the mean is taken away in single precision is rounding, not variance.
+    # What is left of a constant after its mean is subtracted in single precision is rounding, not variance.
     rounding = precision_of(reader.stream.states) * np.sqrt((reader.plain(parts[2]) ** 2).sum(axis=2).mean(axis=0))
     shares = [
         explained_shares(states, states - guess, texts, rounding / reader.unit, name=name, labels=labels)

@@ -1,15 +1,15 @@
-r"""The rotation that comes nearest to the steps of a stream (jPCA).
+r"""The rotation nearest to the steps of a stream (jPCA).
 
 Steps are fitted against their midpoints, :math:`h_{l+1} - h_l = M \tfrac12 (h_{l+1} + h_l) + b`, with
 :math:`M` skew-symmetric. Solved for the next state this is an orthogonal map about a center,
 
 .. math:: h_{l+1} = (1 - \tfrac12 M)^{-1} \left[(1 + \tfrac12 M)\, h_l + b\right],
 
-so a stream that turns by a constant angle at every site is fitted without error. For a process whose statistics do not
-change along the sites, and are the same backwards, :math:`M` is zero on average. A random walk of many units is none:
-its principal components are cosines of 1/2, 1, 3/2, ... periods, which turn about one another, so the share of the
-steps that a rotation explains has to be compared with that of a random walk: with 64 sites and six components this is
-0.80 of the steps with 576 units and 0.90 with 4,096.
+so a stream that rotates by a constant angle at every site is fitted without error. :math:`M` is zero on average for a
+process whose statistics are stationary along the sites and the same backward. A random walk of many units is not such a
+process: its principal components are cosines of 1/2, 1, 3/2, ... periods, which rotate about one another, so the share
+of the steps that a rotation explains has to be compared with that of a random walk: with 64 sites and six components
+this is 0.80 of the steps with 576 units and 0.90 with 4,096.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RotationFit:
     matrix : array of shape (components, components)
         Skew-symmetric.
     angles : array
-        Turn of each plane from one site to the next, in radians, fastest first.
+        Rotation of each plane from one site to the next, in radians, fastest first.
     skew_r_squared, free_r_squared : float
         Share of the variance of the steps, about their mean, that is explained: by the skew-symmetric matrix, and by
         one without constraint.
@@ -58,7 +58,7 @@ class RotationFit:
     held_out: Prediction
 
     def plane(self, number: int = 0) -> Array:
-        """Return two orthonormal axes (units, 2) of the plane with this number; the path turns from first to second."""
+        """Return two orthonormal axes (units, 2) of a plane by its number; the path rotates from first to second."""
         number = whole_number("number", number, at_most=self.angles.size - 1)
         vectors = np.linalg.eigh(1j * self.matrix)[1]
         vector = vectors[:, self.matrix.shape[0] - 1 - number]
@@ -99,7 +99,7 @@ def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: i
 
     Notes
     -----
-    The original sets the forward difference against the state itself, for which no constant turn is an exact fit.
+    The original fits the forward difference to the state itself, so no constant rotation is fitted exactly.
     """
     axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=2))
     step, midpoint = _about_means(before, after)
@@ -149,7 +149,7 @@ def turning_angles(skew: Array) -> Array:
 
 
 def _about_means(before: Array, after: Array) -> tuple[Array, Array]:
-    """Return steps and midpoints less their means, which takes the free offset out of the fit."""
+    """Return steps and midpoints less their means, which removes the free offset from the fit."""
     step, midpoint = after - before, 0.5 * (after + before)
     return step - step.mean(axis=0), midpoint - midpoint.mean(axis=0)
 

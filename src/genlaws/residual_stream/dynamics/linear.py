@@ -1,8 +1,8 @@
 r"""One linear map for all steps of the stream (dynamic modes), and how well it predicts texts it has not seen.
 
 The map :math:`h_{l+1} = A h_l + b` is fitted on the principal components of the states. Because a stream changes little
-from site to site, most of the variance of the next state is predicted by the present one: the map is worth something
-only beyond that persistence, and on texts that were not used to fit it.
+from site to site, most of the variance of the next state is predicted by the current one: only what the map predicts
+beyond that persistence, on texts not used to fit it, counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class AffineMap:
-    """The next state as a matrix times the present one plus an offset.
+    """The next state as a matrix times the current one plus an offset.
 
     Attributes
     ----------
@@ -38,21 +38,21 @@ class AffineMap:
     offset: Array
 
     def __call__(self, before: Array) -> Array:
-        """Return what the map makes of rows of states."""
+        """Apply the map to rows of states."""
         after: Array = before @ self.matrix.T + self.offset
         return after
 
 
 @dataclass(frozen=True)
 class Prediction:
-    r"""How well the next state is predicted from the present one.
+    r"""How well the next state is predicted from the current one.
 
     Attributes
     ----------
     r_squared, persistence : float
-        Share of the variance of the next state: by the map, and by staying where it is, :math:`h_{l+1} = h_l`.
+        Share of the variance of the next state that is predicted: by the map, and by not moving, :math:`h_{l+1} = h_l`.
     skill : float
-        Share of the squared step that the map predicts; zero or negative where it is no better than staying.
+        Share of the squared step that the map predicts; zero or negative where it is no better than not moving.
     """
 
     r_squared: float
@@ -105,7 +105,7 @@ class Modes:
         return "\n".join(
             [
                 f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, {turning} "
-                "pairs of modes that turn",
+                "rotating pairs of modes",
                 f"fit      {_format_prediction(self.fitted)}",
                 f"held out {_format_prediction(self.held_out)}",
             ]

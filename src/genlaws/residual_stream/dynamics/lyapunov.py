@@ -1,9 +1,10 @@
 """Finite-time Lyapunov exponents: how fast small disturbances of one token's state grow or shrink between two sites.
 
 They come from products with the Jacobian, or from the whole Jacobian of a narrow model.
-The Jacobian is that of the state of one token at a later site in its own state at an earlier one, the states of all
-other tokens at the earlier site held at what they are. In a decoder the other tokens do not see the last one and stay
-as they are all the way. In an encoder they answer, and what comes back through them is part of the derivative.
+The Jacobian is the derivative of one token's state at a later site with respect to its own state at an earlier one,
+with the states of all other tokens at the earlier site held fixed. In a decoder the other tokens do not see the last
+one and do not change at any site. In an encoder they respond, and what comes back through them is part of the
+derivative.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.interventions import OneToken, TokenTexts, only_text, site_number, texts_of
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, mean_curve
+from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, mean_curve
 
-METHODS = ("forward", "difference")
+JACOBIAN_METHODS = ("forward", "difference")
 MAX_WHOLE_JACOBIAN_UNITS = 1024  # units of a state whose Jacobian is taken whole
 SPARE_DIRECTIONS = 4  # beyond the requested ones, so that the last of these converge
 RANDOM_DIRECTIONS = 64  # random directions through a whole Jacobian
@@ -51,15 +52,15 @@ def jacobian_product(
     model : torch.nn.Module
     tokens : sequence of int, or Tokens of one text
     site, to : Site or str
-        From the state at the one to the state at the other, which comes later.
+        From the state at ``site`` to the state at ``to``, which comes later.
     directions : array (directions, units)
         The identity gives the transposed Jacobian.
     method : {"forward", "difference"}
         Exact, by forward differentiation; or central differences.
     batch_size : int
-        Directions of one pass.
+        Directions per pass.
     """
-    one_of("method", method, METHODS)
+    one_of("method", method, JACOBIAN_METHODS)
     token = OneToken(model, *only_text(tokens))
     between = Between(token, site, to, method, whole_number("batch_size", batch_size, at_least=1))
     given = real("directions", directions)
@@ -69,7 +70,7 @@ def jacobian_product(
 
 
 class Between:
-    """The map from one token's state at a site to that at a later one, near what they are.
+    """The map from one token's state at a site to that at a later one, near the undisturbed states.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Between:
     site, to : Site or str
     method : {"forward", "difference"}
     batch_size : int
-        Directions of one pass.
+        Directions per pass.
     """
 
     def __init__(self, token: OneToken, site: Site | str, to: Site | str, method: str, batch_size: int) -> None:
@@ -103,7 +104,7 @@ class Between:
     def _each(self, product: Callable[[Tensor], Tensor], directions: Array) -> Array:
         size = self.batch_size
         given = [torch.from_numpy(directions[one : one + size]) for one in range(0, len(directions), size)]
-        with sdpa_kernel(SDPBackend.MATH):  # the other kernels know no forward differentiation
+        with sdpa_kernel(SDPBackend.MATH):  # the other kernels do not support forward differentiation
             found = [product(one.to(self.token.device, self.kind)).double().cpu().numpy() for one in given]
         return np.concatenate(found)
 
@@ -121,7 +122,7 @@ class Between:
             found, again = self._difference(directions), self._difference(directions, wider=2.0)
             apart = float(torch.linalg.vector_norm(found - again) / torch.linalg.vector_norm(found))
             self.message = (
-                f"Central differences were taken, for the model knows no forward differentiation ({str(error)[:80]}); "
+                f"Central differences were used: the model has no forward differentiation ({str(error)[:80]}); "
                 f"with twice the step they differ by {apart:.1g}."
             )
             return found
@@ -130,7 +131,7 @@ class Between:
     def _difference(self, directions: Tensor, wider: float = 1.0) -> Tensor:
         """Return central differences, with a step that balances rounding and curvature."""
         lengths = torch.linalg.vector_norm(directions, dim=1, keepdim=True).clamp(min=torch.finfo(self.kind).tiny)
-        # Many models take norms in single precision whatever their own, so their rounding is never finer than that.
+        # Many models compute norms in single precision whatever their own, so their rounding is never finer than that.
         rounding = max(torch.finfo(kind).eps for kind in (self.kind, torch.float32))
         step = wider * rounding ** (1 / 3) * float(self.lengths[0]) / lengths
         with torch.no_grad():
@@ -168,11 +169,11 @@ class Lyapunov:
         Sites from the one to the other.
     singular_values : array (texts, values)
         Of the Jacobian, largest first: all of them, or the leading ones.
-    exponents : Curve
+    exponents : SiteCurve
         Their logarithms divided by the number of steps, with intervals over texts.
-    relative_exponents : Curve
+    relative_exponents : SiteCurve
         The same for disturbances in units of the length of the state, which grows from site to site.
-    typical : Curve
+    typical : SiteCurve
         Mean logarithm of the growth of a random direction, per step; two points, absolute and relative.
     eigenvalues : complex array (texts, units), or nothing
         Of the whole Jacobian.
@@ -188,9 +189,9 @@ class Lyapunov:
     to: str
     steps: int
     singular_values: Array
-    exponents: Curve
-    relative_exponents: Curve
-    typical: Curve
+    exponents: SiteCurve
+    relative_exponents: SiteCurve
+    typical: SiteCurve
     eigenvalues: NDArray[np.complex128] | None
     non_normality: Array
     residual: float
@@ -224,23 +225,23 @@ def lyapunov(
     Parameters
     ----------
     model : torch.nn.Module
-        A decoder or encoder of transformers; nothing of it is changed.
+        A decoder or encoder from the transformers library; it is not modified.
     tokens : Tokens, or list of texts that are lists of whole numbers
     site, to : Site or str
     directions : int, optional
-        How many of the leading singular values; they are found by products with the Jacobian and its transpose. The
-        whole Jacobian if not given or if there are no more units, and then its eigenvalues as well; at most 1024 units.
+        Number of leading singular values, found by products with the Jacobian and its transpose. Without it, or if
+        there are no more units than that, the whole Jacobian is computed, for at most 1024 units, with its eigenvalues.
     method : {"forward", "difference"}
-        How products with the Jacobian are taken. Where a part of the model knows no forward differentiation, central
-        differences are taken, which the message reports.
+        How products with the Jacobian are computed. Where a part of the model does not support forward differentiation,
+        central differences are used, and the message reports it.
     batch_size : int
-        Directions of one pass.
+        Directions per pass.
     seed : int
-        Of the first directions.
+        Seed of the initial directions.
     advance : callable, optional
         Called with 1 after each text.
     """
-    one_of("method", method, METHODS)
+    one_of("method", method, JACOBIAN_METHODS)
     wanted = None if directions is None else whole_number("directions", directions, at_least=1)
     size, seed = whole_number("batch_size", batch_size, at_least=1), whole_number("seed", seed)
     spectra: list[_Spectrum] = []
@@ -254,7 +255,7 @@ def lyapunov(
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """Of one text."""
+    """Spectrum of one text."""
 
     values: Array
     typical: float
@@ -314,7 +315,7 @@ def _mean_spectrum(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
     typical = np.array([one.typical for one in spectra])[:, None]
     ranks = tuple(str(rank + 1) for rank in range(values.shape[1]))
 
-    def curve(name: str, labels: tuple[str, ...], logarithms: Array) -> Curve:
+    def curve(name: str, labels: tuple[str, ...], logarithms: Array) -> SiteCurve:
         """Return the means over texts, per step."""
         return mean_curve(name, labels, logarithms / steps, np.arange(len(spectra)))
 
@@ -326,7 +327,7 @@ def _mean_spectrum(between: Between, spectra: list[_Spectrum]) -> Lyapunov:
     if len(spectra) == 1:
         sentences[ONE_TEXT] = None
     if residual >= CONVERGENCE_TOLERANCE:
-        sentences[f"The last singular values still moved by {residual:.2g} in the last round."] = None
+        sentences[f"The last singular values still changed by {residual:.2g} in the last round."] = None
     return Lyapunov(
         site=between.token.sites[between.start].name,
         to=between.token.sites[between.end].name,

@@ -24,9 +24,9 @@ from genlaws.models.interventions import (
     texts_of,
 )
 from genlaws.models.stream import Site
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, mean_curve
+from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, mean_curve
 
-KINDS = ("noise", "swap")
+PERTURBATION_KINDS = ("noise", "swap")
 DEFAULT_NOISE_SIZE = 0.1  # of noise, relative to the state
 SITE_MEASURES = ("distance", "relative distance", "distance in the plane", "distance out of the plane")
 TEXT_MEASURES = ("rate", "relative rate", "divergence", "top change")
@@ -34,43 +34,43 @@ TEXT_MEASURES = ("rate", "relative rate", "divergence", "top change")
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How disturbances at some sites go on, with intervals over texts.
+    """How disturbances at some sites evolve, with intervals over texts.
 
     Attributes
     ----------
     kind : {"noise", "swap"}
     size : float or None
-        Length of the disturbance relative to the state; none for a whole swap.
+        Length of the disturbance relative to the state; None for a whole swap.
     sites : tuple of str
-        Where the state was disturbed. One curve for each stands in the next four.
-    distance : tuple of Curve
+        Where the state was disturbed. The next four attributes have one curve for each.
+    distance : tuple of SiteCurve
         Distance from the undisturbed state at this site and all later ones.
-    relative : tuple of Curve
+    relative : tuple of SiteCurve
         The same in units of the length of the undisturbed state of each text at each site.
-    in_plane, out_of_plane : tuple of Curve
-        The part of the distance in the given plane, and across it; empty without a plane.
-    rate, relative_rate : Curve
+    in_plane, out_of_plane : tuple of SiteCurve
+        The part of the distance in the given plane, and orthogonal to it; empty without a plane.
+    rate, relative_rate : SiteCurve
         Slope of the logarithm of the distance, and of the relative distance, per step; below zero the disturbance
         shrinks. NaN where no site follows, or where nothing was disturbed.
-    divergence, top_change : Curve
+    divergence, top_change : SiteCurve
         Distance of the distribution of the next word from the undisturbed one in nats, and by how much the probability
         of the word that was most likely changes; NaN for a model without a head.
     draws, text_count : int
     message : str
-        What the numbers rest on.
+        What the numbers are based on.
     """
 
     kind: str
     size: float | None
     sites: tuple[str, ...]
-    distance: tuple[Curve, ...]
-    relative: tuple[Curve, ...]
-    in_plane: tuple[Curve, ...]
-    out_of_plane: tuple[Curve, ...]
-    rate: Curve
-    relative_rate: Curve
-    divergence: Curve
-    top_change: Curve
+    distance: tuple[SiteCurve, ...]
+    relative: tuple[SiteCurve, ...]
+    in_plane: tuple[SiteCurve, ...]
+    out_of_plane: tuple[SiteCurve, ...]
+    rate: SiteCurve
+    relative_rate: SiteCurve
+    divergence: SiteCurve
+    top_change: SiteCurve
     draws: int
     text_count: int
     message: str
@@ -102,21 +102,21 @@ def perturb(
     seed: int,
     advance: Callable[[int], object] | None = None,
 ) -> Perturbation:
-    r"""Disturb the last token's state at sites, each for itself, and measure the distance at all later sites.
+    r"""Disturb the last token's state at sites, one at a time, and measure the distance at all later sites.
 
     .. math:: d_m = \lVert h'_m - h_m \rVert
 
     Parameters
     ----------
     model : torch.nn.Module
-        A decoder or encoder of transformers; nothing of it is changed.
+        A decoder or encoder from the transformers library; it is not modified.
     tokens : Tokens, or list of texts that are lists of whole numbers
         The last token of each, before any closing mark, is disturbed.
     kind : {"noise", "swap"}
         In a random direction; or toward the state that another text has at the same site.
     size : float >= 0, optional
-        Length of the disturbance relative to that of the state. Without it 0.1 for noise; for a swap the other text's
-        state itself takes the place.
+        Length of the disturbance relative to that of the state. Without it 0.1 for noise; a swap then replaces the
+        whole state by that of the other text.
     sites, layers : optional
         Where, as in `captured`; all sites before the end if not given.
     draws : int >= 1
@@ -124,12 +124,12 @@ def perturb(
     plane : object with ``center`` and ``axes``, optional
         Such as `pooled_axes` gives.
     batch_size : int
-        Disturbances of one pass.
+        Disturbances per pass.
     seed : int
     advance : callable, optional
         Called with 1 after each text.
     """
-    one_of("kind", kind, KINDS)
+    one_of("kind", kind, PERTURBATION_KINDS)
     length = DEFAULT_NOISE_SIZE if size is None and kind == "noise" else size
     length = None if length is None else float(scalar("size", non_negative("size", length)))
     draws, seed = whole_number("draws", draws, at_least=1), whole_number("seed", seed)
@@ -165,19 +165,19 @@ def perturb(
 
 
 def _with_length(directions: Array, length: float) -> Array:
-    """Return directions (draws, units) with a given length; one of length zero stays."""
+    """Return directions (draws, units) with a given length; one of length zero is unchanged."""
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     unit = np.divide(directions, lengths, out=np.zeros_like(directions), where=lengths > 0)
     return np.asarray(length * unit)
 
 
 class _Measures:
-    """What was found of each text for disturbances at one site; means over draws.
+    """Measures of each text for disturbances at one site; means over draws.
 
     Attributes
     ----------
     along : list of arrays (4, later sites)
-        For each text: distance, relative distance, and its parts in the plane and across it.
+        For each text: distance, relative distance, and its parts in the plane and orthogonal to it.
     once : list of arrays (4,)
         For each text: the two rates, divergence and change of the first word's probability.
     """
@@ -188,7 +188,7 @@ class _Measures:
         self.once: list[Array] = []
 
     def add(self, differences: Array, control: Array, axes: Array | None, scores: Array | None) -> None:
-        """Take in the differences (draws, later sites, units) of one text."""
+        """Add the differences (draws, later sites, units) of one text."""
         distance = np.linalg.norm(differences, axis=2)
         relative = distance / np.linalg.norm(control[self.place :], axis=1)
         parts = [np.full_like(distance, np.nan)] * 2
@@ -215,7 +215,7 @@ def _mean_perturbation(
     """Return means over texts with their intervals."""
     texts = about["text_count"]
 
-    def curve(name: str, labels: Sequence[Site], values: Array) -> Curve:
+    def curve(name: str, labels: Sequence[Site], values: Array) -> SiteCurve:
         """Return the means over texts of values (texts, labels)."""
         return mean_curve(name, [one.name for one in labels], values, np.arange(texts))
 

@@ -18,8 +18,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
 
-MIN_SITES = 3  # two tangents, one change of angle
-FULL_CIRCLE = 2.0 * np.pi  # radians
+MIN_PORTRAIT_SITES = 3  # two tangents, one change of angle
+FULL_CIRCLE_RADIANS = 2.0 * np.pi  # radians
 
 
 @dataclass(frozen=True)
@@ -98,25 +98,25 @@ def portraits(source: Stream | ArrayLike) -> Portraits:
         activation: Array = source.states.mean(axis=0, dtype=np.float64)
     else:
         activation = real("mean activations", source)
-    if activation.ndim != 2 or activation.shape[0] < MIN_SITES:
+    if activation.ndim != 2 or activation.shape[0] < MIN_PORTRAIT_SITES:
         raise InputError(
-            f"mean activations must have the shape (sites, units) with at least {MIN_SITES} sites; got "
+            f"mean activations must have the shape (sites, units) with at least {MIN_PORTRAIT_SITES} sites; got "
             f"{activation.shape}."
         )
     return Portraits(activation, np.gradient(activation, axis=0))
 
 
 def total_rotations(angle: Array) -> Array:
-    r"""Return how often an angle goes round along the first axis, each change taken the shorter way.
+    r"""Return how often an angle goes around along the first axis, each change taken the shorter way.
 
     .. math:: R = \frac{1}{2\pi} \sum_l \Delta\theta_l
               = \frac{\theta_{\rm last} - \theta_{\rm first}}{2\pi}
               - \sum_l \Big\lceil \frac{\theta_{l+1} - \theta_l}{2\pi} - \frac12 \Big\rceil
 
-    with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds whole rotations alone.
+    with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds only whole rotations.
     """
-    whole = np.ceil(np.diff(angle, axis=0) / FULL_CIRCLE - 0.5).sum(axis=0)
-    count: Array = (angle[-1] - angle[0]) / FULL_CIRCLE - whole
+    whole = np.ceil(np.diff(angle, axis=0) / FULL_CIRCLE_RADIANS - 0.5).sum(axis=0)
+    count: Array = (angle[-1] - angle[0]) / FULL_CIRCLE_RADIANS - whole
     return count
 
 
@@ -127,14 +127,14 @@ def tangent_rotations(x: Array, y: Array) -> Array:
               R = \frac{1}{2\pi} \sum_l \Delta\theta_l
 
     With L points there are L - 1 tangents and L - 2 changes of angle, so the count is at most (L - 2)/2. Subtracting
-    the first point, as the paper does, leaves the tangents as they are. Run backwards, a path has the opposite count:
-    so the mean over all orders of its points is zero, whatever the path.
+    the first point, as the paper does, does not change the tangents. A path run backward has the opposite count, so the
+    mean over all orders of its points is zero for every path.
     """
     return total_rotations(np.arctan2(np.diff(y, axis=0), np.diff(x, axis=0)))
 
 
 def centered_winding(x: Array, y: Array) -> Array:
-    """Return how often paths go round their mean point, the first axis along the path; the path is not closed."""
+    """Return how often paths go around their mean point, the first axis along the path; the path is not closed."""
     return total_rotations(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
 
 

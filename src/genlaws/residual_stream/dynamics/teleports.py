@@ -31,9 +31,9 @@ class Teleport:
     Attributes
     ----------
     site : str
-        Where the state was put elsewhere.
+        Where the state was replaced.
     later : tuple of str
-        This site and those after it that are looked at.
+        This site and those after it at which the state is recorded.
     keep_rest : bool
         Whether what lies outside the plane was left unchanged.
     control : array (all sites, axes)
@@ -42,16 +42,16 @@ class Teleport:
     coordinates : array (points, later, axes)
         Coordinates of the teleported states.
     in_plane, out_of_plane : array (points, later)
-        Distance from the undisturbed state of the same site, in the plane and across it.
+        Distance from the undisturbed state of the same site, in the plane and orthogonal to it.
     control_norm : array (later,)
         Length of the undisturbed state.
     divergence, top_change : array (points,)
         Distance of the distribution of the next word from the undisturbed one, in nats, and by how much the probability
         of the word that was most likely changes; NaN for a model without a head.
     steps_requested, steps : int
-        How many sites on the movement was to be followed, and was.
+        Over how many sites the movement was to be followed, and was followed.
     message : str
-        What the numbers rest on.
+        What the numbers are based on.
     """
 
     site: str
@@ -83,7 +83,7 @@ class Teleport:
     def returned(self) -> Array:
         """Distance in the plane after the last step as a share of the first, (points,); below 1 it came nearer.
 
-        NaN for a point that was put where it was.
+        NaN for a point where the state already was.
         """
         first, last = self.in_plane[:, 0], self.in_plane[:, -1]
         return np.divide(last, first, out=np.full_like(last, np.nan), where=first > 0)
@@ -145,7 +145,7 @@ def teleport(
     Parameters
     ----------
     model : torch.nn.Module
-        A decoder or encoder of transformers; nothing of it is changed.
+        A decoder or encoder from the transformers library; it is not modified.
     tokens : sequence of int, or Tokens of one text
     plane : object with ``center`` and ``axes``
         Such as `pooled_axes` gives.
@@ -159,7 +159,7 @@ def teleport(
     steps : int >= 1
         Sites over which the movement is followed, or as many as there are.
     batch_size : int
-        Points of one pass.
+        Points per pass.
 
     References
     ----------

@@ -1,5 +1,5 @@
 """Measures of a recorded stream: paths, dimensions, correlations, information, writes."""
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 
 __getattr__, __dir__ = loaded_on_access(__name__)

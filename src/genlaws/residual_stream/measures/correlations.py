@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number, within
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, finite_mean, jackknife_interval, named
-from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, refuse_texts
+from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, finite_mean, jackknife_interval, named
+from genlaws.residual_stream.measures.reducers import StreamReducer, merged_scatter, refuse_texts
 
-TEXT_GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with endless texts
+TEXT_GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with infinitely many groups
 MIN_ROWS = 3  # two points always lie on a line
 MAX_CORRELATION = 1.0 - 1e-15  # Fisher's z is finite up to here
 
@@ -88,16 +88,15 @@ class UnitSums:
         return np.stack([self.about(mean[site], site)[1].sum(axis=0) for site in range(len(self.sites))])
 
 
-class UnitReducer(Reducer):
+class UnitReducer(StreamReducer):
     """Accumulates `UnitSums`: three numbers per unit, site and group.
 
     Parameters
     ----------
     sites : sequence of Site, optional
     groups : int >= 2
-        Texts are dealt to this many groups in turn. An interval comes from leaving out one group after the other: the
-        groups' sums suffice for it, and with Student's t for their number it holds for few groups, where a bootstrap
-        over the groups would be too narrow.
+        Texts are assigned to this many groups in turn. Intervals are from a jackknife over the groups, which needs only
+        their sums and is valid for few groups with Student's t, where a bootstrap over the groups would be too narrow.
     """
 
     def __init__(self, sites: Sequence[Site] | None = None, *, groups: int = TEXT_GROUPS) -> None:
@@ -122,7 +121,7 @@ class UnitReducer(Reducer):
 
     def _join(self, other: UnitReducer) -> None:
         groups = np.arange(other.groups) % self.groups
-        for group in range(other.groups):  # one at a time: two groups of the other may meet in one of ours
+        for group in range(other.groups):  # one at a time: two groups of the other may join the same one here
             one = slice(group, group + 1)
             self._add(groups[one], other._counts[one], other._means[one], other._squares[one], other._products[one])
 
@@ -143,7 +142,7 @@ class UnitReducer(Reducer):
 
 
 def unit_sums_of(source: Stream | UnitSums, texts: ArrayLike | None = None) -> UnitSums:
-    """Return the sums of a stream; what a reducer returned stays as it is."""
+    """Return the sums of a stream; the result of a reducer is returned unchanged."""
     if isinstance(source, UnitSums):
         refuse_texts(texts)
         return source
@@ -160,7 +159,7 @@ def unit_table(sites: Sequence[Site], columns: dict[str, Array]) -> dict[str, Ar
 
 @dataclass(frozen=True)
 class CorrelationHistogram:
-    """How the correlations of each unit, or of each step, are spread.
+    """Histogram of the correlations of each unit, or of each step.
 
     Attributes
     ----------
@@ -189,7 +188,7 @@ class UnitCorrelations:
     ----------
     r, low, high : array (steps, units)
         Pearson's r over the texts with 95 % intervals; NaN where the unit is constant at one of the two sites.
-    mean : Curve
+    mean : SiteCurve
         Mean over the units that have a value.
     constant : array of bool (sites, units)
         Where a unit is the same in all texts, up to rounding.
@@ -201,13 +200,13 @@ class UnitCorrelations:
     r: Array
     low: Array
     high: Array
-    mean: Curve
+    mean: SiteCurve
     constant: Mask
     sites: tuple[Site, ...]
     message: str
 
     def histogram(self, bins: int = 20, *, low: float = -1.0, per: str = "unit") -> CorrelationHistogram:
-        """Return the spread of r over the steps of each unit, or over the units of each step.
+        """Return the histogram of r over the steps of each unit, or over the units of each step.
 
         Parameters
         ----------
@@ -239,7 +238,7 @@ def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = No
     .. math:: r_l^u = \frac{\sum_b (h_{l,b}-\bar h_l)(h_{l+1,b}-\bar h_{l+1})}
         {\sqrt{\sum_b (h_{l,b}-\bar h_l)^2\,\sum_b (h_{l+1,b}-\bar h_{l+1})^2}}
 
-    Intervals: groups of texts are left out one after the other; for a unit on Fisher's scale, artanh r.
+    Intervals are from a jackknife over groups of texts; for a unit on Fisher's scale, artanh r.
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = No
     constant = sums.constant
     message = _correlation_message(sums, constant)
     names = tuple(site.name for site in sums.sites)
-    curve = Curve("correlation", names[:-1], mean, mean_low, mean_high, sums.text_count, message)
+    curve = SiteCurve("correlation", names[:-1], mean, mean_low, mean_high, sums.text_count, message)
     return UnitCorrelations(r, low, high, curve, constant, sums.sites, message)
 
 
@@ -274,7 +273,7 @@ def _correlations_of_step(sums: UnitSums, center: Array, smallest: Array, site: 
         x_spread, y_spread = xx - x**2 / safe, yy - y**2 / safe
         varies = (x_spread > rows * smallest[site]) & (y_spread > rows * smallest[site + 1]) & (rows >= MIN_ROWS)
         below = np.sqrt(np.where(varies, x_spread, np.nan)) * np.sqrt(np.where(varies, y_spread, np.nan))
-        return np.asarray(np.clip((xy - x * y / safe) / below, -1.0, 1.0))  # rounding may lead a little past 1
+        return np.asarray(np.clip((xy - x * y / safe) / below, -1.0, 1.0))  # rounding may slightly exceed 1
 
     groups = (first, second, first_squares, second_squares, products)
     totals = [group_sums.sum(axis=0) for group_sums in groups]

@@ -13,20 +13,21 @@ from genlaws.core.estimate import CONFIDENCE, MAX_DRAWS_AT_ONCE, Estimate
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.seeds import generator_of
 
-BOOTSTRAP_REPLICATES = 1000
+TEXT_BOOTSTRAP_REPLICATES = 1000
 ONE_TEXT = "There is one text only, so the values have no intervals."
 TAIL_PROBABILITY = 0.5 * (1.0 - CONFIDENCE)
 
 
 @dataclass(frozen=True)
-class Curve:
+class SiteCurve:
     """A quantity at sites, or at steps between them, with 95 % intervals over the texts.
 
     Attributes
     ----------
     name : str
     labels : tuple of str
-        Names of the sites; a step has the name of the site it starts from, a bend that of the site it lies at.
+        Names of the sites; a step has the name of the site it starts from, an angle between two steps that of the site
+        between.
     value, low, high : array (points,)
         NaN where there is no value or no interval.
     count : int
@@ -57,12 +58,12 @@ class Curve:
         return frame_of(columns)
 
 
-def mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> Curve:
+def mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> SiteCurve:
     """Return the means of columns (rows, points) over rows that have a value, with bootstrap intervals over texts."""
-    return Curve(name, tuple(labels), *bootstrap_means(values, texts, seed=seed), int(np.unique(texts).size))
+    return SiteCurve(name, tuple(labels), *bootstrap_means(values, texts, seed=seed), int(np.unique(texts).size))
 
 
-def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> Curve:
+def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> SiteCurve:
     """Return the same as `mean_curve`, with a message where lengths or intervals are missing."""
     found = mean_curve(name, labels, values, texts, seed=seed)
     message = ONE_TEXT if found.count == 1 else ""
@@ -73,18 +74,18 @@ def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, s
 
 
 def named(labels: Sequence[str], most: int = 3) -> str:
-    """Return names in a row, the first few of many."""
+    """Return names separated by commas, at most the first few."""
     shown = ", ".join(labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
 
 
 def bootstrap_means(
-    values: Array, texts: Whole, *, replicates: int = BOOTSTRAP_REPLICATES, seed: int | np.random.Generator = 0
+    values: Array, texts: Whole, *, replicates: int = TEXT_BOOTSTRAP_REPLICATES, seed: int | np.random.Generator = 0
 ) -> tuple[Array, Array, Array]:
     r"""Return the means of columns with bootstrap intervals over texts: whole texts are drawn, with all their rows.
 
     The interval runs between the quantiles of the drawn means at :math:`\Phi(\mp\sqrt{n/(n-1)}\;t_{n-1})`, which for
-    many texts is 2.5 % and 97.5 %; for few texts the plain ones would be too narrow (Hesterberg 2015).
+    many texts is 2.5 % and 97.5 %; for few texts the plain quantiles would be too narrow (Hesterberg 2015).
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def bootstrap_means(
     Returns
     -------
     value, low, high : arrays (points,)
-        Ends are NaN for a point that fewer than two texts have.
+        The ends are NaN for a point with fewer than two texts.
     """
     whole_number("replicates", replicates, at_least=20)
     generator = generator_of(seed)

@@ -1,8 +1,8 @@
 """In how many directions the texts differ at each site, and along the path as a whole.
 
-Principal components of all sites pooled follow the sites where the stream is long, the late ones: that they explain
-more there does not mean that late states have fewer dimensions. Components of each site by itself, states divided by
-their root mean square, and the participation ratio do.
+Principal components of all sites pooled follow the late sites, where the states are long: that they explain more there
+does not mean that late states have fewer dimensions. The components of each site alone, states divided by their root
+mean square, and the participation ratio can show that.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, Curve, named, sums_by_text
+from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, SiteCurve, named, sums_by_text
 from genlaws.residual_stream.measures.samples import HALVES, Clouds, RowSample, Sample, SecondMoments
 
 DEFAULT_COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
 NO_INTERVALS_FROM_SUMS = "Sums of the texts have no intervals here; they need the states of every text."
 MIN_SPLIT_TEXTS = 4  # two in each half
-GRAM_ROWS_PER_UNIT = 4  # times as many rows as units, from where products of units are the cheaper way
+GRAM_ROWS_PER_UNIT = 4  # rows per unit from which products of units are cheaper
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class ParticipationRatios:
 
     Attributes
     ----------
-    curve : Curve
+    curve : SiteCurve
         :math:`\operatorname{tr}C_a\operatorname{tr}C_b/\operatorname{tr}(C_aC_b)` from the covariances of two halves
-        of the texts, which does not depend on their number on average, with 95 % intervals.
+        of the texts, whose mean does not depend on their number, with 95 % intervals.
     plain : array (sites,)
         :math:`(\operatorname{tr}C)^2/\operatorname{tr}C^2` from all texts; too low when they are not many more than the
         dimensions, by a factor of about :math:`1 + \text{ratio}/\text{texts}`.
     """
 
-    curve: Curve
+    curve: SiteCurve
     plain: Array
 
     @property
@@ -80,7 +80,7 @@ def participation_ratios(
             constant.append(label)
     message = _dimension_message(clouds, constant, halves=True)
     value, low, high = (np.array([getattr(row, end) for row in rows]) for end in ("value", "low", "high"))
-    curve = Curve("participation_ratio", clouds.labels, value, low, high, clouds.text_count, message)
+    curve = SiteCurve("participation_ratio", clouds.labels, value, low, high, clouds.text_count, message)
     return ParticipationRatios(curve, np.array(plain))
 
 
@@ -110,7 +110,7 @@ def _squared_products(first: Array, second: Array) -> tuple[Array, Array]:
 
 
 def _half_width(changes: Array, texts: Whole, parts: int = HALVES) -> Array:
-    r"""Return half the width of the interval of a statistic, from what each row changes in it, (rows, statistics).
+    r"""Return half the width of the interval of a statistic, from its change by each row, (rows, statistics).
 
     The infinitesimal jackknife: the variance is :math:`\frac{n}{n-1}\sum_i c_i^2` over texts, where the changes
     :math:`c_i` to first order sum to zero. Student's t with as many degrees of freedom as texts less `parts`.
@@ -151,13 +151,13 @@ class ExplainedVariance:
     count: int
     message: str
 
-    def curve(self, components: int) -> Curve:
+    def curve(self, components: int) -> SiteCurve:
         """Return the shares along the layers for one of the numbers of components."""
         at = np.flatnonzero(self.components == components)
         if not at.size:
             raise InputError(f"components must be one of {self.components.tolist()}; got {components}.")
         ends = (self.share[:, at[0]], self.low[:, at[0]], self.high[:, at[0]])
-        return Curve(f"explained_variance_{self.basis}", self.labels, *ends, self.count, self.message)
+        return SiteCurve(f"explained_variance_{self.basis}", self.labels, *ends, self.count, self.message)
 
     def to_frame(self) -> DataFrame:
         """Return one row per site and number of components."""
@@ -188,7 +188,7 @@ def explained_variance(
     source : Stream or SecondMoments
         Sums have no intervals.
     components : sequence of int, optional
-        Numbers k; without it 1, 2, 5, 10, 20, 50 and 100 as far as there are units.
+        Numbers k; if not given, 1, 2, 5, 10, 20, 50 and 100 up to the number of units.
     basis : {"site", "pooled"}
     held_out : bool
         Find the axes in one half of the texts and measure in the other, both ways. Axes of a site found and measured in
@@ -200,10 +200,11 @@ def explained_variance(
 
     Notes
     -----
-    Intervals take the axes as given. For axes of the site itself that is right to first order, as a turn of the axes
-    changes the share only to second order. To that order the share is too high in the texts the axes were found in, and
-    in others too low: they explain less than the best axes would. What the axes of the halves truly explain lay within
-    94 % of the intervals in simulations of 400 texts, and 92 % of 100, with close eigenvalues.
+    Intervals take the axes as given. For axes of the site itself this is right to first order, because a rotation of
+    the axes changes the share only to second order. To that order the share is too high in the texts the axes were
+    found in, and too low in others, where the axes explain less than the best ones would. In simulations with close
+    eigenvalues, 94 % of the intervals from 400 texts contained what the axes of the halves truly explain, and 92 % from
+    100 texts.
     """
     one_of("basis", basis, ("site", "pooled"))
     clouds = Clouds(source, normalize=normalize, texts=texts)

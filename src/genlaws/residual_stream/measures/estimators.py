@@ -12,7 +12,7 @@ data by :math:`R h`, the kernel is a Fourier series,
 .. math:: e^{-u^2/2h^2} = \frac{\sqrt{2\pi}\,h}{P}\sum_{k=-K}^{K} e^{-(2\pi k h/P)^2/2}\, e^{2\pi i k u/P},
     \qquad K = \frac{R P}{2\pi h},
 
-up to :math:`2 e^{-R^2/2}` for the next period and as much for the waves left out. Each wave factors into a part of
+up to :math:`2 e^{-R^2/2}` for the next period and as much for the omitted waves. Each wave factors into a part of
 :math:`i` and one of :math:`j`, so one dimension costs :math:`N K` operations and two cost :math:`N K^2` in two matrix
 products; for 1,000 Gaussian texts :math:`K` is about 30.
 """
@@ -37,7 +37,7 @@ RELATIVE_JITTER = 1e-10  # of the spread of the scores; separates equal values
 LEAF_POINTS = 8  # points in a leaf of the tree; the fastest of 4 to 64
 DISTANCE_ROUNDING = 4 * np.finfo(np.float64).eps
 TEXTS_PER_CELL = 5  # expected in each cell of independent variables; fewer leave cells empty by chance
-COPY_TOLERANCE = 1e-12  # of 1 - r^2; what is left of a variable that is a function of the other
+FUNCTION_TOLERANCE = 1e-12  # of 1 - r^2; what is left of a variable that is a function of the other
 
 
 def kernel_points(x: Array, y: Array) -> Array:
@@ -60,14 +60,15 @@ def kernel_points(x: Array, y: Array) -> Array:
     References
     ----------
     :cite:p:`fernando2025`, section on mutual information. The paper gives neither bandwidth nor evaluation points, nor
-    where exactly 1e-10 is added. Taken here: Scott's rule, the texts themselves, and the ratio, which has no units.
+    where exactly 1e-10 is added. This function uses Scott's rule, the texts themselves, and the ratio, which has no
+    units.
     """
     count = x.shape[-1]
     h_line, h_plane = count ** (-1.0 / 5.0), count ** (-1.0 / 6.0)
     points = np.full(x.shape, np.inf)
     for row, (u, v) in enumerate(zip(_standardized(x), _standardized(y), strict=True)):
         r = float(u @ v) / (count - 1)
-        if 1.0 - r**2 < COPY_TOLERANCE:
+        if 1.0 - r**2 < FUNCTION_TOLERANCE:
             continue
         left = np.sqrt(1.0 - r**2)
         joint = plane_kernel_sum(u, (v - r * u) / left, h_plane) / (2.0 * np.pi * count * h_plane**2 * left)
@@ -140,9 +141,9 @@ def neighbor_points(x: Array, y: Array, neighbors: int) -> Array:
     Notes
     -----
     First algorithm of Kraskov, Stögbauer and Grassberger (Physical Review E 69, 066138, 2004), with exact neighbors.
-    Each variable is replaced by its normal scores first: that leaves the information as it is and takes away the
-    influence of units and outliers. To every score Gaussian noise of size 1e-10 is added, always the same and different
-    for x and y, so that equal values do not stand at the same point.
+    Each variable is first replaced by its normal scores, which does not change the information and removes the
+    influence of units and outliers. Gaussian noise of size 1e-10 is added to every score, always the same and different
+    for x and y, so that equal values do not share a point.
     """
     count = x.shape[-1]
     noise = RELATIVE_JITTER * np.random.default_rng(0).standard_normal((2, count))
@@ -189,13 +190,13 @@ def copula_points(x: Array, y: Array) -> Array:
     -------
     array of shape (pairs, texts)
         Infinite where all texts have the same order in both variables, or the opposite one: ranks then set no limit.
-        An increasing function does that, and so does a strong dependence on few texts (:func:`least_information`).
+        This happens for an increasing function and for a strong dependence of few texts (:func:`least_information`).
 
     Notes
     -----
-    The bias that is taken off is exact for independent variables. A strong dependence is still underestimated, since
-    ranks forget by how much neighbors are apart: :func:`copula_shortfall` returns by how much. Dependence that the
-    correlation of scores does not see is not counted: a lower bound for variables with any other copula.
+    The subtracted bias is exact for independent variables. A strong dependence is still underestimated, because ranks
+    ignore how far apart neighbors are: :func:`copula_shortfall` returns by how much. Dependence that the correlation of
+    scores does not show is not counted: the estimate is a lower bound for variables with any other copula.
     """
     count = x.shape[-1]
     u, v = (_unit_square(normal_scores(values)) for values in (x, y))
@@ -204,7 +205,7 @@ def copula_points(x: Array, y: Array) -> Array:
     bias = _bias_of_independence(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         points = -0.5 * np.log(left) - bias + r / left * (u * v - 0.5 * r * (u**2 + v**2))
-    return np.where(left < COPY_TOLERANCE, np.inf, points)
+    return np.where(left < FUNCTION_TOLERANCE, np.inf, points)
 
 
 def copula_shortfall(information: Array, count: int) -> Array:
@@ -213,9 +214,9 @@ def copula_shortfall(information: Array, count: int) -> Array:
     .. math:: \ln\frac{\sqrt{s}}{w}, \qquad w^2 + (1-s)\,k\,w = s, \qquad
         k = \sqrt{\tfrac8\pi}\;\Phi^{-1}\Big(\frac{N}{N+1}\Big)\Big/N
 
-    Symbols: :math:`s` is :math:`1-r^2` of the scores, :math:`w^2` that of the variables. Between the ranks of a text in
-    the two variables lies the number of other texts that one of them passed, which fluctuates; divided by the density
-    and averaged over all texts that adds :math:`k w` to the square of the difference of the scores.
+    Symbols: :math:`s` is :math:`1-r^2` of the scores, :math:`w^2` that of the variables. The ranks of a text in the two
+    variables differ by the number of other texts that it passes between them, which fluctuates; divided by the density
+    and averaged over all texts, this adds :math:`k w` to the squared difference of the scores.
 
     Parameters
     ----------
@@ -226,8 +227,8 @@ def copula_shortfall(information: Array, count: int) -> Array:
 
     Notes
     -----
-    For a Gaussian copula. Right within 0.1 nats from 20 texts on, as long as the texts seldom all have the same order.
-    At 20 texts it is 0.11 at r = 0.9 and 0.35 at 0.99; at 1,000 texts 0.005 and 0.02.
+    For a Gaussian copula. Accurate to 0.1 nats from 20 texts on, as long as the texts seldom all have the same order.
+    With 20 texts the shortfall is 0.11 at r = 0.9 and 0.35 at 0.99; with 1,000 texts 0.005 and 0.02.
     """
     s = np.exp(-2.0 * (information + _bias_of_independence(count)))
     half = 0.5 * np.maximum(1.0 - s, 0.0) * math.sqrt(8.0 / math.pi) * ndtri(count / (count + 1.0)) / count
@@ -311,10 +312,10 @@ MIN_INFORMATION_TEXTS = 10
 NEIGHBOR_COUNT = 3
 MAX_CONSTANT_RANGE_ULPS = 8  # a range below this many units in the last place of the largest value is a constant
 
-Points = Callable[[Array, Array], Array]
+PointEstimator = Callable[[Array, Array], Array]
 
 # What each text adds, (pairs, texts); the mean over texts is the estimate. None of the pairs has a constant variable.
-ESTIMATORS: dict[str, Points] = {
+ESTIMATORS: dict[str, PointEstimator] = {
     "copula": copula_points,
     "neighbors": lambda x, y: neighbor_points(x, y, NEIGHBOR_COUNT),
     "binned": lambda x, y: binned_points(x, y, usual_bins(x.shape[-1])),
@@ -384,7 +385,7 @@ def binned_information(x: ArrayLike, y: ArrayLike, *, bins: int | None = None) -
     x, y : array_like of shape (texts,) or (texts, pairs)
         At least 10 texts.
     bins : int >= 2, optional
-        Of each variable; as many as leave five texts in each cell of independent variables if not given.
+        Number for each variable; if not given, as many as leave five texts in each cell of independent variables.
 
     Returns
     -------
@@ -400,9 +401,9 @@ def kernel_information(x: ArrayLike, y: ArrayLike) -> Array:
 
     .. math:: I = \Big\langle \ln \frac{\hat p(x, y)}{\hat p(x)\,\hat p(y)} \Big\rangle
 
-    See :func:`~genlaws.residual_stream.measures.estimators.kernel_points`. Right within some hundredths for Gaussians;
-    for nearly discrete variables it exceeds even the entropy of the variable, since one bandwidth smooths the line more
-    than the plane loses.
+    See :func:`~genlaws.residual_stream.measures.estimators.kernel_points`. Accurate to a few hundredths for Gaussians;
+    for nearly discrete variables it exceeds even the entropy of the variable, because one bandwidth lowers the
+    densities on the line more than the density in the plane.
 
     Parameters
     ----------
@@ -427,7 +428,7 @@ def varies(values: Array) -> Mask:
     return np.asarray(np.ptp(values, axis=-1) > rounding * np.abs(values).max(axis=-1))
 
 
-def points_of(estimator: Points, x: Array, y: Array) -> Array:
+def points_of(estimator: PointEstimator, x: Array, y: Array) -> Array:
     """Return what each text adds to each pair, (pairs, texts); NaN in the rows in which a variable is constant."""
     points = np.full(x.shape, np.nan)
     usable = varies(x) & varies(y)
@@ -447,7 +448,7 @@ def enough_texts(count: int) -> int:
     return count
 
 
-def _estimate(estimator: Points, x: ArrayLike, y: ArrayLike) -> Array:
+def _estimate(estimator: PointEstimator, x: ArrayLike, y: ArrayLike) -> Array:
     a, b = real("x", x), real("y", y)
     if a.shape != b.shape or a.ndim not in (1, 2):
         raise InputError(f"x and y must have one shape, (texts,) or (texts, pairs); got {a.shape} and {b.shape}.")

@@ -19,10 +19,10 @@ from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES
+from genlaws.residual_stream.measures.curves import TEXT_BOOTSTRAP_REPLICATES
 from genlaws.residual_stream.measures.estimators import (
-    COPY_TOLERANCE,
     ESTIMATORS,
+    FUNCTION_TOLERANCE,
     copula_shortfall,
     enough_texts,
     least_information,
@@ -53,7 +53,7 @@ def linear_functions(x: Array, y: Array) -> Mask:
     """Return in which rows of (units, texts) one variable is a linear function of the other, up to rounding."""
     a, b = (np.asarray(rows, dtype=np.float64) - rows.mean(axis=-1, keepdims=True, dtype=np.float64) for rows in (x, y))
     squares = (a**2).sum(axis=-1) * (b**2).sum(axis=-1)
-    return np.asarray((squares > 0) & (squares - (a * b).sum(axis=-1) ** 2 < COPY_TOLERANCE * squares))
+    return np.asarray((squares > 0) & (squares - (a * b).sum(axis=-1) ** 2 < FUNCTION_TOLERANCE * squares))
 
 
 def entropy_deficit(values: Array) -> Array:
@@ -63,8 +63,8 @@ def entropy_deficit(values: Array) -> Array:
         - \ln m + \psi(m)
 
     Symbols: :math:`x_{(i)}` are the sorted values, :math:`s` their standard deviation, :math:`m` about
-    :math:`\sqrt N / 2`. Near 0 for a bell, 0.18 for a uniform variable, 2.3 for two lumps forty widths apart, infinite
-    for repeated values.
+    :math:`\sqrt N / 2`. Near 0 for a bell-shaped variable, 0.18 for a uniform one, 2.3 for two lumps forty widths
+    apart, infinite for repeated values.
     """
     count = values.shape[-1]
     m = max(1, round(0.5 * count**0.5))
@@ -157,7 +157,7 @@ class Information:
     baselines : tuple of Estimate
         Mean over units and shuffles, of each transition, with Student's interval over shuffles.
     reasons : tuple of str
-        What stands in the way of reading each transition; empty where nothing does.
+        What limits the reading of each transition; empty where nothing does.
     """
 
     estimator: str
@@ -184,7 +184,7 @@ class Information:
         return ". ".join(named) + "." if named else ""
 
     def to_frame(self) -> DataFrame:
-        """Return one row per transition: the mean over units, its interval, the baseline and what to beware of."""
+        """Return one row per transition: the mean over units, its interval, the baseline and its limits."""
         rows = [
             {
                 "transition": t,
@@ -247,8 +247,8 @@ def mutual_information(
     Every estimator is a mean over texts of a pointwise information :math:`i_t`, and :math:`i_t - I` is the influence of
     a text on mutual information (changes of the densities inside the logarithm cancel to first order). The intervals
     resample texts in the mean over units of :math:`i_t`. Estimating again from resampled texts would be wrong: repeated
-    texts have distance zero to each other and look like information. The intervals hold the scatter of texts, not the
-    bias of the estimator, of which the baseline shows the part that is there without any dependence.
+    texts have distance zero to each other and look like information. The intervals cover the scatter of texts, not the
+    bias of the estimator; the baseline shows the part of the bias that exists without any dependence.
 
     References
     ----------
@@ -320,7 +320,7 @@ def _states_of_transition(stream: Stream, transition: int, units: Whole) -> tupl
 def _with_intervals(values: Array, text_means: Array, generator: np.random.Generator) -> tuple[Estimate, ...]:
     """Return the mean of each row of (transitions, texts), with its bootstrap interval over the same drawn texts."""
     count = text_means.shape[1]
-    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=BOOTSTRAP_REPLICATES) / count
+    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=TEXT_BOOTSTRAP_REPLICATES) / count
     replicates = drawn @ text_means.T
     return tuple(
         from_replicates(float(row.mean()), replicates[:, t], count if np.isfinite(values[t]).any() else 0)

@@ -15,8 +15,8 @@ from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.correlations import UnitSums, unit_sums_of, unit_table
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, curve_of, jackknife_interval
-from genlaws.residual_stream.measures.reducers import Reducer, refuse_texts
+from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, curve_of, jackknife_interval
+from genlaws.residual_stream.measures.reducers import StreamReducer, refuse_texts
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-class PathReducer(Reducer):
-    """Keeps `PathScalars`: some numbers per text and site, nothing per unit.
+class PathReducer(StreamReducer):
+    """Collects `PathScalars`: some numbers per text and site, nothing per unit.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class PathReducer(Reducer):
 
 
 def path_scalars_of(source: Stream | PathScalars, texts: ArrayLike | None = None) -> PathScalars:
-    """Return the lengths and angles of a stream; what a reducer returned stays as it is."""
+    """Return the lengths and angles of a stream; the result of a reducer is returned unchanged."""
     if isinstance(source, PathScalars):
         refuse_texts(texts)
         return source
@@ -201,23 +201,23 @@ class PathMeasures:
 
     Attributes
     ----------
-    norm, cosine, speed, relative_speed, angular_speed, curvature : Curve
+    norm, cosine, speed, relative_speed, angular_speed, curvature : SiteCurve
         As in :class:`~genlaws.residual_stream.measures.paths.PathScalars`.
     straightness : Estimate
     message : str
     """
 
-    norm: Curve
-    cosine: Curve
-    speed: Curve
-    relative_speed: Curve
-    angular_speed: Curve
-    curvature: Curve
+    norm: SiteCurve
+    cosine: SiteCurve
+    speed: SiteCurve
+    relative_speed: SiteCurve
+    angular_speed: SiteCurve
+    curvature: SiteCurve
     straightness: Estimate
     message: str
 
     @property
-    def curves(self) -> tuple[Curve, ...]:
+    def curves(self) -> tuple[SiteCurve, ...]:
         """All curves."""
         return self.norm, self.cosine, self.speed, self.relative_speed, self.angular_speed, self.curvature
 

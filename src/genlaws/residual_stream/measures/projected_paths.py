@@ -15,7 +15,7 @@ from genlaws.residual_stream.measures.samples import Clouds, SecondMoments, root
 
 @dataclass(frozen=True)
 class PooledAxes:
-    """Principal components of the states of all sites and texts about their one mean.
+    """Principal components of the states of all sites and texts about their common mean.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def pooled_axes(source: Stream | SecondMoments, components: int = 2, *, normaliz
 
     Notes
     -----
-    The sign of an axis is free; here its element of largest size is positive.
+    The sign of an axis is arbitrary; here its element of largest magnitude is positive.
     """
     clouds = Clouds(source, normalize=normalize)
     count = whole_number("components", components, at_least=1, at_most=clouds.unit_count)

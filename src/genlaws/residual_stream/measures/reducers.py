@@ -13,11 +13,11 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.models.stream import Site, Stream
 
-NUMBERS_PER_BLOCK = 250_000  # numbers turned into double precision at once: what stays in a fast cache
+NUMBERS_PER_BLOCK = 250_000  # numbers converted to double precision at once; they stay in a fast cache
 SUM_ROUNDING = 32 * float(np.finfo(np.float64).eps)  # relative error of our own sums, generously
 
 
-class Reducer(ABC):
+class StreamReducer(ABC):
     """Takes batches of states and accumulates sums; memory does not grow with the number of texts.
 
     A text may have several rows, one for each of its tokens; `texts` then names the text of each row, so that
@@ -33,7 +33,7 @@ class Reducer(ABC):
         self.sites: tuple[Site, ...] = () if sites is None else tuple(sites)
         self.unit_count = 0
         self.text_count = 0  # also the number that the next text gets
-        self.precision = SUM_ROUNDING  # relative, of the coarsest numbers that came in
+        self.precision = SUM_ROUNDING  # relative, of the coarsest numbers so far
 
     def update(self, states: ArrayLike | Stream, texts: ArrayLike | None = None) -> Self:
         """Take in a batch of rows and return this reducer.

@@ -19,8 +19,20 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Site, Stream
-from genlaws.residual_stream.measures.curves import BOOTSTRAP_REPLICATES, TAIL_PROBABILITY, Curve, named, sums_by_text
-from genlaws.residual_stream.measures.reducers import Reducer, merged_scatter, precision_of, refuse_texts, text_numbers
+from genlaws.residual_stream.measures.curves import (
+    TAIL_PROBABILITY,
+    TEXT_BOOTSTRAP_REPLICATES,
+    SiteCurve,
+    named,
+    sums_by_text,
+)
+from genlaws.residual_stream.measures.reducers import (
+    StreamReducer,
+    merged_scatter,
+    precision_of,
+    refuse_texts,
+    text_numbers,
+)
 
 HALVES = 2
 MIN_BUFFERED_ROWS = 32  # rows collected before they are multiplied out
@@ -63,11 +75,11 @@ class SecondMoments:
         return ("all",) if self.pooled else tuple(site.name for site in self.sites)
 
 
-class SecondMomentReducer(Reducer):
+class SecondMomentReducer(StreamReducer):
     """Accumulates `SecondMoments`: two square matrices of the units per site, or two in all.
 
     For 61 sites of 576 units that is 0.3 GB; for 64 of 4096 it is 17 GB, and 0.3 GB with the sites pooled. Rows are
-    held back until there are half as many as units, which adds at most a quarter of that.
+    buffered until there are half as many as units, which adds at most a quarter of that.
 
     Parameters
     ----------
@@ -100,7 +112,7 @@ class SecondMomentReducer(Reducer):
             self._multiply_out()
 
     def _multiply_out(self) -> None:
-        """Turn the rows held back into sums."""
+        """Add the buffered rows to the sums."""
         if not self._held:
             return
         halves = np.concatenate([half for _, half in self._held])
@@ -174,13 +186,13 @@ def group_means(stream: Stream, groups: Sequence[Hashable]) -> Stream:
 def without_mean_path(stream: Stream) -> Stream:
     """Return the stream less its mean over texts at every site: how texts differ, without common drift."""
     if stream.text_count < 2:
-        raise InputError("stream must have at least two texts for its mean path to be taken out; got 1.")
+        raise InputError("stream must have at least two texts for its mean path to be subtracted; got 1.")
     return Stream(stream.states - stream.states.mean(axis=0, dtype=np.float64), stream.sites)
 
 
 def explained_shares(
     states: Array, missed: Array, texts: Whole, rounding: Array, *, name: str, labels: tuple[str, ...]
-) -> tuple[Curve, Estimate]:
+) -> tuple[SiteCurve, Estimate]:
     r"""Return the explained share of the variance at every site, and of all sites together.
 
     .. math:: 1 - \frac{\sum_b \lVert x_b - f(x_b)\rVert^2}{\sum_b \lVert x_b - \bar x\rVert^2}
@@ -191,7 +203,7 @@ def explained_shares(
     Parameters
     ----------
     states, missed : arrays (rows, sites, units)
-        What was to be reconstructed, and by how much it was missed.
+        The states to reconstruct, and the errors of the reconstruction.
     texts : array of int (rows,)
         Number of the text of each row; intervals rest on texts.
     rounding : array (sites,)
@@ -205,7 +217,7 @@ def explained_shares(
     n = lost.shape[0]
     constant = varied.sum(axis=0)[:-1] <= len(states) * rounding**2
     varied[:, :-1][:, constant] = np.nan
-    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), BOOTSTRAP_REPLICATES)
+    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), TEXT_BOOTSTRAP_REPLICATES)
     value = 1.0 - lost.sum(axis=0) / varied.sum(axis=0)
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     if n > 1:
@@ -218,12 +230,12 @@ def explained_shares(
     message = (
         f"The states of the test texts do not vary at {named(empty)}, so there is no value there." if empty else ""
     )
-    curve = Curve(name, labels, value[:-1], low[:-1], high[:-1], n, message)
+    curve = SiteCurve(name, labels, value[:-1], low[:-1], high[:-1], n, message)
     return curve, Estimate(float(value[-1]), float(low[-1]), float(high[-1]), n)
 
 
 def _sums_by_text(states: Array, missed: Array, texts: Whole) -> tuple[Array, Array]:
-    """Return what was missed and what varied, as squares summed over the rows of a text, (texts, sites and all)."""
+    """Return squared errors and squared deviations summed over the rows of each text, (texts, sites and all)."""
     lost = sums_by_text((missed**2).sum(axis=2), texts)
     varied = sums_by_text(((states - states.mean(axis=0)) ** 2).sum(axis=2), texts)
     in_all = sums_by_text(((states - states.mean(axis=(0, 1))) ** 2).sum(axis=(1, 2)), texts)
@@ -258,7 +270,7 @@ class Sample(ABC):
 
     @abstractmethod
     def along(self, axes: Array, counts: Whole) -> Array:
-        """Return the sum of squares along the first so many of the axes, for each of `counts`."""
+        """Return the sum of squares along the first axes, for each number of axes in `counts`."""
 
     @abstractmethod
     def squared_overlap(self) -> float:
@@ -302,7 +314,7 @@ class RowSample(Sample):
         return np.pad(axes, ((0, 0), (0, count - spanned)))
 
     def row_squares(self, axes: Array, counts: Whole) -> Array:
-        """Return the squared length of each row along the first so many axes, (rows, counts)."""
+        """Return the squared length of each row along the first axes, (rows, counts)."""
         return np.asarray(np.cumsum((self.rows @ axes) ** 2, axis=1)[:, counts - 1])
 
     def along(self, axes: Array, counts: Whole) -> Array:
@@ -364,7 +376,7 @@ def combined(first: Sample, second: Sample) -> MomentSample:
 
 
 class Clouds:
-    """The samples of every site: of all texts, and of those with even and odd number.
+    """The samples of every site: of all texts, and of those with even and odd numbers.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import Curve, curve_of, finite_mean, mean_curve
+from genlaws.residual_stream.measures.curves import SiteCurve, curve_of, finite_mean, mean_curve
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
 
 WRITE_MEASURES = ("size", "relative_size", "cosine", "share_along")
@@ -36,18 +36,18 @@ class WriteMeasures:
 
 @dataclass(frozen=True)
 class Writes:
-    r"""Writes :math:`s_l` to the stream :math:`h_l`, step by step and by what writes.
+    r"""Writes :math:`s_l` to the stream :math:`h_l`, step by step and by the part that writes.
 
     Attributes
     ----------
-    size : Curve
+    size : SiteCurve
         :math:`\lVert s_l\rVert`.
-    relative_size : Curve
+    relative_size : SiteCurve
         :math:`\lVert s_l\rVert/\lVert h_l\rVert`.
-    cosine : Curve
+    cosine : SiteCurve
         Of the angle between the write and the stream it is added to; negative where it shortens the stream.
-    share_along : Curve
-        Squared cosine: the share of the write along the stream, 1/units for a direction at random.
+    share_along : SiteCurve
+        Squared cosine: the share of the write along the stream, 1/units for a random direction.
     places : tuple of str
         What writes at each step: ``attention``, ``mlp`` or ``block``.
     by_place : mapping from place to WriteMeasures
@@ -57,10 +57,10 @@ class Writes:
     message : str
     """
 
-    size: Curve
-    relative_size: Curve
-    cosine: Curve
-    share_along: Curve
+    size: SiteCurve
+    relative_size: SiteCurve
+    cosine: SiteCurve
+    share_along: SiteCurve
     places: tuple[str, ...]
     by_place: Mapping[str, WriteMeasures]
     contrast: WriteMeasures | None

@@ -18,12 +18,12 @@ from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES, SURROG
 
 DEFAULT_SURROGATES = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
 PERMUTED_POINTS = "permuted points"
-SIGNIFICANCE_LEVEL = 0.05
+SURROGATE_SIGNIFICANCE_LEVEL = 0.05
 RELATIVE_ROUNDING = 1e-9  # relative; a surrogate that varies less leaves the statistic as it is
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SurrogateComparison:
     """A statistic and its values under one surrogate; all arrays have the shape of the statistic.
 
     Attributes
@@ -58,13 +58,13 @@ class SurrogateTest:
     observed : array
         The statistic of the stream: one number, or an array.
     against : mapping
-        Name of a surrogate to the :class:`Comparison` with it.
+        Name of a surrogate to the :class:`SurrogateComparison` with it.
     labels : tuple of str
         Names of the entries of the statistic, or empty.
     """
 
     observed: Array
-    against: Mapping[str, Comparison]
+    against: Mapping[str, SurrogateComparison]
     labels: tuple[str, ...] = ()
 
     def of_mean(self) -> SurrogateTest:
@@ -103,8 +103,8 @@ class SurrogateTest:
             mean, sd, z, p = (
                 float(value.ravel()[0]) for value in (one.mean, one.standard_deviation, one.z_score, one.p_value)
             )
-            share = float((self.against[name].p_value <= SIGNIFICANCE_LEVEL).mean())
-            alone = f", {share:.0%} of entries alone with p ≤ {SIGNIFICANCE_LEVEL}" if of else ""
+            share = float((self.against[name].p_value <= SURROGATE_SIGNIFICANCE_LEVEL).mean())
+            alone = f", {share:.0%} of single entries with p ≤ {SURROGATE_SIGNIFICANCE_LEVEL}" if of else ""
             lines.append(
                 f"{name:<{width}}  {mean:.4g} ± {sd:.2g}  z = {z:.2f}  p = {p:.2g} (n = {len(one.draws)}){alone}"
             )
@@ -126,7 +126,8 @@ def against_surrogates(
     Parameters
     ----------
     stream : Stream
-        For a statistic of the mean over texts, give the mean path: the answer has the same law and comes sooner.
+        For a statistic of the mean over texts, give the mean path: the result has the same distribution and is faster
+        to compute.
     statistic : function of a Stream
         Returns a number or an array, of the same shape for every stream.
     surrogates : names
@@ -165,9 +166,9 @@ def against_permuted_points(stream: Stream, *, draws: int = 1000, seed: int) -> 
     """Compare the tangent's rotations of every unit with those of its points in random order, the paper's control.
 
     Activation and gradient are permuted together, a permutation for each unit, so the gradient no longer belongs to
-    the path. The mean over orders is zero for every path whatever: see
-    :func:`genlaws.residual_stream.dynamics.portraits.tangent_rotations`. The layer shuffle, which takes the gradient
-    anew, is an informative control.
+    the path. The mean over orders is zero for every path: see
+    :func:`genlaws.residual_stream.dynamics.portraits.tangent_rotations`. The layer shuffle, which computes the gradient
+    again, is an informative control.
     """
     draws, seed = whole_number("draws", draws, at_least=2), whole_number("seed", seed)
     drawn = portraits(stream)
@@ -183,7 +184,7 @@ def against_permuted_points(stream: Stream, *, draws: int = 1000, seed: int) -> 
     return SurrogateTest(observed, {PERMUTED_POINTS: compare(observed, counts)})
 
 
-def compare(observed: Array, draws: Array) -> Comparison:
+def compare(observed: Array, draws: Array) -> SurrogateComparison:
     """Return z-scores and two-sided rank p-values of observed values against draws, the first axis over draws."""
     count = len(draws)
     mean = np.asarray(draws.mean(axis=0))
@@ -196,7 +197,7 @@ def compare(observed: Array, draws: Array) -> Comparison:
     far = np.abs(draws - center) >= np.abs(observed - center) - rounding
     p = (1.0 + far.sum(axis=0)) / (1.0 + count)
     valid = np.isfinite(observed) & np.isfinite(mean)
-    return Comparison(observed, draws, mean, spread, np.asarray(z), np.asarray(np.where(valid, p, np.nan)))
+    return SurrogateComparison(observed, draws, mean, spread, np.asarray(z), np.asarray(np.where(valid, p, np.nan)))
 
 
 def _surrogate_value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: Array, name: str) -> Array:

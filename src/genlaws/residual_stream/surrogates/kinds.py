@@ -1,9 +1,9 @@
 r"""Surrogate streams, which share one property with a measured stream and are random otherwise.
 
 Each kind treats all texts alike (the same signs, phases, order or axes for every text; a random walk has a part that
-all texts share), so a surrogate of the mean path has the same law as the mean path of a surrogate. A statistic of the
-mean path can therefore be tested on :func:`genlaws.residual_stream.measures.samples.mean_path` alone, which is much
-quicker.
+all texts share), so a surrogate of the mean path has the same distribution as the mean path of a surrogate. A statistic
+of the mean path can therefore be tested on :func:`genlaws.residual_stream.measures.samples.mean_path` alone, which is
+much quicker.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def random_walk(stream: Stream, generator: np.random.Generator) -> Stream:
 
     Each step is :math:`\sigma_l\, g + \tau_l\, g'`: a part shared by all texts, whose size :math:`\sigma_l` is the root
     mean square over units of the mean step, and a part of the text's own, whose size :math:`\tau_l` is that of the
-    deviations from it. The parts of the texts' own add to zero.
+    deviations from it. The texts' own parts add to zero.
     """
     steps = stream.steps()
     shared = steps.mean(axis=0, dtype=np.float64)
@@ -45,7 +45,7 @@ def step_signs(stream: Stream, generator: np.random.Generator) -> Stream:
 
     Notes
     -----
-    Gaussian steps of the size of a single measured step would not do: they have heavier tails than the steps they
+    Gaussian steps of the size of a single measured step would not work: they have heavier tails than the steps they
     replace, and rotate less (10.2 times in 64 sites, where the Gaussian walk they imitate rotates 10.9 times).
     """
     steps = stream.steps()
@@ -57,8 +57,8 @@ def phase_randomized(stream: Stream, generator: np.random.Generator) -> Stream:
 
     Notes
     -----
-    The sites are taken as one period of a process that does not grow. A stream whose steps grow is none: a random walk
-    with the velocities of the paper rotates 10.6 times, its phase-randomized surrogates 11.8 times.
+    The sites are treated as one period of a process that does not grow. A stream whose steps grow is no such process: a
+    random walk with the velocities of the paper rotates 10.6 times, its phase-randomized surrogates 11.8 times.
     """
     return Stream(_random_phases(stream.states, generator), stream.sites)
 
@@ -66,7 +66,7 @@ def phase_randomized(stream: Stream, generator: np.random.Generator) -> Stream:
 def phase_randomized_steps(stream: Stream, generator: np.random.Generator) -> Stream:
     """Return walks from the measured first states whose steps keep the spectrum of the measured steps of each unit.
 
-    A random walk with Gaussian steps of constant size has the same law as this surrogate of it.
+    A random walk with Gaussian steps of constant size has the same distribution as this surrogate of it.
     """
     return _walk_from(stream, _random_phases(stream.steps(), generator))
 
@@ -80,11 +80,11 @@ def layer_shuffle(stream: Stream, generator: np.random.Generator) -> Stream:
 
 
 def basis_rotation(stream: Stream, generator: np.random.Generator) -> Stream:
-    """Return the states in random orthonormal axes: everything is as it was but what is special about the units.
+    """Return the states in random orthonormal axes: only what is special about the units changes.
 
     Notes
     -----
-    With fewer states than units the rows are written as a triangle times orthonormal rows, and these are drawn anew,
+    With fewer states than units the rows are written as a triangle times orthonormal rows, and these are drawn again,
     which is the same as a rotation of all units and far quicker.
     """
     rows = stream.states.reshape(-1, stream.unit_count).astype(np.float64)
@@ -123,7 +123,7 @@ def _walk_from(stream: Stream, steps: Array) -> Stream:
 
 
 def _random_phases(series: Array, generator: np.random.Generator) -> Array:
-    """Return series along the second axis with random phases, the same for all texts; the mean stays."""
+    """Return series along the second axis with random phases, the same for all texts; the mean is unchanged."""
     length = series.shape[1]
     spectrum = np.fft.rfft(series, axis=1)
     turned = np.exp(2j * np.pi * generator.random(spectrum.shape[1:]))

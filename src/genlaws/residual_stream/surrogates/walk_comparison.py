@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.portraits import FULL_CIRCLE, portraits
+from genlaws.residual_stream.dynamics.portraits import FULL_CIRCLE_RADIANS, portraits
 from genlaws.residual_stream.measures.correlations import TEXT_GROUPS, unit_correlations
-from genlaws.residual_stream.measures.curves import ONE_TEXT, Curve, curve_of, jackknife_interval
+from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, curve_of, jackknife_interval
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
 from genlaws.residual_stream.measures.reducers import text_numbers
 from genlaws.residual_stream.measures.samples import mean_path
@@ -24,7 +24,7 @@ NORMAL = 1.959964  # half the width of a 95 % interval, in standard errors
 
 @dataclass(frozen=True)
 class WalkComparison:
-    """What a stream shows, and the walk with steps of the same sizes.
+    """Measures of a stream, and of the walk with steps of the same sizes.
 
     Attributes
     ----------
@@ -33,16 +33,16 @@ class WalkComparison:
     units, text_count : int
     persistence : float
         Mean cosine of the angle between a step and the next, over texts and sites.
-    correlation, cosine : Curve
+    correlation, cosine : SiteCurve
         At steps: r over texts, mean over units; cosine between a state and the next, mean over texts.
-    correlation_random_axes : Curve
-        The same r in random axes. The walk's units are alike, and so are random axes: this is what compares with it. A
-        few units of large variance make r in the units' own axes lower without any step being different.
-    size, step_size : Curve
+    correlation_random_axes : SiteCurve
+        The same r in random axes. Random axes are alike, as the walk's units are, so this is the curve to compare with
+        the walk. A few units of large variance make r lower in the units' own axes without any difference in the steps.
+    size, step_size : SiteCurve
         At sites and at steps: root mean square of a unit, over texts and units.
-    shares : Curve
+    shares : SiteCurve
         Of the mean path's variance along its first 1, 2, ... components; intervals over texts.
-    turns : Curve
+    rotations : SiteCurve
         Clockwise rotations of a unit's portrait up to a site, mean over units; intervals take units as independent, as
         those of a walk are.
     """
@@ -51,16 +51,16 @@ class WalkComparison:
     units: int
     text_count: int
     persistence: float
-    correlation: Curve
-    correlation_random_axes: Curve
-    cosine: Curve
-    size: Curve
-    step_size: Curve
-    shares: Curve
-    turns: Curve
+    correlation: SiteCurve
+    correlation_random_axes: SiteCurve
+    cosine: SiteCurve
+    size: SiteCurve
+    step_size: SiteCurve
+    shares: SiteCurve
+    rotations: SiteCurve
 
     @property
-    def curves(self) -> tuple[tuple[Curve, Array], ...]:
+    def curves(self) -> tuple[tuple[SiteCurve, Array], ...]:
         """Each measured curve with that of the walk."""
         walk = self.walk
         return (
@@ -70,7 +70,7 @@ class WalkComparison:
             (self.size, walk.size),
             (self.step_size, walk.step_size),
             (self.shares, walk.path_shares(self.units)[: self.shares.value.size]),
-            (self.turns, walk.turns),
+            (self.rotations, walk.rotations),
         )
 
     def to_frame(self) -> DataFrame:
@@ -79,7 +79,7 @@ class WalkComparison:
 
 
 def compare_with_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: int = 0) -> WalkComparison:
-    """Compare a stream with the random walk with steps of the same sizes.
+    """Compare a stream with the random walk that has steps of the same sizes.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def compare_with_walk(stream: Stream, *, texts: ArrayLike | None = None, seed: i
         size=_root_mean_square("size", sites, per_unit * scalars.norm, scalars, seed),
         step_size=_root_mean_square("step_size", sites[:-1], per_unit * scalars.speed, scalars, seed),
         shares=path_share_curve(stream, numbers),
-        turns=rotation_curve(stream),
+        rotations=rotation_curve(stream),
     )
 
 
@@ -127,7 +127,7 @@ def walk_like(stream: Stream) -> Walk:
     return Walk(own, shared, float(own_start[0]), float(shared_start[0]))
 
 
-def path_share_curve(stream: Stream, texts: Whole) -> Curve:
+def path_share_curve(stream: Stream, texts: Whole) -> SiteCurve:
     """Return the share of the mean path along its first components, with jackknife intervals over groups of texts."""
     names, members = np.unique(texts, return_inverse=True)
     group = members % min(TEXT_GROUPS, names.size)
@@ -137,10 +137,10 @@ def path_share_curve(stream: Stream, texts: Whole) -> Curve:
     labels = tuple(str(k + 1) for k in range(whole.size))
     missing = np.full(whole.size, np.nan)
     if counts.size == 1:
-        return Curve("shares", labels, whole, missing, missing, 1, ONE_TEXT)
+        return SiteCurve("shares", labels, whole, missing, missing, 1, ONE_TEXT)
     rest = (counts.sum() - counts)[:, None, None]
     left_out = np.stack([path_shares_of(path) for path in (sums.sum(axis=0) - sums) / rest])
-    return Curve("shares", labels, whole, *jackknife_interval(whole, left_out), int(names.size))
+    return SiteCurve("shares", labels, whole, *jackknife_interval(whole, left_out), int(names.size))
 
 
 def path_shares_of(path: Array) -> Array:
@@ -151,21 +151,21 @@ def path_shares_of(path: Array) -> Array:
     return np.asarray(np.cumsum(variances[:first]) / variances.sum())
 
 
-def rotation_curve(stream: Stream) -> Curve:
+def rotation_curve(stream: Stream) -> SiteCurve:
     """Return clockwise rotations of the mean path's units up to every site but the ends, with their mean's interval."""
     path = mean_path(stream)
     drawn = portraits(path)
     angle = np.arctan2(np.diff(drawn.gradient, axis=0), np.diff(drawn.activation, axis=0))
     change = np.diff(angle, axis=0)
-    change -= FULL_CIRCLE * np.ceil(change / FULL_CIRCLE - 0.5)
-    turns = -np.cumsum(change, axis=0) / FULL_CIRCLE
-    half = NORMAL * turns.std(axis=1, ddof=1) / np.sqrt(turns.shape[1])
-    mean = turns.mean(axis=1)
+    change -= FULL_CIRCLE_RADIANS * np.ceil(change / FULL_CIRCLE_RADIANS - 0.5)
+    rotations = -np.cumsum(change, axis=0) / FULL_CIRCLE_RADIANS
+    half = NORMAL * rotations.std(axis=1, ddof=1) / np.sqrt(rotations.shape[1])
+    mean = rotations.mean(axis=1)
     labels = tuple(site.name for site in stream.sites[1:-1])
-    return Curve("turns", labels, mean, mean - half, mean + half, turns.shape[1])
+    return SiteCurve("rotations", labels, mean, mean - half, mean + half, rotations.shape[1])
 
 
-def _root_mean_square(name: str, labels: tuple[str, ...], lengths: Array, scalars: PathScalars, seed: int) -> Curve:
+def _root_mean_square(name: str, labels: tuple[str, ...], lengths: Array, scalars: PathScalars, seed: int) -> SiteCurve:
     squares = curve_of(name, labels, lengths**2, scalars.texts, seed=seed)
     value, low, high = (np.sqrt(np.maximum(one, 0.0)) for one in (squares.value, squares.low, squares.high))
     return replace(squares, value=value, low=low, high=high)

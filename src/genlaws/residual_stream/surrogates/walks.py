@@ -5,8 +5,8 @@ A Gaussian walk has sites :math:`l = 0, \dots, L - 1`. A unit of a text starts a
 
 .. math:: h_l = h_0 + \sum_{k<l} s_k, \qquad \langle s_k s_m\rangle = v_k v_m\,\varphi^{\lvert k - m\rvert}
 
-Symbols: :math:`v_k` is the size of a step, :math:`\varphi` the ``persistence``: 0 for a plain walk, toward 1 for one
-that goes on as it went. All that follows is exact for these walks, unless a docstring names a limit of many units or
+Symbols: :math:`v_k` is the size of a step, :math:`\varphi` the ``persistence``: 0 for a plain walk, near 1 for one that
+keeps its direction. All results here are exact for these walks, unless a docstring names a limit of many units or
 texts. The steps may be those of a measured stream: the walk is then the surrogate to compare the stream with.
 
 The paper's count of rotations adds the angles from each tangent of the curve (activation, gradient) to the next. For a
@@ -26,7 +26,7 @@ from genlaws.core.arguments import Array, fraction, non_negative, positive, real
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.dynamics.portraits import MIN_SITES
+from genlaws.residual_stream.dynamics.portraits import MIN_PORTRAIT_SITES
 
 # Points of the two integrals; more change a count of rotations by less than 1e-5.
 LINE_DIRECTIONS, QUADRATURE_NODES = 32, 12
@@ -34,11 +34,12 @@ MAX_SHARE_COMPONENTS = 10  # for which shares of few units are given
 
 
 def expected_rotation_angles(step_covariance: ArrayLike) -> Array:
-    r"""Return the mean angle, counterclockwise positive, by which the tangent of a unit's portrait turns at each site.
+    r"""Return the mean angle, counterclockwise positive, by which the tangent of a unit's portrait rotates at each
+    site.
 
-    Take a line through the origin in a direction :math:`m`, with normal :math:`n`. The shorter way from :math:`u` to
-    :math:`v` crosses it with a probability that is the angle between them over :math:`\pi`, on average over the
-    directions; it does so counterclockwise where the crossing lies on the side of :math:`m` and :math:`n\cdot v` is
+    Take a line through the origin in a direction :math:`m`, with normal :math:`n`. On average over the directions, the
+    shorter way from :math:`u` to :math:`v` crosses it with a probability equal to the angle between them over
+    :math:`\pi`; it does so counterclockwise where the crossing lies on the side of :math:`m` and :math:`n\cdot v` is
     positive. With :math:`a = n\cdot u` and :math:`b = n\cdot v` the crossing lies along :math:`b\,u - a\,v`, whose part
     along :math:`m` is Gaussian with mean :math:`\mu` and variance :math:`\sigma^2` given :math:`a < 0 < b`. The length
     of :math:`(a, b)` can be integrated out, and what is left is
@@ -74,7 +75,7 @@ def _tangent_moments(steps: Array) -> tuple[Array, Array, Array]:
     r"""Return :math:`\langle uu^\top\rangle, \langle uv^\top\rangle, \langle vv^\top\rangle`, each (sites, 2, 2).
 
     A tangent is (the step, the change of the gradient): gradients are half the sum of the steps on both sides, at the
-    ends the one step there is.
+    ends the one adjacent step.
     """
     count = steps.shape[0]
     gradients = np.zeros((count + 1, count))
@@ -134,7 +135,7 @@ class Walk:
     Attributes
     ----------
     own_steps, shared_steps : array (sites - 1,)
-        Sizes of the parts of each step that texts have for themselves, and share.
+        Sizes of the text's own part and of the shared part of each step.
     own_start, shared_start : float
         The same of the first state.
     persistence : float
@@ -151,10 +152,10 @@ class Walk:
         own, shared = (
             non_negative(name, getattr(self, name)).reshape(-1).copy() for name in ("own_steps", "shared_steps")
         )
-        if own.shape != shared.shape or own.size < MIN_SITES - 1:
+        if own.shape != shared.shape or own.size < MIN_PORTRAIT_SITES - 1:
             raise InputError(
-                f"own_steps and shared_steps must each have one size for every step, at least {MIN_SITES - 1}; got "
-                f"{own.size} and {shared.size}."
+                f"own_steps and shared_steps must each have one size for every step, "
+                f"at least {MIN_PORTRAIT_SITES - 1}; got {own.size} and {shared.size}."
             )
         if not ((own > 0) | (shared > 0)).all():
             raise InputError("own_steps and shared_steps must not both be zero at a step: a walk always moves.")
@@ -201,12 +202,12 @@ class Walk:
 
     @property
     def cosine(self) -> Array:
-        """Cosine between a state and the next, (steps,), of many units: as r, of all second moments."""
+        """Cosine between a state and the next, (steps,), of many units: like r, but from all second moments."""
         return _neighbor_correlations(self.own_covariance + self.shared_covariance)
 
     @property
     def size(self) -> Array:
-        """Root mean square of a unit's state at every site, (sites,); times the root of the units it is the length."""
+        """Root mean square of a unit's state at every site, (sites,); times the root of the unit count, the length."""
         return np.sqrt(np.diagonal(self.own_covariance) + np.diagonal(self.shared_covariance))
 
     @cached_property
@@ -236,13 +237,13 @@ class Walk:
             - 2\frac{\sum_{i\le k}\lambda_i^2}{\Lambda^2}\Big]
 
         Symbols: :math:`\lambda_i` is the spectrum, :math:`\Lambda` its sum and :math:`\Lambda_k` that of the first k,
-        :math:`n` the number of units. The first term is that of endless units; the rest is the mean for few of them to
-        first order, with Lawley's (1956) correction of sample eigenvalues, and never above 1.
+        :math:`n` the number of units. The first term is the limit of infinitely many units; the rest corrects the mean
+        for few units to first order, with Lawley's (1956) correction of sample eigenvalues. The sum is never above 1.
 
         Parameters
         ----------
         units : int, optional
-            Endless if not given.
+            Infinitely many if not given.
         """
         spectrum, first = self.path_spectrum, min(MAX_SHARE_COMPONENTS, self.site_count - 1)
         share, squares = spectrum / spectrum.sum(), (spectrum / spectrum.sum()) ** 2
@@ -272,7 +273,7 @@ class Walk:
         return np.asarray(np.sqrt(variance))
 
     @cached_property
-    def turns(self) -> Array:
+    def rotations(self) -> Array:
         """Clockwise rotations of a unit's portrait up to each site but the ends, (sites - 2,), by the paper's count.
 
         The last is the mean of that count; see `expected_rotation_angles`.
@@ -296,9 +297,9 @@ def geometric_walk(
         Size of the first state, in first steps; it differs from text to text.
     persistence : float in (-1, 1)
     shared : float in [0, 1]
-        Part of the square of every step that is the same in all texts.
+        Share of the square of every step that is the same in all texts.
     """
-    steps = whole_number("sites", sites, at_least=MIN_SITES) - 1
+    steps = whole_number("sites", sites, at_least=MIN_PORTRAIT_SITES) - 1
     factor = float(scalar("growth", positive("growth", growth)))
     part = float(scalar("shared", fraction("shared", shared)))
     sizes = factor ** (np.arange(steps) / (steps - 1.0))
@@ -326,7 +327,7 @@ def draw_walk(walk: Walk, texts: int, units: int, *, seed: int | np.random.Gener
 
 
 def walked(noise: Array, start: float, sizes: Array, persistence: float) -> Array:
-    r"""Return the walk that independent normal numbers make, sites along the second axis; the first is of the start.
+    r"""Return the walk made from independent normal numbers, sites along the second axis; the first is for the start.
 
     Steps in units of their size follow :math:`x_{l+1} = \varphi x_l + \sqrt{1-\varphi^2}\,g`.
     """

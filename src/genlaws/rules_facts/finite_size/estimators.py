@@ -1,7 +1,7 @@
 r"""The learners of the theory as scikit-learn classifiers.
 
 They minimize :math:`\sum_i \ell(y_i, f(x_i)) + \tfrac\lambda2\|w\|^2` without an intercept, with the two classes of any
-labels as −1 and +1. Import them from here: the rest of the library does without scikit-learn.
+labels as −1 and +1. Import them from this module; the rest of the library works without scikit-learn.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         return inputs, np.where(codes == 1, 1.0, -1.0)
 
     def _fit_machine(self, gram: Array, signs: Array, lam: float, *, tolerance: float, iteration_cap: int) -> Array:
-        """Return the coefficients of a support vector machine; store its diagnostics and warn without convergence."""
+        """Return the coefficients of a support vector machine; store its diagnostics; warn if it did not converge."""
         path = hinge_path(gram, signs, lam, tolerance=tolerance, iteration_cap=iteration_cap)
         self.duality_gap_ = float(path.duality_gap[0])
         self.n_iter_ = int(path.iterations[0])
@@ -143,7 +143,7 @@ class KernelRidgeClassifier(_KernelClassifier):
     X_fit_, dual_coef_ : array, (n, d) and (n,)
         Training inputs (scaled, if `normalize`) and a.
     coef_ : array, (d,)
-        In their place for the linear kernel: the weights of the inputs (scaled, if `normalize`).
+        For the linear kernel, in place of these two: the weights of the inputs (scaled, if `normalize`).
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class RandomFeaturesClassifier(_BinaryClassifier):
     regularization : float
         λ, positive; for the square loss also zero, the limit λ → 0⁺.
     random_state : int, RandomState or None
-        Of the random weights.
+        Seed of the random weights.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class RandomFeaturesClassifier(_BinaryClassifier):
     coef_ : array, (width,)
         w.
     duality_gap_, n_iter_, interior_steps_
-        As for :class:`KernelSvmClassifier`; for the hinge loss alone.
+        As for :class:`KernelSvmClassifier`; for the hinge loss only.
     """
 
     def __init__(
@@ -295,5 +295,5 @@ class RandomFeaturesClassifier(_BinaryClassifier):
 
 
 def _block_size(length: int) -> int:
-    """Return how many rows of this many numbers are held at once."""
+    """Return how many rows of this length are held in memory at once."""
     return max(1, BLOCK_ENTRIES // length)

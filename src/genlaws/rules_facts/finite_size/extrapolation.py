@@ -4,7 +4,7 @@ Means over runs in dimension d approach the theory with a correction in powers o
 
 .. math:: \bar\varepsilon(d) = \varepsilon_\infty + \frac{c}{d} + \dots .
 
-The extrapolated value can be compared with the theory without an allowance for the size of the runs.
+The extrapolated value can be compared with the theory without allowing for the finite size of the runs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from genlaws.core.arguments import Array, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 
-ZERO_HINT = (
-    "Runs that never differ give no error of their mean; take more runs, or leave out errors that hardly ever occur."
-)
+ZERO_HINT = "Runs with equal errors give no standard error; take more runs, or leave out errors that hardly ever occur."
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Extrapolation:
     chi_square : float
         Sum of the squared residuals in units of the standard errors; near `freedom` where the form fits.
     freedom : int
-        Dimensions less coefficients.
+        Number of dimensions minus number of coefficients.
     """
 
     value: float
@@ -72,12 +70,12 @@ def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
     Parameters
     ----------
     dimensions : array_like, (m,), positive
-        At least ``order + 1`` different ones.
+        At least ``order + 1`` different values.
     means : array_like, (m,)
         Independent of one another.
     standard_errors : array_like, (m,), positive
     order : int, at least 1
-        Highest power of 1/d. Each further one doubles the standard error of the limit, or worse.
+        Highest power of 1/d. Each additional power at least doubles the standard error of the limit.
 
     Returns
     -------
@@ -119,7 +117,7 @@ def _read_means(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
     s = positive("standard_errors", standard_errors, ZERO_HINT)
     if d.ndim != 1 or d.shape != y.shape or d.shape != s.shape:
         raise InputError(
-            f"dimensions, means and standard_errors must be lists of one length; got shapes {d.shape}, {y.shape} and "
+            f"dimensions, means and standard_errors must be lists of equal length; got shapes {d.shape}, {y.shape} and "
             f"{s.shape}."
         )
     return d, y, s

@@ -82,12 +82,12 @@ def inner_products(inputs: ArrayLike, others: ArrayLike | None = None, *, normal
     inputs, others : array_like, (n, d) and (m, d)
     normalize : bool
         Scale every input to squared length d first, so that the product is a correlation. An input of length zero has
-        no direction and is refused.
+        no direction and raises an error.
     """
     left = read_inputs("inputs", inputs, normalize)
     right = left if others is None else read_inputs("others", others, normalize)
     if left.shape[1] != right.shape[1]:
-        raise InputError(f"inputs and others must have as many features; got {left.shape[1]} and {right.shape[1]}.")
+        raise InputError(f"inputs and others must have the same features; got {left.shape[1]} and {right.shape[1]}.")
     dimension = left.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         left_squares, right_squares = (np.einsum("id,id->i", x, x) / dimension for x in (left, right))
@@ -118,7 +118,7 @@ def gram_matrix(
     kernel : str, Kernel, callable or None
         As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`.
     inputs, others : array_like, (n, d) and (m, d)
-        The second set is the first if not given; the matrix is then exactly symmetric.
+        Without `others` the inputs are paired with themselves, and the matrix is exactly symmetric.
     normalize : bool
         Scale every input to squared length d first.
     block_size : int

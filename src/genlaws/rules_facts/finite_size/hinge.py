@@ -52,7 +52,7 @@ MAX_ITERATIONS = 600
 ITERATIONS_PER_CHECK = 10
 OVER_RELAXATION = 1.6
 # The penalty follows the ratio of the two residuals when that leaves [1/MAX_RESIDUAL_RATIO, MAX_RESIDUAL_RATIO], by
-# at most a factor at a time. It is fixed after a number of iterations, because it could cycle.
+# at most MAX_PENALTY_FACTOR at a time. It is fixed after a number of iterations, because it could cycle.
 MAX_RESIDUAL_RATIO = 2.0
 LAST_BALANCING_ITERATION = 200
 MAX_PENALTY_FACTOR = 5.0
@@ -227,10 +227,10 @@ def hinge_path(
     iteration_cap : int
         Iterations of the splitting method, after which the interior-point method takes over.
     interior_cap : int
-        Steps of the interior-point method, each a Cholesky factorization, after which the best is returned with the gap
-        it has; 0 leaves it out.
+        Steps of the interior-point method, each a Cholesky factorization, after which the best iterate is returned
+        with its gap; 0 skips the method.
     spectrum : Spectrum, optional
-        Of `gram`, where it is known already.
+        Spectrum of `gram`, if it is already known.
 
     Returns
     -------
@@ -238,12 +238,13 @@ def hinge_path(
 
     Notes
     -----
-    Below some λ a separable training set has one solution, the widest margin, whatever λ is: a small λ is the limit.
+    Below some λ the solution of a separable training set, the widest margin, no longer depends on λ,
+    and a small λ gives the limit λ → 0.
     """
     shifts, y = read_path(gram, labels, regularization)
     if not np.isin(y, (-1.0, 1.0)).all():
         raise InputError("labels must be +1 or -1 for the hinge loss.")
-    positive("regularization", shifts, "A small one is the limit of zero.")
+    positive("regularization", shifts, "A small value gives the limit λ → 0.")
     positive("tolerance", tolerance)
     whole_number("iteration_cap", iteration_cap, at_least=1)
     whole_number("interior_cap", interior_cap)
@@ -339,7 +340,7 @@ def _step(quadratic: _Quadratic, state: _State) -> tuple[Array, Array]:
 
 
 def _balance_penalty(state: _State, residuals: tuple[Array, Array], image: Array) -> None:
-    """Move each penalty so that its two residuals, relative to what they compare, become alike."""
+    """Move each penalty so that its two residuals, relative to what they compare, become similar."""
     mismatch, change = (np.linalg.norm(part, axis=0) for part in residuals)
     size = np.linalg.norm(state.inside, axis=0) + mismatch
     force = np.maximum(np.linalg.norm(image, axis=0), np.sqrt(len(image)))

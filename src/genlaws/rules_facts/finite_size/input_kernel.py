@@ -63,8 +63,8 @@ def read_input_kernel(kernel: KernelLike) -> InputKernel:
     ----------
     kernel : str, Kernel, callable, InputKernel or None
         A name such as ``"relu"``, ``"gaussian:0.5"`` or ``"ntk-relu:3"``; a :class:`~genlaws.rules_facts.Kernel` made
-        from such a name, or from its numbers, for which the simplest kernel is taken, μ1² t + μ*² t²; a function k(t)
-        of the correlation, for inputs of squared length d; None for the linear model.
+        from such a name, or from its two numbers, which then stands for the simplest kernel μ1² t + μ*² t²; a function
+        k(t) of the correlation, for inputs of squared length d; None for the linear model.
     """
     if isinstance(kernel, InputKernel):
         return kernel

@@ -42,7 +42,7 @@ class LearnedPath:
     training_error : array, (L,)
         On the whole training set against the labels it was given.
     leave_one_out_error : array, (L,)
-        Of the training labels, each predicted without itself; NaN unless requested (square loss).
+        On each training sample, predicted without it; NaN unless `leave_one_out` was set (square loss).
     effective_dimension : array, (L,)
         Directions in use (square loss), or support vectors (hinge loss).
     duality_gap : array, (L,)
@@ -110,17 +110,17 @@ def learn_path(
     kernel : str, Kernel, callable or None
         As in :func:`~genlaws.rules_facts.finite_size.read_input_kernel`; the linear model if not given.
     activation, width : str or callable, and int, optional
-        Random features of this activation and number, in place of a kernel.
+        Activation and number of random features, in place of a kernel.
     normalize : bool
         Scale every input to squared length d before a kernel is computed. Ignored by random features.
     products : DrawProducts, optional
-        Of this draw, to share them among kernels; they then determine `normalize`.
+        Products of this draw, to share them among kernels; they then determine `normalize`.
     leave_one_out : bool
-        Also compute the leave-one-out error; for the square loss alone.
+        Also compute the leave-one-out error; for the square loss only.
     tolerance : float
         Relative duality gap of the hinge loss.
     seed : int or Generator
-        Of the random features.
+        Seed of the random features.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def learn_path(
     if (activation is None) != (width is None) or (kernel is not None and width is not None):
         raise InputError("Give either a kernel, or an activation and a width for random features.")
     if leave_one_out and loss != "square":
-        raise InputError("leave_one_out must be left out for the hinge loss; use cross-validation there.")
+        raise InputError("leave_one_out must be false for the hinge loss; use cross-validation instead.")
     if activation is not None and width is not None:
         layer = FeatureLayer.draw(activation, width, draw.dimension, seed)
         features = layer(draw.inputs)

@@ -33,7 +33,7 @@ def left_out_outputs(
     gram : array, (n, n)
     labels : array of ±1, (n,)
     loss : {"square", "hinge"}
-        For the square loss each sample is left out alone, exactly; for the hinge loss in one of `folds` parts.
+        The square loss leaves out one sample at a time, exactly; the hinge loss one of `folds` parts at a time.
     regularization : array_like, (L,)
     folds : int
     tolerance : float

@@ -2,9 +2,10 @@ r"""The kernel parameter that redraws of a task prefer, without regularization a
 
 The errors of R redraws, G parameters and L regularizations give two curves over the parameter: at the smallest
 regularization, and at the best. The best regularization of a parameter is chosen on the other redraws and used on the
-one at hand, so that the second curve is not biased low as the least of L numbers. The preferred parameter is the vertex
-of a parabola in the logarithm of the parameter, fitted around the lowest point of the mean curve. Redraws are resampled
-with both curves together: the interval of the ratio of the two preferred parameters is that of a paired difference.
+one at hand, so that the second curve is not biased low as the minimum of L numbers is. The preferred parameter is the
+vertex of a parabola in the logarithm of the parameter, fitted around the lowest point of the mean curve. Redraws are
+resampled with both curves together: the interval of the ratio of the two preferred parameters is that of a paired
+difference.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def preferred_parameters(
     errors : array_like, (R, G, L)
         Of at least two redraws; regularizations ascending.
     replicates : int
-        Of the bootstrap over redraws.
+        Resamples of the redraws in the bootstrap.
     seed : int or Generator
     """
     grid = positive("parameters", parameters)
@@ -111,7 +112,7 @@ def _errors_at_best(table: Array) -> Array:
 def _vertices(log_grid: Array, curves: Array) -> Array:
     """Return the vertex of the parabola through the points around the lowest one of each curve.
 
-    It stays among those points; where they do not curve upwards it is the lowest point itself.
+    It stays among those points; where they do not curve upward it is the lowest point itself.
     """
     lowest = curves.argmin(axis=1)
     out = np.empty(len(curves))

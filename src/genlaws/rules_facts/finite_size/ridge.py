@@ -35,7 +35,7 @@ ZERO_EIGENVALUE_SHARE = 1e-15
 # Below this share of the largest eigenvalue, λ is comparable with the rounding of a zero eigenvalue: their quotient,
 # the relative error of a coefficient, exceeds one in a million. A singular matrix is then diagonalized.
 NEGLIGIBLE_SHIFT_SHARE = 1e-9
-# A matrix is refused if an eigenvalue is more negative than this share of the largest, or if an entry differs from its
+# A matrix is rejected if an eigenvalue is more negative than this share of the largest, or if an entry differs from its
 # mirror image by more than this share of the largest. Rounding, and kernels that are interpolated, stay far below.
 MATRIX_TOLERANCE = 1e-6
 ROWS_PER_COMPARISON = 256  # with their mirror image
@@ -60,11 +60,11 @@ class Tridiagonal:
 
     @classmethod
     def of(cls, matrix: Array) -> Tridiagonal:
-        """Reduce a symmetric matrix, of which the upper triangle is read."""
+        """Reduce a symmetric matrix; only its upper triangle is read."""
         n = len(matrix)
         if n == 1:
             return cls(matrix[0], np.empty(0), np.empty((0, 0)), np.empty(0))
-        # Of a symmetric matrix the transpose has the order LAPACK wants, without a copy of its own.
+        # The transpose of a symmetric matrix has the memory order LAPACK wants, without a copy.
         size = int(lapack.dsytrd_lwork(n, lower=1)[0])
         reduced, diagonal, off_diagonal, factors, info = lapack.dsytrd(matrix.T, lower=1, lwork=size)
         _expect_success("dsytrd", info)
@@ -141,7 +141,7 @@ class RidgePath:
         f on the training inputs.
     effective_dimension : array, (L,)
     leave_one_out : array, (n, L), or None
-        Prediction at each training input without it, if requested.
+        Prediction at each training input without it, if `leave_one_out` was set.
     eigenvalues : array, (n,)
         Of the Gram matrix, ascending.
     """
@@ -174,7 +174,7 @@ def ridge_path(
     leave_one_out : bool
         Also predict each training sample without itself; about twice the time.
     spectrum : Spectrum, optional
-        Of `gram`, where it is known already.
+        Spectrum of `gram`, if it is already known.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def ridge_path(
 
 
 def ridge_solution(matrix: Array, right: Array, regularization: float) -> Array:
-    """Solve (K + λI) a = b for one λ, for a checked K; where λ may be below rounding, as the limit of small λ."""
+    """Solve (K + λI) a = b for one λ and a checked K; a λ that may be below rounding is taken as a limit."""
     # The trace is not less than the largest eigenvalue.
     if regularization <= NEGLIGIBLE_SHIFT_SHARE * float(np.trace(matrix)):
         return ridge_path(matrix, right, regularization).coefficients[:, 0]
@@ -222,9 +222,9 @@ def ridge_weights(pairs: Iterable[tuple[Array, Array]], width: int, regularizati
     Parameters
     ----------
     pairs : iterable of pairs of arrays, (b, width) and (b,)
-        Features and labels, some samples at a time.
+        Features and labels of one batch of samples each.
     width : int
-        The number of features; a matrix of width × width is all that is built.
+        The number of features; only a matrix of width × width is built.
     regularization : float, not negative
         λ; zero is the limit λ → 0⁺.
     """

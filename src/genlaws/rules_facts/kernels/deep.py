@@ -10,8 +10,8 @@ and the NNGP kernel of ``depth`` hidden layers is the last of these. The NTK is
 
 .. math:: \Theta^0 = K^0, \qquad \Theta^{l+1} = K^{l+1} + \sigma_w^2\, E[\sigma'(u)\sigma'(v)]\, \Theta^l.
 
-The derivative of :math:`E[f(u)f(v)]` by the covariance is :math:`E[f'(u)f'(v)]`. So :math:`k(0)`, :math:`k'(0)` and
-:math:`k(1)` pass from layer to layer by the chain rule, without numerical differentiation.
+The derivative of :math:`E[f(u)f(v)]` with respect to the covariance is :math:`E[f'(u)f'(v)]`. So :math:`k(0)`,
+:math:`k'(0)` and :math:`k(1)` pass from layer to layer by the chain rule, without numerical differentiation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GAUSS_NODES = 12
 AVERAGE_NOISE = 1e-28
 # k(1) − k(0) − k'(0) within this of zero, relative to k(1), is rounding.
 MU_STAR_ROUNDING = 1e-14
-MAX_DEPTH = 10_000  # hidden layers, computed in turn
+MAX_KERNEL_DEPTH = 10_000  # hidden layers, computed in turn
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def network_kernel(
     kind : {'nngp', 'ntk'}
         The network with only its last layer trained, or with all layers trained.
     weight_variance : float, positive
-        2 for ``relu`` unless given, which keeps the variance of every layer; 1 for every other activation.
+        By default 2 for ``relu``, which preserves the variance from layer to layer, and 1 for other activations.
     bias_variance : float, not negative
     derivative : callable
         Derivative of a callable activation; the NTK needs it.
@@ -111,7 +111,7 @@ def network_kernel(
     ``mu_star_squared`` is a difference of numbers of size k(1), with their rounding error of about 1e-16 k(1). In an
     almost linear network few of its digits remain; below 1e-14 k(1) none do, and it is zero.
     """
-    depth = whole_number("depth", depth, at_least=1, at_most=MAX_DEPTH)
+    depth = whole_number("depth", depth, at_least=1, at_most=MAX_KERNEL_DEPTH)
     kind = one_of("kind", kind, ("nngp", "ntk"))
     if weight_variance is None:
         weight_variance = 2.0 if activation == "relu" else 1.0
@@ -212,7 +212,7 @@ def _relu_value(variance: float, covariance: Array) -> Array:
 
 
 def _sine_slope(variance: float, covariance: Array) -> Array:
-    """Derivative of asin(covariance/variance) by the covariance."""
+    """Derivative of asin(covariance/variance) with respect to the covariance."""
     rho = _correlation(variance, covariance)
     return 1.0 / (variance * np.sqrt((1.0 - rho) * (1.0 + rho)))
 
@@ -257,7 +257,7 @@ def _dual_maps(activation: object, derivative: object, kinks: Sequence[float]) -
     label = str(getattr(activation, "__name__", ""))
     label = label if label.isidentifier() else "custom"
     if derivative is None:
-        problem = "derivative must be given for the NTK of an activation that is a function; the NNGP does without."
+        problem = "derivative must be given for the NTK of an activation that is a function; the NNGP needs none."
         return DualMaps(average.product, average.derivative_product, _no_curvature, problem), label
     slope = _NumericalAverages(vectorized("derivative", derivative), edges)
     return DualMaps(average.product, slope.product, slope.derivative_product), label

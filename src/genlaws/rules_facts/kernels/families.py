@@ -5,9 +5,9 @@ A dot-product kernel :math:`K(x, x') = k(x \cdot x' / d)` enters the theory thro
 .. math:: \mu_1^2 = k'(0), \qquad \mu_\star^2 = k(1) - k(0) - k'(0).
 
 For a positive-definite kernel :math:`k(t)/k(1) = \sum_j p_j t^j` with :math:`p_j \ge 0` adding up to one. So
-:math:`\mu_1^2` and :math:`\mu_\star^2` are, up to :math:`k(1)`, the chances of exactly one and of two or more.
-That chance is Poisson for the exponential kernels and binomial for the polynomial ones: the incomplete gamma and beta
-functions give :math:`\mu_\star^2` without the cancellation of the three-term difference.
+:math:`\mu_1^2` and :math:`\mu_\star^2` are, up to :math:`k(1)`, the probabilities of j = 1 and of j ≥ 2. The
+distribution of j is Poisson for the exponential kernels and binomial for the polynomial ones: the incomplete gamma and
+beta functions give :math:`\mu_\star^2` without the cancellation of the three-term difference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MIN_GEOMETRIC_ANGLE = 1.5e-8
 
 
 @dataclass(frozen=True)
-class Parameter:
+class KernelParameter:
     """One parameter of a family: its name, its range and a value to show in examples."""
 
     name: str
@@ -66,7 +66,7 @@ class Family:
     name : str
     formula, description : str
         For display: k(t) in one line, and a description of the family.
-    parameters : tuple of Parameter
+    parameters : tuple of KernelParameter
         In the order in which they follow the name, as in ``polynomial:3,0.5``.
     function : callable
         ``k(t, *parameters)``, vectorized and unchecked; :meth:`evaluate` checks first.
@@ -81,7 +81,7 @@ class Family:
     description: str
     function: Callable[..., Array]
     closed_form: Callable[..., tuple[ArrayLike, ArrayLike]]
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[KernelParameter, ...] = ()
     activation: Callable[..., Array] | None = None
 
     def evaluate(self, correlation: ArrayLike, *parameters: ArrayLike) -> Array:
@@ -119,7 +119,7 @@ class Family:
 
 
 def check_correlation(correlation: ArrayLike) -> Array:
-    """Return the correlation of two inputs, in [-1, 1]; an excess of rounding size is taken off."""
+    """Return the correlation of two inputs, in [-1, 1]; an excess of rounding size is clipped."""
     slack = 1.0 + CORRELATION_ROUNDING
     array = real("correlation", correlation)
     if (np.abs(array) > slack).any():
@@ -128,7 +128,7 @@ def check_correlation(correlation: ArrayLike) -> Array:
 
 
 def parameter_for_angle(family: str, angle: ArrayLike, *, degree: int | None = None) -> Array:
-    r"""Parameter at which a family of kernels has a wanted kernel angle :math:`\theta = \arctan(\mu_1/\mu_\star)`.
+    r"""Parameter at which a family of kernels has a given kernel angle :math:`\theta = \arctan(\mu_1/\mu_\star)`.
 
     Closed form for ``quadratic`` (:math:`\theta` itself) and ``geometric`` (:math:`\gamma = \cos^2\theta`). For
     ``exponential``, ``gaussian`` and ``polynomial`` the angle is monotone: a bracketed root in its logarithm.
@@ -199,7 +199,7 @@ def _solve_for_angle(angle: Array, degree: int | None) -> Array:
 
 
 def _log_tangent_squared(log_parameter: ArrayLike, degree: int | None) -> Array:
-    """Log of μ1²/μ*²: of the rate when `degree` is None (exponential, Gaussian), else of the offset (polynomial)."""
+    """Log of μ1²/μ*² by the log rate if `degree` is None (exponential, Gaussian), else the log offset (polynomial)."""
     log_parameter = np.asarray(log_parameter, dtype=np.float64)
     parameter = np.exp(log_parameter)
     if degree is None:
@@ -212,7 +212,7 @@ def _log_tangent_squared(log_parameter: ArrayLike, degree: int | None) -> Array:
 
 
 def _polynomial_squares(degree: Array, offset: Array) -> tuple[ArrayLike, ArrayLike]:
-    """Binomial chances of one, and of two or more, among `degree` trials of chance 1/(1 + offset)."""
+    """Binomial probabilities of one, and of two or more, in `degree` trials of chance 1/(1 + offset), times k(1)."""
     mu_1_squared = degree * offset ** (degree - 1.0)
     if degree == 1:
         return mu_1_squared, np.zeros_like(mu_1_squared)
@@ -231,12 +231,12 @@ def _exact_cosine(angle: Array) -> Array:
     return np.where(angle == np.pi / 2, 0.0, np.cos(angle))
 
 
-_RATE = Parameter("rate", 0.0, np.inf, 1.5, "γ, the inverse squared width of the kernel on the sphere")
-_EXPONENT = Parameter("rate", 0.0, 700.0, 1.5, "γ, the factor in the exponent", open_high=False)
-_RATIO = Parameter("ratio", 0.0, 1.0, 0.5, "γ, the ratio of the geometric series")
-_DEGREE = Parameter("degree", 1.0, 1000.0, 3.0, "r, the degree", open_low=False, open_high=False, whole=True)
-_OFFSET = Parameter("offset", 0.0, np.inf, 0.5, "c, the constant that is added to t", default=1.0, open_low=False)
-_ANGLE = Parameter("angle", 0.0, np.pi / 2, 1.0, "θ = arctan(μ1/μ*), in radians", open_high=False)
+_RATE = KernelParameter("rate", 0.0, np.inf, 1.5, "γ, the inverse squared width of the kernel on the sphere")
+_EXPONENT = KernelParameter("rate", 0.0, 700.0, 1.5, "γ, the factor in the exponent", open_high=False)
+_RATIO = KernelParameter("ratio", 0.0, 1.0, 0.5, "γ, the ratio of the geometric series")
+_DEGREE = KernelParameter("degree", 1.0, 1000.0, 3.0, "r, the degree", open_low=False, open_high=False, whole=True)
+_OFFSET = KernelParameter("offset", 0.0, np.inf, 0.5, "c, the constant that is added to t", default=1.0, open_low=False)
+_ANGLE = KernelParameter("angle", 0.0, np.pi / 2, 1.0, "θ = arctan(μ1/μ*), in radians", open_high=False)
 
 _ALL = (
     Family("linear", "t", "the linear model", lambda t: +t, lambda: (1.0, 0.0), activation=lambda z: +z),

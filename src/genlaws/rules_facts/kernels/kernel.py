@@ -56,12 +56,12 @@ class Kernel:
     mu_1, mu_star : array_like, zero or positive
         They broadcast together; not both zero in the same place.
     name : str
-        For display alone.
+        For display only.
 
     Attributes
     ----------
     mu_1, mu_star : float, or array when either was an array
-        Arrays cannot be written to.
+        Arrays are read-only.
     name : str
     """
 

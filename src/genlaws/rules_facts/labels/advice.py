@@ -31,8 +31,8 @@ from genlaws.rules_facts.labels.kernel_trials import (
     EvaluatedKernel,
     Flags,
     GeneralizationErrors,
+    GridPlace,
     KernelTrial,
-    Place,
 )
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 from genlaws.rules_facts.theory.optimal import optimal_angle, optimal_regularization
@@ -172,7 +172,7 @@ class Advisor:
             return GeneralizationErrors(wrong, self.facts.share)
         return GeneralizationErrors(wrong[:, ~self.facts.flags], Estimate(0.0))
 
-    def _places(self, tried: list[EvaluatedKernel], wanted: tuple[float, float]) -> dict[str, Place]:
+    def _places(self, tried: list[EvaluatedKernel], wanted: tuple[float, float]) -> dict[str, GridPlace]:
         """Return the kernels and regularizations that the theory chose, as rows and columns."""
         memory, rule = (int(np.argmin([abs(one.parameter - value) for one in tried])) for value in wanted)
         lam = tried[rule].regularization
@@ -180,7 +180,7 @@ class Advisor:
         return {"theory_memory": (memory, 0), "theory_rule": (rule, int(np.argmin(np.abs(np.log(lam / best)))))}
 
     def _choice(self, tried: list[EvaluatedKernel], counted: GeneralizationErrors, way: Choose) -> Choice:
-        """Return the kernel and regularization that a way to choose selects, with its errors."""
+        """Return the kernel and regularization that a selection rule picks, with their errors."""
         row, column = place = way(counted.against_labels)
         chosen, nested = tried[row], counted.nested(way, self.trial.seed)
         regularization = float(chosen.regularization[column])
@@ -204,13 +204,13 @@ def _kernel_numbers(name: str, tried: list[EvaluatedKernel]) -> Array:
     return np.array([getattr(one.numbers.kernel, name) for one in tried])
 
 
-def _place_of_least(errors: Array) -> Place:
+def _place_of_least(errors: Array) -> GridPlace:
     """Return the place of the least error; of equal ones, the smallest kernel parameter and regularization."""
     row, column = np.unravel_index(int(np.argmin(errors)), errors.shape)
     return int(row), int(column)
 
 
-def _fixed_choice(place: Place) -> Choose:
+def _fixed_choice(place: GridPlace) -> Choose:
     """Return the function that gives this place whatever the errors are."""
     return lambda _: place
 
@@ -291,7 +291,7 @@ def advise(
     seed : int
         Assigns the samples to folds.
     progress : callable, optional
-        Called with (kernels done, kernels in all).
+        Called with (kernels done, kernels in total).
 
     Returns
     -------
@@ -326,7 +326,7 @@ def advise(
 
 
 def _merge_parameters(tried: Array, wanted: tuple[float, float]) -> Array:
-    """Return the parameters to try, ascending, with the theory's in place of those next to them."""
+    """Return the parameters to try, ascending; the theory's replace those that are nearly equal to them."""
     away = np.abs(np.log(tried[:, None] / np.array(wanted))).min(axis=1) > PARAMETER_TIE_TOLERANCE
     return np.unique(np.concatenate([tried[away], wanted]))
 
@@ -344,7 +344,7 @@ def _read_samples(inputs: ArrayLike, labels: ArrayLike, is_fact: ArrayLike | Non
     x, y = real("inputs", inputs), real("labels", labels)
     if x.ndim != 2 or y.shape != (len(x),) or len(y) < MIN_SAMPLES:
         raise InputError(
-            f"inputs and labels must be a matrix and as many labels as it has rows, {MIN_SAMPLES} or more; "
+            f"inputs must be a matrix with {MIN_SAMPLES} or more rows, and labels must have one entry per row; "
             f"got shapes {x.shape} and {y.shape}."
         )
     if not np.isfinite(x).all():

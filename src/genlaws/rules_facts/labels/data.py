@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from genlaws.core.arguments import Whole, whole_number
 from genlaws.core.errors import InputError
 
-MAX_LISTED_CLASSES = 20  # classes named in a sentence
+MAX_LISTED_CLASSES = 20  # classes named in a message
 # Default number of test samples: those that the training set leaves, up to this many.
 MAX_TEST_SAMPLES = 1000
 # Share of the smaller class held out for testing if neither training nor test samples are given.
@@ -74,7 +74,7 @@ class LabeledData:
         raise InputError(f"{self.name} has no class {value!r}; its classes are {self._list_of(known)}.")
 
     def title(self, one: int | str) -> str:
-        """Return how a class is called in a sentence."""
+        """Return the name of a class for use in a message."""
         return f"{one} ({self.class_names[one]})" if self.class_names and isinstance(one, int) else str(one)
 
     def _list_of(self, known: dict[int | str, int]) -> str:
@@ -143,7 +143,7 @@ def as_text(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Rows of the first class of the rule, of the second and of the facts, and what each is called in a sentence."""
+    """Rows of the first class of the rule, of the second and of the facts, and their names in messages."""
 
     rows: tuple[Whole, Whole, Whole]
     titles: tuple[str, str, str]
@@ -155,7 +155,7 @@ class Pools:
         return len(first), len(second), len(facts)
 
     def listed(self, numbers: Iterable[int]) -> str:
-        """Return one number for each pool as part of a sentence."""
+        """Return one number for each pool as part of a message."""
         return ", ".join(f"{number} of {title}" for number, title in zip(numbers, self.titles, strict=True))
 
 
@@ -212,7 +212,7 @@ def sizes_of(
     if count > largest:
         needed = [part + test for part, test in zip(parts_of(count, epsilon), parts_of(tested, 0.0), strict=True)]
         raise InputError(
-            f"sample_count = {count} at fact_fraction = {epsilon:g} with {tested} test samples takes "
+            f"sample_count = {count} at fact_fraction = {epsilon:g} with {tested} test samples needs "
             f"{pools.listed(needed)}; {data.name} has {pools.listed(pools.counts)}. "
             f"The largest sample_count possible is {largest}."
             + (" Fewer test samples leave more for training." if tested > 2 else "")
@@ -224,7 +224,7 @@ def sizes_of(
 
 
 def largest_sample_count(pools: Pools, epsilon: float, test_count: int, at_most: int | None = None) -> int:
-    """Return the largest number of training samples next to the test samples, found by trying every number."""
+    """Return the largest possible number of training samples beyond the test samples, found by trying every number."""
     total = sum(pools.counts)
     counts = np.arange(1, (total if at_most is None else min(total, at_most)) + 1)
     needed = zip(_split(counts, epsilon), parts_of(test_count, 0.0), pools.counts, strict=True)

@@ -31,7 +31,7 @@ SHARE_GRID_POINTS = 41
 SHARE_TOLERANCE = 1e-4
 # Steepnesses on the grid before the search, for outputs of root mean square one: from no agreement to a jump.
 STEEPNESS_GRID = np.geomspace(1e-3, 1e4, 25)
-MIN_SAMPLES = 20  # in all, and of the rule
+MIN_SAMPLES = 20  # in total, and of the rule
 
 
 def estimate_fact_fraction(left_out_outputs: ArrayLike, labels: ArrayLike) -> Estimate:
@@ -59,7 +59,7 @@ def estimate_fact_fraction(left_out_outputs: ArrayLike, labels: ArrayLike) -> Es
         raise InputError("left_out_outputs and labels must be lists of real numbers.") from None
     if outputs.ndim != 1 or outputs.shape != y.shape or outputs.size < MIN_SAMPLES:
         raise InputError(
-            f"left_out_outputs and labels must be equally many numbers, {MIN_SAMPLES} or more; "
+            f"left_out_outputs and labels must be lists of equal length, {MIN_SAMPLES} or more; "
             f"got shapes {outputs.shape} and {y.shape}."
         )
     if not np.isfinite(outputs).all() or not np.isin(y, (-1.0, 1.0)).all():

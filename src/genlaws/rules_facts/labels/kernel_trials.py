@@ -5,8 +5,8 @@ and a fact agrees with any prediction half of the time:
 
 .. math:: e_{label} = (1-\varepsilon)\,e_{rule} + \varepsilon/2.
 
-Solved for :math:`e_{rule}`, this estimates the generalization error for a given ε; the intervals include those of the
-count and of ε.
+Solved for :math:`e_{rule}`, this estimates the generalization error for a given ε; the intervals include the
+uncertainty of the count and of ε.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ TRIAL_GAP_TOLERANCE = 1e-5
 NESTED_FOLDS = 5
 NORMAL_QUANTILE = 1.959964  # of 97.5 %
 Flags = NDArray[np.bool_]
-Place = tuple[int, int]
+GridPlace = tuple[int, int]
 # Returns a kernel and a regularization, given the errors (G, L) of some of the samples.
-Choose = Callable[[Array], Place]
+Choose = Callable[[Array], GridPlace]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class EvaluatedKernel:
     left_out : array, (n, L)
         Outputs for samples not trained on.
     forgotten : array, (n, L)
-        Whether the learner trained on everything gives a sample another label than it had; an output of zero counts
-        half.
+        Whether the learner trained on everything gives a sample a label other than its own; an output of zero
+        counts half.
     """
 
     parameter: float
@@ -162,7 +162,7 @@ class GeneralizationErrors:
     Attributes
     ----------
     wrong : array, (G, n, L)
-        One where a left-out output has another sign than the label, a half where it is zero. Known facts are
+        One where the sign of a left-out output differs from the label, a half where it is zero. Known facts are
         excluded.
     share : Estimate
         Of facts among the samples; zero if they are known.
@@ -202,7 +202,7 @@ class GeneralizationErrors:
             _clip_error(np.max([_without_facts(high, share) for share in self._shares], axis=0)),
         )
 
-    def estimate(self, place: Place = (0, 0)) -> Estimate:
+    def estimate(self, place: GridPlace = (0, 0)) -> Estimate:
         """Return the generalization error of one kernel at one regularization."""
         row, column = place
         one = GeneralizationErrors(self.wrong[row : row + 1, :, column : column + 1], self.share)
@@ -210,13 +210,13 @@ class GeneralizationErrors:
         return Estimate(float(one.against_rule[0, 0]), float(low[0, 0]), float(high[0, 0]), self.wrong.shape[1])
 
     def nested(self, choose: Choose, seed: int) -> GeneralizationErrors:
-        """Return the wrong predictions of what is chosen, as those of one kernel, by nested cross-validation.
+        """Return the wrong predictions of the choices in nested cross-validation, as those of one kernel.
 
         Parameters
         ----------
         choose : callable
-            Chooses by the errors of four fifths of the samples; the choice is evaluated on the other fifth. So the
-            least of many errors is not biased low.
+            Chooses by the errors of four fifths of the samples; the choice is evaluated on the other fifth, so
+            that the least of many errors is not biased low.
         seed : int
             Assigns the samples to fifths.
         """

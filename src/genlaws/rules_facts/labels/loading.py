@@ -42,7 +42,7 @@ CIFAR_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batc
 CLASS_COLUMN = "label"
 MAX_EXACT_WHOLE = 2.0**53  # larger whole numbers are distinguished as text only
 # Errors that numpy, zipfile and csv raise on a damaged or foreign file.
-READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
+DATA_READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
 
 
 def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledData) -> LabeledData:
@@ -83,7 +83,7 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
         return readers[path.suffix.lower()](path)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except READ_ERRORS as error:
+    except DATA_READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {_format_reason(error)}.") from None
 
 
@@ -114,7 +114,7 @@ def _read_arrays(arrays: Any, name: str) -> LabeledData:
         pairs = [layout]
         if layout == ARRAY_NAMES[0] and {*TEST_ARRAY_NAMES} & {*found}:
             if not {*TEST_ARRAY_NAMES} <= {*found}:
-                raise InputError(f"{' and '.join(TEST_ARRAY_NAMES)} must be there together; found {', '.join(found)}.")
+                raise InputError(f"{' and '.join(TEST_ARRAY_NAMES)} must both be present; found {', '.join(found)}.")
             pairs.append(TEST_ARRAY_NAMES)
         names = tuple(np.ravel(archive["class_names"]).tolist()) if "class_names" in found else None
         return _concatenate_parts([LabeledData(archive[x], archive[y], name, names) for x, y in pairs])
@@ -142,7 +142,7 @@ def _read_table(file: Path) -> LabeledData:
     column = cells.index(CLASS_COLUMN) if CLASS_COLUMN in cells else len(first) - 1
     codes: dict[str, int] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a header without samples is refused as empty
+        warnings.simplefilter("ignore", UserWarning)  # a header without samples is rejected below as empty
         values = np.loadtxt(
             file,
             delimiter=",",
@@ -154,7 +154,7 @@ def _read_table(file: Path) -> LabeledData:
             converters={column: lambda cell: codes.setdefault(cell.strip(), len(codes))},
         )
     if values.size == 0:
-        raise InputError("there must be at least one sample; found a header alone.")
+        raise InputError("there must be at least one sample; found only a header.")
     if values.shape[1] != len(first):
         raise InputError(f"the header has {len(first)} columns, the samples have {values.shape[1]}.")
     if "" in codes:
@@ -213,7 +213,7 @@ def _read_pickle(file: Path) -> dict[str, Any]:
 
 
 class _StoredType:
-    """The element type of an array in a pickle: a code such as u1, and the order of its bytes."""
+    """The element type of an array in a pickle: a code such as u1, and its byte order."""
 
     def __init__(self, code: Any) -> None:
         self.code, self.order = as_text(code), "|"
@@ -243,7 +243,7 @@ class _StoredArray:
 
 
 class _DataUnpickler(pickle.Unpickler):
-    """Reads numbers, text, lists, dictionaries and arrays; anything else in a pickle is refused, not called."""
+    """Reads numbers, text, lists, dictionaries and arrays; anything else in a pickle is rejected and not called."""
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a stand-in, new each time so that no pickle can change it for the next."""

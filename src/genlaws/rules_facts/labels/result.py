@@ -33,8 +33,8 @@ class Choice:
     parameter, regularization, kernel_angle : float
     generalization_error : Estimate
         Cross-validated, against the rule. Where the facts are not known it is corrected for their share, and its
-        interval includes that of the share. For a choice of cross-validation it is the least of many, and so too
-        low.
+        interval includes that of the share. For a choice of cross-validation it is the least of many, and
+        therefore too low.
     nested_generalization_error : Estimate
         The same, by nested cross-validation: the choice is made again without the samples it is counted on, so that it
         is not too low. For the theory's choices, which do not use these errors, it is the same number.
@@ -106,7 +106,7 @@ class Advice:
         Where the generalization error came out below zero and was set to zero.
     trained_share : float
         Share of the samples that a left-out learner is trained on: 1 for ridge regression, which leaves out a single
-        one, and less for the hinge loss. The theory's generalization errors are for as many.
+        one, and less for the hinge loss. The theory's generalization errors are for the same share.
     predicted_at_zero, predicted_at_best : array, (G,)
         The theory's generalization error at λ → 0 and at the best λ.
     wanted_angle_memory, wanted_angle_rule : float
@@ -114,8 +114,8 @@ class Advice:
     theory_memory, theory_rule : Choice
         The theory's choice for perfect memory, and for the rule alone.
     found_memory, found_rule : Choice
-        The best that cross-validation found among kernels that remember, and among all. To remember is to have a
-        memorization error of at most 0.01, or the least there is.
+        The best that cross-validation found among kernels that remember, and among all. A kernel
+        remembers if its memorization error is at most 0.01, or the least there is.
     price_of_memory : Estimate
         How much more often the best learner that remembers breaks the rule than the best of all. Each is chosen on some
         samples and counted on others, so that this is not optimistic.
@@ -183,10 +183,11 @@ class Advice:
     def theory_misfits(self) -> tuple[str, ...]:
         """Sentences on where the theory contradicts these data; empty if it does not.
 
-        It does where at one of its own two choices a predicted error lies outside the 95 % interval of the measured
-        one (see `misfits_at`), and where that choice breaks the rule more often than the choice of cross-validation, by
-        an interval above zero. Of 160 Gaussian draws of 300 or 400 samples in 100 to 400 dimensions, the case the
-        theory is about, 16 are contradicted; of 40 draws of 400 samples in 50 dimensions, too few for it, 27.
+        The theory contradicts the data if, at one of its own two choices, a predicted error lies outside the 95 %
+        interval of the measured one (see `misfits_at`), or if that choice breaks the rule more often than the choice of
+        cross-validation, by an interval above zero. Of 160 Gaussian draws of 300 or 400 samples in 100 to 400
+        dimensions, the case the theory is about, 16 are contradicted; of 40 draws of 400 samples in 50 dimensions, too
+        few for it, 27.
         """
         own = {
             "memory": (self.theory_memory, self.price_of_theory_memory),

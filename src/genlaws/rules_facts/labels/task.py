@@ -30,7 +30,7 @@ DISTANCE_ROUNDING = 1e-12
 
 
 def standardized(chosen: NDArray[Any], fresh: NDArray[Any]) -> tuple[Array, Array]:
-    """Return both tables in features of mean 0 and variance 1 over the first; its constant features as 0."""
+    """Return both tables with features of mean 0 and variance 1 over the first; features constant there become 0."""
     inputs, others = chosen.astype(np.float64), fresh.astype(np.float64)
     constant = inputs.max(axis=0) == inputs.min(axis=0)
     if constant.all():
@@ -38,7 +38,7 @@ def standardized(chosen: NDArray[Any], fresh: NDArray[Any]) -> tuple[Array, Arra
             f"At least one feature must vary over the training inputs; all {constant.size} are constant over the "
             f"{len(inputs)} drawn."
         )
-    # A power of two is taken out of each feature, so that no square overflows or vanishes.
+    # Each feature is divided by a power of two, so that no square overflows or vanishes.
     exponent = -np.frexp(np.abs(inputs).max(axis=0))[1]
     for table in (inputs, others):
         np.ldexp(table, exponent, out=table)
@@ -171,14 +171,15 @@ def draw_gaussian(
     sample_ratio : float > 0
         The training samples are the nearest whole number to :math:`\alpha d`, at least one.
     fact_fraction : float in [0, 1]
-        Probability that a label is a fact, each on its own; the measured share differs.
+        Probability that a label is a fact, independently for each label; the measured share differs.
     test_count : int, at least 1
     seed : int or Generator
 
     Notes
     -----
-    Teacher, inputs, facts, coins and test inputs have a random stream each. With one seed, another `test_count` leaves
-    the training set as it is, a larger `sample_ratio` adds samples to it, and a larger `fact_fraction` adds facts.
+    Teacher, inputs, facts, coins and test inputs each have their own random stream. With the same seed, another
+    `test_count` leaves the training set unchanged, a larger `sample_ratio` adds samples to it, and a larger
+    `fact_fraction` adds facts.
 
     References
     ----------
@@ -219,12 +220,12 @@ def draw_labeled(
     fact_fraction : float in [0, 1]
         Exactly :math:`\mathrm{round}(\varepsilon n)` of the n training samples are facts (a half is rounded to even).
     sample_count, sample_ratio : int, float or None
-        Training samples n, or n/d; at most one of the two. If both are left out, as many as the data allow, up to
-        n = d, with a fifth of the smaller class (at most 500 samples) and as many of the other held out for testing.
+        Training samples n, or n/d; at most one of the two. By default as many as the data allow, up to n = d,
+        with a fifth of the smaller class (at most 500 samples) and as many of the other held out for testing.
     fact_classes : classes or None
-        Those whose samples become facts; every class but the two of the rule if left out.
+        Classes whose samples become facts; by default every class but the two of the rule.
     test_count : int, at least 2, or None
-        Samples of the rule's classes, balanced as above; what the training set leaves, at most 1000, if left out.
+        Samples of the rule's classes, balanced as above; by default those that the training set leaves, at most 1000.
     scale : bool
         Whether all inputs are multiplied by the factor that makes the median squared distance between training inputs
         2d, as it is for Gaussian ones. The kernel ``gaussian:g``, :math:`e^{-g |x - x'|^2/(2d)}`, then has its
@@ -235,8 +236,8 @@ def draw_labeled(
     -----
     No sample is drawn twice, so training and test samples are different ones (copies in the data stay copies).
     Every feature is shifted and scaled to mean 0 and variance 1 over the training inputs; a feature that is constant
-    there is set to 0, in the test inputs too, and still counts in d. With one seed the training set does not depend on
-    `test_count`, nor the choice of test samples on `sample_count`.
+    there is set to 0, in the test inputs too, and still counts in d. With the same seed the training set does not
+    depend on `test_count`, nor the choice of test samples on `sample_count`.
 
     References
     ----------
@@ -277,7 +278,7 @@ def _draw_normal(rng: np.random.Generator, count: int, dimension: int) -> Array:
     try:
         return rng.standard_normal((count, dimension))
     except (MemoryError, ValueError):
-        raise InputError(f"{count} samples of {dimension} features do not fit into memory; request fewer.") from None
+        raise InputError(f"{count} samples of {dimension} features do not fit into memory; take fewer.") from None
 
 
 def _random_labels(rng: np.random.Generator, count: int) -> Array:
@@ -315,7 +316,7 @@ def _read_labels(name: str, values: ArrayLike, count: int) -> Array:
 
 
 def _read_finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return real and finite numbers of a given shape, without a copy where they are that already."""
+    """Return real and finite numbers of a given shape, without a copy if they already are."""
     given = np.asarray(values)
     array = given if given.dtype == np.float64 else real(name, given)
     if array.shape != shape:

@@ -31,7 +31,7 @@ class TwoLayerRuns:
     Attributes
     ----------
     steps : int array, (logs,)
-        Updates made when the numbers were taken.
+        Updates made before each measurement.
     generalization_error, generalization_error_standard_error : arrays
         Share of fresh inputs on which the sign of the output breaks the rule, and its standard error.
     choice_error : array

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from genlaws.core.arguments import whole_number
 from genlaws.ensembles import Live, Minibatches, Perceptron, WholeSet
+from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.losses import loss_and_derivative
 from genlaws.rules_facts.labels.task import Draw, draw_gaussian
-
-Tensors = dict[str, Tensor]
 
 # Random streams: those of the initial values have the spawn keys 0 and 1.
 DRAW_STREAM, TEST_ENTROPY = 100, 20_260_325

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Checkpoint, Perceptron, Training, train
+from genlaws.ensembles import Checkpoint, Perceptron, TrainedStack, train
 from genlaws.ensembles.optimizers import OPTIMIZERS
 from genlaws.ensembles.perceptron import ACTIVATIONS
 from genlaws.ensembles.training import read_device
@@ -84,15 +84,15 @@ def train_two_layer(
         λ: with "adamw" weights shrink by the factor :math:`1-\eta\lambda` at each step, with the others
         :math:`\tfrac{\lambda}{2}(|W|^2+|a|^2)` is added to the mean loss.
     feature_scale, readout_scale : number, or one for each network, not negative
-        Standard deviation of the :math:`w_{ji}` and of the :math:`a_j` at the start, both uniform. A small one of the
-        latter makes the features move more before the labels are fitted.
+        Standard deviation of the :math:`w_{ji}` and of the :math:`a_j` at the start, both uniform. A small
+        `readout_scale` makes the features move more before the labels are fitted.
     batch_size : int or None
-        Samples in each step, in a new order each epoch; all of them if left out.
+        Samples in each step, in a new order each epoch; by default all of them.
     steps : int, at least 1
     log_at : sequence of int, optional
-        After which steps to measure; 0 and about two dozen in equal ratios if left out.
+        Steps after which to measure; by default 0 and about two dozen, evenly spaced in their logarithm.
     test_count : int, at least 1
-        Fresh inputs for the generalization error; as many others serve to choose a time to stop.
+        Fresh inputs for the generalization error; the same number of others serves to choose a time to stop.
     device : str
         As torch names it, ``cpu`` or ``cuda``.
     dtype : {"float32", "float64"}
@@ -108,7 +108,7 @@ def train_two_layer(
     Notes
     -----
     A network is stored as W, on inputs divided by √d, and :math:`a/\sqrt p`; rates and decays of the latter are scaled
-    so that η and λ have the meaning above (but for the 1e-8 in Adam's denominator). Fresh inputs are the same ones for
+    so that η and λ have the meaning above (except for the 1e-8 in Adam's denominator). Fresh inputs are the same for
     all networks, each evaluated by the rule of its own draw. The measurements of a network depend on its seed and
     settings alone, up to rounding.
 
@@ -153,7 +153,7 @@ def train_two_layer(
     return _as_runs(training, task, rates)
 
 
-def _as_runs(training: Training, task: StackedTask, rates: _Rates) -> TwoLayerRuns:
+def _as_runs(training: TrainedStack, task: StackedTask, rates: _Rates) -> TwoLayerRuns:
     measured = {
         name: training.measured[name].astype(np.float64) for name in MEASURED_COLUMNS if name in training.measured
     }
@@ -190,7 +190,7 @@ class _Rates:
 
     def initial_scales(self, dimension: int) -> dict[str, Array]:
         """Return the factors on the initial values of the parts."""
-        # Layers start uniform within one over the root of their inputs, whose variance is a third of one over these.
+        # A layer of n inputs starts uniform within ±1/√n, with variance 1/(3n).
         return {
             FIRST_LAYER: math.sqrt(3 * dimension) * self.feature_scale,
             READOUT_LAYER: math.sqrt(3) * self.readout_scale,
@@ -198,7 +198,7 @@ class _Rates:
 
     def learning_rates(self, optimizer: str, width: int) -> dict[str, Array]:
         """Return the rates of the stored parts, which carry the factor one over the root of the width."""
-        # A step of Adam has the size of the rate whatever the units; one of plain descent shrinks twice.
+        # A step of Adam has the size of the rate in any units; one of plain descent gets the factor twice.
         units = width if optimizer == "sgd" else math.sqrt(width)
         return {FIRST_LAYER: self.learning_rate * self.feature_rate, READOUT_LAYER: self.learning_rate / units}
 

@@ -1,5 +1,5 @@
 """State equations, the Bayes-optimal learner, and limits of the rules-and-facts task."""
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 
 __getattr__, __dir__ = loaded_on_access(__name__)

@@ -72,8 +72,8 @@ def bayes_optimal(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> Bayes
 
     References
     ----------
-    :cite:t:`farne2026`, Eqs. 16-18; the integral is over :math:`s = t/\sqrt{1-q_b}`, which takes the singular scale
-    out of it.
+    :cite:t:`farne2026`, Eqs. 16-18; the integral is over :math:`s = t/\sqrt{1-q_b}`, which removes the singular
+    scale.
     """
     alpha, epsilon = read_task(sample_ratio, fact_fraction)
     logit, residual = _solve_overlap(np.ravel(alpha), np.ravel(epsilon))

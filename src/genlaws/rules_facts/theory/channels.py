@@ -73,7 +73,7 @@ class Pull(NamedTuple):
 
 
 class Moments(NamedTuple):
-    r"""The averages :math:`\hat q/\alpha` and :math:`\hat V/\alpha` with their derivatives by m, τ and V."""
+    r"""The averages :math:`\hat q/\alpha` and :math:`\hat V/\alpha`, and their derivatives in m, τ and V."""
 
     square: Array
     square_by_m: Array
@@ -180,7 +180,7 @@ class HingeChannel:
     ) -> Moments:
         r"""Return the moments; `field` holds the linear pull and its two edges.
 
-        The derivatives by m and τ follow from Gaussian integration by parts: for a function h of the
+        The derivatives with respect to m and τ follow from Gaussian integration by parts: for a function h of the
         margin, :math:`\partial_\tau E_u h = \tau E_u h''` and
         :math:`\partial_m E_u h = m E_u h'' + \delta\sqrt{2/\pi}\,E_{\omega\sim N(0,\tau^2)} h'`.
         """

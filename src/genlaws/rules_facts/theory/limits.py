@@ -148,9 +148,9 @@ def fit_decay(
         Of each error, if there is one number per ratio. If left out, all ratios have equal weight and there is no
         interval.
     replicates : int, at least 20
-        Of the bootstrap over runs, ratio by ratio; its percentiles give the interval.
+        Resamples of the runs in the bootstrap, ratio by ratio; their percentiles give the interval.
     seed : int or Generator
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Notes
     -----
@@ -210,7 +210,7 @@ def _read_errors(sample_ratio: ArrayLike, generalization_error: ArrayLike) -> tu
         raise InputError(
             f"generalization_error must be finite, with {least} or more runs at each sample_ratio; got {errors.shape}."
         )
-    positive("generalization_error", np.nanmean(table, axis=1), "A power law has no zero; test on more inputs.")
+    positive("generalization_error", np.nanmean(table, axis=1), "A power law is never zero; test on more inputs.")
     return alpha, table
 
 

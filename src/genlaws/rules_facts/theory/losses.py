@@ -1,6 +1,6 @@
 r"""The losses a learner can be trained with, and how a user adds one.
 
-A loss is a convex function of the margin :math:`u = y f(x)`. The theory needs two things of it: its proximal map
+A loss is a convex function of the margin :math:`u = y f(x)`. The theory needs two things from it: its proximal map
 
 .. math:: \mathrm{prox}(u, V) = \arg\min_z \Bigl[\frac{(z-u)^2}{2V} + \ell(z)\Bigr]
 
@@ -44,7 +44,7 @@ MAX_SLOPE = 1e6
 PROXIMAL_HINT = "Give argmin over z of (z - margin)²/(2 response) + loss(z)."
 SLOPE_HINT = "It is minus the slope of the loss at margin zero, which must fall there."
 PROXIMAL_TOLERANCE = 1e-6
-MAX_NEWTON_STEPS = 100
+MAX_PROXIMAL_STEPS = 100
 NEWTON_TOLERANCE = 1e-8
 
 
@@ -100,7 +100,7 @@ class Loss:
     Parameters
     ----------
     name : str
-        For messages and pictures.
+        For messages and figures.
     proximal : callable
         ``proximal(u, V)``, elementwise on arrays that broadcast together.
     slope : float, optional
@@ -109,7 +109,7 @@ class Loss:
     limit : {"label", "margin", "direction", "unknown"}
         What the learner does as λ → 0 when it can fit every label: fits the labels exactly (margin = 1, as the
         square loss does), brings every margin to 1 or more (as the hinge does), or grows without bound along the
-        largest-margin direction (as the logistic loss does). With "unknown", λ = 0 is refused.
+        largest-margin direction (as the logistic loss does). With "unknown", λ = 0 raises an error.
     value : callable, optional
         The loss itself; the theory does not need it.
     closed_form : {"", "square", "hinge"}
@@ -129,7 +129,7 @@ class Loss:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name must be a non-empty text for messages and pictures; got {self.name!r}.")
+            raise InputError(f"name must be a non-empty text for messages and figures; got {self.name!r}.")
         if not callable(self.proximal):
             raise InputError(f"proximal must be a function; got {self.proximal!r}.")
         for part in ("breakpoints", "value"):
@@ -147,7 +147,7 @@ class Loss:
 
 
 def _check_proximal(name: str, proximal: Proximal) -> None:
-    """Refuse what cannot be a proximal map: wrong shape, not rising, rising faster than its argument."""
+    """Raise if it cannot be a proximal map: wrong shape, not rising, rising faster than its argument."""
     u, V = (part.ravel() for part in np.meshgrid(np.linspace(-6.0, 6.0, 49), [0.25, 1.0, 4.0]))
     try:
         with np.errstate(all="ignore"):
@@ -177,7 +177,7 @@ def _slope_at_zero(name: str, proximal: Proximal) -> float:
         raise InputError(f"proximal of '{name}' must rise through zero. {PROXIMAL_HINT}")
     slope = -float(brentq(at, -MAX_SLOPE, MAX_SLOPE, xtol=1e-15, rtol=1e-15))
     if slope <= 0.0:
-        raise InputError(f"proximal of '{name}' must push a margin of zero upwards: the loss must fall there.")
+        raise InputError(f"proximal of '{name}' must push a margin of zero upward: the loss must fall there.")
     return slope
 
 
@@ -253,7 +253,7 @@ def _logistic_proximal(u: Array, V: Array) -> Array:
     u, V = np.broadcast_arrays(u, V)
     low, high = u.copy(), u + V
     z = np.clip(_logistic_guess(u, V), low, high)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_PROXIMAL_STEPS):
         pull = expit(-z)
         gap = z - u - V * pull
         low, high = np.where(gap <= 0.0, z, low), np.where(gap >= 0.0, z, high)

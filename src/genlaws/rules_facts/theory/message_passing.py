@@ -22,7 +22,7 @@ from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_r
 INITIAL_FACT_FRACTION = 0.5  # of a fact fraction that is to be learned
 BISECTION_STEPS = 40  # of the interval it lies in
 MAX_OVERLAP = 100.0  # fixed points have 1 at most; an iteration this far out has diverged
-MAX_SETTLING_CHANGE = 0.1  # relative change of the weights above which waiting will not help
+MAX_SETTLING_CHANGE = 0.1  # relative change of the weights above which more iterations will not help
 SQUARED_LENGTH_RANGE = 1e-290, 1e290  # squared lengths of inputs; outside, digits are lost
 SETTLED_MESSAGE = "The weights have settled."
 UNSETTLED_MESSAGE = "The weights still change by {1:.1g} of their length after {0} iterations; allow more."
@@ -130,7 +130,7 @@ def message_passing(
     Parameters
     ----------
     inputs : array_like, shape (n, d)
-        Entries nearly independent, of mean zero and equal size. The length of a row is free: no sign depends on it.
+        Entries nearly independent, of mean zero and equal size. Rows may have any length: no sign depends on it.
     labels : array_like of ±1, shape (n,)
     fact_fraction : float in [0, 1] or None
         ε. With None it is learned: after each iteration it becomes the ε of largest likelihood at the fields ω, the
@@ -192,7 +192,7 @@ def state_evolution(sample_ratio: float, fact_fraction: float, iterations: int) 
     .. math:: q_{t+1} = \frac{\hat q(q_t)}{1 + \hat q(q_t)}, \qquad q_0 = 0, \qquad
               \hat q(q) = \frac{4(1-\varepsilon)^2\alpha}{(2\pi)^{3/2}\sqrt{1-q}}\,I(q),
 
-    with the integral I of :func:`genlaws.rules_facts.bayes_optimal`, which is where it ends.
+    with the integral I of :func:`genlaws.rules_facts.bayes_optimal`, whose error is the limit of many iterations.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.numerics.elementwise import find_minima
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
-from genlaws.rules_facts.theory.point_solver import FAILED, Points, solve_points
+from genlaws.rules_facts.theory.point_solver import FAILED, PointSolutions, solve_points
 from genlaws.rules_facts.theory.problem import SHARE_HINT, Problem, in_shape, read_problem, read_sample_ratio
 from genlaws.rules_facts.theory.random_features import Learner
 from genlaws.rules_facts.theory.square_loss import rule_signal
@@ -31,7 +31,7 @@ from genlaws.rules_facts.theory.state_equations import Task
 
 # The coarse grid runs from MAX_RIDGE_FACTOR·(1 + R)(1 + α) down to MIN_RIDGE_FACTOR·min(1, R). Without facts the best
 # ridge of a margin loss falls like 1/α², and beyond LARGE_SAMPLE_RATIO the lower end of the grid does the same.
-MAX_RIDGE_FACTOR, MIN_RIDGE_FACTOR, COARSE_POINTS = 1e3, 1e-6, 30
+MAX_RIDGE_FACTOR, MIN_RIDGE_FACTOR, COARSE_RIDGE_POINTS = 1e3, 1e-6, 30
 LARGE_SAMPLE_RATIO = 1e3
 # The fine grid, in units of the spread of the margins around V = 1.
 FINE_STEPS = np.linspace(-5.0, 5.0, 20)
@@ -42,7 +42,7 @@ MAX_MINIMA = 3
 ERROR_TIE_TOLERANCE = 1e-13
 # Angles from which the search for the best angle starts.
 ANGLE_GRID_POINTS = 24
-MIN_ANGLE = 0.01
+MIN_SEARCHED_ANGLE = 0.01
 
 
 class Table(NamedTuple):
@@ -93,7 +93,7 @@ def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:
     low = np.log(MIN_RIDGE_FACTOR * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
     low -= 2.0 * np.log(np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0))
     rows: list[Table] = []
-    for log_ridge in np.linspace(high, low, COARSE_POINTS):
+    for log_ridge in np.linspace(high, low, COARSE_RIDGE_POINTS):
         rows.append(_tabulate_row(loss, task, learner, log_ridge, _extrapolate_rows(rows)))
     return Table(*(np.stack(parts) for parts in zip(*rows, strict=True)))
 
@@ -103,7 +103,7 @@ def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> T
     column = np.arange(coarse.error.shape[1])
     lowest = np.argmin(np.where(np.isnan(coarse.error), np.inf, coarse.error), axis=0)
     below = np.sum(coarse.response < 1.0, axis=0)
-    crosses = (below > 0) & (below < COARSE_POINTS)
+    crosses = (below > 0) & (below < COARSE_RIDGE_POINTS)
     weak = np.where(crosses, below, np.maximum(lowest, 1))
     strong = weak - 1
     log_v = np.log(coarse.response[strong, column]), np.log(coarse.response[weak, column])
@@ -128,7 +128,7 @@ def _tabulate_row(
     return Table(log_ridge, _scaled_error(task, points), points.tau, points.rigidity, points.response, self_overlap)
 
 
-def _scaled_error(task: Task, points: Points) -> Array:
+def _scaled_error(task: Task, points: PointSolutions) -> Array:
     """Return the generalization error, scaled so that it stays above rounding at many samples."""
     return points.generalization_error * np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0)
 
@@ -214,7 +214,7 @@ def optimal_regularization(
     return in_shape(lam, problem.shape)
 
 
-def optimal_point(loss: Loss, problem: Problem) -> tuple[Array, Points]:
+def optimal_point(loss: Loss, problem: Problem) -> tuple[Array, PointSolutions]:
     """Return the regularization of least generalization error, flat, and the solution there."""
     ridge, points = optimal_ridge(loss, problem.task, problem.learner())
     with np.errstate(all="ignore"):
@@ -269,7 +269,7 @@ def optimal_angle(
             epsilon, _ = broadcast(fact_fraction=epsilon, sample_ratio=read_sample_ratio(sample_ratio))
         return in_shape(np.arcsin(rule_signal(epsilon)), epsilon.shape)
     if sample_ratio is None:
-        raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss is free of it.")
+        raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss needs none.")
     if loss.limit == "unknown" and at_zero:
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
     alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
@@ -277,7 +277,7 @@ def optimal_angle(
     return in_shape(_best_angle(loss, task, at_optimal=at_optimal), alpha.shape)
 
 
-def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, Points]:
+def optimal_ridge(loss: Loss, task: Task, learner: Learner) -> tuple[Array, PointSolutions]:
     """Return the ridge ℓ = λ/μ1² of least generalization error for flat arrays, and the solution there."""
     if loss.closed_form == "square" and not learner.inverse_width.any():
         rho = rule_signal(1.0 - task.rule_share)
@@ -301,8 +301,10 @@ def _best_angle(loss: Loss, task: Task, *, at_optimal: bool) -> Array:
     count = task.sample_ratio.size
     column: Whole = np.arange(count, dtype=np.int64)
     # At λ → 0 the linear model itself is left out: beyond its threshold it no longer fits the labels.
-    largest = np.pi / 2 if at_optimal else np.pi / 2 - MIN_ANGLE
-    grid = np.broadcast_to(np.linspace(MIN_ANGLE, largest, ANGLE_GRID_POINTS)[:, None], (ANGLE_GRID_POINTS, count))
+    largest = np.pi / 2 if at_optimal else np.pi / 2 - MIN_SEARCHED_ANGLE
+    grid = np.broadcast_to(
+        np.linspace(MIN_SEARCHED_ANGLE, largest, ANGLE_GRID_POINTS)[:, None], (ANGLE_GRID_POINTS, count)
+    )
     errors = error(grid.ravel(), np.tile(column, ANGLE_GRID_POINTS)).reshape(grid.shape)
     inner = np.clip(np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0), 1, ANGLE_GRID_POINTS - 2)
     bracket = (grid[inner - 1, column], grid[inner, column], grid[inner + 1, column])

@@ -101,7 +101,7 @@ def _extrapolate(before: Array, now: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Points:
+class PointSolutions:
     """Errors, order parameters and the solver's report, one entry per point."""
 
     generalization_error: Array
@@ -115,7 +115,7 @@ class Points:
     status: Whole
 
     @classmethod
-    def unsolved(cls, count: int) -> Points:
+    def unsolved(cls, count: int) -> PointSolutions:
         """Return `count` unsolved points."""
         gen, mem, m, tau, response, rigidity, residual = (np.full(count, np.nan) for _ in range(7))
         iterations, status = np.zeros(count, dtype=np.int64), np.full(count, FAILED, dtype=np.int64)
@@ -127,7 +127,7 @@ class Points:
             getattr(self, name)[where] = value
 
 
-def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None = None) -> Points:
+def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None = None) -> PointSolutions:
     """Solve every point; those that cannot be solved have status FAILED and NaN errors.
 
     Parameters
@@ -137,7 +137,7 @@ def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, A
     guess : (τ, K), optional
         Where to start Newton's method at the points with 0 < λ < ∞.
     """
-    points = Points.unsolved(task.sample_ratio.size)
+    points = PointSolutions.unsolved(task.sample_ratio.size)
     with np.errstate(all="ignore"):
         _solve_into(points, loss, task, learner, guess)
     lost = np.isnan(points.generalization_error) | np.isnan(points.memorization_error)
@@ -146,7 +146,9 @@ def solve_points(loss: Loss, task: Task, learner: Learner, guess: tuple[Array, A
     return points
 
 
-def _solve_into(points: Points, loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None) -> None:
+def _solve_into(
+    points: PointSolutions, loss: Loss, task: Task, learner: Learner, guess: tuple[Array, Array] | None
+) -> None:
     """Sort the points into their cases and write their solutions; overflow gives NaN."""
     alpha, ridge, R = task.sample_ratio, learner.ridge, learner.nonlinear_share
     no_rule = np.isinf(R)
@@ -179,7 +181,7 @@ def _solve_into(points: Points, loss: Loss, task: Task, learner: Learner, guess:
         points.put(ordinary & (points.status == FAILED), generalization_error=np.nan, memorization_error=np.nan)
 
 
-def _put_infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
+def _put_infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, points: PointSolutions) -> None:
     """Every sample pulls with the same force: the ratios of m, τ and V no longer depend on the ridge."""
     here, unit = task.take(where), learner.take(where)._replace(ridge=np.ones(int(where.sum())))
     tau, _ = strong_ridge_guess(here, unit, loss.slope)
@@ -190,7 +192,7 @@ def _put_infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, p
     points.put(where, m=0.0, tau=0.0, response=0.0, rigidity=np.inf, residual=0.0, status=INFINITE_RIDGE)
 
 
-def _put_threshold(limit: Threshold, where: Mask, points: Points) -> None:
+def _put_threshold(limit: Threshold, where: Mask, points: PointSolutions) -> None:
     """Write the limits at the threshold, where the spread diverges and, for margin losses, the overlap as well."""
     if where.any():
         gen = np.arctan2(1.0, limit.overlap_ratio[where]) / np.pi
@@ -198,7 +200,7 @@ def _put_threshold(limit: Threshold, where: Mask, points: Points) -> None:
         points.put(where, residual=0.0, status=THRESHOLD)
 
 
-def _put_fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: Points) -> None:
+def _put_fitted(loss: Loss, task: Task, learner: Learner, where: Mask, points: PointSolutions) -> None:
     """Solve λ → 0 where every label is fitted; V diverges as 1/λ and the facts are all remembered."""
     if not where.any():
         return
@@ -278,7 +280,7 @@ def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> St
     return StateSolution(*found, np.zeros(alpha.shape, dtype=np.int64))
 
 
-def _put_errors(points: Points, where: Mask, found: StateSolution, slope: float) -> None:
+def _put_errors(points: PointSolutions, where: Mask, found: StateSolution, slope: float) -> None:
     r"""Write :math:`\mathrm{atan2}(\tau, m)/\pi` and :math:`\tfrac12\mathrm{erfc}(sV/\sqrt{2q})`."""
     root_q = np.hypot(found.m, found.tau)
     points.put(where, generalization_error=np.arctan2(found.tau, found.m) / np.pi)

@@ -32,9 +32,9 @@ PANEL_NODES = 16
 PANEL_EDGES = (-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5)
 # Panel edges in units of 1/a, the width over which the density of the rule changes.
 SKEW_EDGES = (-8.0, -3.0, -1.0, 1.0, 3.0, 8.0)
-# Relative step of the forward differences for the Jacobian; only the last steps of Newton's method feel it.
+# Relative step of the forward differences for the Jacobian; it affects only the last steps of Newton's method.
 DIFFERENCE_STEP = 1e-7
-# Points per block: some 25 panels of 16 nodes each make blocks of some megabytes.
+# Points per block: about 25 panels of 16 nodes each make blocks of a few megabytes.
 POINTS_PER_BLOCK = 2048
 
 

@@ -24,7 +24,7 @@ References
 Notes
 -----
 The paper writes :math:`q_s, q_w, V_s, V_w` with differences that cancel at large width. The forms above are
-the same functions with the differences carried out by hand; all terms are positive.
+the same functions with the differences carried out analytically; all terms are positive.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def learner_side(learner: Learner, rigidity: Array) -> LearnerSide:
 
 
 def learner_side_slope(learner: Learner, rigidity: Array) -> LearnerSide:
-    r"""Return the derivatives of V, D, A and B by :math:`\log K`."""
+    r"""Return the derivatives of V, D, A and B with respect to :math:`\log K`."""
     if not learner.inverse_width.any():
         D = 1.0 / rigidity
         return LearnerSide(-D, -D, np.zeros_like(D), -2.0 * D * D)

@@ -10,7 +10,7 @@ from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
 from genlaws.rules_facts.theory.optimal import optimal_point
-from genlaws.rules_facts.theory.point_solver import FAILED, MESSAGES, NO_RULE, Points, solve_points
+from genlaws.rules_facts.theory.point_solver import FAILED, MESSAGES, NO_RULE, PointSolutions, solve_points
 from genlaws.rules_facts.theory.problem import RIDGE_HINT, Problem, Solution, in_shape, read_problem
 
 
@@ -93,7 +93,7 @@ def solve(
     return solution
 
 
-def _as_solution(problem: Problem, regularization: Array, points: Points) -> Solution:
+def _as_solution(problem: Problem, regularization: Array, points: PointSolutions) -> Solution:
     with np.errstate(all="ignore"):
         response = np.where(points.status == NO_RULE, problem.mu_star**2 / regularization, points.response)
         self_overlap = points.m**2 + points.tau**2

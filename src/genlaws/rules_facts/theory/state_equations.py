@@ -21,7 +21,7 @@ density gives
 .. math:: \alpha\,E_u[u f] = m\hat m - q\hat V ,
 
 and with :math:`m = D\hat m` and :math:`1/D = \hat V + 1/G` (1/G is the ridge :math:`\ell` for a kernel) the leading
-terms cancel by hand:
+terms cancel analytically:
 
 .. math:: \frac{m^2}{G} = \alpha\,E_u[u f] + \tau^2\hat V .
 
@@ -150,7 +150,7 @@ def check_with_finer_rule(channel: ProximalChannel, task: Task, learner: Learner
 
 
 def state_residual(channel: Channel, task: Task, learner: Learner, log_tau: Array, log_rigidity: Array) -> TwoEquations:
-    r"""Return :math:`F_1, F_2` and their derivatives by :math:`(\log\tau, \log K)`."""
+    r"""Return :math:`F_1, F_2` and their derivatives with respect to :math:`(\log\tau, \log K)`."""
     alpha, delta = task
     tau, K = np.exp(log_tau), np.exp(log_rigidity)
     V, D, A, B = learner_side(learner, K)

@@ -17,7 +17,7 @@ from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import Loss, get_loss
 from genlaws.rules_facts.theory.problem import SHARE_HINT, in_shape, read_inverse_width, read_kernel
 
-MAX_NEWTON_STEPS = 200
+MAX_THRESHOLD_STEPS = 200
 # From here on 1 - a·arctan(1/a) is summed as a series in 1/a², which loses no digits.
 MIN_SERIES_OVERLAP = 30.0
 
@@ -41,7 +41,7 @@ def interpolation_threshold(
     For the linear model and the hinge loss it solves :math:`\alpha M_0(a) = 1` with :math:`a = \alpha\delta/\pi` and
     :math:`M_0(a) = \tfrac12 - \tfrac{\delta}{\pi}\arctan a`, which is the same as
     :math:`1/\alpha_c = \min_t E[(Z - tY)_+^2]`; for the square loss it is 1 at every fact fraction. Random features
-    of width κ reach κ with the square loss and further with the hinge.
+    of width κ reach κ with the square loss and exceed it with the hinge loss.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _overlap_ratio(h: Array, epsilon: Array) -> Array:
     r"""Solve :math:`a M_0(a) = \delta h/\pi` by Newton's method; the left side is concave, so it climbs to the root."""
     delta = 1.0 - epsilon
     a = _below_the_root(h, epsilon)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_THRESHOLD_STEPS):
         gap = delta / np.pi * ((h - 1.0) + _angle_deficit(a)) - 0.5 * epsilon * a
         slope = 0.5 * epsilon + delta / np.pi * _angle_slope(a)
         step = gap / slope

@@ -78,7 +78,7 @@ def compare_shapes(
 ) -> ShapeComparison:
     """Compare shapes by how well they predict choices they were not fitted to.
 
-    The trials that have an answer are dealt into folds; each fold is predicted by a fit to the others. The score needs
+    The trials that have an answer are split into folds; each fold is predicted by a fit to the others. The score needs
     no correction for the number of parameters.
 
     Parameters
@@ -87,7 +87,7 @@ def compare_shapes(
     shapes : list of str
     folds : int, at least 2
     seed : int
-        Of the dealing.
+        Of the split into folds.
     **options
         As for :func:`~genlaws.semanticity.choices.fit.fit_choices`. A temperature to be fitted is fixed at 1 for the
         shapes that have no use for one, where this changes nothing.
@@ -180,11 +180,11 @@ def trials_to_distinguish(
     The other shape is fitted to the exact choice probabilities of the truth, which finds the imitation with the least
     Kullback-Leibler divergence. Let :math:`\delta` and :math:`\sigma` be mean and standard deviation of the
     log-likelihood ratio of one trial. The mean over trials exceeds :math:`z_{1-\text{level}}` standard errors with the
-    wanted power from
+    wanted power if there are at least
 
     .. math:: N = \Big(\frac{(z_{1-\text{level}} + z_{\text{power}})\,\sigma}{\delta}\Big)^2
 
-    on.
+    trials.
 
     Parameters
     ----------

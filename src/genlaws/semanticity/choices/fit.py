@@ -223,7 +223,7 @@ def fit_choices(
     -----
     The likelihood of the constant shape jumps where the resolution passes a recorded distance, so any resolution
     between two distances is as good as another: the middle is returned, and the interval is the region of likelihood
-    ratios above 2.5 % (not the 15 % of the regular case), which holds 95 % for a jump. Without background and lapses a
+    ratios above 2.5 % (not the 15 % of the regular case), which covers 95 % for a jump. Without background and lapses a
     choice at zero similarity is impossible; the fitted resolution then includes every choice.
     """
     one_of("shape", shape, SHAPES)
@@ -277,9 +277,9 @@ def _template(
     """Return a point with the fixed values in their places; the model checks them."""
     start = {"resolution": 1.0, "background": 0.1, "exponent": 2.0, "temperature": 1.0, "lapse": 0.05}
     scalars = {name: start[name] if _is_fitted(value) else value for name, value in given.items()}
-    likings = {} if offsets is None or isinstance(offsets, str) else offsets
+    preferences = {} if offsets is None or isinstance(offsets, str) else offsets
     effects = () if position_effects is None or isinstance(position_effects, str) else tuple(position_effects)
-    model = ChoiceModel(likelihood.shape, **scalars, offsets=likings, position_effects=effects)  # type: ignore[arg-type]
+    model = ChoiceModel(likelihood.shape, **scalars, offsets=preferences, position_effects=effects)  # type: ignore[arg-type]
     return to_point(likelihood, model)
 
 
@@ -430,7 +430,7 @@ def _message(search: Search, best: Optimum, converged: bool, ends: dict[str, tup
     if any(np.isnan(low) for low, _ in ends.values()):
         parts.append("No intervals are given, because each search for them found a likelier point.")
     if search.edges.size and point[BACKGROUND] == 0 and point[LAPSE] == 0:
-        parts.append("Without background and lapses the resolution must hold every choice, so single ones decide it.")
+        parts.append("Without background and lapses the resolution must cover every choice, so single ones decide it.")
     parts += _format_undetermined(search, best)
     if search.likelihood.trials.scores.any():
         parts.append("Trials with scores count as one choice each.")

@@ -152,15 +152,17 @@ class ChoiceLikelihood:
         x = self.distances * np.exp(-point[RESOLUTION])
         log_s, elasticity = log_profile(self.shape, x, float(np.exp(point[EXPONENT])))
         split = len(SCALARS) + self.offset_count
-        liking = np.append(0.0, point[len(SCALARS) : split])[self.answer] + np.append(0.0, point[split:])[self.place]
-        liking = np.where(self.present, liking, -np.inf)
+        preference = (
+            np.append(0.0, point[len(SCALARS) : split])[self.answer] + np.append(0.0, point[split:])[self.place]
+        )
+        preference = np.where(self.present, preference, -np.inf)
         with np.errstate(divide="ignore"):
             s = np.exp(log_s)
             log_h = log_s if phi == 0 else np.log((1.0 - phi) * s + phi)
-            blind = np.isneginf((log_h + liking).max(axis=0))
+            blind = np.isneginf((log_h + preference).max(axis=0))
             if blind.any():
                 log_h = np.where(blind, 0.0, log_h)
-            u = beta * log_h + liking
+            u = beta * log_h + preference
             top = u.max(axis=0)
             softmax = np.exp(u - top)
             total = softmax.sum(axis=0)
@@ -171,12 +173,12 @@ class ChoiceLikelihood:
             else:
                 p = (1.0 - lapse) * softmax + lapse * self.chance
                 log_p = np.log(p)
-        return _Forward(x, s, elasticity, log_h, liking - log_total, blind, softmax, p, log_p)
+        return _Forward(x, s, elasticity, log_h, preference - log_total, blind, softmax, p, log_p)
 
     def _utility_slopes(self, at: _Forward, point: Array, free: Whole) -> tuple[Array, Array]:
-        """Return the derivatives of u by the free coordinates, and the same times the softmax.
+        """Return the derivatives of u with respect to the free coordinates, and the same times the softmax.
 
-        By the background the second is written out: at zero similarity the first is infinite and the second is not.
+        For the background the second is written out: at zero similarity the first is infinite and the second is not.
         """
         phi, beta = point[BACKGROUND], np.exp(-point[TEMPERATURE])
         slopes = np.zeros((len(free), *at.x.shape))
@@ -196,16 +198,16 @@ class ChoiceLikelihood:
         slopes *= self.present
         weighted = slopes * at.softmax
         if BACKGROUND in rows:
-            power = (beta - 1.0) * np.maximum(at.log_h, -INFINITE_LOG) + at.log_liking
+            power = (beta - 1.0) * np.maximum(at.log_h, -INFINITE_LOG) + at.log_preference
             softmax_over_h = np.exp(np.minimum(power, MAX_LOG_DEPTH))
             weighted[rows[BACKGROUND]] = beta * (1.0 - at.s) * softmax_over_h
-        if at.blind.any():  # the similarity is silent here, so no parameter of it matters
+        if at.blind.any():  # the similarity is zero for all options, so no parameter of it matters
             silent = ~linear[:, None, None] & at.blind
             slopes, weighted = np.where(silent, 0.0, slopes), np.where(silent, 0.0, weighted)
         return slopes, weighted
 
     def _log_slopes(self, at: _Forward, point: Array, free: Whole) -> Array:
-        """Return the derivatives of log P by the free coordinates, array (free, options, trials)."""
+        """Return the derivatives of log P, array (free coordinates, options, trials)."""
         slopes, weighted = self._utility_slopes(at, point, free)
         mean, lapse = weighted.sum(axis=1, keepdims=True), point[LAPSE]
         inverse: Array = np.exp(np.minimum(-at.log_p, MAX_LOG_DEPTH)) * self.present
@@ -218,13 +220,13 @@ class ChoiceLikelihood:
 
 
 class _Forward(NamedTuple):
-    """From distances to probabilities: x = d/ε, s, its elasticity, log h, log of e^liking/Σe^u, and so on."""
+    """From distances to probabilities: x = d/ε, s, its elasticity, log h, log of e^preference/Σe^u, and so on."""
 
     x: Array
     s: Array
     elasticity: Array
     log_h: Array
-    log_liking: Array
+    log_preference: Array
     blind: Mask
     softmax: Array
     p: Array
@@ -234,7 +236,7 @@ class _Forward(NamedTuple):
 def log_profile(shape: str, x: Array, exponent: float = 2.0) -> tuple[Array, Array]:
     r"""Return :math:`\log s(x)` and its elasticity :math:`-x\,\mathrm d\log s/\mathrm dx`.
 
-    The elasticity is the slope of :math:`\log s(d/\varepsilon)` by :math:`\log\varepsilon`.
+    The elasticity is the slope of :math:`\log s(d/\varepsilon)` against :math:`\log\varepsilon`.
 
     Parameters
     ----------

@@ -49,12 +49,12 @@ MAX_STEP_SIZE = 2.0  # in any coordinate; most are logarithms or log odds
 MAX_DAMPING, MAX_ROUGH_DAMPING = 1e9, 1e3
 # A resolution this far below the least or above the largest distance is as good as zero or infinite.
 RESOLUTION_MARGIN = 1e3
-MAX_EFFECT = 15.0  # an answer liked e^15 times as much as another is never or always given
+MAX_EFFECT = 15.0  # of an answer preferred e^15 times as much as another, which is always given
 MAX_STARTS = 4  # of the starting points, or of the stretches, that are climbed from
 MIN_START_SEPARATION = 0.08  # between starting points, as a share of their range
 RENEWAL_RESIDUAL, MAX_RENEWALS = 1e-5, 3  # residual above which an ascent is taken up again, and how often
 FIRST_STRETCHES = 33
-# Stretches are searched where the log-likelihood near by comes this close to the best: the ends of the intervals lie
+# Stretches are searched where the log-likelihood nearby comes this close to the best: the ends of the intervals lie
 # 1.9 (linear) and 3.7 (constant) below it.
 LIKELIHOOD_WINDOW = 6.0
 MAX_CLIMBED_STRETCHES = 60  # near the best; those between are only evaluated, with their neighbor's other parameters
@@ -185,7 +185,7 @@ def _newton_step(now: Evaluation, missing: Array, active: Mask, damping: float) 
     try:
         np.linalg.cholesky(curvature)
         solved = np.linalg.solve(curvature, gradient)
-    except np.linalg.LinAlgError:  # not a hill top; the expected information always is one
+    except np.linalg.LinAlgError:  # not positive definite, as the expected information always is
         solved = np.linalg.solve(expected + ridge, gradient)
     step[active] = np.clip(solved / scale, -MAX_STEP_SIZE, MAX_STEP_SIZE)
     return step, float(gradient @ solved) * (1.0 + damping)
@@ -247,7 +247,7 @@ class Search:
         starts = _best_apart(self._valued(self._starting_points()))
         best = max((self._climb(start.point) for start in starts), key=_value)
         if not self.edges.size:
-            return self._make_sure(self.polish(best))
+            return self._search_widely_if_doubtful(self.polish(best))
         spread = np.linspace(0, self.edges.size, FIRST_STRETCHES).round().astype(int)
         self._visit(np.unique(spread).tolist(), best.point)
         best, before = self.polish(self._climb_from_visited()), -np.inf
@@ -260,9 +260,9 @@ class Search:
     def resume(self, found: Optimum) -> Optimum:
         """Return the maximum after a point turned up that is likelier than what was taken for it."""
         best = self.polish(max([self._climb(found.point), *self.visited.values()], key=_value))
-        return best if self.edges.size else self._make_sure(best)
+        return best if self.edges.size else self._search_widely_if_doubtful(best)
 
-    def _make_sure(self, best: Optimum) -> Optimum:
+    def _search_widely_if_doubtful(self, best: Optimum) -> Optimum:
         """Return the maximum of a smooth likelihood, searched for widely where a climb can be lost."""
         best = self._leave_limits(best)
         self.thorough = bool(self.at_limit or best.residual > RENEWAL_RESIDUAL or any(self.undetermined(best)))
@@ -294,7 +294,7 @@ class Search:
         The choices of a perfect chooser grow likelier all the way to a limit. Out there the similarities are too small
         to differ from zero, and no gradient leads back. So the coordinate is held at the farthest value from the limit
         that is as likely, the others are polished, and `at_limit` names it. Offsets and places that do not matter
-        out there go back to zero.
+        there are reset to zero.
         """
         self.at_limit, box = [], self.box
         if not np.isfinite(best.value):
@@ -337,7 +337,7 @@ class Search:
         return tops[side]
 
     def _settle(self, start: Array, box: Box) -> Optimum:
-        """Climb to the very top; on a narrow ridge the curvature is learned anew a few times."""
+        """Climb to the top; on a narrow ridge the curvature is learned again a few times."""
         top = ascend(self.likelihood, start, box)
         for _ in range(MAX_RENEWALS):
             if top.residual < RENEWAL_RESIDUAL:
@@ -346,7 +346,7 @@ class Search:
         return top
 
     def profile(self, number: int, value: float, near: Array) -> Optimum:
-        """Return the best point with one coordinate held at a value, starting from a point near by.
+        """Return the best point with one coordinate held at a value, starting from a point nearby.
 
         Where the likelihood is rough, the climb starts from the likeliest of the stretches that came near the maximum.
         """
@@ -370,7 +370,7 @@ class Search:
         return [Optimum(point, self.likelihood.value(point), np.inf) for point in points]
 
     def _spread(self, near: Array) -> list[Array]:
-        """Return points at many resolutions and backgrounds, the others as near by."""
+        """Return points at many resolutions and backgrounds, the others as nearby."""
         grids = {RESOLUTION: self._resolutions(), BACKGROUND: np.array(START_BACKGROUNDS), LAPSE: np.array([0.05])}
         free = {key: np.append(near[key], grid) for key, grid in grids.items() if key in self.box.free}
         points = []
@@ -457,15 +457,15 @@ class Search:
         """Climb in the stretches given, then in the gaps next to the good ones, and evaluate what is left there.
 
         Stretches visited before are climbed again if the other parameters of `start` are likelier there: a likelihood
-        with several tops would otherwise hand a low one on from neighbor to neighbor.
+        with several tops would otherwise pass a low one on from neighbor to neighbor.
         """
         gaps: list[tuple[int, int]] = []
         finest = 0
-        again = {rank: self._look_into(rank, start) for rank in self.visited}
+        again = {rank: self._evaluate_stretch(rank, start) for rank in self.visited}
         queue = queue + [r for r, found in again.items() if found.value > self.visited[r].value + ROUGH_TOLERANCE]
         while queue or not finest:
             for rank in queue:
-                self.visited[rank] = self._look_into(rank, start)
+                self.visited[rank] = self._evaluate_stretch(rank, start)
                 self.at_stretch(rank)
             top = max(map(_value, self.visited.values()))
             near = {rank for rank, found in self.visited.items() if found.value > top - LIKELIHOOD_WINDOW}
@@ -474,9 +474,9 @@ class Search:
             queue = [(low + high) // 2 for low, high in gaps if high - low > finest]
         for low, high in gaps:
             for rank in range(low + 1, high):
-                self.visited[rank] = self._look_into(rank, start)
+                self.visited[rank] = self._evaluate_stretch(rank, start)
 
-    def _look_into(self, rank: int, otherwise: Array) -> Optimum:
+    def _evaluate_stretch(self, rank: int, otherwise: Array) -> Optimum:
         """Evaluate a stretch with the other parameters of its nearest visited neighbor, or others if likelier."""
         low, high = self.edges[max(rank - 1, 0)], self.edges[min(rank, self.edges.size - 1)]
         if rank == self.edges.size:
@@ -552,7 +552,7 @@ def _end(search: Search, best: Optimum, number: int, direction: int) -> float:
     room = abs(float((search.box.low if direction < 0 else search.box.high)[number]) - start)
     target = float(np.sqrt(DEVIANCE))
     inside, outside, near = 0.0, np.inf, best
-    growth = 5.0  # squared in the course where an end may be many orders of magnitude away
+    growth = 5.0  # squared on the way where an end may be many orders of magnitude away
     far = min(target * _standard_error(search, best, number), room)
     for _ in range(MAX_PROFILE_POINTS):
         if inside >= room:

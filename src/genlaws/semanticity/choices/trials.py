@@ -52,7 +52,7 @@ class Trials:
     places : array of int, shape of `distances`
         Place of each option in the list that was shown, counted from 1; 0 where there is no option.
     scores : array, shape of `distances`
-        Probabilities recorded for the options, summing to 1 in a trial that has them and 0 in one that has not.
+        Probabilities recorded for the options, summing to 1 in a trial that has them; 0 in the others.
     unused_columns : tuple of str
         Columns of the table that were not read.
     """
@@ -83,8 +83,8 @@ class Trials:
         distances : list of lists, or a two-dimensional array
             Zero or positive; at least two options per trial.
         chosen : list of int or None
-            Index of the chosen option, counted from 0; None or -1 for an answer that could not be read. Left out,
-            no trial has an answer.
+            Index of the chosen option, counted from 0; None or -1 for an answer that could not be read. If left
+            out, no trial has an answer.
         options : list of lists of str, or None
             Name of each option.
         places : list of lists of int, or None
@@ -285,7 +285,7 @@ class _Row:
         return self.cells.get(column, "")
 
     def number(self, column: str, *, low: float = -math.inf) -> float:
-        """Return the number in a column, or raise an error that states why it is none."""
+        """Return the number in a column, or raise an error that states why it is not a number."""
         try:
             value = float(self.text(column))
         except ValueError:

@@ -10,11 +10,11 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.semanticity.measurement.pairs import ThresholdCurve
 from genlaws.semanticity.measurement.profile import (
-    BOOTSTRAP_REPLICATES,
+    STIMULUS_BOOTSTRAP_REPLICATES,
     Bins,
     ProfileSums,
     fit_profile,
-    pool,
+    pool_sums,
     profile_sums,
     relabeled_fits,
 )
@@ -24,7 +24,7 @@ from genlaws.semanticity.measurement.tests import ItemCurve, MeasuredSet, TwoIte
 from genlaws.semanticity.measurement.whole_set import Options, centering_sentence, curve_at, fronts_of, load_set
 
 MIN_BATCHES = 8  # before the precision is checked
-THRESHOLD_POINTS = 512  # stored of a threshold curve
+THRESHOLD_POINTS = 512  # points of a threshold curve that are stored
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ def _average(
 ) -> Measurement:
     first, chosen = first_batch
     size, count = len(first.own), len(done)
-    sums = pool([batch.profile for batch in done])
+    sums = pool_sums([batch.profile for batch in done])
     fit = fit_profile(
         sums,
         rng,
-        BOOTSTRAP_REPLICATES if options.intervals and count > 1 else 0,
+        STIMULUS_BOOTSTRAP_REPLICATES if options.intervals and count > 1 else 0,
         as_good=relabeled_fits(first.similarity, first.distance, sums.bins),
         tolerance=first.tolerance,
     )

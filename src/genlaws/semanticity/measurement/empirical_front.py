@@ -17,7 +17,7 @@ from genlaws.semanticity.theory.similarity import Similarity
 if TYPE_CHECKING:
     import pandas as pd
 
-COARSE_POINTS, FINE_POINTS, MAX_FRONT_POINTS = 36, 12, 400
+COARSE_FRONT_POINTS, FINE_FRONT_POINTS, MAX_FRONT_POINTS = 36, 12, 400
 MAX_PROBES = 96  # of a large set, at random
 RATE_SPACING = 0.5  # of the rule for the reciprocal; its relative error is 1e-7
 COPY_TOLERANCE = 0.005  # a similarity this close to 1, that of a copy, counts as that of a copy
@@ -67,7 +67,7 @@ class EmpiricalFront:
         return int(np.nanargmax(self.generalization))
 
     def distance(self) -> float:
-        """Return how far the measured point lies from the front in the plane of both; positive above, negative below.
+        """Return the distance of the measured point from the front in the plane of both tests; negative if below.
 
         Above means more generalization than the front has at the same identification. Point and front share probes and
         items, so that the noise of choosing them cancels.
@@ -114,7 +114,7 @@ def empirical_front(
 
     def sweep(resolutions: Array) -> EmpiricalFront:
         """Return both tests of the set at each resolution."""
-        judged = (_judged_by(similarity.at_resolution(one), height, truth, near) for one in resolutions.tolist())
+        judged = (_with_similarity(similarity.at_resolution(one), height, truth, near) for one in resolutions.tolist())
         generalization, identification = np.array([_both(one, stimuli.ties) for one in judged]).T
         about = similarity.shape.name, similarity.background
         return EmpiricalFront(*about, resolutions, generalization, identification, measured, len(probes), height)
@@ -122,7 +122,7 @@ def empirical_front(
     coarse = sweep(_resolutions(stimuli.distance))
     place = coarse.curve.nearest_piece(*measured)
     low, high = coarse.resolution[max(place - 1, 0)], coarse.resolution[min(place + 2, coarse.resolution.size - 1)]
-    fine = sweep(np.append(np.geomspace(low, high, FINE_POINTS + 2)[1:-1], similarity.resolution))
+    fine = sweep(np.append(np.geomspace(low, high, FINE_FRONT_POINTS + 2)[1:-1], similarity.resolution))
     return _join(coarse, fine)
 
 
@@ -159,8 +159,8 @@ def _both(others: Others, ties: str) -> tuple[float, float]:
     return generalization, float(identification_of_two(others).mean())
 
 
-def _judged_by(similarity: Similarity, amplitude: float, others: Others, near: Array) -> Others:
-    """Return the others as a similarity sees them, a copy having 1 / amplitude times it, in units of the largest."""
+def _with_similarity(similarity: Similarity, amplitude: float, others: Others, near: Array) -> Others:
+    """Return the others with the values of a similarity, a copy having 1 / amplitude, in units of the largest."""
     largest = max(1.0 / amplitude, float(similarity(0.0)))
     own = np.full(len(near), 1.0 / amplitude / largest)
     return Others(similarity(near) / largest, own, others.tied_with_next, others.order)
@@ -188,4 +188,4 @@ def _join(coarse: EmpiricalFront, fine: EmpiricalFront) -> EmpiricalFront:
 def _resolutions(distance: Array) -> Array:
     smallest, largest = float(distance[distance > 0].min()), float(distance.max())
     finest = max(FINEST_FACTOR * smallest, 1e-3 * largest)
-    return np.geomspace(finest, COARSEST_FACTOR * largest, COARSE_POINTS)
+    return np.geomspace(finest, COARSEST_FACTOR * largest, COARSE_FRONT_POINTS)

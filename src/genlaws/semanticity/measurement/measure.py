@@ -68,8 +68,9 @@ def measure(
     similarity : str or callable
         See :func:`~genlaws.semanticity.measurement.stimuli.comparison`; ``threshold`` for all thresholds at once.
     center : bool
-        Take the mean over all stimuli off the embeddings before they are compared. Cosines and products of embeddings
-        whose mean is large say little without it; the message states when it would change generalization clearly.
+        Subtract the mean over all stimuli from the embeddings before they are compared. Cosines and products of
+        embeddings whose mean is large say little without it; the message states when it would clearly change
+        generalization.
     bandwidth : float or None
         Of the Gaussian similarity.
     threshold : float or None
@@ -95,7 +96,7 @@ def measure(
 
     Notes
     -----
-    A finite set is not its space: the probe is not among the items, and no item comes twice. Taking both out of N
+    A finite set is not its space: the probe is not among the items, and no item comes twice. Drawing both from N
     evenly spaced points of a circle gives, ties split and the similarity nowhere zero,
 
     .. math:: p_I^N = p_I + \frac{p_I - \frac12}{N-1} + O(N^{-2}), \qquad

@@ -22,7 +22,7 @@ Distances = Callable[[Array, Array], Array]
 
 
 def leaf_distances(newick: str) -> tuple[list[str], Array]:
-    """Return the names of the leaves, and the length of the way between each two of them.
+    """Return the names of the leaves, and the length of the path between each two of them.
 
     Branches without a length count 1. Names may be quoted; comments in square brackets are skipped.
     """
@@ -39,24 +39,24 @@ def leaf_distances(newick: str) -> tuple[list[str], Array]:
     depth = np.zeros(len(tree.names))
     for node in range(1, len(tree.names)):
         depth[node] = depth[tree.parents[node]] + tree.lengths[node]
-    return names, _ways(tree.parents, depth, leaves)
+    return names, _path_lengths(tree.parents, depth, leaves)
 
 
-def _ways(parents: list[int], depth: Array, leaves: list[int]) -> Array:
-    """Meet leaves at their last common node: nodes are numbered from the root down, so go through them backwards."""
+def _path_lengths(parents: list[int], depth: Array, leaves: list[int]) -> Array:
+    """Return the path lengths between leaves, met at their last common node by going from the last node to the root."""
     below: list[list[int]] = [[] for _ in parents]
     for place, leaf in enumerate(leaves):
         below[leaf] = [place]
     leaf_depth = depth[leaves]
-    ways = np.zeros((len(leaves), len(leaves)))
+    lengths = np.zeros((len(leaves), len(leaves)))
     for node in range(len(parents) - 1, 0, -1):
         parent = parents[node]
         rows, columns = np.ix_(below[node], below[parent])
         between = leaf_depth[rows] + leaf_depth[columns] - 2.0 * depth[parent]
-        ways[rows, columns] = between
-        ways[columns.T, rows.T] = between.T
+        lengths[rows, columns] = between
+        lengths[columns.T, rows.T] = between.T
         below[parent] = below[parent] + below[node]
-    return ways
+    return lengths
 
 
 class _Tree:

@@ -62,7 +62,7 @@ def pair_sums(others: Others, ties: str = "split") -> PairSums:
 
 
 def pair_generalization(others: Others, ties: str = "split", spacing: float = FULL_PRECISION_SPACING) -> Array:
-    """Return the probability of the nearer item for each probe: half the work of `pair_sums`, without who adds what.
+    """Return the probability of the nearer item for each probe: half the work of `pair_sums`, but no sums by item.
 
     A probe all of whose items are equally near gives NaN if ties are left out.
     """

@@ -21,12 +21,12 @@ MIN_BINS, PAIRS_PER_BIN = 128, 4  # of a small set
 GRID_SIZES = (96, 32, 32, 32, 32)
 REPLICATE_GRID_SIZES = (96, 32, 32, 160)  # replicates share a grid, which can close in on their range alone
 FINEST_FACTOR, COARSEST_FACTOR = 0.25, 4.0  # of them, in units of the finest bin and of the largest distance
-BOOTSTRAP_REPLICATES = 400
+STIMULUS_BOOTSTRAP_REPLICATES = 400
 MIN_OWN_SIMILARITY = 1e-100  # of the largest in the row; a stimulus less similar to its own copy has no profile
 FLAT_PROFILE_TOLERANCE = 1e-12  # relative spread of a profile that is rounding
 SHAPE_PARAMETERS = 3  # amplitude, background and resolution fit as many distances, whatever the similarities are
 RELABELINGS = 99  # none of them may fit as well; of sets without any relation one in a hundred then has a resolution
-MAX_RELABELED = 400  # stimuli; of a larger set so many are taken at random
+MAX_RELABELED = 400  # stimuli; of a larger set this many are taken at random
 GAIN_TOLERANCE, GAIN_FLOOR = 1e-9, 1e-14  # rounding of the gain of a fit, relative; and of the square of the mean
 
 
@@ -172,7 +172,7 @@ def profile_sums(
     return ProfileSums(bins, total(None), total(distance), total(relative), total(relative**2), *units)
 
 
-def pool(parts: list[ProfileSums]) -> ProfileSums:
+def pool_sums(parts: list[ProfileSums]) -> ProfileSums:
     """Add up sums over batches of stimuli with the same bins; the batches become the units."""
     names = ("count", "distance", "similarity", "square")
     totals = {name: np.sum([getattr(part, name) for part in parts], axis=0) for name in names}
@@ -210,7 +210,7 @@ def relabeled_fits(similarity: Array, distance: Array, bins: Bins) -> int:
 def fit_profile(
     sums: ProfileSums,
     rng: np.random.Generator,
-    replicates: int = BOOTSTRAP_REPLICATES,
+    replicates: int = STIMULUS_BOOTSTRAP_REPLICATES,
     *,
     as_good: int = 0,
     tolerance: float = 0,
@@ -218,9 +218,10 @@ def fit_profile(
     """Fit each shape to the pairs by least squares, keep the best, and bootstrap over stimuli (or batches of them).
 
     A replicate gives stimulus i the weight :math:`w_i`; a pair then counts :math:`w_i w_j`, taken to first order in the
-    deviations from 1: what the pairs of i are off the fit is added :math:`w_i - 1` times. A replicate costs no new pass
-    over the pairs. With no replicates there is no interval. There is no resolution if some relabelings of the stimuli
-    are `as_good` (see :func:`relabeled_fits`), or if too few distances differ by more than the `tolerance`.
+    deviations from 1: the deviation of the pairs of i from the fit is added :math:`w_i - 1` times. A replicate costs
+    no new pass over the pairs. With no replicates there is no interval. There is no resolution if some
+    relabelings of the stimuli are `as_good` (see :func:`relabeled_fits`), or if too few distances differ by more than
+    the `tolerance`.
     """
     n = len(sums.unit_count)
     profile = sums.profile(FINE_BINS)

@@ -48,7 +48,7 @@ class Stimuli:
         By how much rounding of the given truth may separate equal distances: of a matrix in units of its largest
         distance, else in those of the distance.
     mean : array or None
-        Taken off every embedding before they are compared.
+        Subtracted from every embedding before they are compared.
     """
 
     count: int
@@ -129,7 +129,7 @@ def pair_up(
             f"There must be one true place for each stimulus; got {len(rows)} stimuli and {len(truth)} places."
         )
     if center and compare is None:
-        raise InputError("center belongs to embeddings; a matrix of similarities has no mean to take off.")
+        raise InputError("center belongs to embeddings; a matrix of similarities has no mean to subtract.")
     mean = rows.reshape(len(rows), -1).mean(axis=0, dtype=np.float64) if center else None
     return Stimuli(len(rows), rows, compare, truth, between, grain, mean)
 
@@ -282,12 +282,12 @@ def _exponent(rows: Array) -> int:
 
 
 def _above(products: Array, noise: float | Array) -> Array:
-    """Return products, those that rounding could have made positive as zero: a choice between such is no choice."""
+    """Return products, with 0 for those that rounding could have made positive: they give no reason for a choice."""
     return np.where(products > noise, products, 0.0)
 
 
 def _off_zero(products: Array, noise: Array) -> Array:
-    """Return products, those that rounding could have moved from zero as zero."""
+    """Return products, with 0 for those that rounding could have moved from 0."""
     return np.where(np.abs(products) > noise, products, 0.0)
 
 

@@ -12,7 +12,7 @@ from genlaws.core.estimate import from_standard_error
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront, constant_front, empirical_front
 from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve
 from genlaws.semanticity.measurement.profile import (
-    BOOTSTRAP_REPLICATES,
+    STIMULUS_BOOTSTRAP_REPLICATES,
     ProfileFit,
     fit_profile,
     profile_sums,
@@ -25,7 +25,7 @@ from genlaws.semanticity.theory.finite_sets import Others
 
 MEAN_SENSITIVE = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
 LARGE_MEAN_SHARE = 0.1  # share of the squared length; a smaller mean changes little
-MAX_CENTERED = 400  # stimuli on which it is tried to take the mean off
+MAX_CENTERED = 400  # stimuli on which subtracting the mean is tried
 CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalization, and in standard errors; less is not worth a sentence
 
 
@@ -70,7 +70,7 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
     fit = fit_profile(
         sums,
         rng,
-        BOOTSTRAP_REPLICATES if options.intervals else 0,
+        STIMULUS_BOOTSTRAP_REPLICATES if options.intervals else 0,
         as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
         tolerance=whole.tolerance,
     )
@@ -108,12 +108,12 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
 
 
 def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
-    """Return that the mean was taken off, or what taking it off would change if that is clear; else nothing.
+    """Return a sentence that the mean was subtracted, or on what that would clearly change; empty otherwise.
 
     The chosen stimuli, those of `part`, are measured in both ways; at most `MAX_CENTERED` of them, taken at random.
     """
     if stimuli.mean is not None:
-        return "The mean over stimuli was taken off the embeddings."
+        return "The mean over stimuli was subtracted from the embeddings."
     if options.name not in MEAN_SENSITIVE or stimuli.compare is None:
         return ""
     n = len(part.own)

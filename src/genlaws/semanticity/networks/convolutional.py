@@ -27,8 +27,8 @@ from torch.nn import functional
 from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.ensembles import Checkpoint, Minibatches, Modules, Training, train
-from genlaws.semanticity.networks.extractors import NETWORKS, build_extractor, feature_width, load_extractor
+from genlaws.ensembles import Checkpoint, Minibatches, Modules, TrainedStack, train
+from genlaws.semanticity.networks.extractors import EXTRACTOR_NAMES, build_extractor, feature_width, load_extractor
 from genlaws.semanticity.networks.image_tests import ImageTests, image_tests, no_tests, tree_tests
 from genlaws.semanticity.networks.images import LabeledImages, class_distances, load_images
 
@@ -71,7 +71,7 @@ class FineTuned:
     distances : array of shape (classes, classes)
     failed : truth values of shape (networks,)
         Whether a network's weights became infinite or not a number; all its numbers are NaN.
-    training : Training
+    training : TrainedStack
     """
 
     similarity_weight: Array
@@ -85,7 +85,7 @@ class FineTuned:
     class_names: tuple[str, ...]
     distances: Array
     failed: Mask
-    training: Training
+    training: TrainedStack
     architecture: Modules
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class FineTuned:
 
 def measure_networks(
     architecture: Modules,
-    training: Training,
+    training: TrainedStack,
     images: LabeledImages,
     distances: Array,
     *,
@@ -200,7 +200,9 @@ def _stimuli(count: int, most: int) -> Whole:
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False)).astype(np.int64)
 
 
-def _outputs(architecture: Modules, training: Training, place: int, images: NDArray[np.float32]) -> tuple[Array, Array]:
+def _outputs(
+    architecture: Modules, training: TrainedStack, place: int, images: NDArray[np.float32]
+) -> tuple[Array, Array]:
     """Return the features of images and the scores of their classes, with the running averages of training."""
     values = training.values
     found: list[tuple[Tensor, Tensor]] = []
@@ -258,7 +260,7 @@ def fine_tune(
         :math:`w` of the loss.
     seeds : sequence of int
     epochs : int
-        Every training image once in each, but for some chosen by the seed that would not fill a batch.
+        Every training image once in each, except some, chosen by the seed, that would not fill a batch.
     batch_size : int
     learning_rate : float
         Of Adam.
@@ -391,7 +393,7 @@ def _networks(extractor: Any, images: LabeledImages, seeds: list[int]) -> list[n
     Torch's own generator is left as it was.
     """
     some = torch.from_numpy(images.images[:2])
-    named = isinstance(extractor, str) and extractor in NETWORKS
+    named = isinstance(extractor, str) and extractor in EXTRACTOR_NAMES
     given = None if named else _given(extractor)
     networks: list[nn.Module] = []
     with torch.random.fork_rng(devices=[]):
@@ -407,7 +409,7 @@ def _given(extractor: Any) -> nn.Module:
     if not isinstance(extractor, nn.Module):
         if not isinstance(extractor, str | os.PathLike):
             raise InputError(
-                f"extractor must be {', '.join(NETWORKS)}, a source of a trained network or a torch module; "
+                f"extractor must be {', '.join(EXTRACTOR_NAMES)}, a source of a trained network or a torch module; "
                 f"got {type(extractor).__name__}."
             )
         extractor = load_extractor(extractor)

@@ -22,7 +22,7 @@ from torch.nn import functional
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
 
-NETWORKS = ("small", "resnet")
+EXTRACTOR_NAMES = ("small", "resnet")
 RESNET_WIDTHS, RESNET_BLOCKS = (16, 32, 64), 3  # twenty layers with weights, the output layer counted
 EXTRACTOR_SOURCES = (
     "'efficientnet-lite0', 'torchvision:NAME', 'transformers:NAME_OR_FOLDER', "
@@ -133,7 +133,7 @@ class Prepared(nn.Module):
     ----------
     network : nn.Module
     mean, deviation : sequences of float
-        One for each channel; pixels as fractions have the mean taken off and are divided by the deviation.
+        One for each channel; the mean is subtracted from pixels as fractions, and the result divided by the deviation.
     image_size : int or None
         Side to which images are scaled first; none leaves them as they are.
     """
@@ -147,7 +147,7 @@ class Prepared(nn.Module):
         self.register_buffer("deviation", torch.tensor(deviation).view(1, -1, 1, 1))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return what the network makes of scaled images; those in gray are given equal colors."""
+        """Return the output of the network for scaled images; gray ones get equal colors."""
         mean, deviation = self.get_buffer("mean"), self.get_buffer("deviation")
         x = images.expand(-1, mean.shape[1], -1, -1) if images.shape[1] == 1 else images
         if self.image_size is not None and x.shape[-2:] != (self.image_size, self.image_size):
@@ -165,7 +165,7 @@ def build_extractor(name: str, channels: int) -> nn.Module:
     channels : int
         Of the images.
     """
-    kind = one_of("extractor", name, NETWORKS)
+    kind = one_of("extractor", name, EXTRACTOR_NAMES)
     count = whole_number("channels", channels, at_least=1)
     return SmallNetwork(count) if kind == "small" else ResNet(count)
 
@@ -281,7 +281,7 @@ def _efficientnet(size: int) -> nn.Module:
 
 
 def _torchvision(name: str, size: int | None) -> nn.Module:
-    """Return a classifier of torchvision without its last layer, with the weights it calls its best."""
+    """Return a classifier of torchvision without its last layer, with its default weights."""
     _need("torchvision", "install it with pip install torchvision")
     models = import_module("torchvision.models")
     try:

@@ -24,7 +24,7 @@ from genlaws.semanticity.measurement.whole_set import curve_at
 from genlaws.semanticity.theory.spaces import check_distances
 from genlaws.semanticity.theory.ties import merge_ties
 
-CURVE_POINTS = 401
+THRESHOLD_CURVE_POINTS = 401
 PROBABILITY_TOLERANCE = 1e-12  # of a probability
 
 
@@ -55,7 +55,7 @@ class ImageTests:
     stimulus_count: int
 
     def generalization_at(self, identification: ArrayLike) -> Array:
-        """Return the generalization at the coarsest threshold of the curve that identifies at least so well.
+        """Return the generalization at the coarsest threshold of the curve that identifies at least this well.
 
         NaN where no threshold does, because different images have the same features.
         """
@@ -66,7 +66,7 @@ class ImageTests:
 
 
 def image_tests(
-    features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *, points: int = CURVE_POINTS
+    features: ArrayLike, classes: ArrayLike, distances: ArrayLike, *, points: int = THRESHOLD_CURVE_POINTS
 ) -> ImageTests:
     """Return both tests for every threshold between features.
 
@@ -86,7 +86,7 @@ def image_tests(
     return _tests(cdist(z, z), _truth(classes, distances, len(z)), whole_number("points", points, at_least=2))
 
 
-def tree_tests(classes: ArrayLike, distances: ArrayLike, *, points: int = CURVE_POINTS) -> ImageTests:
+def tree_tests(classes: ArrayLike, distances: ArrayLike, *, points: int = THRESHOLD_CURVE_POINTS) -> ImageTests:
     """Return both tests of features whose distances are exactly those of the classes."""
     count = len(np.atleast_1d(np.asarray(classes)))
     truth = _truth(classes, distances, count)

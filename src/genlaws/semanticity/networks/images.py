@@ -35,8 +35,8 @@ MAX_DIGIT_PIXEL = 16.0  # of scikit-learn's digits
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
 SPLIT_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 UNSPLIT_ARRAYS = (("images", "labels"), ("x_train", "y_train"), ("X", "y"))
-# What a damaged or foreign file makes numpy, zipfile and Pillow raise.
-READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
+# Errors that numpy, zipfile and Pillow raise for a damaged or foreign file.
+IMAGE_READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
 LEADING_NUMBER = re.compile(r"^\d+[.\-_ ]+")  # folders such as 001.Black_footed_Albatross
 
 
@@ -126,7 +126,7 @@ def load_images(
             return _read_archive(path, share, rng)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except READ_ERRORS as error:
+    except IMAGE_READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {' '.join(str(error).split()).rstrip('.')}.") from None
     raise InputError(f"source must be {IMAGE_SOURCES}; there is no such file or folder {str(path)!r}.")
 
@@ -342,7 +342,7 @@ def _text_of(tree: str | os.PathLike[str]) -> str:
 
 
 def _leaf(name: str, leaves: set[str], renamed: Mapping[str, str]) -> str:
-    """Return the leaf of a class; its own name if there is none, so that the tree's complaint shows it."""
+    """Return the leaf of a class; its own name if there is none, so that the error of the tree shows it."""
     bare = LEADING_NUMBER.sub("", name)
     for one in (renamed.get(name), renamed.get(bare), name, bare):
         for spelled in (one, one.replace(" ", "_")) if one else ():

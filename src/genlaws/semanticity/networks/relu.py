@@ -16,7 +16,7 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Adam, Checkpoint, FreshDraws, Layout, Live, Parameter, Training, streams, train
+from genlaws.ensembles import Adam, Checkpoint, FreshDraws, Layout, Live, Parameter, TrainedStack, streams, train
 from genlaws.ensembles.architecture import Tensors, Workspace
 from genlaws.ensembles.optimizers import Optimizer
 from genlaws.ensembles.perceptron import sum_by_pair
@@ -28,7 +28,7 @@ SIMILARITY_FLOOR = 1e-10  # added to every similarity, so that a choice among no
 SIMILARITY_WEIGHT = 0.1  # of the paper
 MAX_INITIAL_WEIGHT = 2.0  # weights start uniform on [0, 2]
 GOALS = ("similarity", "reconstruction", "both")
-PATHS = ("auto", "eager", "graph")
+TRAINING_PATHS = ("auto", "eager", "graph")
 
 
 class ReluNetwork:
@@ -80,7 +80,7 @@ class ReluNetwork:
         return losses
 
     def _choices(self, products: Tensor, batch: Tensors, losses: Tensor) -> Tensor:
-        """Add the loss of the choices and return its derivative by the products."""
+        """Add the loss of the choices and return its derivative with respect to the products."""
         items, probe, right = batch["items"], batch["probe"], batch["right"].unsqueeze(2)
         networks, rows, count = items.shape
         column = probe.unsqueeze(2).expand_as(items).reshape(networks, rows * count)
@@ -166,7 +166,7 @@ def train_relu_networks(
     updates = whole_number("steps", steps, at_least=1)
     rows = whole_number("batch_size", batch_size, at_least=1)
     every = whole_number("log_every", log_every, at_least=1)
-    place = _checked_device(device, one_of("path", path, PATHS))
+    place = _checked_device(device, one_of("path", path, TRAINING_PATHS))
     tests, profile = StackedTests(d, place), ProfileMeans(d, place)
 
     def measure(live: Live) -> Tensors:
@@ -177,7 +177,7 @@ def train_relu_networks(
 
     trained = train(
         network,
-        FreshDraws(partial(draw_trials, torch.as_tensor(d, device=place), items, rows), numbers, place),
+        FreshDraws(partial(draw_relu_trials, torch.as_tensor(d, device=place), items, rows), numbers, place),
         seeds=numbers,
         steps=updates,
         optimizer=optimizer or Adam(),
@@ -206,7 +206,7 @@ def _network(stimuli: int, hidden: int, goal: str, similarity: float, reconstruc
     )
 
 
-def _runs(distances: Array, profile: ProfileMeans, trained: Training, similarity: Array) -> ReluRuns:
+def _runs(distances: Array, profile: ProfileMeans, trained: TrainedStack, similarity: Array) -> ReluRuns:
     measured, computed = trained.measured, trained.computed
     return ReluRuns(
         distances=distances,
@@ -250,7 +250,7 @@ def _checked_device(device: str, path: str) -> torch.device:
     return place
 
 
-def draw_trials(distances: Tensor, items: int, rows: int, keys: Tensor, steps: Tensor) -> Tensors:
+def draw_relu_trials(distances: Tensor, items: int, rows: int, keys: Tensor, steps: Tensor) -> Tensors:
     """Return random trials, items and probe drawn independently, as in the paper, for `FreshDraws`.
 
     Trials whose two nearest items are equally far count for nothing.

@@ -22,21 +22,21 @@ from genlaws.semanticity.theory.tradeoff import linear_on_circle
 if TYPE_CHECKING:
     import pandas as pd
 
-CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
+FRONT_CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
 # Finest and coarsest resolution of a front, in units of the largest distance, and their number.
-FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS = 0.02, 4.0, 45
+FINEST_FRONT_RESOLUTION, COARSEST_FRONT_RESOLUTION, FRONT_RESOLUTIONS = 0.02, 4.0, 45
 FIRST_COARSE_RESOLUTION = 1.05  # in the same units, where the front of a finite set continues
 FITTED_RESOLUTIONS = 400  # tried when a linear decay is fitted to a profile
 
 
 def linear_front() -> PlaneCurve:
     """Return the front of linear decay on the circle, up to the resolution that covers it (Proposition 1)."""
-    return PlaneCurve(*linear_on_circle(np.linspace(0.0, 1.0, CURVE_POINTS)))
+    return PlaneCurve(*linear_on_circle(np.linspace(0.0, 1.0, FRONT_CURVE_POINTS)))
 
 
 def space_front(where: Space, shape: str = "linear") -> PlaneCurve:
     """Return the front of one shape of similarity in a space, from fine to coarser than the space."""
-    resolutions = np.geomspace(FINEST_RESOLUTION, COARSEST_RESOLUTION, FRONT_RESOLUTIONS) * where.reach
+    resolutions = np.geomspace(FINEST_FRONT_RESOLUTION, COARSEST_FRONT_RESOLUTION, FRONT_RESOLUTIONS) * where.reach
     return _smooth_curve(resolutions, [probabilities(where, similarity(shape, one)) for one in resolutions.tolist()])
 
 
@@ -51,7 +51,7 @@ def set_front(distances: Array, shape: str = "linear") -> PlaneCurve:
     between = 0.5 * (occurring[1:] + occurring[:-1])
     if len(between) > FRONT_RESOLUTIONS:
         between = between[np.round(np.linspace(0, len(between) - 1, FRONT_RESOLUTIONS)).astype(int)]
-    coarse = largest * np.geomspace(FIRST_COARSE_RESOLUTION, COARSEST_RESOLUTION, 12)
+    coarse = largest * np.geomspace(FIRST_COARSE_RESOLUTION, COARSEST_FRONT_RESOLUTION, 12)
     resolutions = np.array([0.5 * occurring[0], *between, *coarse])
     stimuli = stimulus_set(distances)
     points = [probabilities(stimuli, similarity(shape, one), 2, "drop") for one in resolutions.tolist()]
@@ -62,7 +62,7 @@ def _smooth_curve(resolutions: Array, points: Sequence[FrontPoint]) -> PlaneCurv
     """Return a smooth curve through the points of growing resolutions."""
     at = np.log(resolutions)
     both = np.array([(point.generalization, point.identification) for point in points])
-    return PlaneCurve(*CubicSpline(at, both)(np.linspace(at[0], at[-1], CURVE_POINTS)).T)
+    return PlaneCurve(*CubicSpline(at, both)(np.linspace(at[0], at[-1], FRONT_CURVE_POINTS)).T)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ReluRuns:
     profile : array of shape (networks, logs, distances)
         Mean similarity at each distance.
     similarity : array of shape (networks, stimuli, stimuli)
-        In the end.
+        After training.
     failed : mask of shape (networks,)
         Whether a network's weights are no longer finite.
     device, dtype, path : str
@@ -141,10 +141,10 @@ class ReluRuns:
         return np.where(self.failed[:, None], np.nan, found)
 
     def many_items(self, item_counts: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return generalization and identification in the end with several items, (networks, item counts).
+        """Return generalization and identification after training with several items, (networks, item counts).
 
-        Over all sets of different stimuli; sets whose nearest item has an equal are left out, and every probe with
-        another set counts alike.
+        Over all sets of different stimuli; sets whose nearest item is tied are left out, and every probe with
+        other sets counts alike.
         """
         counts = tuple(
             whole_number("item_counts", one, at_least=2, at_most=len(self.distances) - 1) for one in item_counts
@@ -173,7 +173,7 @@ class ReluRuns:
 
 
 def _mean_of_known(values: Array) -> Array:
-    """Return the mean over the first axis without what is not a number; not a number where nothing else is."""
+    """Return the mean over the first axis without NaN; NaN where there is nothing else."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         mean: Array = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)

@@ -27,7 +27,7 @@ FRONT_SHAPES = ("constant", "linear")
 FRONT_RESOLUTIONS = 120  # of a front between and beyond the levels
 MAX_LEVELS = 100  # at whose edges a front is computed
 EDGE_OFFSET = 1e-6  # an item just inside the resolution is preferred to one outside, and costs next to nothing
-COARSEST_RESOLUTION = 200.0  # resolution, in units of the largest distance, at which all is alike
+COARSEST_RING_RESOLUTION = 200.0  # resolution, in units of the largest distance, at which all is alike
 WIDE_RESOLUTIONS = np.geomspace(0.5, 100.0, 60)  # resolutions of the linear similarity wider than the circle
 
 
@@ -112,7 +112,7 @@ class LevelPairs:
         levels = self.distance[1:][np.unique(np.linspace(0, self.distance.size - 2, MAX_LEVELS).astype(int))]
         radii = np.concatenate([[0.5 * levels[0]], (1.0 - EDGE_OFFSET) * levels, (1.0 + EDGE_OFFSET) * levels])
         if shape != "constant":
-            coarsest = COARSEST_RESOLUTION * levels[-1]
+            coarsest = COARSEST_RING_RESOLUTION * levels[-1]
             radii = np.concatenate([radii, np.geomspace(levels[0], coarsest, FRONT_RESOLUTIONS)])
         radii.sort()
         form: Similarity = similarity(shape, 1.0)

@@ -28,11 +28,11 @@ from torch.nn import functional
 from genlaws.core.arguments import Array, Whole, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.ensembles import Checkpoint, Differentiated, FreshDraws, Live, Training, streams, train
+from genlaws.ensembles import Checkpoint, Differentiated, FreshDraws, Live, TrainedStack, streams, train
 from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace
-from genlaws.ensembles.batches import Draw
+from genlaws.ensembles.batches import ExampleDraw
 from genlaws.ensembles.perceptron import sum_by_entry, sum_by_pair
-from genlaws.semanticity.networks.relu import MAX_INITIAL_WEIGHT, PATHS, SIMILARITY_FLOOR, checked_seeds
+from genlaws.semanticity.networks.relu import MAX_INITIAL_WEIGHT, SIMILARITY_FLOOR, TRAINING_PATHS, checked_seeds
 from genlaws.semanticity.networks.rings import (
     TRUTHS,
     LevelPairs,
@@ -50,11 +50,11 @@ DIGIT_BITS = 40  # of the 53 of a random number that become features; the rest m
 NETWORK_KINDS = ("slots", "shared")
 DEFAULT_LOG_COUNT = 24  # measurements, if their steps are not given
 FIRST_LOG_STEP = 10
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+SLOT_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def combine_dots(dots: Tensor, combine: str) -> tuple[Tensor, Tensor]:
-    """Return the logarithm of the similarity of each pair and its derivative by each dot product.
+    """Return the logarithm of the similarity of each pair and its derivative with respect to each dot product.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def choice_loss(nearer: Tensor, farther: Tensor, weight: Tensor) -> tuple[Tensor
     Parameters
     ----------
     nearer, farther : tensors of shape (networks, rows)
-        Logarithms of similarities; the derivative is that by `nearer`, and by `farther` it is the opposite.
+        Logarithms of similarities; the derivative is for `nearer`; for `farther` it is the opposite.
     weight : tensor of shape (networks, rows)
         0 for the triples that are left out.
     """
@@ -238,7 +238,7 @@ def feature_network(kind: str, slots: int, ring_size: int, width: int, combine: 
     return SlotNetwork(slots, ring_size, width, combine)
 
 
-def draw_triples(slots: int, ring_size: int, truth: str, rows: int) -> Draw:
+def draw_triples(slots: int, ring_size: int, truth: str, rows: int) -> ExampleDraw:
     """Return the function that draws triples: probe, nearer and farther item, and weight 0 for those left out.
 
     One random number gives several features, the first digits of its expansion to the base of the ring's size.
@@ -468,8 +468,8 @@ def train_slot_networks(
 
     Notes
     -----
-    The paper weights the choice by 0.1 and the reconstruction by 1: ``reconstruction_weight`` 10, as Adam does not see
-    a common factor.
+    The paper weights the choice by 0.1 and the reconstruction by 1: ``reconstruction_weight`` 10, as Adam ignores a
+    common factor.
     """
     network = feature_network(
         one_of("kind", kind, NETWORK_KINDS),
@@ -484,7 +484,7 @@ def train_slot_networks(
     r = float(scalar("reconstruction_weight", non_negative("reconstruction_weight", reconstruction_weight)))
     rate = float(scalar("learning_rate", positive("learning_rate", learning_rate)))
     updates = whole_number("steps", steps)
-    place = _checked_device(device, one_of("path", path, PATHS))
+    place = _checked_device(device, one_of("path", path, TRAINING_PATHS))
     wanted = whole_number("stimulus_count", stimulus_count, at_least=3)
     sets = np.stack([draw_stimuli(slots, ring_size, wanted, one) for one in numbers])
     tables = _tables(sets, ring_size, truth)
@@ -497,7 +497,7 @@ def train_slot_networks(
         log_at=_log_steps(updates, log_at),
         measure=SetTests(network, sets, truth, place),
         device=place,
-        dtype=DTYPES[one_of("dtype", dtype, DTYPES)],
+        dtype=SLOT_DTYPES[one_of("dtype", dtype, SLOT_DTYPES)],
         path=path,
         checkpoint=checkpoint,
     )
@@ -506,14 +506,14 @@ def train_slot_networks(
 
 
 def _tables(sets: Whole, ring_size: int, truth: str) -> list[LevelPairs]:
-    """Return the levels of distance of each set; where all sets are one, it is counted once."""
+    """Return the levels of distance of each set; if all sets are the same, it is counted once."""
     if (sets == sets[0]).all():
         return [level_pairs(sets[0], ring_size, truth)] * len(sets)
     return [level_pairs(one, ring_size, truth) for one in sets]
 
 
 def _result(
-    about: dict[str, Any], seeds: list[int], tables: list[LevelPairs], stimulus_count: int, training: Training
+    about: dict[str, Any], seeds: list[int], tables: list[LevelPairs], stimulus_count: int, training: TrainedStack
 ) -> SlotRuns:
     """Return the runs, with their measurements compared with the fronts."""
     nearer, named = (np.asarray(training.measured[name]) for name in ("generalization", "identification"))

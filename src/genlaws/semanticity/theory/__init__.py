@@ -1,5 +1,5 @@
 """The theory of semanticity: similarities, spaces, both tests, fronts and many items."""
 
-from genlaws.core.submodules import loaded_on_access
+from genlaws.core.imports import loaded_on_access
 
 __getattr__, __dir__ = loaded_on_access(__name__)

@@ -1,7 +1,7 @@
 r"""Both probabilities at many resolutions and numbers of items in milliseconds, by one fixed quadrature.
 
 :func:`~genlaws.semanticity.theory.exact.probabilities` integrates each resolution to nearly the last digit.
-Here all resolutions and item counts share one quadrature, which is declared, and tested, to be right to ``ACCURACY``.
+Here all resolutions and item counts share one quadrature, which is tested to be accurate to ``ACCURACY``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GAUSS = np.polynomial.legendre.leggauss(SEGMENT_PROBE_NODES)
 def fixed_rule(
     where: Space, similarity: Similarity, resolutions: ArrayLike, item_counts: Sequence[int] = (2,)
 ) -> tuple[Array, Array]:
-    """Return generalization and identification at all resolutions for all numbers of items, right to `ACCURACY`.
+    """Return generalization and identification at all resolutions for all numbers of items, accurate to `ACCURACY`.
 
     Some 2 to 10 ms for forty resolutions in a homogeneous space, where
     :func:`~genlaws.semanticity.theory.exact.probabilities` takes about 2 ms for each, to nearly the last digit;

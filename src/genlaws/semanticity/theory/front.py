@@ -42,7 +42,7 @@ MIN_FRONT_RISE = 1e-13  # a front that rises by less has no peak
 NOISE_SHARE = 1e-4  # of the tolerance; neighboring resolutions share their errors, so differences are this accurate
 # Resolutions between the neighbors of the highest point, and the degree of the polynomial fitted to their heights.
 PEAK_POINTS, PEAK_DEGREE = 9, 5
-# By which the polynomial may miss them, and the same as a share of the tolerance.
+# Error by which the polynomial may miss them, and the same as a share of the tolerance.
 MAX_MISFIT, MISFIT_SHARE = 1e-13, 0.03
 MAX_IMAGINARY_PART = 1e-8  # a root with a larger imaginary part is not real
 # Relative width of the interval around a peak that no polynomial fits, and the same in units of the tolerance.

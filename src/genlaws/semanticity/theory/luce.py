@@ -5,7 +5,7 @@ With :math:`\varphi_{>r}(t) = E\big[e^{-t g(d)};\, d > r\big]` over items at a r
 .. math:: p_I^n = \int_0^\infty g(0)\,e^{-t g(0)}\,\varphi_{>0}(t)^{n-1}\,dt, \qquad
     p_S^n = \int_0^\infty\! dt \int n\, g(r)\, e^{-t g(r)}\, \varphi_{>r}(t)^{n-1}\, dF(r) + \frac{P(g = 0)^n}{n}.
 
-The last term is Luce's rule when nothing is similar: every item alike.
+The last term is Luce's rule when nothing is similar: every item is equally likely.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def probabilities_from_density(
 def _faint(measure: RadialDensity, similarity: Similarity, item_counts: tuple[int, ...]) -> float:
     """Return a similarity below which items need not be distinguished, or zero if none is that small.
 
-    Below it lies a negligible part of the space, or what is too small for a computer, or what is too far: nearer there
-    are some of the items for certain, each more similar than all the far ones together.
+    Below it lies a negligible part of the space, or what is too small for a computer, or what is too far: some items
+    are certain to be nearer, each more similar than all the far ones together.
     """
     at_zero, at_reach = float(similarity(0.0)), float(similarity(measure.reach))
     if at_reach >= MIN_RELATIVE_SIMILARITY * at_zero:
@@ -223,7 +223,7 @@ def _difference_of_powers(log_here: Array, x: Array, n: int) -> Array:
 
 
 def _untied(offers: _Offers, x: Array, log_here: Array, n: int, w: Array) -> Array:
-    """Keep the sets whose nearest item has no equal; whatever is farther than an item without similarity has none."""
+    """Count sets whose nearest item is not tied; items farther than one without similarity have none either."""
     g, mass = offers.similarity, offers.mass
     farther = np.array([np.searchsorted(row, row, side="right") for row in offers.distance])
 

@@ -32,7 +32,7 @@ ITEM_GROWTH_PER_PANEL = 2.2  # growth of the expected number of nearer items on 
 # With the smallest numbers of all a processor is up to forty times slower. So exponents stop this far below what the
 # largest rate could still lift to something, and powers stop at the second.
 EXPONENT_MARGIN, MIN_POWER = 36.0, 1e-120
-MIN_PANEL_WIDTH = 1e-12  # panels thinner than this, in units of the largest distance, are none
+MIN_PANEL_WIDTH = 1e-12  # thinner panels, in units of the largest distance, do not count
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""How similar two things look that lie a given distance apart.
+"""How similar two things look at a given distance from each other.
 
-A similarity is a shape, which starts at 1 and does not increase, stretched to a resolution; beyond it, or under it, may
-lie a background that is the same at every distance.
+A similarity is a shape, which starts at 1 and does not increase, stretched to a resolution. A background, the
+same at every distance, may lie beyond it or under it.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def user_shape(profile: Callable[[Array], Array], kinks: tuple[float, ...] = (),
 
     Notes
     -----
-    Where the function is zero only because the numbers of a computer end, it counts as positive up to the next kink.
+    Where the function is zero only because it underflows, it counts as positive up to the next kink.
     """
     if name in SHAPES:
         raise InputError(f"name of a user's similarity must not be that of a built-in one; got {name!r}.")

@@ -1,6 +1,6 @@
 """Finite sets of stimuli from which different items are drawn, none of them twice.
 
-`StimulusSet` has a distance matrix; `EvenSet` has none, only a size, and all its stimuli have as many neighbors.
+`StimulusSet` has a distance matrix; `EvenSet` has none, only a size, and all its stimuli have equally many neighbors.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class StimulusSet:
         similarity : Similarity
         item_counts : tuple of int from 2 to N - 1
         ties : {"split", "drop"}
-            Among equally near items one is right at random, or sets whose nearest item has an equal are left out. Then
-            every probe that has another set counts alike; without any such probe generalization is NaN.
+            Among equally near items one is right at random, or sets whose nearest item is tied are left out. Then
+            every probe that has other sets counts alike; without any such probe generalization is NaN.
         """
         size = len(self.distance)
         counts = tuple(_checked_items(n, size) for n in item_counts)
@@ -128,7 +128,7 @@ class EvenSet:
         return np.arange(1.0, self.size + 1.0)
 
     def ball(self, count: Array) -> tuple[float, float]:
-        """Return the share of the other stimuli among `count`, and that it is the same for all probes."""
+        """Return the share of the other stimuli among `count`, and its variance over probes, which is zero."""
         return (round(float(count)) - 1) / (self.size - 1), 0.0
 
     def probabilities(
@@ -193,8 +193,8 @@ def even_set(where: Space, size: int) -> EvenSet:
     """
     if not where.homogeneous:
         raise InputError(
-            f"set_size needs a homogeneous space, in which all stimuli have as many neighbors; got the {where.name}. "
-            "Give the distances of the stimuli."
+            "set_size needs a homogeneous space, in which all stimuli have equally many neighbors; got the "
+            f"{where.name}. Give the distances of the stimuli."
         )
     return EvenSet(where.name, whole_number("set_size", size, at_least=MIN_STIMULI, at_most=MAX_STIMULI))
 

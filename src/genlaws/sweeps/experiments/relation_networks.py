@@ -16,12 +16,12 @@ from genlaws.relations.structure.relation import Relation, relation_from_text
 from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
-PER_NETWORK = (
+PER_RELATION_NETWORK = (
     *("encoder_rate", "decoder_rate", "encoder_decay", "decoder_decay"),
     *("embedding_scale", "decoder_scale", "label_noise"),
 )
 # Networks with smaller training sets are padded to the largest. That is cheap on a GPU and slow on a CPU.
-PER_NETWORK_ON_GPU = (*PER_NETWORK, "train_fraction")
+PER_RELATION_NETWORK_ON_GPU = (*PER_RELATION_NETWORK, "train_fraction")
 NON_TRAINING_FIELDS = {"matrix", "elements", "log_every", "target", "grokking_delay", "keep_course"}
 
 
@@ -76,7 +76,7 @@ def on_gpu(settings: RelationNetworkSettings) -> bool:
 
 
 def stack_size(settings: RelationNetworkSettings) -> int:
-    """Return how many networks to train together; on a GPU as many as fit with the answers for whole tables."""
+    """Return how many networks to train together; on a GPU, as many as fit with their outputs on whole tables."""
     return networks_together(settings.device, relation_of(settings).element_count, settings.width)
 
 
@@ -89,15 +89,17 @@ def relation_of(settings: RelationNetworkSettings) -> Relation:
 
 def relation_network_runs(settings: Sequence[RelationNetworkSettings], seeds: Sequence[int]) -> list[Result]:
     """Return the results of several networks; networks that can share a stack are trained together."""
-    return run_stacks(settings, seeds, PER_NETWORK_ON_GPU if on_gpu(settings[0]) else PER_NETWORK, _train)
+    return run_stacks(
+        settings, seeds, PER_RELATION_NETWORK_ON_GPU if on_gpu(settings[0]) else PER_RELATION_NETWORK, _train
+    )
 
 
 def _train(
     group: Sequence[RelationNetworkSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
 ) -> list[Result]:
     shared = group[0]
-    given = shared.model_dump(exclude={*NON_TRAINING_FIELDS, *PER_NETWORK_ON_GPU, "relation"})
-    own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in PER_NETWORK_ON_GPU}
+    given = shared.model_dump(exclude={*NON_TRAINING_FIELDS, *PER_RELATION_NETWORK_ON_GPU, "relation"})
+    own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in PER_RELATION_NETWORK_ON_GPU}
     runs = learn_relation(
         relation_of(shared),
         seeds=list(seeds),

@@ -26,10 +26,10 @@ from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, 
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
 RELU_STACK_SIZE = 20  # networks trained together; larger stacks are hardly faster on one core
-PER_NETWORK = ("learning_rate",)
+PER_RELU_NETWORK = ("learning_rate",)
 
 ItemCount = Annotated[int, Field(ge=2, le=1999)]
-MEASURED = ("generalization", "identification", "above_circle", "above_set")
+SLOT_MEASURED = ("generalization", "identification", "above_circle", "above_set")
 SLOT_STACK_SIZE = 20  # networks trained together
 CONVOLUTIONAL_STACK_SIZE = 5  # networks trained together; each is large enough to fill a core
 IDENTIFICATION_GRID = np.round(np.linspace(1.0, 0.5, 101), 6)  # at which generalization is recorded
@@ -63,11 +63,11 @@ class ReluSettings(Settings):
 
 def relu_runs(settings: Sequence[ReluSettings], seeds: Sequence[int]) -> list[Result]:
     """Return the results of several networks; those that differ only in their learning rate are trained together."""
-    return run_stacks(settings, seeds, PER_NETWORK, _train_relu)
+    return run_stacks(settings, seeds, PER_RELU_NETWORK, _train_relu)
 
 
 def _train_relu(group: Sequence[ReluSettings], seeds: Sequence[int], checkpoint: Checkpoint | None) -> list[Result]:
-    given = group[0].model_dump(exclude={"many_items", *PER_NETWORK})
+    given = group[0].model_dump(exclude={"many_items", *PER_RELU_NETWORK})
     rates = [one.learning_rate for one in group]
     runs = train_relu_networks(seeds=list(seeds), learning_rate=rates, checkpoint=checkpoint, **given)
     courses = {
@@ -133,7 +133,7 @@ class SlotSettings(Settings):
     truth: Literal["mean", "min"] = "mean"
     width: Annotated[int, Field(ge=1, le=10_000)] = 10
     width_of: Literal["map", "all"] = Field(
-        default="map", description="whether each map has this width, or each as many as that for every slot together"
+        default="map", description="whether a map has this width, or this width times the number of slots"
     )
     steps: Annotated[int, Field(ge=0, le=10_000_000)] = 3000
     batch_size: Annotated[int, Field(ge=1, le=100_000)] = 128
@@ -159,7 +159,7 @@ def _train_slot(group: Sequence[SlotSettings], seeds: Sequence[int], checkpoint:
 
 def _slot_result(runs: SlotRuns, place: int) -> dict[str, Any]:
     """Return the course of one network, its final values and its largest values."""
-    course = {name: np.asarray(getattr(runs, name)[place]) for name in MEASURED}
+    course = {name: np.asarray(getattr(runs, name)[place]) for name in SLOT_MEASURED}
     return {
         "step": runs.steps,
         **course,

@@ -13,7 +13,7 @@ from genlaws.rules_facts.networks.two_layer import train_two_layer
 from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
-PER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
+PER_TWO_LAYER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
 STACK_SIZE = 64  # larger stacks gain little on a CPU
 
 
@@ -45,22 +45,22 @@ class TwoLayerSettings(Settings):
 
 def two_layer_runs(settings: Sequence[TwoLayerSettings], seeds: Sequence[int]) -> list[Result]:
     """Return the measurements of each network along its training, and its final and best errors."""
-    return run_stacks(settings, seeds, PER_NETWORK, _train)
+    return run_stacks(settings, seeds, PER_TWO_LAYER_NETWORK, _train)
 
 
 def _train(
     settings: Sequence[TwoLayerSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
 ) -> list[dict[str, Any]]:
     """Train cells that differ only in rates and scales."""
-    shared = settings[0].model_dump(exclude={*PER_NETWORK, "width_ratio"})
-    rates: dict[str, Any] = {name: [getattr(one, name) for one in settings] for name in PER_NETWORK}
+    shared = settings[0].model_dump(exclude={*PER_TWO_LAYER_NETWORK, "width_ratio"})
+    rates: dict[str, Any] = {name: [getattr(one, name) for one in settings] for name in PER_TWO_LAYER_NETWORK}
     width = max(1, round(settings[0].width_ratio * settings[0].dimension))
     runs = train_two_layer(**shared, width=width, seeds=seeds, **rates, checkpoint=checkpoint)
     return [_result(runs, network) for network in range(len(runs))]
 
 
 def _result(runs: TwoLayerRuns, network: int) -> dict[str, Any]:
-    """Return the numbers of one network; the best time is that of its choice error."""
+    """Return the numbers of one network; the best time is that of the smallest choice error."""
     best, memorized = int(runs.best_log[network]), int(runs.memorized_log[network])
     histories = {name: getattr(runs, name)[network] for name in MEASURED_COLUMNS}
     moments = {"final": len(runs.steps) - 1, "best": best, "memorized": memorized}

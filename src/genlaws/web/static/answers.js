@@ -4,7 +4,7 @@ import { copyButton, downloadButton } from "./copying.js";
 
 const MAX_ROWS = 500; // of the table below a picture; the file has all
 
-// Settled once the scripts that draw are there, which come after this one.
+// Resolves once the scripts that draw have loaded, which come after this one.
 export const scriptsReady = new Promise((settled) => {
   if (document.readyState === "complete") settled();
   else document.addEventListener("DOMContentLoaded", settled, { once: true });
@@ -28,7 +28,7 @@ function makeFigure(name) {
     numbers.replaceChildren(
       numbers.firstChild,
       scrollingTable(`Numbers of: ${panel.title}`, genlawsPanels.COLUMNS, rows.slice(0, MAX_ROWS)),
-      more > 0 ? make("p", { class: "soft" }, `${more} rows more are in the CSV file.`) : "",
+      more > 0 ? make("p", { class: "soft" }, `${more} more rows are in the CSV file.`) : "",
     );
   }
 

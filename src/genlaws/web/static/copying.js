@@ -1,7 +1,7 @@
 // Export: texts through the clipboard, and pictures with their numbers as files.
 import { announce, make } from "./elements.js";
 
-const MESSAGE_MILLISECONDS = 1800; // that a button shows its result
+const MESSAGE_MILLISECONDS = 1800; // how long a button shows its result
 
 async function write(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);

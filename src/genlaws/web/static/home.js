@@ -20,7 +20,7 @@ function claimRow(claim) {
     make("td", { class: "verdict" }, claim.verdict), make("td", {}, claim.sentence));
 }
 
-// A table of claims that a word, a paper and a verdict narrow down.
+// A table of claims that can be filtered by a word, a paper and a verdict.
 function claimTable({ counts, papers, claims }) {
   const body = make("tbody");
   const shown = make("p", { class: "soft", role: "status" });
@@ -63,7 +63,7 @@ function inOrder(counts) {
 
 function countLine({ counts, claims }) {
   const parts = inOrder(counts).map((verdict) => `${counts[verdict]} ${VERDICTS[verdict] ?? `are ${verdict}`}`);
-  return `Of ${claims.length} claims in the four papers ${parts.join(", ")}. Run a check yourself: genlaws claims run.`;
+  return `Of ${claims.length} claims in the four papers, ${parts.join(", ")}. Run a check yourself: genlaws claims run.`;
 }
 
 // Shows the first page in an element.

@@ -7,7 +7,7 @@ import { showView } from "./view.js";
 const main = document.getElementById("main");
 const THEMES = ["system", "light", "dark"];
 
-// A browser may forbid storage; then the choice lasts as long as the page.
+// A browser may forbid storage; then the choice lasts until the page is closed.
 function storedTheme() {
   try {
     return window.localStorage.getItem("genlaws-theme");

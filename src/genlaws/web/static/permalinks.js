@@ -9,7 +9,7 @@ export function defaultsOf(schema) {
   return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, property.default]));
 }
 
-// The settings that differ from the defaults, as the part of an address behind the question mark.
+// The settings that differ from the defaults, as the part of an address after the question mark.
 export function queryOf(schema, settings) {
   const defaults = defaultsOf(schema);
   const named = Object.keys(defaults).filter((name) => name in settings && settings[name] !== defaults[name]);

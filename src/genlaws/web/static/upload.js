@@ -45,7 +45,7 @@ function send(address, content, progress) {
       }
     });
     request.addEventListener("error", () => failed(new Error(
-      "The server broke off: the file may be too large, or genlaws explore may have been stopped.")));
+      "The connection was closed: the file may be too large, or genlaws explore may have been stopped.")));
     request.open("POST", address);
     request.send(content);
   });

@@ -1,4 +1,4 @@
-// The page of one view: controls at one side, the answer for them at the other, redrawn while a slider moves.
+// The page of one view: controls on one side, the answer for them on the other, redrawn while a slider moves.
 import { makeAnswer, scriptsReady } from "./answers.js";
 import { makeControls } from "./controls.js";
 import { copyButton } from "./copying.js";
@@ -108,7 +108,7 @@ export function showView(view, main, firstQuery) {
   );
   requester.request(firstQuery);
 
-  // Going on by a link keeps the newest settings in the address left behind; going back has left it already.
+  // Following a link stores the newest settings in the old address first; going back has already left it.
   return ({ keep }) => {
     if (keep) keeper.write();
     keeper.stop();

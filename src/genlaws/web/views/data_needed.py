@@ -28,8 +28,8 @@ TRAIN_FRACTION_RANGE = (0.005, 1.0)
 NETWORK_ELEMENTS = 30
 WITH_NETWORKS = "Points: means of 20 trained networks."
 WITHOUT_NETWORKS = "Networks were trained at 30 elements, for modulo 3 and less-than."
-# Colors of the figures: the bound in ink, networks by what their decoder is given.
-NETWORKS = {
+# Colors of the figures: the bound in ink, networks by the input of their decoder.
+NETWORK_CURVES = {
     "concatenate 3x50": ("network, 3 hidden layers", "blue"),
     "difference 0x1": ("network given the difference, no hidden layer", "vermillion"),
     "squared_difference 0x1": ("network given the squared difference, no hidden layer", "green"),
@@ -194,7 +194,7 @@ def _networks(name: str, element_count: int) -> list[Curve]:
     if element_count != NETWORK_ELEMENTS:
         return []
     curves = []
-    for kind, (label, color) in NETWORKS.items():
+    for kind, (label, color) in NETWORK_CURVES.items():
         rows = [row for row in bundled_rows("relations_networks.csv") if row["first"] == name and row["second"] == kind]
         if rows:
             x, value, low, high = ([float(row[one]) for row in rows] for one in ("x", "value", "low", "high"))

@@ -23,16 +23,16 @@ from genlaws.render import Curve, Panel
 from genlaws.web.bundled import bundled_rows
 
 RATE_RATIOS = (1e-4, 1e4)
-LAW_POINTS, PATH_POINTS = 65, 80
-COLORS = {"flow": "blue", "sign": "purple"}
-OPTIMIZERS = {"flow": "sgd", "sign": "adam"}
-OPTIMIZER_NAMES = {"flow": "SGD", "sign": "Adam"}
+LAW_POINTS, MERGING_PATH_POINTS = 65, 80
+UPDATE_COLORS = {"flow": "blue", "sign": "purple"}
+UPDATE_OPTIMIZERS = {"flow": "sgd", "sign": "adam"}
+UPDATE_OPTIMIZER_NAMES = {"flow": "SGD", "sign": "Adam"}
 SLOPE_TOLERANCE = 1e-7  # relative, of the ratio at which every second pair merges
-MAX_SCALE_FACTOR = 2.0  # networks whose embeddings are wider or narrower than the slider's by more are not shown
+MAX_SCALE_FACTOR = 2.0  # networks whose embedding width differs from the slider's by a larger factor are not shown
 
 
 @dataclass(frozen=True)
-class Pair:
+class MergingPair:
     """Two representations and their decoder.
 
     Attributes
@@ -44,7 +44,7 @@ class Pair:
         Widths at the start, of half the separation and of the decoder's entries.
     dimension, outputs, cluster : int
     gain, separation : float
-        Of the decoder, and half that of the representations, where the path begins.
+        Gain of the decoder and half the separation of the representations where the path begins.
     """
 
     update: str
@@ -65,7 +65,7 @@ class Pair:
 
     @property
     def unit_ratio(self) -> float:
-        """Ratio of the rates that is as good as 1 at widths of 1."""
+        """Ratio of the rates that is equivalent to 1 at widths of 1."""
         narrow = self.encoder_scale / self.decoder_scale
         return narrow**2 if self.update == "flow" else narrow
 
@@ -86,7 +86,7 @@ class Pair:
         return self.ratio >= self.merging_ratio
 
 
-def probability(pair: Pair) -> float:
+def probability(pair: MergingPair) -> float:
     """Return the chance that a random pair merges; NaN where there is no law."""
     if not pair.has_law:
         return float("nan")
@@ -101,7 +101,7 @@ def _sign_chance(slope: float, outputs: int) -> float:
     return float(sign_collision_probability(slope, 1.0, outputs=outputs))
 
 
-def critical_ratio(pair: Pair) -> float:
+def critical_ratio(pair: MergingPair) -> float:
     """Return the ratio of the rates at which every second pair merges; NaN where there is none."""
     if not pair.has_law or (pair.update == "flow" and pair.outputs < pair.dimension):
         return float("nan")
@@ -121,19 +121,19 @@ def _half_slope(outputs: int) -> float:
     return float(np.exp(found))
 
 
-def merging_panel(pair: Pair) -> Panel:
+def merging_panel(pair: MergingPair) -> Panel:
     """Return the chance to merge against the ratio of the rates."""
     grid = np.geomspace(*RATE_RATIOS, LAW_POINTS)
     x = grid.tolist()
     scales = (pair.encoder_scale, pair.decoder_scale)
     chance = probability(pair)
     curves = [
-        Curve("gradient flow", "theory", x, _flow(pair, grid).tolist(), COLORS["flow"]),
+        Curve("gradient flow", "theory", x, _flow(pair, grid).tolist(), UPDATE_COLORS["flow"]),
         *_sign_curve(pair),
         Curve("the paper's Eq. 12", "paper", x, collision_probability(grid, 1.0, *scales).tolist(), "orange"),
         *_simulated(pair, grid),
         *_networks(pair),
-        Curve("here", "mark", [pair.ratio], [chance], COLORS[pair.update]),
+        Curve("here", "mark", [pair.ratio], [chance], UPDATE_COLORS[pair.update]),
     ]
     return Panel(
         "merging-by-rates",
@@ -150,9 +150,9 @@ def merging_panel(pair: Pair) -> Panel:
     )
 
 
-def path_panel(pair: Pair) -> Panel:
+def path_panel(pair: MergingPair) -> Panel:
     """Return how the separation and the decoder's gain of one pair move."""
-    time, gain, separation = path(pair)
+    time, gain, separation = merging_course(pair)
     half = _half_time(pair)
     outcome = "They merge" if pair.merges else "They stay apart, and the decoder gives up the direction between them"
     return Panel(
@@ -177,7 +177,7 @@ def path_panel(pair: Pair) -> Panel:
     )
 
 
-def path(pair: Pair) -> tuple[Array, Array, Array]:
+def merging_course(pair: MergingPair) -> tuple[Array, Array, Array]:
     r"""Return times, gain and half the separation of one pair on a line.
 
     Gradient flow is exact (:func:`~genlaws.relations.pair_path`). Under sign updates each shrinks at its full rate
@@ -186,21 +186,21 @@ def path(pair: Pair) -> tuple[Array, Array, Array]:
     """
     if pair.update == "sign":
         end = min(pair.separation / pair.encoder_rate, pair.gain / pair.decoder_rate)
-        time = end * np.geomspace(1e-2, 1e1, PATH_POINTS)
+        time = end * np.geomspace(1e-2, 1e1, MERGING_PATH_POINTS)
         moved = np.minimum(time, end)
         gain, separation = pair.gain - pair.decoder_rate * moved, pair.separation - pair.encoder_rate * moved
         return time, np.maximum(gain, 0.0), np.maximum(separation, 0.0)
     pull = pair.encoder_rate * pair.gain**2 + float(decoder_pull(pair.cluster)) * pair.decoder_rate * pair.separation**2
-    time = np.geomspace(1e-2, 1e3, PATH_POINTS) / pull
+    time = np.geomspace(1e-2, 1e3, MERGING_PATH_POINTS) / pull
     found = pair_path(pair.gain, pair.separation, time, **_rates(pair))
     return time, found.decoder_gain, found.half_separation
 
 
-def _rates(pair: Pair) -> dict[str, float]:
+def _rates(pair: MergingPair) -> dict[str, float]:
     return {"encoder_rate": pair.encoder_rate, "decoder_rate": pair.decoder_rate, "cluster": pair.cluster}
 
 
-def _half_time(pair: Pair) -> float:
+def _half_time(pair: MergingPair) -> float:
     """Return when half of what vanishes is left."""
     if pair.update == "sign":
         return 0.5 * min(pair.separation / pair.encoder_rate, pair.gain / pair.decoder_rate)
@@ -208,11 +208,11 @@ def _half_time(pair: Pair) -> float:
     return float(shrink(pair.gain, pair.separation, 0.5, **_rates(pair)))
 
 
-def _flow(pair: Pair, grid: Array) -> Array:
+def _flow(pair: MergingPair, grid: Array) -> Array:
     return collision_probability(grid, 1.0, pair.encoder_scale, pair.decoder_scale, **_shape(pair))
 
 
-def _shape(pair: Pair) -> dict[str, Any]:
+def _shape(pair: MergingPair) -> dict[str, Any]:
     return {"dimension": pair.dimension, "outputs": pair.outputs, "cluster": pair.cluster}
 
 
@@ -226,15 +226,15 @@ def _sign_law(outputs: int) -> tuple[Array, Array]:
     return slope, chance
 
 
-def _sign_curve(pair: Pair) -> list[Curve]:
+def _sign_curve(pair: MergingPair) -> list[Curve]:
     if pair.dimension > 1:
         return []
     slope, chance = _sign_law(pair.outputs)
     ratio = slope * pair.encoder_scale / pair.decoder_scale
-    return [Curve("sign updates (as of Adam)", "theory", ratio.tolist(), chance.tolist(), COLORS["sign"])]
+    return [Curve("sign updates (as of Adam)", "theory", ratio.tolist(), chance.tolist(), UPDATE_COLORS["sign"])]
 
 
-def _simulated(pair: Pair, grid: Array) -> list[Curve]:
+def _simulated(pair: MergingPair, grid: Array) -> list[Curve]:
     """Return the simulated pairs nearest to the sliders; other widths only shift them along the axis."""
     rows = [
         row
@@ -248,7 +248,7 @@ def _simulated(pair: Pair, grid: Array) -> list[Curve]:
     label = f"d = {pair.dimension}, {outputs} output{'s' if outputs > 1 else ''}"
     label += f", cluster of {cluster}" if pair.update == "flow" and pair.cluster > 1 else ""
     place = [one * pair.unit_ratio for one in ratio]
-    points = Curve(f"simulated: {label}", "run", place, value, COLORS[pair.update], low, high)
+    points = Curve(f"simulated: {label}", "run", place, value, UPDATE_COLORS[pair.update], low, high)
     same = outputs == pair.outputs and (cluster == pair.cluster or pair.update == "sign")
     if same or pair.update == "sign":
         return [points]
@@ -256,14 +256,14 @@ def _simulated(pair: Pair, grid: Array) -> list[Curve]:
     return [Curve(f"gradient flow: {label}", "theory", grid.tolist(), law.tolist(), "gray"), points]
 
 
-def _networks(pair: Pair) -> list[Curve]:
-    """Return the share of trained networks that generalize, with embeddings about as wide as the sliders say."""
+def _networks(pair: MergingPair) -> list[Curve]:
+    """Return the share of trained networks that generalize, with embeddings of about the width on the sliders."""
     width = np.sqrt(2.0) * pair.encoder_scale  # of each representation
-    rows = [row for row in bundled_rows("relations_networks.csv") if row["first"] == OPTIMIZERS[pair.update]]
+    rows = [row for row in bundled_rows("relations_networks.csv") if row["first"] == UPDATE_OPTIMIZERS[pair.update]]
     scale = min({float(row["second"]) for row in rows}, key=lambda one: abs(np.log(one / width)))
     if abs(np.log(scale / width)) > np.log(MAX_SCALE_FACTOR):
         return []
     rows = [row for row in rows if float(row["second"]) == scale]
     x, value, low, high = ([float(row[one]) for row in rows] for one in ("x", "value", "low", "high"))
-    name = f"networks, {OPTIMIZER_NAMES[pair.update]}, embeddings of width {scale:g}"
+    name = f"networks, {UPDATE_OPTIMIZER_NAMES[pair.update]}, embeddings of width {scale:g}"
     return [Curve(name, "run", x, value, "green", low, high)]

@@ -16,16 +16,16 @@ from genlaws.web.views.data_needed import (
     library_name,
     nearest_element_count,
 )
-from genlaws.web.views.merging import Pair, critical_ratio, merging_panel, path_panel, probability
+from genlaws.web.views.merging import MergingPair, critical_ratio, merging_panel, path_panel, probability
 
 SLIDER_DIGITS = 4
 SIMULATED_DRAWS = 500
-DATA, MERGING = "how much data", "when representations merge"
-IN_DATA, IN_MERGING = {"question": DATA}, {"question": MERGING}
+DATA_QUESTION, MERGING_QUESTION = "how much data", "when representations merge"
+IN_DATA, IN_MERGING = {"question": DATA_QUESTION}, {"question": MERGING_QUESTION}
 IN_DECADES: dict[str, Any] = {"step": 0.05, "log": True, "when": IN_MERGING}
 
 
-class Settings(ViewSettings):
+class RelationSettings(ViewSettings):
     """A relation and how much of it is seen; the rates and widths of two representations and their decoder."""
 
     question: Literal["how much data", "when representations merge"] = choice(
@@ -97,7 +97,7 @@ class Settings(ViewSettings):
     )
 
 
-def answer(settings: Settings) -> Answer:
+def answer(settings: RelationSettings) -> Answer:
     """Return how much data the relation needs and how likely the representations merge.
 
     The bound takes seconds, so it is bundled for the positions of its sliders; a number typed between two is moved to
@@ -107,7 +107,7 @@ def answer(settings: Settings) -> Answer:
     name = library_name(settings.relation, settings.class_count, count)
     bound = bundled_bound(name, count)
     share, target = bound.accuracy.nearest(settings.train_fraction), bound.needed.nearest(settings.target_accuracy)
-    pair = Pair(
+    pair = MergingPair(
         update=settings.update,
         encoder_rate=_rounded(settings.encoder_rate),
         decoder_rate=_rounded(settings.decoder_rate),
@@ -119,7 +119,7 @@ def answer(settings: Settings) -> Answer:
         gain=_rounded(settings.start_gain),
         separation=_rounded(settings.start_separation),
     )
-    data = settings.question == DATA
+    data = settings.question == DATA_QUESTION
     about = described(name, count)
     return Answer(
         panels=(data_panel(name, count, share, target), merging_panel(pair), path_panel(pair)),
@@ -139,7 +139,7 @@ def _data_numbers(about: Described, name: str, share: float, target: float) -> t
     bound = bundled_bound(name, count)
     needed = bound.needed.at(target)
     by_paper, by_exact = (about.fraction_formula(target, one) for one in (about.paper_length, about.exact_length))
-    majority = "with the majority answer where the training pairs leave it open"
+    majority = "with the majority answer for undetermined pairs"
     learner = majority if about.entrywise else "by the best learner"
     return (
         Number("description length", f"{about.exact_length:.2f} bits", "log2 of the number of labeled copies"),
@@ -158,12 +158,12 @@ def _data_numbers(about: Described, name: str, share: float, target: float) -> t
         Number(
             "share needed, the paper's Eq. 4",
             f"{by_paper:.3f}",
-            f"{by_exact:.3f} with the exact description length; values above 1 cannot be met",
+            f"{by_exact:.3f} with the exact description length; values above 1 cannot be reached",
         ),
     )
 
 
-def _pair_numbers(pair: Pair) -> tuple[Number, ...]:
+def _pair_numbers(pair: MergingPair) -> tuple[Number, ...]:
     chance, critical = probability(pair), critical_ratio(pair)
     law = "no law" if math.isnan(chance) else f"{chance:.4f}"
     never = "fewer outputs than dimensions" if pair.has_law else "no law for sign updates in several dimensions"
@@ -205,7 +205,7 @@ def _data_sentence(about: Described, name: str, share: float, target: float) -> 
     )
 
 
-def _pair_sentence(pair: Pair) -> str:
+def _pair_sentence(pair: MergingPair) -> str:
     one = "The pair drawn merges" if pair.merges else "The pair drawn stays apart"
     if not pair.has_law:
         return f"Sign updates in {pair.dimension} dimensions have no law; the points are simulated. {one} on its line."
@@ -233,7 +233,7 @@ def _data_command(about: Described, name: str, share: float, target: float) -> s
     )
 
 
-def _pair_python(pair: Pair) -> str:
+def _pair_python(pair: MergingPair) -> str:
     rates = f"{pair.encoder_rate:g}, {pair.decoder_rate:g}"
     scales = f"{pair.encoder_scale:g}, {pair.decoder_scale:g}"
     start = "from genlaws import relations\n\n"
@@ -262,7 +262,7 @@ def _pair_python(pair: Pair) -> str:
     )
 
 
-def _pair_command(pair: Pair) -> str:
+def _pair_command(pair: MergingPair) -> str:
     simulate = "" if pair.has_law else f" --simulate {SIMULATED_DRAWS}"
     cluster = f" --cluster {pair.cluster}" if pair.update == "flow" else ""
     return (
@@ -280,6 +280,6 @@ VIEW = View(
     "is the best average accuracy of a learner that knows only its class. A network can do so if the representations "
     "of elements that behave alike merge, which the ratio of two learning rates decides: that of the representations "
     "and that of the decoder that reads them.",
-    settings=Settings,
+    settings=RelationSettings,
     answer=answer,
 )

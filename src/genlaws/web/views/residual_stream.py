@@ -1,8 +1,8 @@
-"""The view on the residual stream: which motion of its states does a random walk show too?
+"""The view on the residual stream: which motion of its states does a random walk also show?
 
 Lines are the exact curves of a random walk. Points are either one walk drawn with the same settings, or a model: small
 models measured on 120 generated sentences at the last token (``studies/explorer_runs_residual_stream.py``), and the
-paper's model as far as its figures show it, each compared with the walk that has its step sizes.
+paper's model as far as its figures show, each compared with the walk that has its step sizes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from genlaws.web.bundled import bundled_rows
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 
 PAPER_MODEL = "paper"
-MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER_MODEL)
+SHOWN_MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER_MODEL)
 MODEL_LABELS = {
     "SmolLM2": "SmolLM2-135M",
     "MiniLM": "all-MiniLM-L6-v2",
@@ -42,14 +42,14 @@ DRAWN_TEXTS, DRAWN_UNITS = 48, 16  # a correlation of 48 texts is too low by les
 MAX_ROTATION_UNITS = 256  # units whose rotations are counted
 WALK_SEED = 20
 PLANE_COMPONENTS = 2  # of the paper's plane
-COLORS = {
+MEASURE_COLORS = {
     "correlation": "blue",
     "correlation_random_axes": "sky",
     "cosine": "orange",
     "size": "blue",
     "step_size": "orange",
     "shares": "blue",
-    "turns": "blue",
+    "rotations": "blue",
 }
 MEASURE_LABELS = {
     "correlation": "r over texts",
@@ -58,7 +58,7 @@ MEASURE_LABELS = {
     "size": "state",
     "step_size": "step",
     "shares": "share",
-    "turns": "rotations",
+    "rotations": "rotations",
 }
 WITHOUT_MODEL = {"fit": "none"}
 MIN_EXCESS_ROTATIONS = 1.2  # times the rotations of a walk, where no scatter is known
@@ -72,7 +72,7 @@ STEP_DIGITS = 8  # of step sizes in copied code, more than the page shows
 
 
 @dataclass(frozen=True)
-class Points:
+class MeasuredPoints:
     """Measured numbers: where, how much, and the ends of their intervals (NaN where there is none)."""
 
     x: Array
@@ -98,9 +98,9 @@ class BundledStream:
     units, texts : int
     persistence : float
         Mean cosine between a step and the next; NaN if not known.
-    points : mapping from measure to Points
+    points : mapping from measure to MeasuredPoints
         Of ``correlation``, ``correlation_random_axes`` (in random axes), ``cosine``,
-        ``size``, ``step_size``, ``shares`` and ``turns``, those that are known.
+        ``size``, ``step_size``, ``shares`` and ``rotations``, those that are known.
     """
 
     label: str
@@ -108,7 +108,7 @@ class BundledStream:
     units: int
     texts: int
     persistence: float
-    points: Mapping[str, Points]
+    points: Mapping[str, MeasuredPoints]
 
 
 def bundled_stream(model: str, persistence: float = 0.0) -> BundledStream:
@@ -120,7 +120,7 @@ def bundled_stream(model: str, persistence: float = 0.0) -> BundledStream:
     persistence : float in (-1, 1)
         Of the walk.
     """
-    found = _published() if one_of("model", model, MODELS) == PAPER_MODEL else _measured()[model]
+    found = _published() if one_of("model", model, SHOWN_MODELS) == PAPER_MODEL else _measured()[model]
     return replace(found, walk=replace(found.walk, persistence=persistence))
 
 
@@ -131,12 +131,12 @@ def _measured() -> dict[str, BundledStream]:
         ends = tuple(float(row[name]) if row[name] else math.nan for name in ("at", "value", "low", "high"))
         columns[row["model"]][row["measure"]].append(ends)
     return {
-        name: _stream(name, {key: Points(*np.array(rows).T) for key, rows in one.items()})
+        name: _stream(name, {key: MeasuredPoints(*np.array(rows).T) for key, rows in one.items()})
         for name, one in columns.items()
     }
 
 
-def _stream(name: str, given: dict[str, Points]) -> BundledStream:
+def _stream(name: str, given: dict[str, MeasuredPoints]) -> BundledStream:
     alone = {
         key: float(given.pop(key).value[0]) for key in ("units", "texts", "persistence", "own_start", "shared_start")
     }
@@ -162,11 +162,13 @@ def _published() -> BundledStream:
     steps, none = np.arange(speeds.size, dtype=np.float64) + 0.5, np.full(speeds.size, np.nan)
     last = float(walk.site_count - 2)
     points = {
-        "cosine": Points(
+        "cosine": MeasuredPoints(
             steps, cosines, cosines - COSINE_READING_ERROR, np.minimum(cosines + COSINE_READING_ERROR, 1.0)
         ),
-        "step_size": Points(steps, speeds, none, none),
-        "turns": Points(np.array([last]), np.array([MEAN_ROTATIONS]), np.array([math.nan]), np.array([math.nan])),
+        "step_size": MeasuredPoints(steps, speeds, none, none),
+        "rotations": MeasuredPoints(
+            np.array([last]), np.array([MEAN_ROTATIONS]), np.array([math.nan]), np.array([math.nan])
+        ),
     }
     return BundledStream(MODEL_LABELS[PAPER_MODEL], walk, UNITS, 1000, math.nan, points)
 
@@ -177,7 +179,7 @@ def _noise(sites: int, units: int) -> tuple[Array, Array]:
     return generator.standard_normal((DRAWN_TEXTS, sites, DRAWN_UNITS)), generator.standard_normal((1, sites, units))
 
 
-def drawn_points(walk: Walk, units: int) -> dict[str, Points]:
+def drawn_points(walk: Walk, units: int) -> dict[str, MeasuredPoints]:
     """Return what one walk shows: the same random numbers at every place of the sliders."""
     noise_own, noise_shared = _noise(walk.site_count, units)
     own = walked(noise_own, walk.own_start, walk.own_steps, walk.persistence)
@@ -190,27 +192,27 @@ def drawn_points(walk: Walk, units: int) -> dict[str, Points]:
     return {
         "correlation": _correlations(own, sites[:-1] + 0.5),
         "size": _sizes(own, path if (walk.shared_steps > 0).all() else 0.0 * path, sites),
-        "shares": Points(np.arange(1.0, shares.size + 1.0), shares, none, none),
-        "turns": Points(sites[1:-1], turned.value, turned.low, turned.high),
+        "shares": MeasuredPoints(np.arange(1.0, shares.size + 1.0), shares, none, none),
+        "rotations": MeasuredPoints(sites[1:-1], turned.value, turned.low, turned.high),
     }
 
 
-def _correlations(own: Array, at: Array) -> Points:
+def _correlations(own: Array, at: Array) -> MeasuredPoints:
     """Return r over texts, its mean over units, and the interval of that mean."""
     centered = own - own.mean(axis=0)
     squares = (centered**2).sum(axis=0)
     products = (centered[:, :-1] * centered[:, 1:]).sum(axis=0)
     r = products / np.sqrt(squares[:-1] * squares[1:])
-    return Points(at, *_with_ends(r.mean(axis=1), r.std(axis=1, ddof=1) / np.sqrt(r.shape[1])))
+    return MeasuredPoints(at, *_with_ends(r.mean(axis=1), r.std(axis=1, ddof=1) / np.sqrt(r.shape[1])))
 
 
-def _sizes(own: Array, path: Array, at: Array) -> Points:
+def _sizes(own: Array, path: Array, at: Array) -> MeasuredPoints:
     """Return root mean squares of both parts together."""
     parts = [np.moveaxis(one**2, 1, 0).reshape(one.shape[1], -1) for one in (own, path)]
     square = sum(one.mean(axis=1) for one in parts)
     error = np.sqrt(sum(one.var(axis=1, ddof=1) / one.shape[1] for one in parts))
     size = np.sqrt(square)
-    return Points(at, *_with_ends(size, 0.5 * error / size))
+    return MeasuredPoints(at, *_with_ends(size, 0.5 * error / size))
 
 
 def _with_ends(value: Array, error: Array) -> tuple[Array, Array, Array]:
@@ -225,7 +227,7 @@ class Shown:
     ----------
     walk : Walk
     units : int
-    points : mapping from measure to Points
+    points : mapping from measure to MeasuredPoints
     label : str
         Whose points they are.
     measures : tuple of str
@@ -234,9 +236,9 @@ class Shown:
 
     walk: Walk
     units: int
-    points: Mapping[str, Points]
+    points: Mapping[str, MeasuredPoints]
     label: str
-    measures: tuple[str, ...] = ("correlation", "cosine", "size", "step_size", "shares", "turns")
+    measures: tuple[str, ...] = ("correlation", "cosine", "size", "step_size", "shares", "rotations")
 
     @property
     def middle(self) -> int:
@@ -251,22 +253,24 @@ def panels_of(shown: Shown) -> tuple[Panel, ...]:
     steps, middle = sites[:-1] + 0.5, shown.middle
     first = "correlation" if "correlation" in shown.measures else "cosine"
     values = {"correlation": walk.correlation, "cosine": walk.cosine}
-    mark = Curve("walk, middle", "mark", (float(steps[middle]),), (float(values[first][middle]),), COLORS[first])
+    mark = Curve(
+        "walk, middle", "mark", (float(steps[middle]),), (float(values[first][middle]),), MEASURE_COLORS[first]
+    )
     near = [*(_line(shown, name, steps, values[name]) for name in values), mark]
     sizes = [_line(shown, "size", sites, walk.size), _line(shown, "step_size", steps, walk.step_size)]
-    turns = [_line(shown, "turns", sites[1:-1], walk.turns)]
+    rotations = [_line(shown, "rotations", sites[1:-1], walk.rotations)]
     return (
         neighbors_panel(_with_points(shown, near, ("correlation", "correlation_random_axes", "cosine"))),
         sizes_panel(_with_points(shown, sizes, ("size", "step_size"))),
         shares_panel(_with_points(shown, _shares(shown), ("shares",))),
-        rotations_panel(_with_points(shown, turns, ("turns",))),
+        rotations_panel(_with_points(shown, rotations, ("rotations",))),
     )
 
 
 def _line(shown: Shown, measure: str, x: Array, y: Array) -> Curve | None:
     if measure not in shown.measures:
         return None
-    return Curve(f"walk: {MEASURE_LABELS[measure]}", "theory", x.tolist(), y.tolist(), COLORS[measure])
+    return Curve(f"walk: {MEASURE_LABELS[measure]}", "theory", x.tolist(), y.tolist(), MEASURE_COLORS[measure])
 
 
 def _shares(shown: Shown) -> list[Curve | None]:
@@ -274,9 +278,9 @@ def _shares(shown: Shown) -> list[Curve | None]:
     value, half = shown.walk.path_shares(shown.units), NORMAL * shown.walk.path_share_deviations(shown.units)
     x = np.arange(1, value.size + 1).tolist()
     ends = {"low": (value - half).tolist(), "high": np.minimum(value + half, 1.0).tolist()}
-    line = Curve("walk, and 95 % of walks", "theory", x, value.tolist(), COLORS["shares"], **ends)
+    line = Curve("walk, and 95 % of walks", "theory", x, value.tolist(), MEASURE_COLORS["shares"], **ends)
     plane = float(value[PLANE_COMPONENTS - 1])
-    return [line, Curve("walk, in a plane", "mark", (PLANE_COMPONENTS,), (plane,), COLORS["shares"])]
+    return [line, Curve("walk, in a plane", "mark", (PLANE_COMPONENTS,), (plane,), MEASURE_COLORS["shares"])]
 
 
 def _with_points(shown: Shown, lines: list[Curve | None], measures: tuple[str, ...]) -> list[Curve]:
@@ -287,12 +291,12 @@ def _with_points(shown: Shown, lines: list[Curve | None], measures: tuple[str, .
             name = f"{shown.label}: {MEASURE_LABELS[measure]}" if several else shown.label
             drawn.insert(
                 len(drawn) - sum(one.kind == "mark" for one in drawn),
-                _points(shown.points[measure], name, COLORS[measure]),
+                _points(shown.points[measure], name, MEASURE_COLORS[measure]),
             )
     return drawn
 
 
-def _points(points: Points, name: str, color: str) -> Curve:
+def _points(points: MeasuredPoints, name: str, color: str) -> Curve:
     """Return points, with intervals where they have any."""
     ends = {} if np.isnan(points.low).all() else {"low": points.low.tolist(), "high": points.high.tolist()}
     return Curve(name, "run", points.x.tolist(), points.value.tolist(), color, **ends)
@@ -363,9 +367,9 @@ def _drawn(settings: WalkSettings) -> Answer:
     shown = Shown(walk, settings.units, drawn_points(walk, settings.units), "one walk drawn")
     middle, shares = shown.middle, walk.path_shares(settings.units)
     sentence = (
-        f"A random walk alone has neighboring sites correlated by {walk.correlation[middle]:.2f} in the middle, "
-        f"{shares[PLANE_COMPONENTS - 1]:.0%} of its mean path in a plane and {walk.turns[-1]:.1f} rotations of each "
-        "unit. A stream that shows as much shows no more than its step sizes."
+        f"A random walk has neighboring sites correlated by {walk.correlation[middle]:.2f} in the middle, "
+        f"{shares[PLANE_COMPONENTS - 1]:.0%} of its mean path in a plane and {walk.rotations[-1]:.1f} rotations of "
+        "each unit. A stream with these numbers shows no more than its step sizes."
     )
     options = ", ".join(f"{name}={value!r}" for name, value in given.items())
     lines = [f"walk = geometric_walk({settings.sites}, {options})"]
@@ -377,7 +381,7 @@ def _fitted(settings: WalkSettings) -> Answer:
     """Return a model compared with the walk that has its steps."""
     phi = round(settings.persistence, 4)
     bundled = bundled_stream(settings.fit, phi)
-    measures = ("cosine", "size", "step_size", "shares", "turns") if settings.fit == "paper" else Shown.measures
+    measures = ("cosine", "size", "step_size", "shares", "rotations") if settings.fit == "paper" else Shown.measures
     shown = Shown(bundled.walk, bundled.units, bundled.points, bundled.label, measures)
     walk = bundled.walk
     lines = [_listed("own_steps", walk.own_steps), _listed("shared_steps", walk.shared_steps)]
@@ -396,9 +400,13 @@ def _listed(name: str, values: Array) -> str:
 
 
 def _python(maker: str, lines: Sequence[str], shown: Shown) -> str:
-    """Return lines that make the walk with public calls alone and print its numbers in the order of the page."""
+    """Return lines that make the walk only with public calls and print its numbers in the order of the page."""
     near = [f"walk.{name}[{shown.middle}]" for name in ("correlation", "cosine") if name in shown.measures]
-    rest = ["walk.turns[-1]", f"walk.path_shares({shown.units})[{PLANE_COMPONENTS - 1}]", "walk.participation_ratio"]
+    rest = [
+        "walk.rotations[-1]",
+        f"walk.path_shares({shown.units})[{PLANE_COMPONENTS - 1}]",
+        "walk.participation_ratio",
+    ]
     return (
         f"from genlaws.residual_stream.surrogates.walks import {maker}\n\n"
         + "".join(f"{line}\n" for line in lines)
@@ -407,7 +415,7 @@ def _python(maker: str, lines: Sequence[str], shown: Shown) -> str:
 
 
 def _command(python: str, model: str | None = None) -> str:
-    """Return a command for the walk, and one that measures the model where it comes as a package."""
+    """Return a command for the walk, and one that measures the model if it is a package."""
     walk = f'python -c "{"; ".join(line for line in python.splitlines() if line)}"'
     if model is None:
         return walk
@@ -435,13 +443,13 @@ def _numbers(shown: Shown, bundled: BundledStream | None) -> tuple[Number, ...]:
             f"{walk.correlation[middle]:.3f}",
             "correlation_random_axes",
             middle + 0.5,
-            "what compares with a walk, whose units are alike",
+            "comparable with a walk, whose units are alike",
         ),
         ("cosine in the middle", f"{walk.cosine[middle]:.3f}", "cosine", middle + 0.5, "between a state and the next"),
         (
             "rotations R",
-            f"{walk.turns[-1]:.2f}",
-            "turns",
+            f"{walk.rotations[-1]:.2f}",
+            "rotations",
             walk.site_count - 2.0,
             "of a unit in its phase portrait, clockwise",
         ),
@@ -484,7 +492,7 @@ def _plane(walk: Walk, units: int) -> tuple[float, float]:
 
 
 def _stream_sentence(bundled: BundledStream) -> str:
-    """Return what a walk with the model's steps shows too."""
+    """Return what a walk with the model's steps also shows."""
     walk, name = bundled.walk, bundled.label.split(",")[0]
     sentences = [f"Units of {name} rotate {_rotations_sentence(bundled)}"]
     if "shares" in bundled.points:
@@ -496,34 +504,34 @@ def _stream_sentence(bundled: BundledStream) -> str:
         own, turned = (bundled.points[one] for one in ("correlation", "correlation_random_axes"))
         lacking = (1.0 - float(one.mean()) for one in (own.value, turned.value, walk.correlation))
         sentences.append(
-            "Of 1 its correlations lack {:.3f} on average, {:.3f} in random axes, the walk's {:.3f}.".format(*lacking)
+            "Its correlations are {:.3f} below 1 on average, {:.3f} in random axes, the walk's {:.3f}.".format(*lacking)
         )
     return " ".join(sentences)
 
 
 def _rotations_sentence(bundled: BundledStream) -> str:
     """Return how often units rotate in the model and in the walk, and how far apart that is."""
-    turns, low, high = bundled.points["turns"].at(bundled.walk.site_count - 2.0)
-    expected = float(bundled.walk.turns[-1])
-    counts = f"{turns:.1f} times, a walk with its steps {expected:.1f}"
+    rotations, low, high = bundled.points["rotations"].at(bundled.walk.site_count - 2.0)
+    expected = float(bundled.walk.rotations[-1])
+    counts = f"{rotations:.1f} times, a walk with its steps {expected:.1f}"
     scatter = (high - low) / (2 * NORMAL) * math.sqrt(bundled.units)  # of one unit
     if math.isnan(scatter):
         return (
             f"{counts}: no sign of orbits."
-            if turns < MIN_EXCESS_ROTATIONS * expected
+            if rotations < MIN_EXCESS_ROTATIONS * expected
             else f"{counts}: more than a walk."
         )
-    apart = (turns - expected) / scatter
+    apart = (rotations - expected) / scatter
     read = "no sign of orbits" if apart < 1.0 else "more than a walk"
-    return f"{counts}, which is {abs(apart):.1f} of the scatter of one unit apart: {read}."
+    return f"{counts}, a difference of {abs(apart):.1f} times the scatter of one unit: {read}."
 
 
 VIEW = View(
     name="residual-stream",
     title="Residual stream",
-    question="Which motion of a residual stream does a random walk show too?",
+    question="Which motion of a residual stream does a random walk also show?",
     about="Read layer after layer, the states of a transformer trace a path: neighboring sites are correlated, steps "
-    "grow, units rotate, the path looks flat. A random walk with steps of the same sizes shows all of this too, and "
+    "grow, units rotate, the path looks flat. A random walk with steps of the same sizes also shows all of this, and "
     "its curves are exact. Only what the points of a model show beyond the lines is specific to the model.",
     settings=WalkSettings,
     answer=answer,

@@ -12,14 +12,14 @@ from genlaws.render import Curve, Panel
 from genlaws.rules_facts import Kernel, interpolation_threshold, optimal_angle
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 from genlaws.web.views.rules_facts_theory import (
-    ANGLES,
+    KERNEL_ANGLE_RANGE,
     RUN_DIMENSION,
     SAMPLE_RATIOS,
     Curves,
-    Errors,
-    Learner,
+    ErrorCurves,
+    LearnerOnTask,
+    LearnerRuns,
     NearRuns,
-    Run,
     bayes_curve,
     bayes_error,
     curves,
@@ -32,20 +32,20 @@ from genlaws.web.views.rules_facts_theory import (
 ERROR_COLORS = {"generalization": "green", "memorization": "purple"}
 ERROR_SYMBOLS = {"generalization": "ε_gen", "memorization": "ε_mem"}
 BAYES_COLOR = "ink"
-LOSS_COLORS = {"square": "blue", "hinge": "vermillion"}
+LOSS_CURVE_COLORS = {"square": "blue", "hinge": "vermillion"}
 LEARNERS = {"square": "ridge regression", "hinge": "support vector machine"}
 ERROR_LABEL = "error (share of wrong answers)"
 CHANCE_ERROR = 0.5
 AXIS_STEP = 0.05
 SEARCH_NOTE = (
     "Marks are exact; the lines take the best λ from a coarser search: generalization errors at most 0.001 too high, "
-    "memorization errors within 0.01, but where two λ serve the rule equally well the line may show either."
+    "memorization errors within 0.01, but where two λ are equally good for the rule the line may show either."
 )
 # Settings are rounded to the steps of the sliders.
 SLIDER_DIGITS = 4
 
 
-def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+def samples_panel(learner: LearnerOnTask, found: Curves, here: ErrorCurves) -> Panel:
     """Return both errors against the number of samples."""
     samples, least = bayes_curve(learner.fact_fraction)
     near = runs_by_samples(learner)
@@ -70,10 +70,10 @@ def samples_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
     )
 
 
-def tradeoff_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+def tradeoff_panel(learner: LearnerOnTask, found: Curves, here: ErrorCurves) -> Panel:
     """Return the memorization against the generalization error as the regularization runs from none to infinite."""
     near, path = runs_by_regularization(learner), found.by_regularization.through(here, float(here.regularization[0]))
-    color = LOSS_COLORS[learner.loss]
+    color = LOSS_CURVE_COLORS[learner.loss]
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     strengths = [f"λ = {one:.3g}" for one in path.regularization]
     rule, fact = path.generalization.tolist(), path.memorization.tolist()
@@ -121,7 +121,7 @@ def _runs_of_path(near: NearRuns, color: str) -> list[Curve]:
     ]
 
 
-def angle_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
+def angle_panel(learner: LearnerOnTask, found: Curves, here: ErrorCurves) -> Panel:
     """Return both errors against the kernel angle."""
     near, least = runs_by_angle(learner), bayes_error(learner.sample_ratio, learner.fact_fraction)
     return Panel(
@@ -136,14 +136,14 @@ def angle_panel(learner: Learner, found: Curves, here: Errors) -> Panel:
             *_runs(near, lambda run: run.kernel_angle),
             *_marks(here, learner.angle),
         ),
-        x_range=(0.0, ANGLES[1] + 0.01),
+        x_range=(0.0, KERNEL_ANGLE_RANGE[1] + 0.01),
         y_range=(-0.01, 0.51),
         caption="The angle measures how much of a kernel is linear. At π/2 all of it is, and it can follow the rule; "
         f"at 0 none of it is, and it can only memorize. {_runs_sentence(near)}{_accuracy_note(learner)}",
     )
 
 
-def _accuracy_note(learner: Learner) -> str:
+def _accuracy_note(learner: LearnerOnTask) -> str:
     """Return a sentence about the lines where they are less accurate than the marks."""
     return f" {SEARCH_NOTE}" if learner.searched else ""
 
@@ -154,12 +154,12 @@ def _half_width(near: NearRuns) -> float:
 
 
 def _around(low: float, high: float) -> tuple[float, float]:
-    """Return ends of an axis around two numbers, in steps, so that the axis stands still while a slider moves."""
+    """Return ends of an axis around two numbers, in steps, so that the axis does not move with a slider."""
     below, above = (low - 0.2 * AXIS_STEP) / AXIS_STEP, (high + 0.2 * AXIS_STEP) / AXIS_STEP
     return AXIS_STEP * np.floor(below), AXIS_STEP * np.ceil(above)
 
 
-def _pair(errors: Errors) -> list[Curve]:
+def _pair(errors: ErrorCurves) -> list[Curve]:
     axis = errors.axis.tolist()
     return [
         Curve(f"{name} error {ERROR_SYMBOLS[name]}", "theory", axis, getattr(errors, name).tolist(), color)
@@ -167,14 +167,14 @@ def _pair(errors: Errors) -> list[Curve]:
     ]
 
 
-def _marks(here: Errors, place: float) -> list[Curve]:
+def _marks(here: ErrorCurves, place: float) -> list[Curve]:
     return [
         Curve(f"{name} error here", "mark", [place], getattr(here, name).tolist(), color)
         for name, color in ERROR_COLORS.items()
     ]
 
 
-def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> tuple[Curve, ...]:
+def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], ErrorCurves]) -> tuple[Curve, ...]:
     """Return the theory at the settings of the runs, where they are not the sliders'."""
     if near is None or near.exact:
         return ()
@@ -191,7 +191,7 @@ def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], Errors]) -> 
     )
 
 
-def _runs(near: NearRuns | None, axis: Callable[[Run], float]) -> list[Curve]:
+def _runs(near: NearRuns | None, axis: Callable[[LearnerRuns], float]) -> list[Curve]:
     if near is None:
         return []
     place, curves = [axis(run) for run in near.runs], []
@@ -212,7 +212,7 @@ def _runs_sentence(near: NearRuns | None) -> str:
     return f"Points: {learner} in {RUN_DIMENSION} dimensions, means of {count} draws with 95 % intervals, at {same}."
 
 
-class Settings(ViewSettings):
+class TheorySettings(ViewSettings):
     """Every parameter of the theory."""
 
     loss: Literal["square", "hinge"] = choice(
@@ -234,7 +234,7 @@ class Settings(ViewSettings):
     )
     kernel_angle: float = slider(
         1.0,
-        *ANGLES,
+        *KERNEL_ANGLE_RANGE,
         "kernel angle θ (rad)",
         step=0.01,
         about="From a pure memorizer (0) to the linear model (π/2).",
@@ -297,10 +297,10 @@ class Settings(ViewSettings):
     )
 
 
-def answer(settings: Settings) -> Answer:
+def answer(settings: TheorySettings) -> Answer:
     """Return the errors of a learner, with what they depend on."""
     name, kernel = _kernel(settings)
-    learner = Learner(
+    learner = LearnerOnTask(
         loss=settings.loss,
         sample_ratio=_rounded(settings.sample_ratio),
         fact_fraction=_rounded(settings.fact_fraction),
@@ -323,7 +323,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{SLIDER_DIGITS}g}")
 
 
-def _kernel(settings: Settings) -> tuple[str, Kernel]:
+def _kernel(settings: TheorySettings) -> tuple[str, Kernel]:
     """Return how the kernel is named, by its angle or as a family with its parameters, and the kernel."""
     if settings.kernel == "angle":
         angle = _rounded(settings.kernel_angle)
@@ -339,7 +339,7 @@ def _kernel(settings: Settings) -> tuple[str, Kernel]:
     return name, Kernel.from_name(name)
 
 
-def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
+def _numbers(learner: LearnerOnTask, kernel: Kernel) -> tuple[Number, ...]:
     here = solved_here(learner)
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
     limit = float(
@@ -366,13 +366,13 @@ def _numbers(learner: Learner, kernel: Kernel) -> tuple[Number, ...]:
         Number(
             "every label can be fitted up to α",
             "any number" if math.isinf(limit) else f"{limit:.4g}",
-            "samples per dimension at which the learner runs out of room, unregularized",
+            "samples per dimension at which the unregularized learner reaches its capacity",
         ),
         *(best if learner.loss == "square" and learner.width_ratio is None else []),
     )
 
 
-def _sentence(learner: Learner) -> str:
+def _sentence(learner: LearnerOnTask) -> str:
     here = solved_here(learner)
     rule, fact = float(here.generalization[0]), float(here.memorization[0])
     least = bayes_error(learner.sample_ratio, learner.fact_fraction)
@@ -389,7 +389,7 @@ def _sentence(learner: Learner) -> str:
     return sentence
 
 
-def _python(learner: Learner, name: str) -> str:
+def _python(learner: LearnerOnTask, name: str) -> str:
     by_angle = name[0].isdigit()
     kernel = f"rules_facts.Kernel.from_angle({name})" if by_angle else repr(name)
     strength = '"optimal"' if learner.regularization is None else f"{learner.regularization:g}"
@@ -409,7 +409,7 @@ def _python(learner: Learner, name: str) -> str:
     )
 
 
-def _command(learner: Learner, name: str) -> str:
+def _command(learner: LearnerOnTask, name: str) -> str:
     kernel = f"--kernel-angle {name}" if name[0].isdigit() else f"--kernel {name}"
     strength = "optimal" if learner.regularization is None else f"{learner.regularization:g}"
     width = "" if learner.width_ratio is None else f" --width-ratio {learner.width_ratio:g}"
@@ -427,6 +427,6 @@ VIEW = View(
     "of large dimension the theory gives both errors exactly, for kernel methods and wide layers of random features. A "
     "kernel enters by one angle: its linear part finds the rule, the rest memorizes the facts, and the regularization "
     "trades one for the other.",
-    settings=Settings,
+    settings=TheorySettings,
     answer=answer,
 )

@@ -24,12 +24,12 @@ from genlaws.rules_facts import Kernel, bayes_optimal, optimal_regularization, s
 from genlaws.web.bundled import bundled_rows
 
 SAMPLE_RATIOS = (0.1, 100.0)
-ANGLES = (0.05, 1.57)
+KERNEL_ANGLE_RANGE = (0.05, 1.57)
 # Regularizations of a path, in units of the kernel, and of 1 + α at the strong end.
 MIN_REGULARIZATION, MAX_REGULARIZATION = 1e-4, 30.0
 # Points along each axis, sample ratio and angle: fewer where the best regularization is searched for; and along a path.
 CLOSED_FORM_POINTS, SEARCHED_POINTS, SEARCHED_FEATURE_POINTS = (49, 41), (15, 13), (11, 9)
-PATH_POINTS = 61
+REGULARIZATION_PATH_POINTS = 61
 # Regularizations tried for each point, and again between the neighbors of the best. The hinge loss of a kernel has
 # narrow minima and takes more tries than random features.
 SEARCH_TRIES, SEARCH_TRIES_FEATURES = (32, 33), (16, 9)
@@ -45,7 +45,7 @@ MAX_RUN_DISTANCE = {
 
 
 @dataclass(frozen=True)
-class Learner:
+class LearnerOnTask:
     """A learner and its task, in numbers rounded to the steps of the sliders.
 
     Attributes
@@ -95,7 +95,7 @@ class Learner:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ErrorCurves:
     """Both errors along an axis, and the regularization at each point."""
 
     axis: Array
@@ -108,25 +108,25 @@ class Errors:
         """Everything but the axis."""
         return self.generalization, self.memorization, self.regularization
 
-    def part(self, first: int, last: int, axis: Array) -> Errors:
+    def part(self, first: int, last: int, axis: Array) -> ErrorCurves:
         """Return the points from `first` up to `last`, along an axis of their own."""
-        return Errors(axis, *(values[first:last] for values in self.columns))
+        return ErrorCurves(axis, *(values[first:last] for values in self.columns))
 
-    def through(self, here: Errors, place: float) -> Errors:
+    def through(self, here: ErrorCurves, place: float) -> ErrorCurves:
         """Return the same with the one point of `here` at its place on the axis, so that a mark lies on its line."""
         other = self.axis != place
         at = int(np.searchsorted(self.axis[other], place))
         pairs = zip((self.axis, *self.columns), (np.array([place]), *here.columns), strict=True)
-        return Errors(*(np.insert(values[other], at, one) for values, one in pairs))
+        return ErrorCurves(*(np.insert(values[other], at, one) for values, one in pairs))
 
 
 @dataclass(frozen=True)
 class Curves:
     """All curves of one answer."""
 
-    by_samples: Errors
-    by_angle: Errors
-    by_regularization: Errors
+    by_samples: ErrorCurves
+    by_angle: ErrorCurves
+    by_regularization: ErrorCurves
 
 
 @dataclass(frozen=True)
@@ -139,17 +139,17 @@ class _Points:
 
 
 @lru_cache(maxsize=512)
-def solved_here(learner: Learner) -> Errors:
+def solved_here(learner: LearnerOnTask) -> ErrorCurves:
     """Return the one point of the sliders as `solve` gives it; NaN where the equations were not solved."""
     return _solved(learner, learner.points(1), "optimal" if learner.regularization is None else learner.regularization)
 
 
 @lru_cache(maxsize=512)
-def curves(learner: Learner) -> Curves:
-    """Return the curves around a learner, each with the other settings held."""
+def curves(learner: LearnerOnTask) -> Curves:
+    """Return the curves around a learner, each with the other settings fixed."""
     searched = SEARCHED_POINTS if learner.width_ratio is None else SEARCHED_FEATURE_POINTS
     many = searched if learner.searched else CLOSED_FORM_POINTS
-    samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*ANGLES, many[1])
+    samples, angles = np.geomspace(*SAMPLE_RATIOS, many[0]), np.linspace(*KERNEL_ANGLE_RANGE, many[1])
     root = np.sqrt(learner.size)
     points = _Points(
         np.concatenate([samples, np.full(many[1], learner.sample_ratio)]),
@@ -175,15 +175,15 @@ def bayes_error(sample_ratio: float, fact_fraction: float) -> float:
     return float(bayes_optimal(sample_ratio=sample_ratio, fact_fraction=fact_fraction).generalization_error)
 
 
-def _path(learner: Learner) -> tuple[_Points, Array]:
+def _path(learner: LearnerOnTask) -> tuple[_Points, Array]:
     """Return the learner at regularizations from none to infinite."""
-    here = learner.points(PATH_POINTS)
+    here = learner.points(REGULARIZATION_PATH_POINTS)
     strong = MAX_REGULARIZATION * learner.size * (1.0 + learner.sample_ratio)
-    inside = np.geomspace(_weakest_tried(learner, here)[0], strong, PATH_POINTS - 2)
+    inside = np.geomspace(_weakest_tried(learner, here)[0], strong, REGULARIZATION_PATH_POINTS - 2)
     return here, np.concatenate([[learner.weakest], inside, [np.inf]])
 
 
-def _solved(learner: Learner, points: _Points, strengths: Array | float | str) -> Errors:
+def _solved(learner: LearnerOnTask, points: _Points, strengths: Array | float | str) -> ErrorCurves:
     """Solve points with one regularization each, or with the best; the axis is the sample ratio."""
     found = solve(
         learner.loss,
@@ -193,10 +193,10 @@ def _solved(learner: Learner, points: _Points, strengths: Array | float | str) -
         regularization=strengths,
         width_ratio=learner.width_ratio,
     )
-    return Errors(points.sample_ratio, found.generalization_error, found.memorization_error, found.regularization)
+    return ErrorCurves(points.sample_ratio, found.generalization_error, found.memorization_error, found.regularization)
 
 
-def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tuple[Errors, Errors]:
+def _solved_with_path(learner: LearnerOnTask, points: _Points, strengths: Array) -> tuple[ErrorCurves, ErrorCurves]:
     """Solve points and the path along the regularization in one call."""
     path, along = _path(learner)
     joined = _Points(*(np.concatenate([getattr(points, name), getattr(path, name)]) for name in vars(path)))
@@ -204,7 +204,7 @@ def _solved_with_path(learner: Learner, points: _Points, strengths: Array) -> tu
     return both.part(0, count, strengths), both.part(count, count + len(along), along)
 
 
-def _fixed_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+def _fixed_errors(learner: LearnerOnTask, points: _Points) -> tuple[ErrorCurves, ErrorCurves]:
     """Return the errors at a given regularization, or at the best of ridge regression, which is a closed form."""
     if learner.regularization is not None:
         return _solved_with_path(learner, points, np.full(len(points.mu_1), learner.regularization))
@@ -216,7 +216,7 @@ def _fixed_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
     return _solved_with_path(learner, points, np.asarray(best))
 
 
-def _searched_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]:
+def _searched_errors(learner: LearnerOnTask, points: _Points) -> tuple[ErrorCurves, ErrorCurves]:
     """Return the errors at the regularization best for generalization, searched for at every point; and the path.
 
     A row of tries per point; then tries between the two neighbors of the best; then the vertex of the parabola through
@@ -237,7 +237,7 @@ def _searched_errors(learner: Learner, points: _Points) -> tuple[Errors, Errors]
     return _or_ends(first, _solved(learner, points, np.exp(_vertex(second)))), path
 
 
-def _weakest_tried(learner: Learner, points: _Points) -> Array:
+def _weakest_tried(learner: LearnerOnTask, points: _Points) -> Array:
     """Return where the tries begin: the hinge loss of a nearly linear kernel may be best near λ = cot²θ."""
     weakest = MIN_REGULARIZATION * (points.mu_1**2 + points.mu_star**2)
     if learner.loss == "hinge" and learner.width_ratio is None:
@@ -249,11 +249,11 @@ def _spread(points: _Points, tries: int) -> _Points:
     return _Points(*(np.repeat(getattr(points, name), tries) for name in vars(points)))
 
 
-def _in_rows(flat: Errors, tries: Array) -> Errors:
-    return Errors(tries, *(part.reshape(tries.shape) for part in flat.columns))
+def _in_rows(flat: ErrorCurves, tries: Array) -> ErrorCurves:
+    return ErrorCurves(tries, *(part.reshape(tries.shape) for part in flat.columns))
 
 
-def _vertex(tried: Errors) -> Array:
+def _vertex(tried: ErrorCurves) -> Array:
     """Return where the parabola through the lowest try and its neighbors has its vertex."""
     row = np.arange(len(tried.generalization))
     middle = np.clip(np.nanargmin(tried.generalization, axis=1), 1, tried.generalization.shape[1] - 2)
@@ -266,17 +266,17 @@ def _vertex(tried: Errors) -> Array:
     return np.asarray(tried.axis[row, middle] + way * step)
 
 
-def _or_ends(first: Errors, inside: Errors) -> Errors:
+def _or_ends(first: ErrorCurves, inside: ErrorCurves) -> ErrorCurves:
     """Return what was found inside the range, or no or infinite regularization where that is better."""
     found = inside.columns
     for column, allowed in ((-1, -ERROR_TIE_TOLERANCE), (-2, ERROR_TIE_TOLERANCE)):
         better = first.generalization[:, column] <= found[0] + allowed
         found = tuple(np.where(better, end[:, column], one) for end, one in zip(first.columns, found, strict=True))
-    return Errors(found[2], *found)
+    return ErrorCurves(found[2], *found)
 
 
 @dataclass(frozen=True)
-class Run:
+class LearnerRuns:
     """The mean errors of one learner over its draws, with intervals."""
 
     loss: str
@@ -291,31 +291,31 @@ class Run:
 
 @dataclass(frozen=True)
 class NearRuns:
-    """Runs along one setting; the others are `learner`'s, the nearest there are to the sliders'."""
+    """Runs along one setting; `learner` has the others, the bundled values nearest to the sliders'."""
 
-    learner: Learner
-    runs: tuple[Run, ...]
+    learner: LearnerOnTask
+    runs: tuple[LearnerRuns, ...]
     exact: bool
     name: str
 
 
 @cache
-def all_runs() -> tuple[Run, ...]:
+def all_runs() -> tuple[LearnerRuns, ...]:
     """Return every bundled run."""
     return tuple(_read(row) for row in bundled_rows("rules_facts.csv"))
 
 
-def runs_by_samples(learner: Learner) -> NearRuns | None:
+def runs_by_samples(learner: LearnerOnTask) -> NearRuns | None:
     """Return the runs along the sample ratio, or nothing where none is near."""
     return _near(learner, ("fact_fraction", "kernel_angle", "regularization"), lambda run: run.sample_ratio)
 
 
-def runs_by_angle(learner: Learner) -> NearRuns | None:
+def runs_by_angle(learner: LearnerOnTask) -> NearRuns | None:
     """Return the runs along the kernel angle, or nothing where none is near."""
     return _near(learner, ("sample_ratio", "fact_fraction", "regularization"), lambda run: run.kernel_angle)
 
 
-def runs_by_regularization(learner: Learner) -> NearRuns | None:
+def runs_by_regularization(learner: LearnerOnTask) -> NearRuns | None:
     """Return the runs along the regularization, or nothing where none is near."""
     fixed = replace(learner, regularization=1.0)
     return _near(
@@ -323,12 +323,12 @@ def runs_by_regularization(learner: Learner) -> NearRuns | None:
     )
 
 
-def _read(row: dict[str, str]) -> Run:
+def _read(row: dict[str, str]) -> LearnerRuns:
     def triple(name: str) -> tuple[float, float, float]:
         """Return a value and the ends of its interval."""
         return float(row[name]), float(row[f"{name}_low"]), float(row[f"{name}_high"])
 
-    return Run(
+    return LearnerRuns(
         loss=row["loss"],
         sample_ratio=float(row["sample_ratio"]),
         fact_fraction=float(row["fact_fraction"]),
@@ -341,9 +341,9 @@ def _read(row: dict[str, str]) -> Run:
 
 
 def _near(
-    learner: Learner, held: tuple[str, ...], axis: Callable[[Run], float], *, free: bool = False
+    learner: LearnerOnTask, held: tuple[str, ...], axis: Callable[[LearnerRuns], float], *, free: bool = False
 ) -> NearRuns | None:
-    """Return the runs at the bundled values nearest to the sliders' for the held settings."""
+    """Return the runs at the bundled values nearest to the sliders' for the fixed settings."""
     if learner.width_ratio is not None:
         return None
     optimal = learner.regularization is None
@@ -371,7 +371,7 @@ def _near(
 _SYMBOLS = {"sample_ratio": "α", "fact_fraction": "ε", "kernel_angle": "θ", "regularization": "λ"}
 
 
-def _setting(learner: Learner, name: str) -> float:
+def _setting(learner: LearnerOnTask, name: str) -> float:
     relative = (learner.regularization or 0.0) / learner.size
     return float({**vars(learner), "kernel_angle": learner.angle, "regularization": relative}[name])
 
@@ -381,7 +381,7 @@ def _scaled(name: str, value: float) -> float:
     return math.log(max(value, 1e-300)) if name in {"sample_ratio", "regularization"} else value
 
 
-def _learner(run: Run) -> Learner:
+def _learner(run: LearnerRuns) -> LearnerOnTask:
     """Return the learner of a run; the curve along a setting does not depend on that setting of it."""
     sine, cosine = float(np.sin(run.kernel_angle)), float(np.cos(run.kernel_angle))
-    return Learner(run.loss, run.sample_ratio, run.fact_fraction, sine, cosine, run.regularization)
+    return LearnerOnTask(run.loss, run.sample_ratio, run.fact_fraction, sine, cosine, run.regularization)

@@ -29,6 +29,7 @@ from genlaws.semanticity import (
 from genlaws.semanticity.theory.fixed_rule import ACCURACY, fixed_rule
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space
 from genlaws.web.bundled import bundled_rows
+from genlaws.web.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR, SHAPE_COLORS
 from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
 
 CACHE_SIZE = 256  # entries of each cache
@@ -44,19 +45,11 @@ TESTS = ("generalization", "identification")
 SIMULATED_SIZES = {"sphere": (2,), "torus": (2,), "hypercube": (10,)}  # of the spaces in which choices were simulated
 SIMULATED_EXPONENT = 2.0
 BEST_TEMPLATE = "list"  # the template with which the model does best
-SHAPE_COLORS = {
-    "constant": "blue",
-    "linear": "vermillion",
-    "exponential": "green",
-    "gaussian": "purple",
-    "power-law": "orange",
-}
-GENERALIZATION_COLOR, IDENTIFICATION_COLOR = "green", "purple"
 RESOLUTION_RANGE = (0.004, 12.0)  # shares of the largest distance
 MAX_NETWORK_RESOLUTION = 3.0  # a coarser profile is flat and has no resolution
 MIN_PROBABILITY = 5e-4  # probability, on a logarithmic axis
 ITEM_RANGE = (1.7, 1100.0)
-AXIS_MARGIN = 1.04
+PLANE_AXIS_FACTOR = 1.04
 BEST_VIEW_TOLERANCE = 1e-5  # a generalization this close to the best counts as the best
 
 
@@ -131,7 +124,7 @@ def many_items(query: FrontQuery) -> tuple[list[int], list[float], list[float]]:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def constant_front(item_count: int) -> tuple[Array, Array]:
+def homogeneous_curve(item_count: int) -> tuple[Array, Array]:
     """Return generalization and identification of the constant similarity in a homogeneous space, no background."""
     b = np.unique(
         np.concatenate(
@@ -142,7 +135,7 @@ def constant_front(item_count: int) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredPair:
     """One measured pair: each test with its interval, the resolution as a share of the largest distance, and a note."""
 
     share: float
@@ -151,7 +144,7 @@ class Run:
     note: str
 
 
-def simulated_choices(query: FrontQuery) -> list[Run]:
+def simulated_choices(query: FrontQuery) -> list[MeasuredPair]:
     """Return simulated choices with the same space, similarity, background and number of items, if there are any."""
     if query.sizes != SIMULATED_SIZES.get(query.space, ()) or query.exponent not in {None, SIMULATED_EXPONENT}:
         return []
@@ -164,7 +157,7 @@ def simulated_choices(query: FrontQuery) -> list[Run]:
     ]
 
 
-def relu_networks(query: FrontQuery) -> list[Run]:
+def relu_networks(query: FrontQuery) -> list[MeasuredPair]:
     """Return the paper's networks along their training, if they learned this space and there are two items."""
     if query.item_count != 2:
         return []
@@ -174,11 +167,11 @@ def relu_networks(query: FrontQuery) -> list[Run]:
     return [_run(row, f"mean of 10 networks after {int(row['step']):,} steps") for row in rows]
 
 
-def _run(row: dict[str, str], note: str) -> Run:
+def _run(row: dict[str, str], note: str) -> MeasuredPair:
     generalization, identification = (
         (float(row[test]), float(row[f"{test}_low"]), float(row[f"{test}_high"])) for test in TESTS
     )
-    return Run(float(row["share"]), generalization, identification, note)
+    return MeasuredPair(float(row["share"]), generalization, identification, note)
 
 
 @cache
@@ -206,7 +199,7 @@ def front_panel(query: FrontQuery) -> Panel:
         )
     ]
     if query.similarity != "constant" or query.background or not query.where().homogeneous:
-        s, i = constant_front(n)
+        s, i = homogeneous_curve(n)
         curves.append(Curve("constant, homogeneous, Δ = 0", "paper", i.tolist(), s.tolist(), "blue"))
     curves.append(Curve("chance", "chance", [1 / n, 1 / n, 1.0], [1.0, 1 / n, 1 / n], "gray"))
     curves += [
@@ -215,15 +208,15 @@ def front_panel(query: FrontQuery) -> Panel:
     ]
     if here is not None:
         curves.append(Curve("your resolution", "mark", [here.identification], [here.generalization], "ink"))
-    low = 1 / n - (AXIS_MARGIN - 1) * (1 - 1 / n)
+    low = 1 / n - (PLANE_AXIS_FACTOR - 1) * (1 - 1 / n)
     return Panel(
         "semanticity-front",
         "The front: generalization against identification",
         "identification p_I (probability)",
         "generalization p_S (probability)",
         tuple(curves),
-        x_range=(low, 1.0 + (AXIS_MARGIN - 1)),
-        y_range=(low, min(1.0, _highest(curves)) * AXIS_MARGIN),
+        x_range=(low, 1.0 + (PLANE_AXIS_FACTOR - 1)),
+        y_range=(low, min(1.0, _highest(curves)) * PLANE_AXIS_FACTOR),
         caption="Each point of a line is one resolution: fine on the right, coarse at the lower left. A front belongs "
         f"to its similarity, so points may lie above the dashed one. {_about_runs(query)}",
     )
@@ -263,7 +256,7 @@ def resolution_panel(query: FrontQuery) -> Panel:
         tuple(curves),
         x_log=True,
         x_range=RESOLUTION_RANGE,
-        y_range=(0.0, AXIS_MARGIN),
+        y_range=(0.0, PLANE_AXIS_FACTOR),
         caption="A coarser resolution costs identification. Generalization is best in between, or at the finest "
         f"resolution if there is no background and the similarity never ends. {_about_runs(query, linear_only=True)}",
     )
@@ -309,7 +302,7 @@ def _theory_of_items(query: FrontQuery, here: FrontPoint) -> list[Curve]:
     ]
 
 
-def _runs(query: FrontQuery, linear_only: bool = False) -> list[tuple[str, list[Run], str]]:
+def _runs(query: FrontQuery, linear_only: bool = False) -> list[tuple[str, list[MeasuredPair], str]]:
     """Return sets of runs to compare with these settings; networks have a resolution only if taken as linear."""
     networks = relu_networks(query) if query.similarity == "linear" or not linear_only else []
     named = [("simulated choices", simulated_choices(query), "ink"), ("ReLU networks", networks, "sky")]
@@ -326,17 +319,17 @@ def _about_runs(query: FrontQuery, linear_only: bool = False) -> str:
     return " ".join(notes[name] for name in names) or "No runs were made with these settings."
 
 
-def _columns(runs: Sequence[Run], across: str, up: str) -> tuple[list[float], list[float]]:
+def _columns(runs: Sequence[MeasuredPair], across: str, up: str) -> tuple[list[float], list[float]]:
     return _test(runs, across)[0], _test(runs, up)[0]
 
 
-def _test(runs: Sequence[Run], name: str) -> tuple[list[float], list[float], list[float]]:
+def _test(runs: Sequence[MeasuredPair], name: str) -> tuple[list[float], list[float], list[float]]:
     value, low, high = ([getattr(one, name)[part] for one in runs] for part in range(3))
     return value, low, high
 
 
 def _highest(curves: Sequence[Curve]) -> float:
-    """Return the largest height of what is not chance, with some room above."""
+    """Return the largest height of the curves other than chance, with some room above."""
     return 1.03 * max(max(one.y) for one in curves if one.kind != "chance")
 
 
@@ -377,7 +370,7 @@ class FrontSettings(ViewSettings):
         "Exponent of the power law",
         step=0.1,
         when={"similarity": "power-law"},
-        about="Large: it ends soon.",
+        about="The larger, the sooner the similarity ends.",
     )
     resolution: float = slider(
         0.3,
@@ -388,9 +381,7 @@ class FrontSettings(ViewSettings):
         step=0.02,
         about="Distance over which things look alike.",
     )
-    background: float = slider(
-        0.0, 0.0, 0.5, "Background Δ", step=0.005, about="Similarity that is left at every distance."
-    )
+    background: float = slider(0.0, 0.0, 0.5, "Background Δ", step=0.005, about="Similarity left at every distance.")
     item_count: int = slider(2, 2, 100, "Number of items n", step=1, about="How many things there are to choose from.")
 
 
@@ -481,8 +472,8 @@ def _sentence(query: FrontQuery, here: FrontPoint | None, best: FrontPoint | Non
     if best.generalization - here.generalization < BEST_VIEW_TOLERANCE:
         return first + "No other resolution generalizes better."
     if here.resolution < best.resolution:
-        return first + "This is finer than the best resolution: coarser generalizes better, but identifies worse."
-    return first + "This is coarser than the best resolution: finer, up to the best, does both better."
+        return first + "This is finer than the best resolution: a coarser one generalizes better, but identifies worse."
+    return first + "This is coarser than the best resolution: a finer one, up to the best, improves both."
 
 
 def _python(query: FrontQuery) -> str:

@@ -1,9 +1,9 @@
-"""Modules of a package that are imported on first access (PEP 562)."""
+"""Packages whose modules are imported on first access (PEP 562), and the versions of what is installed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -24,3 +24,16 @@ def loaded_on_access(package: str) -> tuple[Callable[[str], ModuleType], Callabl
         return sorted({*vars(sys.modules[package]), *names()})
 
     return load, listed
+
+
+def installed_versions(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of libraries; those that are not installed are left out."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  slow at import
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from genlaws.core.libraries import installed_versions
+from genlaws.core.imports import installed_versions
 
 
 def test_versions_are_those_of_what_is_installed():
