@@ -57,4 +57,4 @@ def test_sweep_prints_an_aligned_table_and_the_peak(genlaws, tmp_path: Path, mon
 def test_sweep_says_where_there_is_no_peak(genlaws, tmp_path: Path):
     arguments = ("--similarity", "power-law", "--out", str(tmp_path))
     assert sweep(genlaws, *arguments)["peak"] is None
-    assert "There is no peak: down to the finest" in genlaws("semanticity", "front", "--sweep", *arguments).out
+    assert "There is no peak: generalization and identification both grow" in genlaws("semanticity", "front", "--sweep", *arguments).out
