@@ -22,6 +22,12 @@ CASES = {
     'python -c "import numpy"': [sys.executable, "-c", "import numpy"],
     'python -c "import genlaws"': [sys.executable, "-c", "import genlaws"],
     'python -c "import genlaws.rules_facts"': [sys.executable, "-c", "import genlaws.rules_facts"],
+    'python -c "import numpy, scipy.special"': [sys.executable, "-c", "import numpy, scipy.special"],
+    "first rules_facts.solve": [
+        sys.executable,
+        "-c",
+        "from genlaws import rules_facts; rules_facts.solve(sample_ratio=10, fact_fraction=0.2)",
+    ],
     "genlaws --help": [str(COMMAND), "--help"],
 }
 

@@ -26,6 +26,7 @@ exclude_patterns = ["_build"]
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 nitpicky = True  # a name in the text that is not in the library is a warning, and a warning fails the build
+nitpick_ignore = [("py:class", "numpy.ndarray")]  # numpy is documented elsewhere, and no network is needed
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -37,7 +37,9 @@ CAPTION = "Lines are laws, points are runs with 95 % intervals, gray is chance o
 def draw_semanticity(axes: Axes) -> None:
     """Draw the front of linear decay on the circle, and random places measured at several resolutions."""
     circle, rng = semanticity.space("circle"), np.random.default_rng(0)
-    front = semanticity.front(circle, semanticity.similarity("linear", 0.25), resolutions=np.geomspace(0.02, 0.5, 80))
+    front = semanticity.front(
+        circle, similarity=semanticity.similarity("linear", 0.25), resolutions=np.geomspace(0.02, 0.5, 80)
+    )
     axes.plot(front.identification, front.generalization, color=BLUE, linestyle=LAW_LINE)
     for resolution in (0.05, 0.1, 0.17, 0.25, 0.31, 0.4, 0.5):
         places = rng.random(60)
@@ -90,7 +92,7 @@ def draw_relations(axes: Axes) -> None:
     """Draw the bound of a relation, and the networks that come with the library."""
     table = bundled_table("relations.3").frame
     share = np.linspace(0, 0.6, 31)
-    bound = relations.bound_curve(relations.named_relation("mod3"), share[share <= 0.2], repeats=10)
+    bound = relations.bound_curve(relations.named_relation("mod3"), train_fraction=share[share <= 0.2], repeats=10)
     best = [point.accuracy.value for point in bound.points] + [1.0] * int((share > 0.2).sum())
     axes.plot(share, best, color=BLACK, linestyle=LAW_LINE)
     networks = table[table["relation"] == "mod3"]

@@ -81,7 +81,7 @@ def bounds() -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for name in RELATIONS:
         for count in ELEMENTS:
-            curve = bound_curve(named(name, count), places("train_fraction"), repeats=REPEATS)
+            curve = bound_curve(named(name, count), train_fraction=places("train_fraction"), repeats=REPEATS)
             assert all(point.exact_share == 1.0 for point in curve.points)
             rows += [
                 (name, count, f"{point.train_fraction:g}", *interval_text(point.accuracy)) for point in curve.points
@@ -108,7 +108,7 @@ def needed() -> list[tuple[object, ...]]:
 
             with mock.patch("genlaws.relations.inference.data_needed.posterior", cached):
                 for target in places("target_accuracy"):
-                    found = data_needed(relation, target, repeats=REPEATS)
+                    found = data_needed(relation, target_accuracy=target, repeats=REPEATS)
                     assert found.exact
                     rows.append((name, count, f"{target:g}", *interval_text(found.train_fraction)))
     return rows

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 from genlaws.figures.semanticity.layers import LayersSettings, layers_data
 from genlaws.figures.semanticity.years import YearsSettings, load_figure_model
 from genlaws.probes import ReplyStore, ask_and_report
@@ -54,7 +54,7 @@ def main() -> None:
     start = time.perf_counter()
     many = max(4, round(chosen.scale * LAYERS_SETTINGS["trials"]))
     settings = LayersSettings(**LAYERS_SETTINGS | here | {"trials": many})
-    frame = layers_data(settings, NoProgress())
+    frame = layers_data(settings, Running())
     seconds = time.perf_counter() - start
     frame.to_csv(chosen.out / "semanticity.layers.csv", index=False, float_format="%.5g")
     device = torch.cuda.get_device_name() if chosen.device.startswith("cuda") else f"one core, {platform.machine()}"

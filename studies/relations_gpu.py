@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 
 FULL_SETTINGS = {
     "relations.3": (
@@ -131,7 +131,7 @@ def compute(figure: str, folder: Path, changes: dict[str, object], scale: float)
     wanted = {**full, **{name: one for name, one in changes.items() if name in settings_type.model_fields}}
     settings = settings_type(**wanted | {"steps": max(1, round(scale * full["steps"]))})
     start = time.perf_counter()
-    frame = getattr(module, f"{kind.lower()}_data")(settings, NoProgress())
+    frame = getattr(module, f"{kind.lower()}_data")(settings, Running())
     seconds = time.perf_counter() - start
     frame.to_csv(folder / f"{figure}.csv", index=False, float_format="%.6g")
     device = torch.cuda.get_device_name() if settings.device.startswith("cuda") else f"one core, {platform.machine()}"

@@ -20,7 +20,7 @@ def untrained_plan() -> PhasePlan:
     """Return the plan of a diagram whose networks are all confused."""
     confused = {"train_step": -1, "test_step": -1, "phase": "confusion", "final_test_accuracy": 0.5}
     relation = named_relation("mod3", 9)
-    return phase_diagram(relation, grid=2, seeds=2, train=lambda plan: [confused] * 8).plan
+    return phase_diagram(relation, grid=2, seeds=2, train=lambda plan, running: [confused] * 8).plan
 
 
 def diagram_of_counts(counts, rates=RATES, networks=2) -> PhaseDiagram:

@@ -43,6 +43,7 @@ LIBRARIES: dict[str, set[str]] = {
     "core": THEORY,
     "core/frames.py": {"pandas"},  # loaded when the first table is made
     "core/locks.py": {"filelock"},
+    "core/tables.py": {*THEORY, "pyarrow"},  # loaded when a .parquet file is read
     "render": THEORY,
     "ensembles": {"numpy", "torch"},
     "ensembles/fused": {"numpy", "torch", "triton"},  # loaded where a kernel runs alone

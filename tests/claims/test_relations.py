@@ -65,7 +65,7 @@ def boundaries_with(**columns):
 def exact_estimate(factor):
     """Return a way to find the data needed in which Eq. 4 is a factor from it."""
 
-    def find(relation, target, **how):
+    def find(relation, **how):
         return SimpleNamespace(fraction_formula=0.1 * factor, train_fraction=SimpleNamespace(value=0.1))
 
     return find

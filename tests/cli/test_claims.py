@@ -243,7 +243,7 @@ def test_all_names_every_claim(monkeypatch):
 def test_the_command_that_shows_the_evidence_answers(genlaws, command):
     answer = genlaws(*command.split()[1:], "--json")
     assert answer.code == 0
-    assert "generalization" in answer.json
+    assert "generalization" in answer.json["result"]
 
 
 def test_figures_that_show_the_evidence_exist():

@@ -50,7 +50,7 @@ def test_a_setting_changes_the_figure(genlaws, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("rules-facts.99",), "figure must be one of rules-facts.1"),
+        (("rules-facts.99",), "names, such as rules-facts."),
         (("rules-facts.1", "--set", "fact_fraction=2"), "fact_fraction is not accepted"),
         (("rules-facts.1", "--set", "fact_fracton=0.2"), "fact_fracton is not accepted"),
         (("rules-facts.1", "--set", "fact_fraction"), "set must have the form field=value"),

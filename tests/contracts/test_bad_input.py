@@ -131,7 +131,8 @@ CALLS = {
             "normalize": wrong_words,
             "folds": not_whole | not_none | st.integers(max_value=1),
             "seed": wrong_seed,
-            "progress": not_callable,
+            "name": FLAG,
+            "running": not_callable,
         },
     ),
     "draw_gaussian": Call(
@@ -237,6 +238,27 @@ CALLS = {
             "width_ratio": not_positive,
         },
     ),
+    "threshold": Call(
+        rules_facts.threshold,
+        {"loss": "hinge", "fact_fraction": 0.3, "kernel": None, "width_ratio": 2.0},
+        {
+            "loss": wrong_loss,
+            "fact_fraction": not_a_fraction | not_none,
+            "kernel": wrong_kernel,
+            "width_ratio": not_positive,
+        },
+    ),
+    "describe_kernel": Call(
+        rules_facts.describe_kernel,
+        {"kernel": "relu", "family": "gaussian", "degree": None},
+        {
+            "kernel": wrong_kernel | not_none,
+            "family": except_for(
+                wrong_words, {"gaussian", "exponential", "geometric", "quadratic", "polynomial"}
+            ).filter(lambda value: value is not None),
+            "degree": not_whole | st.integers(max_value=0),
+        },
+    ),
     "large_sample_bayes_error": Call(rules_facts.large_sample_bayes_error, task, wrong_task),
     "large_sample_error": Call(rules_facts.large_sample_error, task, wrong_task),
     "optimal_angle": Call(
@@ -330,7 +352,17 @@ CALLS = {
 }
 CASES = [(name, one) for name, call in CALLS.items() for one, wrong in call.wrong.items() if wrong is not FLAG]
 # These hold results; nobody calls them. (A draw checks what it holds; that is tested separately.)
-RESULTS = {"Advice", "DecayFit", "Draw", "Solution", "BayesSolution", "Errors", "LOSSES"}
+RESULTS = {
+    "Threshold",
+    "KernelDescription",
+    "Advice",
+    "DecayFit",
+    "Draw",
+    "Solution",
+    "BayesSolution",
+    "Errors",
+    "LOSSES",
+}
 
 
 def test_every_public_function_and_argument_is_here():

@@ -60,7 +60,7 @@ def test_sliders_refuse_fractions():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda count: semanticity.front(CIRCLE, NEAR, count),
+        lambda count: semanticity.front(CIRCLE, similarity=NEAR, item_count=count),
         lambda count: semanticity.even_set(CIRCLE, count),
         semanticity.sphere,
         lambda count: semanticity.finite_identification(1, set_size=count, item_count=2),
@@ -73,7 +73,7 @@ def test_sliders_refuse_fractions():
         relations.Equivalence,
         lambda count: relations.RelationClass("symmetric", element_count=count),
         lambda count: relations.RelationClass("equivalence", element_count=6, class_count=count),
-        lambda count: relations.bound_curve(relations.less_than(4), 0.1, repeats=count),
+        lambda count: relations.bound_curve(relations.less_than(4), train_fraction=0.1, repeats=count),
         lambda count: relations.Pilot(width=count),
         lambda count: relations.simulate_repons(relations.ReponSystem(1.0, 1.0), count),
         lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], surrogates=[], jobs=count),

@@ -17,7 +17,7 @@ from genlaws.ensembles import (
     Minibatches,
     Modules,
     PairPerceptron,
-    Parameter,
+    ParameterArray,
     Perceptron,
     WholeSet,
 )
@@ -208,7 +208,7 @@ def kind(name, architecture, batches, alone, start=None, steps=25):
 def all_kinds():
     """Return every kind, in the order of the tests."""
     torch.manual_seed(0)
-    form = [Parameter("form", (5, 5), "form", "normal", high=0.2), Parameter("shift", (), "shift", "normal")]
+    form = [ParameterArray("form", (5, 5), "form", "normal", high=0.2), ParameterArray("shift", (), "shift", "normal")]
     deep = Perceptron((5, 7, 6, 2), loss="squared")
     parted = Perceptron((5, 4, 2), "relu", "logistic", bias=False, parts=("first", "second"))
     linear = Perceptron((5, 1), loss="hinge")

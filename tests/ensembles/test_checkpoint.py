@@ -16,7 +16,7 @@ from genlaws.ensembles import (
     Minibatches,
     Modules,
     PairPerceptron,
-    Parameter,
+    ParameterArray,
     Perceptron,
     Sgd,
     WholeSet,
@@ -192,7 +192,7 @@ def loss_of_another(values, batch):
 
 
 def test_settings_that_the_layout_does_not_show_tell_architectures_apart(tmp_path):
-    layout = Layout([Parameter("w", (2,), start="normal")])
+    layout = Layout([ParameterArray("w", (2,), start="normal")])
     modules = [torch.nn.Sequential(torch.nn.Linear(3, 1), torch.nn.Dropout(rate)) for rate in (0.0, 0.5)]
     data = {"first": torch.zeros(1, 4, dtype=torch.int64), "second": torch.ones(1, 4, dtype=torch.int64)}
     data |= {"target": torch.ones(1, 4, 1), "input": torch.ones(1, 4, 3)}

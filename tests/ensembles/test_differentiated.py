@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from genlaws.ensembles import Differentiated, Layout, Minibatches, Modules, Parameter, Perceptron, WholeSet, train
+from genlaws.ensembles import Differentiated, Layout, Minibatches, Modules, ParameterArray, Perceptron, WholeSet, train
 from genlaws.ensembles.architecture import Workspace
 
 SEEDS = [1, 2, 3]
@@ -66,7 +66,7 @@ def test_the_same_as_by_hand():
 
 def test_seeds_give_different_networks_and_each_can_be_drawn_again():
     network = Differentiated(
-        Layout([Parameter("in", (4, 3)), Parameter("out", (3, 1))]),
+        Layout([ParameterArray("in", (4, 3)), ParameterArray("out", (3, 1))]),
         lambda values, batch: (
             (torch.tanh(batch["input"] @ values["in"]) @ values["out"] - batch["target"]).square().mean((1, 2))
         ),
@@ -79,7 +79,7 @@ def test_seeds_give_different_networks_and_each_can_be_drawn_again():
 
 
 def test_parameters_that_no_loss_depends_on_have_gradient_0():
-    layout = Layout([Parameter("used", (2,), start="normal"), Parameter("unused", (2,), start="normal")])
+    layout = Layout([ParameterArray("used", (2,), start="normal"), ParameterArray("unused", (2,), start="normal")])
     network = Differentiated(layout, lambda values, _: values["used"].square().sum(1))
     rows = layout.start(SEEDS)
     _, gradient = gradients(network, rows, {})
@@ -90,14 +90,14 @@ def test_parameters_that_no_loss_depends_on_have_gradient_0():
 
 @pytest.mark.parametrize("reduced", [torch.sum, torch.mean, lambda losses: losses[:, None]])
 def test_losses_must_be_one_for_each_network(reduced):
-    layout = Layout([Parameter("w", (2,), start="normal")])
+    layout = Layout([ParameterArray("w", (2,), start="normal")])
     network = Differentiated(layout, lambda values, _: reduced(values["w"].square().sum(1)))
     with pytest.raises(ValueError, match="losses must return one loss for each of 3 networks; got shape"):
         train(network, WholeSet(examples()), seeds=SEEDS, steps=1)
 
 
 def test_gradients_are_computed_where_they_are_turned_off():
-    layout = Layout([Parameter("w", (2,), start="normal")])
+    layout = Layout([ParameterArray("w", (2,), start="normal")])
     network = Differentiated(layout, lambda values, _: values["w"].square().sum(1))
     modules = Modules(nn.Linear(4, 1).double(), squares)
     with torch.no_grad():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from genlaws.ensembles import Layout, Parameter, Perceptron
+from genlaws.ensembles import Layout, ParameterArray, Perceptron
 from genlaws.ensembles.architecture import linear_start, per_network
 
 UNLIKELY = 1e-4  # p-value; the seeds are fixed
@@ -15,10 +15,10 @@ def mixed():
     """Return parameters of two parts that alternate."""
     return Layout(
         [
-            Parameter("a", (2, 3), "one", "uniform", -0.5, 2.0),
-            Parameter("b", (), "two", "normal", high=3.0),
-            Parameter("c", (4,), "one", "zeros"),
-            Parameter("d", (1, 2), "two", "uniform"),
+            ParameterArray("a", (2, 3), "one", "uniform", -0.5, 2.0),
+            ParameterArray("b", (), "two", "normal", high=3.0),
+            ParameterArray("c", (4,), "one", "zeros"),
+            ParameterArray("d", (1, 2), "two", "uniform"),
         ]
     )
 
@@ -43,13 +43,13 @@ def test_parts_lie_together_and_views_share_memory():
 
 
 def test_untrained_parts():
-    layout = Layout([Parameter("w", (2,)), Parameter("mean", (2,), "buffers", trained=False)])
+    layout = Layout([ParameterArray("w", (2,)), ParameterArray("mean", (2,), "buffers", trained=False)])
     assert layout.trained_parts == ("weights",)
     with pytest.raises(ValueError, match="'weights' holds both trained and other parameters"):
-        Layout([Parameter("w", (2,)), Parameter("mean", (2,), trained=False)])
+        Layout([ParameterArray("w", (2,)), ParameterArray("mean", (2,), trained=False)])
 
 
-@pytest.mark.parametrize("parameters", [[], [Parameter("w", (2,)), Parameter("w", (3,))]])
+@pytest.mark.parametrize("parameters", [[], [ParameterArray("w", (2,)), ParameterArray("w", (3,))]])
 def test_names_must_differ(parameters):
     with pytest.raises(ValueError, match="each with a name of its own"):
         Layout(parameters)
@@ -57,7 +57,7 @@ def test_names_must_differ(parameters):
 
 def test_unknown_start():
     with pytest.raises(ValueError, match="start must be one of linear, uniform, normal, zeros, given; got 'ones'"):
-        Parameter("w", (2,), start="ones")
+        ParameterArray("w", (2,), start="ones")
 
 
 def test_start_distributions():
@@ -79,7 +79,7 @@ def test_linear_layers_start_as_torch_has_them():
 
 def test_parameters_without_a_start_are_drawn_as_the_layers_of_a_perceptron():
     sizes = (16, 9, 4)
-    layout = Layout([Parameter(f"w{n}", shape, "decoder") for n, shape in enumerate([(16, 9), (9, 4)])])
+    layout = Layout([ParameterArray(f"w{n}", shape, "decoder") for n, shape in enumerate([(16, 9), (9, 4)])])
     assert torch.equal(layout.start(range(5)), Perceptron(sizes, bias=False).layout.start(range(5)))
 
 
@@ -87,15 +87,20 @@ def test_parameters_without_a_start_are_drawn_as_the_layers_of_a_perceptron():
     ("shape", "bound"), [((), 1.0), ((25,), 0.2), ((4, 7), 0.5), ((5, 5, 4, 3), 0.1), ((0, 3), 1.0)]
 )
 def test_the_number_of_inputs_sets_the_scale(shape, bound):
-    drawn = Layout([Parameter("w", shape), Parameter("rest", (1,), "rest")]).start(range(500))[:, :-1].numpy().ravel()
+    drawn = (
+        Layout([ParameterArray("w", shape), ParameterArray("rest", (1,), "rest")])
+        .start(range(500))[:, :-1]
+        .numpy()
+        .ravel()
+    )
     assert np.abs(drawn).max(initial=0.0) <= bound
     assert drawn.size == 0 or stats.kstest(drawn, stats.uniform(-bound, 2 * bound).cdf).pvalue > UNLIKELY
 
 
 def test_what_is_not_trained_starts_at_zero_unless_told():
-    averages = Layout([Parameter("mean", (2,), trained=False)])
+    averages = Layout([ParameterArray("mean", (2,), trained=False)])
     assert not averages.start([1, 2]).any()
-    features = Layout([Parameter("features", (2, 2), start="linear", trained=False)])
+    features = Layout([ParameterArray("features", (2, 2), start="linear", trained=False)])
     assert features.start([1, 2]).all()
 
 
@@ -109,7 +114,7 @@ def test_start_depends_on_the_seed_of_the_part_alone():
 
 
 def test_parts_are_not_drawn_from_the_same_numbers():
-    layout = Layout([Parameter("a", (4,), "one", "uniform"), Parameter("b", (4,), "two", "uniform")])
+    layout = Layout([ParameterArray("a", (4,), "one", "uniform"), ParameterArray("b", (4,), "two", "uniform")])
     values = layout.views(layout.start([3]))
     assert not torch.isclose(values["a"], values["b"]).any()
 
@@ -146,7 +151,7 @@ def test_long_seeds_and_numpy_seeds():
 
 def test_given_values_are_not_drawn():
     with pytest.raises(ValueError, match="initial values of 'w' are not drawn; give them to train as start"):
-        Layout([Parameter("w", (2,), start="given")]).start([0])
+        Layout([ParameterArray("w", (2,), start="given")]).start([0])
 
 
 def test_per_network_from_whatever_is_given():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from genlaws.ensembles import Adam, AdamW, Differentiated, Layout, Parameter, Sgd, WholeSet, train
+from genlaws.ensembles import Adam, AdamW, Differentiated, Layout, ParameterArray, Sgd, WholeSet, train
 from genlaws.ensembles.optimizers import PartRates, Portion, rates_of
 
 EXACT = 1e-12  # relative; a few roundings in double precision
 OPTIMIZERS = [Sgd(), Sgd(0.9), Adam(), AdamW()]
-LAYOUT = Layout([Parameter("a", (2,), "first", "normal"), Parameter("b", (3,), "second", "normal")])
+LAYOUT = Layout([ParameterArray("a", (2,), "first", "normal"), ParameterArray("b", (3,), "second", "normal")])
 SEEDS = [1, 2, 3, 4]
 
 every_optimizer = pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
@@ -102,7 +102,7 @@ def test_nothing_outside_the_part_is_touched(optimizer):
 
 
 def test_rates_of_untrained_parts_are_left_out():
-    layout = Layout([Parameter("w", (2,)), Parameter("mean", (2,), "buffers", trained=False)])
+    layout = Layout([ParameterArray("w", (2,)), ParameterArray("mean", (2,), "buffers", trained=False)])
     numbers = {"weights": np.array([1.0, 2.0])}
     (rates,) = rates_of(layout, numbers, {"weights": np.zeros(2)}, torch.zeros(2, 4))
     assert rates.columns == slice(0, 2)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from counted_steps import CountedSteps
+
 pytest.importorskip("transformers", reason="needs the package transformers")
 
 from genlaws.core.errors import InputError
@@ -66,9 +68,11 @@ def test_batches_by_length_change_nothing(tokenizer, name, position):
 
 def test_reducers_get_every_row_once(llama, tokenizer):
     selected = capture_texts(llama, tokenizer, TEXTS, batch_size=2, position="all")
-    first, second, reported = Batches(), Batches(), []
-    read = stream_texts(llama, tokenizer, TEXTS, [first, second], batch_size=2, position="all", advance=reported.append)
-    assert reported == [2, 2, 1]
+    first, second, steps = Batches(), Batches(), CountedSteps()
+    how = {"batch_size": 2, "position": "all", "running": steps.running}
+    read = stream_texts(llama, tokenizer, TEXTS, [first, second], **how)
+    assert steps.reported == [[2, 2, 1]]
+    steps.check_complete()
     assert [len(one) for one in first.states] == [11, 7, 2]
     assert all(np.array_equal(one, two) for one, two in zip(first.states, second.states, strict=True))
     order = np.lexsort((read.positions, read.text_numbers))

@@ -13,6 +13,8 @@ from email.utils import formatdate
 import pytest
 
 import scripted_server as scripted
+from counted_steps import CountedSteps
+from genlaws.core.errors import StoppedError
 from genlaws.models.server import ServerFailure
 from genlaws.probes.asking import ask, ask_and_report
 from genlaws.probes.store import ReplyStore
@@ -272,19 +274,26 @@ def test_a_compressed_reply_is_not_asked_for_nor_unpacked():
         assert server.headers[0]["Accept-Encoding"] == "identity"
 
 
-def test_an_interrupt_keeps_what_was_answered_and_what_is_under_way(tmp_path):
+@pytest.mark.parametrize(
+    ("stop", "error"),
+    [
+        (lambda _: signal.raise_signal(signal.SIGINT), KeyboardInterrupt),
+        (lambda steps: steps.running.cancel(), StoppedError),
+    ],
+)
+def test_an_interrupt_keeps_what_was_answered_and_what_is_under_way(stop, error, tmp_path):
     texts = [str(number) for number in range(40)]
-    seen = []
 
-    def interrupt(_):
-        seen.append(1)
-        if len(seen) == 5:
-            signal.raise_signal(signal.SIGINT)
+    class Interrupted(CountedSteps):
+        def advance(self, n=1):
+            super().advance(n)
+            if self.done == 5:
+                stop(self)
 
     with ScriptedServer(usual=scripted.slow(0.02)) as server, ReplyStore(tmp_path / "answers") as store:
         model = model_at(server, concurrency=4)
-        with pytest.raises(KeyboardInterrupt):
-            ask(model, prompts_of(*texts), "text", store=store, advance=interrupt)
+        with pytest.raises(error):
+            ask(model, prompts_of(*texts), "text", store=store, running=Interrupted().running)
         assert 5 <= len(store) < 40
         assert len(store) == sum(server.requested.values())
         ask(model, prompts_of(*texts), "text", store=store)

@@ -6,7 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from genlaws.core.errors import InputError
+from counted_steps import CountedSteps
+from genlaws.core.errors import InputError, StoppedError
 from genlaws.models.interface import Prompt, Reply
 from genlaws.probes.asking import AskingReport, ask, ask_and_report
 from genlaws.probes.store import ReplyStore
@@ -45,24 +46,24 @@ def store(tmp_path):
 
 
 def test_replies_come_in_order_in_batches_and_equal_prompts_are_asked_once():
-    model, steps = Model(), []
-    replies = ask(model, prompts_of("a", "b", "a", "c", "d", "e", "a"), "text", batch_size=2, advance=steps.append)
+    model, steps = Model(), CountedSteps()
+    replies = ask(model, prompts_of("a", "b", "a", "c", "d", "e", "a"), "text", batch_size=2, running=steps.running)
     assert [reply.text for reply in replies] == list("ABACDEA")
     assert model.batches == [2, 2, 1]
     assert set(model.requested.values()) == {1}
-    assert sum(steps) == 7
+    assert steps.totals == [steps.done] == [7]
 
 
 def test_a_second_call_asks_only_what_is_open(store):
-    model, steps = Model(failing={"c"}), []
+    model, steps = Model(failing={"c"}), CountedSteps()
     ask(model, prompts_of("a", "b", "c"), "text", store=store)
     model.failing = set()
     replies, report = ask_and_report(
-        model, prompts_of("d", "c", "b", "a", "a"), "text", store=store, advance=steps.append
+        model, prompts_of("d", "c", "b", "a", "a"), "text", store=store, running=steps.running
     )
     assert [reply.text for reply in replies] == ["D", "C", "B", "A", "A"]
     assert model.requested == {"a": 1, "b": 1, "c": 2, "d": 1}
-    assert sum(steps) == 5
+    assert steps.totals == [steps.done] == [5]
     assert report == AskingReport(5, 4, 2, 2, 2, 2, ())
     assert str(report) == "4 different prompts: 2 found in the store, 2 answered now, none failed."
 
@@ -129,17 +130,20 @@ def test_an_interrupt_between_batches_keeps_the_batches_before(store):
     assert len(store) == 4
 
 
-def test_an_interrupt_while_a_batch_is_taken_over_keeps_all_of_it(store):
-    model = Model()
-    with pytest.raises(KeyboardInterrupt):
-        ask(
-            model,
-            prompts_of(*"abcdef"),
-            "text",
-            store=store,
-            batch_size=4,
-            advance=lambda _: signal.raise_signal(signal.SIGINT),
-        )
+@pytest.mark.parametrize(
+    ("stop", "error"),
+    [
+        (lambda _: signal.raise_signal(signal.SIGINT), KeyboardInterrupt),
+        (lambda steps: steps.running.cancel(), StoppedError),
+    ],
+)
+def test_an_interrupt_while_a_batch_is_taken_over_keeps_all_of_it(stop, error, store):
+    class Stopping(CountedSteps):
+        def advance(self, n=1):
+            stop(self)
+
+    with pytest.raises(error):
+        ask(Model(), prompts_of(*"abcdef"), "text", store=store, batch_size=4, running=Stopping().running)
     assert len(store) == 4
     resumed = Model()
     ask(resumed, prompts_of(*"abcdef"), "text", store=store)
@@ -172,10 +176,10 @@ def test_a_reply_that_is_handed_over_twice_counts_once(store):
             for words in ("first", "second"):
                 keep(0, Reply(text=words), 2)
 
-    steps = []
-    replies, report = ask_and_report(Twice(), prompts_of("a"), "text", store=store, advance=steps.append)
+    steps = CountedSteps()
+    replies, report = ask_and_report(Twice(), prompts_of("a"), "text", store=store, running=steps.running)
     assert [reply.text for reply in replies] == ["first"]
-    assert (report.attempts, steps) == (2, [1])
+    assert (report.attempts, steps.reported) == (2, [[1]])
 
 
 def test_a_streaming_model_that_forgets_a_prompt_is_refused(store):

@@ -70,9 +70,12 @@ def test_close_values_are_written_apart(tmp_path):
     [
         (GOOD + "Vulcan,57.9\n", r"line 6: every item and every value may occur once; got 'Vulcan'"),
         (GOOD + "Mars,300\n", r"line 6: every item and every value may occur once; got 'Mars'"),
-        (GOOD + "Ceres,nan\n", r"line 6: the value must be a number; got 'nan'"),
-        (GOOD + "Ceres,inf\n", r"line 6: the value must be a number; got 'inf'"),
-        (GOOD + "\nCeres,far\n", r"line 7: the value must be a number; got 'far'"),
+        (GOOD + "Ceres,nan\n", "row 6, column 2 is 'nan', which is not finite"),
+        (GOOD + "Ceres,inf\n", "row 6, column 2 is 'inf', which is not finite"),
+        (
+            GOOD + "\nCeres,far\n",
+            "a number in the second column of every row; the cell in row 7, column 2 is 'far'",
+        ),
         (GOOD + " ,414\n", r"line 6: the item must have a name"),
         (GOOD + "New Mars,414\n", r"No item of planets may be part of another's name; got 'Mars' and 'New Mars'"),
         (GOOD + "Ceres\n", "two columns"),

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import wilson_interval
-from genlaws.probes import ProbeTrial, Reply, domain_of, draw_trials, recorded, summary
+from genlaws.probes import ProbeTrial, Reply, domain_of, draw_trials, rates_of, recorded
 from genlaws.semanticity import fit_choices
 
 NAMES = ("C++", "Zoë", "北京", "a.b*")
@@ -36,7 +36,7 @@ def test_words_are_read_and_counted():
     assert given.failed.tolist() == [False] * 6 + [True] * 2
     assert given.correct.sum() == 2
     assert np.isnan(given.probability).all()
-    found = summary(given)
+    found = rates_of(given)
     (rates,) = found.rates
     assert (rates.sent, rates.failed, rates.chance) == (8, 2, 0.25)
     assert rates.accuracy == wilson_interval(2, 6)  # unparsed replies are errors
@@ -67,7 +67,7 @@ def test_scores_that_cannot_be_read_are_errors():
     assert given.probability[:4] == pytest.approx([0.75, 0.0, 0.0, 0.0])
     assert math.isnan(given.probability[4])
     assert given.unparsed.tolist() == [False, True, True, True, False]
-    (rates,) = summary(given).rates
+    (rates,) = rates_of(given).rates
     assert rates.probability.value == pytest.approx(0.75 / 4)
     assert rates.best == rates.probability
     assert rates.accuracy == wilson_interval(1, 4)
@@ -75,7 +75,7 @@ def test_scores_that_cannot_be_read_are_errors():
 
 def test_every_kind_and_number_of_items_has_its_rates():
     trials = [trial(kind, 1, count) for kind in ("similarity", "identification") for count in (2, 4) for _ in range(3)]
-    found = summary(recorded(trials, words(*["Zoë"] * 12), "text"))
+    found = rates_of(recorded(trials, words(*["Zoë"] * 12), "text"))
     assert [(one.kind, one.item_count, one.sent) for one in found.rates] == [
         *(("identification", 2, 3), ("identification", 4, 3)),
         *(("similarity", 2, 3), ("similarity", 4, 3)),
@@ -90,7 +90,7 @@ def test_every_kind_and_number_of_items_has_its_rates():
 @pytest.mark.parametrize("mode", ["text", "probability"])
 def test_nothing_but_failures(mode):
     given = recorded([trial()] * 3, [Reply(error="refused")] * 3, mode)
-    found = summary(given)
+    found = rates_of(given)
     assert found.failed == found.rates[0].failed == 3
     for rate in (found.unparsed, found.rates[0].accuracy, found.rates[0].probability):
         assert math.isnan(rate.value)
@@ -100,7 +100,7 @@ def test_nothing_but_failures(mode):
 
 
 def test_no_trials_at_all():
-    found = summary(recorded([], [], "text"))
+    found = rates_of(recorded([], [], "text"))
     assert found.rates == ()
     assert found.to_frame().empty
 

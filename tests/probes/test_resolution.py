@@ -20,9 +20,9 @@ from genlaws.probes import (
     draw_resolution_trials,
     draw_trials,
     fit_resolution,
+    rates_of,
     recorded,
     resolution_curve,
-    summary,
     template_of,
 )
 
@@ -88,7 +88,7 @@ def test_planted_likings_for_places_are_found_and_would_mislead():
         hits += sum(one.low <= true <= one.high for one, true in zip(found.position_effects, effects[1:], strict=True))
     low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], 3 * fits, 0.95)
     assert low <= hits <= high
-    rates = summary(given).of("similarity")[-1]
+    rates = rates_of(given).of("similarity")[-1]
     assert rates.item_count == 4
     assert rates.last.low > 0.4  # a quarter of the answers would be right
     blind = fit_resolution(given, ("exponential",), lapse=0.0, position_effects=False)
@@ -179,7 +179,7 @@ def test_identification_is_predicted_from_the_other_test():
     trials = [*requested(7, (2, 4), 200), *requested(8, (2, 4, 8), 100, "identification")]
     given = answered(trials, "probability")
     found = fit_resolution(given, ("exponential",), replicates=20)
-    reported = [one.probability.value for one in summary(given).of("identification")]
+    reported = [one.probability.value for one in rates_of(given).of("identification")]
     assert found.identification(given, [2, 4, 8]) == pytest.approx(reported, rel=1e-3)
     assert math.isnan(found.identification(given, [16])[0])
     law = collapse_of(given, predicted=found.identification(given, [2, 4, 8])).laws["similarity"]

@@ -16,8 +16,8 @@ from genlaws.probes import (
     draw_trials,
     parse_answer,
     prompt_of,
+    rates_of,
     recorded,
-    summary,
     template_of,
 )
 from genlaws.semanticity import Trials
@@ -65,8 +65,8 @@ def test_words_follow_the_probabilities():
     model = SimulatedModel(YEARS, 90.0, background=0.05, unparsed_rate=0.15)
     prompts = model.prompts_of(trials, LIST)
     replies = model.reply(prompts)
-    found = summary(recorded(trials, replies, "text"))
-    expected = summary(recorded(trials, model.score(prompts), "probability")).rates[0].probability.value
+    found = rates_of(recorded(trials, replies, "text"))
+    expected = rates_of(recorded(trials, model.score(prompts), "probability")).rates[0].probability.value
     parsed = found.rates[0].accuracy_if_parsed
     assert stats.binomtest(round(parsed.value * parsed.count), parsed.count, expected).pvalue > UNLIKELY
     assert stats.binomtest(round(found.unparsed.value * 2000), 2000, 0.15).pvalue > UNLIKELY

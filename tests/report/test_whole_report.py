@@ -18,7 +18,7 @@ from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import bundled_records
 from genlaws.cli import run
 from genlaws.cli.report_data import read_user_data
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
 from genlaws.report.ledger import agreement
 from genlaws.report.sections.relations import RELATIONS_LAW, relations_section
@@ -226,7 +226,7 @@ def test_lines_to_copy_give_the_numbers_of_their_section(html, made, own_files, 
 )
 def test_lines_about_other_files_run_as_they_stand(own_files, tmp_path, file, positions):
     data = read_user_data(str(own_files / file), None if positions is None else own_files / positions)
-    section = user_data_section(data, NoProgress(), 3)
+    section = user_data_section(data, Running(), 3)
     printed = printed_by(section.python, own_files), printed_by_command(section.command, own_files, tmp_path)
     shown = {"numbers": [{"name": name, "value": value} for name, value, _ in section.numbers]}
     wanted = "share needed" if file == "zeros_ones.csv" else "generalization p_S"
@@ -291,7 +291,7 @@ def test_without_torch_sections_say_what_is_missing(monkeypatch):
     for name in ("semanticity", "relations"):
         monkeypatch.setattr(f"genlaws.report.sections.{name}.has_torch", lambda: False)
     for make in (semanticity_section, relations_section):
-        section = make(NoProgress(), 0, quick=True)
+        section = make(Running(), 0, quick=True)
         assert any("pip install 'genlaws[networks]'" in sentence for sentence in section.findings)
         assert not any("networks" in curve.name.lower() for panel in section.panels for curve in panel.curves)
 
@@ -342,7 +342,7 @@ def test_names_of_columns_and_rows_are_no_stimuli(tmp_path, options):
     assert ("of e.csv" in found.message) == ("of p.csv" in found.message) == options.get("header", True)
     scope = {"np": np}
     for line in embeddings._python(found, seed=0).splitlines():
-        if line.startswith(("table =", "positions =")):
+        if line.startswith(("from genlaws", "table =", "positions =")):
             exec(re.sub(r"\b([ep])\.csv", rf"{tmp_path}/\1.csv", line), scope)
     np.testing.assert_allclose(scope["table"], table)
     np.testing.assert_allclose(scope["positions"][:, 0], places)
@@ -357,7 +357,7 @@ def test_a_relation_of_two_elements_has_no_names_of_columns(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--data", "{}/none.npy"], "data must be a file"),
+        (["--data", "{}/none.npy"], "There is no file"),
         (["--data", "{}"], "is a folder"),
         (["--data", "{}/texts.txt"], "need --model"),
         (["--data", "distances:{}/circle.npy"], "square and symmetric"),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from counted_steps import CountedSteps
+
 pytest.importorskip("transformers", reason="needs the package transformers")
 
 from genlaws.core.errors import InputError
@@ -173,19 +175,10 @@ def test_wrong_names_are_refused(walk, options, complaint):
 
 def test_every_measure_of_a_real_model(stories, wikitext):
     network, tokenizer = stories
-    reported = []
-
-    class Bar:
-        def start(self, total, label):
-            reported.append([label, total, 0])
-
-        def advance(self, n=1):
-            reported[-1][2] += n
-
-    found = analyze(
-        network, tokenizer, wikitext[:12], name="stories", measures=MEASURES, surrogate_draws=8, progress=Bar()
-    )
-    assert all(done == total for _, total, done in reported), reported
+    steps = CountedSteps()
+    how = {"measures": MEASURES, "surrogate_draws": 8, "running": steps.running}
+    found = analyze(network, tokenizer, wikitext[:12], name="stories", **how)
+    steps.check_complete()
     assert found.text_count == 12
     assert found.identity == "next = this + write"
     assert found.identity_error < 1e-6

@@ -12,6 +12,7 @@ import pytest
 from sweep_trials import BATCH, TRIAL, calls, contents, deeds, trial_sweep
 
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running
 from genlaws.sweeps import (
     Axis,
     Experiment,
@@ -52,7 +53,7 @@ def test_a_finished_sweep_computes_nothing_again(tmp_path: Path, notes: Path):
     assert (first.total, first.computed, first.reused, first.failed, first.message) == (12, 12, 0, 0, "finished")
     before = contents(tmp_path / "s")
     recorded = RecordedProgress()
-    again = run_sweep(trial_sweep(), tmp_path / "s", progress=recorded)
+    again = run_sweep(trial_sweep(), tmp_path / "s", running=Running(recorded))
     assert (again.computed, again.reused) == (0, 12)
     assert set(calls(notes).values()) == {1}
     assert contents(tmp_path / "s") == before
@@ -154,7 +155,7 @@ def test_a_batch_that_was_partly_done_keeps_what_is_there(tmp_path: Path, notes:
 
 def test_a_cell_that_fails_is_recorded_and_the_others_are_done(tmp_path: Path, notes: Path):
     recorded = RecordedProgress()
-    report = run_sweep(deeds("compute", "raise", "leave"), tmp_path / "s", retries=0, progress=recorded)
+    report = run_sweep(deeds("compute", "raise", "leave"), tmp_path / "s", retries=0, running=Running(recorded))
     assert (report.computed, report.failed, report.message) == (1, 2, "finished, cells failed: 2")
     with Store(tmp_path / "s") as store:
         failures = {settings["deed"]: error for settings, _, error in store.failures()}

@@ -13,6 +13,7 @@ import xarray as xr
 from sweep_trials import TRIAL, Trial, alike, deeds, trial_sweep
 
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running
 from genlaws.sweeps import Axis, Experiment, Procedure, Store, Sweep, compute_sweep, make_sweep, run_sweep
 from genlaws.sweeps.tables import export
 
@@ -394,5 +395,5 @@ def test_tables_are_written_while_the_sweep_runs(tmp_path: Path):
                     (len(store.to_frame(provenance=True)), store.to_xarray()["mean"].notnull().sum().item())
                 )
 
-    run_sweep(trial_sweep(4, 1), tmp_path, progress=Exports())
+    run_sweep(trial_sweep(4, 1), tmp_path, running=Running(Exports()))
     assert exported == [(1, 1), (2, 2), (3, 3), (4, 4)]

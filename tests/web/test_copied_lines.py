@@ -42,7 +42,7 @@ def test_rules_facts_shows_the_numbers_of_solve(tmp_path):
 def test_rules_facts_command_gives_the_same(settings, capsys):
     found = rules_facts.answer(TheorySettings(**settings))
     assert run([*shlex.split(found.command)[1:], "--json"]) == 0
-    reported, shown = json.loads(capsys.readouterr().out), numbers_of(found)
+    reported, shown = json.loads(capsys.readouterr().out)["result"], numbers_of(found)
     assert shown["generalization error"] == f"{reported['generalization_error']:.4f}"
     assert shown["memorization error"] == f"{reported['memorization_error']:.3f}"
     assert shown["regularization λ"] == f"{reported['regularization']:.3g}"

@@ -17,7 +17,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.tables import MAX_ROWS, read_uploaded_table
 from genlaws.web import upload as door
 from genlaws.web.openapi import MeasuredBody
-from genlaws.web.upload import Measurer, StoppedError, Upload, measure_upload
+from genlaws.web.upload import MeasurementStoppedError, Measurer, Upload, measure_upload
 from toy_explorer import npy
 
 SQUARE = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
@@ -181,8 +181,8 @@ WRONG = {
     "cut in the header": (npy(np.ones((5, 2)))[:30], {}, "its header cannot be read"),
     "cut in the numbers": (npy(np.ones((5, 2)))[:-8], {}, "announces 80 bytes, and the file has 72"),
     "more than it says": (npy(np.ones((5, 2))) + b"more", {}, "announces 80 bytes, and the file has 84"),
-    "NaN": (npy(np.full((5, 2), np.nan)), {}, "must be finite"),
-    "infinity": (npy(np.full((5, 2), np.inf)), {}, "must be finite"),
+    "NaN": (npy(np.full((5, 2), np.nan)), {}, "the cell in row 1, column 1 is 'nan', which is not finite"),
+    "infinity": (npy(np.diag([1, 1, np.inf])), {}, "the cell in row 3, column 3 is 'inf', which is not finite"),
     "one row": (npy(np.ones((1, 2))), {}, "a row for each of at least 4 items; got shape (1, 2)"),
     "one axis": (npy(np.ones(9)), {}, "got shape (9,)"),
     "three axes": (npy(np.ones((5, 2, 2))), {}, "the file has shape (5, 2, 2)"),
@@ -194,7 +194,7 @@ WRONG = {
     ),
     "too many columns": (npy(np.ones((4, 100_001), dtype=np.int8)), {}, "at most 100,000 columns"),
     "zero embeddings": (npy(np.zeros((5, 2))), {}, "All true distances are zero"),
-    "another suffix": (b"1", {"name": "set.pkl"}, "must be a file ending in .npy or .csv; got 'set.pkl'"),
+    "another suffix": (b"1", {"name": "set.pkl"}, ".csv, .tsv or .parquet; got 'set.pkl'"),
     "words in a table": (b"a,b\n1,2\n3,x\n", {"name": "set.csv"}, "the cell in row 3, column 2 is 'x'"),
     "names alone": (b"a,b\n", {"name": "set.csv"}, "holds only names"),
     "uneven rows": (b"1,2\n3\n4,5\n6,7\n", {"name": "set.csv"}, "must hold only numbers"),
@@ -202,7 +202,7 @@ WRONG = {
     "not text": (b"\xff\xfe1\x00", {"name": "set.csv"}, "must be text in UTF-8"),
     "too many rows of text": (b"1,2\n" * 2001, {"name": "set.csv"}, "at most 2,000 rows"),
     "too many columns of text": (b"," * 100_001, {"name": "set.csv"}, "at most 100,000 columns"),
-    "NaN in a table": (b"1,nan\n2,3\n4,5\n6,7\n", {"name": "set.csv"}, "must be finite"),
+    "NaN in a table": (b"1,nan\n2,3\n4,5\n6,7\n", {"name": "set.csv"}, "row 1, column 2 is 'nan', which is not finite"),
     "distances not square": (npy(SQUARE[:6]), {"kind": "distances"}, "square matrix"),
     "distances not symmetric": (npy(SQUARE + np.eye(12, k=1)), {"kind": "distances"}, "must be symmetric"),
     "negative distances": (npy(-SQUARE), {"kind": "distances"}, "must be zero or positive"),
@@ -323,7 +323,7 @@ def test_no_file_is_left_behind(client, circle):
 def test_a_measurement_without_an_end_is_stopped_and_the_next_one_answered(circle):
     z, _ = circle
     measurer = Measurer(longest=0.0)
-    with pytest.raises(StoppedError, match=r"longer than 0 s and was stopped; try a smaller set\."):
+    with pytest.raises(MeasurementStoppedError, match=r"longer than 0 s and was stopped; try a smaller set\."):
         measurer.measure(Upload("embeddings", npy(z), ".npy"))
     measurer.longest = 60.0
     assert measurer.measure(Upload("embeddings", npy(z), ".npy")).startswith(b'{"panels"')

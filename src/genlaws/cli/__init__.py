@@ -8,17 +8,20 @@ error. Modules that need numpy are imported when their command runs, so that ``g
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from io import TextIOWrapper
 from traceback import walk_tb
 
 from cyclopts import App, CycloptsError
 
-from genlaws.cli.numbers import refuse_fractions
+from genlaws.cli.numbers import check_values
 from genlaws.core.errors import ConvergenceError, InputError
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+LONG_WORDS = re.compile(r"(\S{80})\S{160,}")  # of an error message, longer than any path in use
 # Optional libraries, and the extra that installs each.
 EXTRAS = {
     "torch": "networks",
@@ -53,7 +56,7 @@ app = App(
     version=_version,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # run() reports that it stopped
-    config=refuse_fractions,
+    config=check_values,
 )
 # The location and the help text of each command, which is imported when it runs.
 _COMMANDS = {
@@ -82,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal need not know Greek letters
     code = 0
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
@@ -122,5 +127,6 @@ def install_hint(error: ImportError) -> str:
 
 
 def _print_error(sentence: str, code: int) -> int:
-    print(f"genlaws: {sentence}", file=sys.stderr)
+    shortened = LONG_WORDS.sub(r"\1...", sentence)
+    print(f"genlaws: {shortened}", file=sys.stderr)
     return code

@@ -11,10 +11,9 @@ from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, print_json
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running
 from genlaws.figures import FIGURES, draw_figure, get_figure
 from genlaws.figures.bundled import bundled_ids, bundled_table
-from genlaws.sweeps import Processes
-from genlaws.sweeps.computing import computing
 
 if TYPE_CHECKING:
     from genlaws.figures import Figure
@@ -45,11 +44,11 @@ def figure(
     prepared = [(one, get_figure(one).settings(bundled_table(one).settings if bundled else changes)) for one in ids]
     folder = output.out or DEFAULT_FOLDER
     drawn = []
-    with ProgressBar(quiet=output.json) as progress:
+    with ProgressBar(quiet=output.json) as shown:
         for figure_id, settings in prepared:
-            with computing(None if jobs == 1 else Processes(jobs), None if keep is None else keep / figure_id):
-                given = None if bundled else settings
-                drawn.append(draw_figure(figure_id, folder, settings=given, progress=progress, bundled=bundled))
+            given = None if bundled else settings
+            running = Running(shown.progress, jobs=jobs, folder=None if keep is None else keep / figure_id)
+            drawn.append(draw_figure(figure_id, folder, settings=given, running=running, bundled=bundled))
     if output.json:
         answer = [{"id": one.id, "files": {kind: str(path) for kind, path in one.paths.items()}} for one in drawn]
         print_json({"figures": answer, "seed": output.seed})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, get_args
 
+from cyclopts import UNSET
+
 from genlaws.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 NUMBER_FORMATS = "Write a number, several as 2,4,10, or a range as start:stop:count or start:stop:count:log."
 MAX_RANGE_POINTS = 1_000_000
+MAX_ITEMS = 1_000_000  # beyond, identification equals the collapse constant over n
+MAY_BE_EMPTY = ("--key-variable", "--label")  # options to which no text says that there is none
 
 
 def read_numbers(name: str, text: str) -> float | Array:
@@ -27,6 +31,17 @@ def read_numbers(name: str, text: str) -> float | Array:
         return _read_range(name, text)
     values = [_read_one(name, part, text) for part in text.split(",")]
     return values[0] if len(values) == 1 else np.array(values)
+
+
+def read_item_counts(text: str) -> list[int]:
+    """Return numbers of items; those of a range are rounded, and duplicates are removed."""
+    import numpy as np
+
+    numbers = np.atleast_1d(read_numbers("items", text)).tolist()
+    for number in numbers:
+        if not 2 <= number <= MAX_ITEMS or (number % 1 and ":" not in text):
+            raise InputError(f"items must be whole numbers from 2 to {MAX_ITEMS:,}; got {text!r}.")
+    return list(dict.fromkeys(round(number) for number in numbers))
 
 
 def _read_one(name: str, part: str, text: str) -> float:
@@ -55,18 +70,22 @@ def _read_range(name: str, text: str) -> Array:
     return (np.geomspace if logarithmic else np.linspace)(start, stop, int(parts[2]))
 
 
-def refuse_fractions(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Refuse a number with a fractional part for any option of any command that takes a whole number.
+def check_values(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse an empty value, bytes that are not text, and, for a whole number, a fraction or more than 64 bits.
 
-    Cyclopts would round it, 2.6 to 3 and 6.5 to 6. It calls this function, the configuration of the app, with the typed
-    text before conversion. 6.0 is allowed; text that is not a number is left to cyclopts.
+    Cyclopts would round a fraction, 2.6 to 3 and 6.5 to 6. It calls this function, the configuration of the app, with
+    the typed text before conversion. 6.0 is allowed; text that is not a number is left to cyclopts.
     """
     for argument in arguments:
-        if takes_whole_number(argument.hint):
-            for token in argument.tokens:
-                if _has_fraction(token.value):
-                    name = argument.name.lstrip("-").replace("-", "_")
-                    raise InputError(f"{name} must be a whole number; got {token.value!r}.")
+        name = argument.name.lstrip("-").replace("-", "_")
+        for token in argument.tokens:
+            if takes_whole_number(argument.hint) and (allowed := _whole_number_problem(token.value)):
+                raise InputError(f"{name} must be {allowed}; got {token.value!r}.")
+            if token.value != token.value.encode(errors="ignore").decode():
+                raise InputError(f"{name} must be text in UTF-8; got {token.value!r}.")
+            typed = token.implicit_value is UNSET  # and not implied by a switch such as --no-lapse
+            if typed and not token.value.strip() and argument.name not in MAY_BE_EMPTY:
+                raise InputError(f"{name} must not be empty; got {token.value!r}.")
 
 
 def takes_whole_number(hint: Any) -> bool:
@@ -75,8 +94,12 @@ def takes_whole_number(hint: Any) -> bool:
     return int in kinds and not kinds & {float, str}
 
 
-def _has_fraction(text: str) -> bool:
+def _whole_number_problem(text: str) -> str:
+    """Return what a typed number must be and is not; empty if it fits, or is no number."""
     try:
-        return not float(text).is_integer()
+        number = float(text)
     except ValueError:
-        return False
+        return ""
+    if not number.is_integer():
+        return "a whole number"
+    return "" if abs(number) < 2**63 else "a whole number of at most 18 digits"

@@ -14,6 +14,9 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from genlaws.core.errors import InputError
+from genlaws.core.running import Running
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,7 +30,7 @@ def bar_on_stderr(*columns: TextColumn, quiet: bool = False) -> Progress:
 
 
 class ProgressBar:
-    """A progress bar on standard error with ``start(total, label)`` and ``advance(n)``; a context manager.
+    """A progress bar on standard error; a context manager that gives the `Running` of what it shows.
 
     Nothing is shown before `start`.
 
@@ -41,11 +44,12 @@ class ProgressBar:
         self._progress = bar_on_stderr(quiet=quiet)
         self._task: TaskID | None = None
 
-    def __enter__(self) -> ProgressBar:
-        return self
+    def __enter__(self) -> Running:
+        return Running(self)
 
     def __exit__(self, *error: object) -> None:
         if self._task is not None:
+            self._progress.live.transient = isinstance(error[1], InputError)  # no bar above the reason for a refusal
             self._progress.stop()
 
     def start(self, total: int | None, label: str) -> None:

@@ -25,8 +25,8 @@ Model = Annotated[
 Data = Annotated[
     tuple[str, ...],
     Parameter(
-        help="Files of yours: embeddings or distances (.npy, .csv), labeled data (.npz), a relation (matrix or "
-        "edges), texts for --model (.txt). A prefix such as relation:FILE names what a file holds.",
+        help="Files of yours: embeddings or distances (.npy, .csv, .tsv, .parquet), labeled data (.npz), a relation "
+        "(matrix or edges), texts for --model (.txt). A prefix such as relation:FILE names what a file holds.",
         consume_multiple=True,
         negative="",
         show_default=False,
@@ -34,7 +34,7 @@ Data = Annotated[
 ]
 Positions = Annotated[
     Path | None,
-    Parameter(help="True positions of the stimuli of --data, one row each, or their matrix of distances (.npy, .csv)."),
+    Parameter(help="True positions of the stimuli of --data, one row each, or their matrix of distances, in a file."),
 ]
 Texts = Annotated[Path | None, Parameter(help="Texts for --model, one per line.")]
 Quick = Annotated[bool, Parameter(negative="", help="Much smaller runs, for a quick check.")]
@@ -63,8 +63,8 @@ def report(
     whole_number("seed", seed)
     page = _page_path(out)
     own, lines = read_files(data, positions, texts, model)
-    with ProgressBar(quiet=json) as progress:
-        made = whole_report(progress=progress, seed=seed, quick=quick, data=own, model=model, texts=lines)
+    with ProgressBar(quiet=json) as running:
+        made = whole_report(running=running, seed=seed, quick=quick, data=own, model=model, texts=lines)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(made.html, encoding="utf-8")
     if json:

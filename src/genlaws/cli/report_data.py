@@ -12,19 +12,23 @@ from genlaws.cli.relations.source import holds_matrix, read_relation
 from genlaws.cli.residual_stream.analyze import read_texts
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
-from genlaws.core.tables import open_table, read_csv_table
+from genlaws.core.tables import KINDS, SUFFIXES, TEXT_SUFFIXES, check_file, is_number, read_table
+from genlaws.relations.structure.training_set import edge_rows
 from genlaws.report.user_data.data import UserData
 from genlaws.report.user_data.embeddings import is_distance_matrix
 from genlaws.rules_facts import load_labeled
 
 PREFIXES = ("embeddings", "distances", "labeled", "relation", "texts")
-SUFFIXES = (".npy", ".csv", ".npz", ".tsv", ".txt", ".gz")
 # What a file of each suffix can hold.
 KINDS_BY_SUFFIX = {
     ".npy": ("embeddings", "distances", "relation"),
+    ".npz": ("embeddings", "distances", "labeled", "relation"),
     ".csv": ("embeddings", "distances", "labeled", "relation"),
+    ".tsv": ("embeddings", "distances", "labeled", "relation"),
+    ".parquet": ("embeddings", "distances", "relation"),
     ".txt": ("relation", "texts"),
 }
+EDGE_SUFFIXES = (".txt", ".gz")  # of edges alone
 KIND_LABELS = {
     "embeddings": "embeddings, one row for each stimulus",
     "distances": "a matrix of distances",
@@ -51,9 +55,7 @@ def is_texts(given: str) -> bool:
 def read_user_data(given: str, positions: Path | None) -> UserData:
     """Return the content of a file, with a sentence about the kind it was recognized as."""
     named, path = kind_and_path(given)
-    if not path.is_file():
-        what = "a folder" if path.is_dir() else "not there"
-        raise InputError(f"data must be a file; {str(path)!r} is {what}.")
+    check_file(path)
     kind, why = (named, "as its prefix states") if named is not None else _kind_of_file(path)
     others = " or ".join(f"{one}:{path.name}" for one in KINDS_BY_SUFFIX.get(path.suffix.lower(), ()) if one != kind)
     otherwise = f" To read it as another kind: --data {others}." if others else ""
@@ -62,20 +64,19 @@ def read_user_data(given: str, positions: Path | None) -> UserData:
         return UserData(path.name, kind, message, load_labeled(path))
     if kind == "relation":
         return UserData(path.name, kind, message, read_relation(str(path), None, None), is_matrix=holds_matrix(path))
-    table = read_csv_table(kind, path)
+    table = read_table(kind, path)
     values = _checked(path, kind, table.values)
     message = " ".join(filter(None, [message, table.names_message(path.name)]))
-    data = UserData(path.name, kind, message, values, options=table.options)
+    data = UserData(path.name, kind, message, values)
     if positions is None:
         return data
-    truth = read_csv_table("positions", positions, rows=len(values))
+    truth = read_table("positions", positions, rows=len(values))
     places = real("positions", truth.values)
     return replace(
         data,
         message=" ".join(filter(None, [message, truth.names_message(positions.name)])),
         positions=places[:, None] if places.ndim == 1 else places,
         positions_name=positions.name,
-        positions_options=truth.options,
     )
 
 
@@ -84,8 +85,6 @@ def _checked(path: Path, kind: str, table: Any) -> Array:
     values = real(kind, table)
     if values.ndim != 2:
         raise InputError(f"{path.name} must be a table of two dimensions; got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise InputError(f"{path.name} must hold only finite numbers; {int((~np.isfinite(values)).sum())} are not.")
     if kind == "distances" and not is_distance_matrix(values):
         raise InputError(
             f"{path.name} must be square and symmetric with zeros on its diagonal to be distances; got shape "
@@ -97,36 +96,30 @@ def _checked(path: Path, kind: str, table: Any) -> Array:
 def _kind_of_file(path: Path) -> tuple[str, str]:
     """Return the kind of a file, and why."""
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"data must be a file ending in {', '.join(SUFFIXES)}; got {path.name!r}.")
+    if suffix not in {*SUFFIXES, *EDGE_SUFFIXES}:
+        raise InputError(f"data must be a file ending in .txt, .gz, {KINDS}; got {path.name!r}.")
     if suffix == ".npz":
         return "labeled", "because it is an archive of arrays"
-    if suffix in {".tsv", ".gz", ".txt"}:
+    if suffix in EDGE_SUFFIXES:
         return "relation", f"because a {suffix} file holds edges"
-    if suffix == ".csv" and not _all_numbers(path):
-        return _kind_of_text_table(path)
-    without_names = _kind_of_number_table(open_table("data", path, names="none"))  # 0 and 1 are a row of a relation
+    first = next(edge_rows(path), (0, []))[1] if suffix in TEXT_SUFFIXES else ["0"]
+    if not first:
+        raise InputError(f"{path.name} must hold numbers, samples or edges; it is empty.")
+    if suffix in TEXT_SUFFIXES and not _all_numbers(path):
+        return _kind_of_text_table(3 if suffix == ".tsv" else len(first))
+    without_names = _kind_of_number_table(read_table("data", path, names="none").values)  # 0, 1 is a row of a relation
     if without_names[0] == "relation":
         return without_names
-    return _kind_of_number_table(open_table("data", path, names="numbers"))
+    return _kind_of_number_table(read_table("data", path, names="numbers").values)
 
 
 def _all_numbers(path: Path) -> bool:
-    """Return whether a table is numbers, apart from a line 0, 1, 2, … above them; names of columns may name classes."""
-    try:
-        open_table("data", path, names="numbers")
-    except InputError:
-        return False
-    return True
+    """Return whether all cells are numbers or missing; names of columns other than 0, 1, 2, … may name classes."""
+    return all(is_number(cell) or not cell for _, row in edge_rows(path) for cell in row)
 
 
-def _kind_of_text_table(path: Path) -> tuple[str, str]:
+def _kind_of_text_table(columns: int) -> tuple[str, str]:
     """Return the kind of a table with words: two or three columns are edges."""
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        first = next((line for line in stream if line.strip()), "")
-    columns = first.count(",") + 1
-    if not first:
-        raise InputError(f"{path.name} must hold numbers, samples or edges; it is empty.")
     if columns in {2, 3}:
         return "relation", f"because its {columns} columns hold words, as edges do"
     return "labeled", "because it has words next to its numbers"

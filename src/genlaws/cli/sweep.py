@@ -18,6 +18,7 @@ from rich.progress import TaskID, TextColumn
 from genlaws.cli import install_hint
 from genlaws.cli.output import Json, aligned, bar_on_stderr, print_json
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running
 from genlaws.sweeps import (
     EXPERIMENTS,
     Axis,
@@ -232,7 +233,8 @@ def run(
     engine = _engine(jobs, scheduler)
     try:
         with watch(quiet=json) as progress:
-            report = run_sweep(sweep, out, engine=engine, progress=progress, retries=retries, stop_after=stop_after)
+            running = Running(progress)
+            report = run_sweep(sweep, out, engine=engine, running=running, retries=retries, stop_after=stop_after)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. Finished cells are stored; run the same command to continue.") from None
     if json:

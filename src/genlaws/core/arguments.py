@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from genlaws.core.errors import InputError
 
+MAX_NAMES_LISTED, MAX_COMPARED_CHARACTERS = 20, 100  # in the message on a name that is not allowed
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Whole = NDArray[np.int64]
+Elementwise = Annotated[Any, np.ndarray]
+"""A number or text where all arguments were single ones, and an array of their common shape otherwise."""
 MAX_COUNT = 10**12  # of things that are counted but not stored; far larger numbers do not fit into arrays
 FLOAT_BYTES = 8  # of double precision
 FALLBACK_MEMORY_BYTES = 2**40  # where the operating system does not report its memory
@@ -122,8 +127,16 @@ def one_of(name: str, value: object, allowed: Iterable[str], hint: str = "") -> 
     """Return `value` if it is one of the `allowed` strings."""
     choices = list(allowed)
     if not isinstance(value, str) or value not in choices:
-        raise InputError(_format_error(name, f"must be one of {', '.join(choices)}", value, hint))
+        raise InputError(_format_error(name, f"must be one of {_format_names(choices, value)}", value, hint))
     return value
+
+
+def _format_names(names: list[str], given: object) -> str:
+    """Return all names, or, of many, those most like what was given."""
+    if len(names) <= MAX_NAMES_LISTED:
+        return ", ".join(names)
+    near = get_close_matches(str(given)[:MAX_COMPARED_CHARACTERS], names, cutoff=0.0)
+    return f"{len(names)} names, such as {', '.join(near)}"
 
 
 def broadcast(**arrays: Array) -> tuple[Array, ...]:
@@ -137,7 +150,8 @@ def broadcast(**arrays: Array) -> tuple[Array, ...]:
 
 def _format_error(name: str, allowed: str, given: object, hint: str) -> str:
     try:
-        shown = f"{given:g}" if isinstance(given, float | np.floating) else " ".join(repr(given).split())
+        text = str(given) if isinstance(given, np.ndarray) else repr(given)  # without the word array and its type
+        shown = f"{given:g}" if isinstance(given, float | np.floating) else " ".join(text.split())
     except ValueError:  # an integer of thousands of digits is not written out
         shown = f"a {type(given).__name__} too long to print"
     if len(shown) > 80:

@@ -1,4 +1,4 @@
-"""The two ways a call can fail: the input was wrong, or the computation did not finish."""
+"""The ways a call can fail: the input was wrong, or the computation did not finish or was stopped."""
 
 from __future__ import annotations
 
@@ -25,3 +25,7 @@ class ConvergenceError(RuntimeError):
     def __init__(self, message: str, last_state: Any = None) -> None:
         super().__init__(message)
         self.last_state = last_state
+
+
+class StoppedError(Exception):
+    """A long computation was cancelled by its caller; see :class:`~genlaws.core.running.Running`."""

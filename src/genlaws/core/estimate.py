@@ -21,7 +21,7 @@ FIXED_POINT_MIN, FIXED_POINT_MAX = 1e-4, 1e6  # other sizes are printed with a p
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with a 95 % interval.
+    """A value with an interval.
 
     Attributes
     ----------
@@ -30,12 +30,15 @@ class Estimate:
         Ends of the interval; NaN if there is none.
     count : int
         Number of independent samples (stimuli, batches, trials) behind it.
+    level : float
+        How often such intervals contain the true value.
     """
 
     value: float
     low: float = math.nan
     high: float = math.nan
     count: int = 0
+    level: float = CONFIDENCE
 
     def __str__(self) -> str:
         sample_size = f" (n = {self.count})" if self.count else ""

@@ -4,7 +4,7 @@ Every network is trained as if it were alone. `train` is the main function; `Per
 networks differentiated by hand, `Differentiated` and `Modules` accept any other.
 """
 
-from genlaws.ensembles.architecture import Layout, Parameter
+from genlaws.ensembles.architecture import Layout, ParameterArray
 from genlaws.ensembles.batches import FreshDraws, Minibatches, WholeSet
 from genlaws.ensembles.checkpoint import Checkpoint
 from genlaws.ensembles.differentiated import Differentiated, Modules
@@ -24,7 +24,7 @@ __all__ = [
     "Minibatches",
     "Modules",
     "PairPerceptron",
-    "Parameter",
+    "ParameterArray",
     "Perceptron",
     "Sgd",
     "TrainedStack",

@@ -75,7 +75,7 @@ START_DISTRIBUTIONS = ("linear", "uniform", "normal", "zeros", "given")
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterArray:
     """One named tensor of a network.
 
     Attributes
@@ -131,11 +131,11 @@ class Layout:
 
     Parameters
     ----------
-    parameters : sequence of Parameter
+    parameters : sequence of ParameterArray
         Names must differ, and a part is either trained or not.
     """
 
-    def __init__(self, parameters: Sequence[Parameter]) -> None:
+    def __init__(self, parameters: Sequence[ParameterArray]) -> None:
         names = [one.name for one in parameters]
         if not names or len(set(names)) < len(names):
             raise ValueError("A layout needs at least one parameter, each with a name of its own.")
@@ -205,7 +205,7 @@ def _read_seed(given: Any) -> int:
     return seed
 
 
-def _draw_values(one: Parameter, rng: np.random.Generator) -> Any:
+def _draw_values(one: ParameterArray, rng: np.random.Generator) -> Any:
     if one.start == "linear":
         bound = linear_start(one.fan_in)["high"]
         return rng.uniform(-bound, bound, one.size)

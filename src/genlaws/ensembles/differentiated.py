@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace
+from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace
 
 Losses = Callable[[Tensors, Tensors], Tensor]
 
@@ -74,12 +74,14 @@ class Modules:
     ) -> None:
         self.module, self.loss = module, loss
         trained = [
-            Parameter(name, tuple(one.shape), part_of(name) if part_of else "weights", "given")
+            ParameterArray(name, tuple(one.shape), part_of(name) if part_of else "weights", "given")
             for name, one in module.named_parameters()
         ]
         # Rows hold fractions; a buffer of whole numbers or truth values is converted back for the module.
         self._averages = {name: None if one.is_floating_point() else one.dtype for name, one in module.named_buffers()}
-        buffers = [Parameter(name, tuple(one.shape), "buffers", trained=False) for name, one in module.named_buffers()]
+        buffers = [
+            ParameterArray(name, tuple(one.shape), "buffers", trained=False) for name, one in module.named_buffers()
+        ]
         self._trained = [one.name for one in trained]
         self.layout = Layout([*trained, *buffers])
 

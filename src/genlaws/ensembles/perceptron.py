@@ -16,7 +16,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace, linear_start
+from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace, linear_start
 from genlaws.ensembles.losses import STACK_LOSSES, loss_and_derivative
 
 ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
@@ -219,14 +219,14 @@ def check_layers(sizes: Sequence[int], activation: str, loss: str) -> None:
         raise ValueError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {loss!r}.")
 
 
-def layer_parameters(sizes: Sequence[int], parts: Sequence[str], *, bias: bool) -> list[Parameter]:
+def layer_parameters(sizes: Sequence[int], parts: Sequence[str], *, bias: bool) -> list[ParameterArray]:
     """Return weights and biases of all layers, which start as those of torch.nn.Linear."""
     parameters = []
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes), start=1):
         start = linear_start(fan_in)
-        parameters.append(Parameter(f"weight_{layer}", (fan_in, fan_out), parts[layer - 1], **start))
+        parameters.append(ParameterArray(f"weight_{layer}", (fan_in, fan_out), parts[layer - 1], **start))
         if bias:
-            parameters.append(Parameter(f"bias_{layer}", (fan_out,), parts[layer - 1], **start))
+            parameters.append(ParameterArray(f"bias_{layer}", (fan_out,), parts[layer - 1], **start))
     return parameters
 
 
@@ -278,7 +278,7 @@ class PairPerceptron:
         self.elements, self.dimension, self.mode = elements, dimension, mode
         inputs = 2 * dimension if mode == "concatenate" else dimension
         self.decoder = Perceptron([inputs, *hidden, outputs], activation, loss)
-        table = Parameter("embedding", (elements, dimension), "embedding", "normal", high=1.0)
+        table = ParameterArray("embedding", (elements, dimension), "embedding", "normal", high=1.0)
         self.layout = Layout([table, *self.decoder.layout.parameters])
 
     def outputs(self, values: Tensors, first: Tensor, second: Tensor) -> Tensor:

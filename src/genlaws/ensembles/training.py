@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running, checked_running
 from genlaws.ensembles import checkpoint as saving
 from genlaws.ensembles.architecture import Architecture, Layout, PerPart, Tensors, per_network
 from genlaws.ensembles.batches import Batches, checksum
@@ -43,6 +44,7 @@ def train(
     dtype: torch.dtype = torch.float32,
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    running: Running | None = None,
 ) -> TrainedStack:
     """Train many networks of one architecture at once.
 
@@ -79,6 +81,8 @@ def train(
     checkpoint : Checkpoint, optional
         Save the training at regular intervals, and continue from there if the file exists. On the same device the
         result is the same bit for bit. The file is removed at the end.
+    running : Running, optional
+        Its steps are those of the training, reported whenever something is measured or saved.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def train(
     plan = _Plan(architecture, sorted({int(one) for one in log_at}), int(steps), measure or _loss, finished)
     if dtype not in FLOAT_TYPES:
         raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
-    layout, place = architecture.layout, read_device(device)
+    layout, place, shown = architecture.layout, read_device(device), checked_running(running)
     drawn = layout.start(seeds, initial_scale) if start is None else _read_start(start, seeds, initial_scale, layout)
     rows = drawn.to(place, dtype, copy=True)
     count = len(rows)
@@ -105,7 +109,7 @@ def train(
     saver = None if checkpoint is None else _Saver(checkpoint, _fingerprint(plan, stack, chosen), len(plan.log_at))
     if saver is not None:
         saver.load(stack, progress)
-    _run(plan, stack, chosen, progress, saver)
+    _run(plan, stack, chosen, progress, saver, shown)
     if checkpoint is not None:
         checkpoint.remove()
     progress.log.collect(len(plan.log_at))
@@ -194,10 +198,14 @@ def _loss(live: Live) -> Tensors:
     return {"loss": live.loss}
 
 
-def _run(plan: _Plan, stack: Stack, way: Execution, progress: PartialResult, saver: _Saver | None) -> None:
+def _run(  # noqa: PLR0917
+    plan: _Plan, stack: Stack, way: Execution, progress: PartialResult, saver: _Saver | None, running: Running
+) -> None:
     """Make all updates, stopping where something is measured or saved."""
     to_log = set(plan.log_at[len(progress.log.steps) :])
     to_save = set(range(saver.checkpoint.every, plan.steps, saver.checkpoint.every)) if saver else set()
+    running.start(plan.steps, "training steps")
+    reported = 0
     for stop in sorted({*to_log, *to_save, plan.steps}):
         if stop < stack.made or not len(stack):
             continue
@@ -209,6 +217,9 @@ def _run(plan: _Plan, stack: Stack, way: Execution, progress: PartialResult, sav
             _measure(plan, stack, progress)
         if saver is not None and stop in to_save:
             saver.save(stack, progress)
+        running.advance(stop - reported)
+        reported = stop
+    running.advance(plan.steps - reported)  # of networks that all finished early
     _leave(stack, progress, torch.ones(len(stack), dtype=torch.bool, device=stack.rows.device))
 
 

@@ -3,7 +3,6 @@
 Importing this package loads neither pandas nor matplotlib; drawing does.
 """
 
-from genlaws.core.progress import NoProgress, Progress
 from genlaws.figures.drawing import DrawnFigure, draw_figure
 from genlaws.figures.figure import Figure
 from genlaws.figures.registry import FIGURES, figure_ids, get_figure
@@ -12,8 +11,6 @@ __all__ = [
     "FIGURES",
     "DrawnFigure",
     "Figure",
-    "NoProgress",
-    "Progress",
     "draw_figure",
     "figure_ids",
     "get_figure",

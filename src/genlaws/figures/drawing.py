@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import genlaws
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
-from genlaws.core.progress import Progress
+from genlaws.core.files import made_folder, write_together
+from genlaws.core.running import Running
 from genlaws.figures.bundled import bundled_table
 from genlaws.figures.figure import Figure
 from genlaws.figures.registry import get_figure
@@ -25,45 +25,6 @@ if TYPE_CHECKING:
 
 PNG_DPI = 300  # dots per inch of the PNG, as journals require
 FORMATS = ("pdf", "png", "svg")
-
-
-def check_folder(name: str, folder: Path | None) -> None:
-    """Raise an error with the name of the argument if the folder is a file; nothing is created."""
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise InputError(f"{name} must be a folder; got {str(folder)!r}, which is a file.")
-
-
-def made_folder(name: str, folder: str | os.PathLike[str]) -> Path:
-    """Return a folder, created if it does not exist; a file in its place raises an error that names the argument."""
-    path = Path(folder)
-    check_folder(name, path)
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def write_together(folder: Path, name: str, write: Callable[[Path], Mapping[str, Path]]) -> dict[str, Path]:
-    """Let `write` make files in a hidden folder, then move them into `folder`, each in one step.
-
-    Parameters
-    ----------
-    folder : Path
-        Must exist. Files of the same name are replaced once all have been written.
-    name : str
-        Of the hidden folder.
-    write : callable
-        Gets a folder to write in and returns the path of each file by its kind.
-
-    Returns
-    -------
-    dict
-        Where each file is now.
-    """
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as work:
-        made = write(Path(work))
-        paths = {kind: folder / path.name for kind, path in made.items()}
-        for kind, path in made.items():
-            os.replace(path, paths[kind])
-    return paths
 
 
 def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
@@ -100,9 +61,9 @@ def draw_figure(
     figure_id: str,
     out_dir: str | os.PathLike[str],
     settings: Settings | Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
     formats: Sequence[str] = ("pdf", "png"),
     *,
+    running: Running | None = None,
     bundled: bool = False,
 ) -> DrawnFigure:
     """Compute a figure and write ``<id>.csv``, ``<id>.txt`` (the caption) and a picture in each format.
@@ -115,9 +76,9 @@ def draw_figure(
         Created if it does not exist. Files of the same name are replaced, each in one step, once all have been written.
     settings : Settings or mapping, optional
         Values that differ from the printed figure.
-    progress : Progress, optional
-        Receives the number of steps, and each step when it is done.
     formats : sequence of {"pdf", "png", "svg"}
+    running : Running, optional
+        Figures that are computed cell by cell use its jobs and folder; the others need neither.
     bundled : bool
         Draw the full-size table that comes with the package, with the settings it was computed with.
 
@@ -135,7 +96,7 @@ def draw_figure(
 
     def write(work: Path) -> dict[str, Path]:
         """Write every file of the figure."""
-        frame = figure.data(checked, progress) if table is None else table.frame
+        frame = figure.data(checked, running=running) if table is None else table.frame
         about = {} if table is None else table.about
         return _write_all(figure, checked, frame, work, formats=formats, about=about)
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from genlaws.core.errors import InputError
-from genlaws.core.progress import NoProgress, Progress
+from genlaws.core.running import Running, checked_running
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,10 +59,10 @@ class Figure:
         return checked(wanted, given, self.id)
 
     def data(
-        self, settings: Settings | Mapping[str, Any] | None = None, progress: Progress | None = None
+        self, settings: Settings | Mapping[str, Any] | None = None, *, running: Running | None = None
     ) -> pd.DataFrame:
-        """Return the long table behind the figure."""
-        return self.load().data(self.settings(settings), progress or NoProgress())
+        """Return the long table behind the figure; see :func:`~genlaws.figures.drawing.draw_figure` for `running`."""
+        return self.load().data(self.settings(settings), checked_running(running, "jobs", "folder"))
 
     def summary(self, frame: pd.DataFrame, settings: Settings | Mapping[str, Any] | None = None) -> pd.DataFrame | None:
         """Return the numbers quoted with the figure, where it has any."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.sweeps.experiment import Settings
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Recipe(Generic[S]):
     settings : type of Settings
         Its defaults are the figure as printed.
     data : callable
-        ``data(settings, progress)`` returns the long table, one row per solved point.
+        ``data(settings, running)`` returns the long table, one row per solved point.
     draw : callable
         ``draw(frame, settings)`` returns the picture, from the table alone.
     summary : callable or None
@@ -43,6 +43,6 @@ class Recipe(Generic[S]):
     """
 
     settings: type[S]
-    data: Callable[[S, Progress], pd.DataFrame]
+    data: Callable[[S, Running], pd.DataFrame]
     draw: Callable[[pd.DataFrame, S], Picture]
     summary: Callable[[pd.DataFrame, S], pd.DataFrame] | None = None

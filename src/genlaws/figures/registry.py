@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genlaws.core.errors import InputError
+from genlaws.core.arguments import one_of
 from genlaws.figures.figure import Figure
 from genlaws.figures.relations import entries as relations
 from genlaws.figures.rules_facts import entries as rules_facts
@@ -20,6 +20,4 @@ def figure_ids() -> list[str]:
 
 def get_figure(figure_id: str) -> Figure:
     """Return the figure of an identifier such as ``rules-facts.3``."""
-    if figure_id not in FIGURES:
-        raise InputError(f"figure must be one of {', '.join(FIGURES)}; got {figure_id!r}.")
-    return FIGURES[figure_id]
+    return FIGURES[one_of("figure", figure_id, FIGURES)]

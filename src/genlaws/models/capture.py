@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
@@ -21,6 +21,7 @@ from torch import nn
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.running import Running, checked_running
 from genlaws.models.architecture import TransformerArchitecture, architecture_of, chosen_sites
 from genlaws.models.passes import longest_first, padded
 from genlaws.models.recorder import States, captured, refuse_dropout
@@ -207,7 +208,7 @@ def stream_texts(
     bos: str = "tokenizer",
     max_tokens: int | None = None,
     too_long: str = "cut_end",
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Reading:
     """Feed the residual stream of texts to reducers, batch by batch, without storing it.
 
@@ -230,8 +231,8 @@ def stream_texts(
         As in `captured`.
     strip, bos, max_tokens, too_long
         As in `tokenize`; the context of the model bounds the tokens as well.
-    advance : callable, optional
-        Called with the number of texts read since the last call.
+    running : Running, optional
+        Its steps are the texts.
     """
     given = list(reducers) if isinstance(reducers, Sequence) else [reducers]
     if not all(callable(getattr(one, "update", None)) for one in given):
@@ -241,7 +242,7 @@ def stream_texts(
     if len(plan.sites) < MIN_SITES:
         raise InputError("sites and layers must leave at least two sites for reducers; they leave one.")
     order, error = [], 0.0
-    for batch, states, error in _batches(plan, batch_size, advance):  # noqa: B007
+    for batch, states, error in _batches(plan, batch_size, checked_running(running)):  # noqa: B007
         numbers = np.repeat(np.array(batch, dtype=np.int64), [len(plan.places[text]) for text in batch])
         for reducer in given:
             reducer.update(Stream(cast(Array, states), plan.sites), numbers)
@@ -263,7 +264,7 @@ def capture_texts(
     bos: str = "tokenizer",
     max_tokens: int | None = None,
     too_long: str = "cut_end",
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Capture:
     """Return the residual stream of texts, in the order of the texts.
 
@@ -272,7 +273,7 @@ def capture_texts(
     to : path, optional
         A file ``.npy`` that does not exist yet; the states are written there, batch by batch, and the stream is mapped
         from it. In memory if not given.
-    model, tokenizer, texts, batch_size, position, sites, layers, strip, bos, max_tokens, too_long, advance
+    model, tokenizer, texts, batch_size, position, sites, layers, strip, bos, max_tokens, too_long, running
         As in `stream_texts`.
     """
     options = {"strip": strip, "bos": bos, "max_tokens": max_tokens, "too_long": too_long}
@@ -282,7 +283,7 @@ def capture_texts(
     starts, error = plan.starts, 0.0
     storage = StatesInMemory(int(starts[-1])) if to is None else StatesInFile(Path(to), int(starts[-1]))
     with storage:
-        for batch, states, error in _batches(plan, batch_size, advance):  # noqa: B007
+        for batch, states, error in _batches(plan, batch_size, checked_running(running)):  # noqa: B007
             storage.write(np.concatenate([np.arange(starts[text], starts[text + 1]) for text in batch]), states)
     stream = Stream(cast(Array, storage.states()), plan.sites)
     return Capture(**vars(plan.reading(range(len(plan.places)), error)), stream=stream)
@@ -346,9 +347,7 @@ def _last_tokens(tokens: Tokens, position: Positions, tokenizer: Any) -> list[st
     ]
 
 
-def _batches(
-    plan: _Plan, batch_size: int, advance: Callable[[int], object] | None
-) -> Iterator[tuple[list[int], States, float]]:
+def _batches(plan: _Plan, batch_size: int, running: Running) -> Iterator[tuple[list[int], States, float]]:
     """Yield texts, their states and the largest error of the identity so far, long texts first."""
     size = whole_number("batch_size", batch_size, at_least=1)
     lengths = {text: len(ids) for text, ids in enumerate(plan.tokens.ids) if len(plan.places[text])}
@@ -356,6 +355,7 @@ def _batches(
     no_cache = {"use_cache": False} if "use_cache" in accepted else {}
     device = next(plan.model.parameters()).device
     error = 0.0
+    running.start(len(lengths), "texts")
     for batch in longest_first(lengths, size):
         ids, mask = padded([plan.tokens.ids[text].tolist() for text in batch], device)
         places = [plan.places[text].tolist() for text in batch]
@@ -366,5 +366,4 @@ def _batches(
             plan.model(input_ids=ids, attention_mask=mask, **no_cache)
         error = max(error, recorder.identity_error)
         yield batch, recorder.take(), error
-        if advance is not None:
-            advance(len(batch))
+        running.advance(len(batch))

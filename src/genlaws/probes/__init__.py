@@ -17,7 +17,7 @@ from genlaws.probes.domains import DOMAINS, Domain, domain_of, read_table
 from genlaws.probes.outcomes import RecordedTrials, parse_answer, recorded
 from genlaws.probes.plan import Plan, plan_probe
 from genlaws.probes.probe import ProbeResult, compare_templates, run_probe
-from genlaws.probes.rates import Rates, Summary, summary
+from genlaws.probes.rates import Rates, TrialRates, rates_of
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.store import ReplyStore
@@ -52,8 +52,8 @@ __all__ = [
     "ResolutionFit",
     "ServerModel",
     "SimulatedModel",
-    "Summary",
     "Template",
+    "TrialRates",
     "VisionTemplate",
     "VisionTrial",
     "ask",
@@ -72,11 +72,11 @@ __all__ = [
     "parse_answer",
     "plan_probe",
     "prompt_of",
+    "rates_of",
     "read_table",
     "recorded",
     "resolution_curve",
     "run_probe",
-    "summary",
     "template_of",
     "vision_template_of",
 ]

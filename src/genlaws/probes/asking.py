@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running, checked_running
 from genlaws.models.interface import MODES, Keep, ProbeModel, Prompt, Reply, cache_name
 from genlaws.probes.store import ReplyStore, fault_of, key_of
 
@@ -70,7 +71,7 @@ def ask(
     *,
     store: ReplyStore | None = None,
     batch_size: int = 16,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> list[Reply]:
     """Return a reply for each prompt, in order; the model gets only the prompts that are not in the store.
 
@@ -87,10 +88,10 @@ def ask(
     batch_size : int
         Prompts given to the model at once. A model that streams gets all of them, and the store is written to disk
         after this many answers.
-    advance : callable, optional
-        Called with the number of prompts that got a reply since the last call.
+    running : Running, optional
+        Its steps are the prompts with a reply. After a stop, replies under way are still stored.
     """
-    return ask_and_report(model, prompts, mode, store=store, batch_size=batch_size, advance=advance)[0]
+    return ask_and_report(model, prompts, mode, store=store, batch_size=batch_size, running=running)[0]
 
 
 def ask_and_report(
@@ -100,12 +101,12 @@ def ask_and_report(
     *,
     store: ReplyStore | None = None,
     batch_size: int = 16,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> tuple[list[Reply], AskingReport]:
     """Return the replies as `ask` does, and a report on the prompts."""
     one_of("mode", mode, MODES)
     size = whole_number("batch_size", batch_size, at_least=1)
-    asking = _Asking(model, prompts, mode, store, size, advance)
+    asking = _Asking(model, prompts, mode, store, size, checked_running(running))
     try:
         asking.run()
     finally:
@@ -123,7 +124,7 @@ class _Asking:
     mode: str
     store: ReplyStore | None
     size: int
-    advance: Callable[[int], object] | None
+    running: Running
 
     def __post_init__(self) -> None:
         self.name = cache_name(self.model)
@@ -140,8 +141,9 @@ class _Asking:
 
     def run(self) -> None:
         """Send the open prompts."""
-        if self.found and self.advance is not None:
-            self.advance(sum(self.times[key] for key in self.replies))
+        self.running.start(len(self.keys), "prompts")
+        if self.found:
+            self._report(sum(self.times[key] for key in self.replies))
         prompts = [self.different[key] for key in self.open]
         if prompts and isinstance(self.model, StreamingModel):
             self.model.stream(prompts, self.mode, self._keep)
@@ -158,8 +160,8 @@ class _Asking:
         try:
             for place, reply in enumerate(given, start=start):
                 self._keep(place, reply, 1)
-        except BaseException:  # interrupted, perhaps by the progress callback: store what is answered first
-            self.advance = None
+        except BaseException:  # interrupted or stopped: store what is answered first
+            self.running = Running()
             for place, reply in enumerate(given, start=start):
                 self._keep(place, reply, 1)
             raise
@@ -179,8 +181,13 @@ class _Asking:
         self.attempts += attempts
         if self.store is not None and (len(self.replies) - self.found) % self.size == 0:
             self.store.sync()
-        if self.advance is not None:
-            self.advance(self.times[key])
+        self._report(self.times[key])
+
+    def _report(self, prompts: int) -> None:
+        """Report prompts that got a reply; after a stop nothing more is reported, so that open replies are stored."""
+        running, self.running = self.running, Running()
+        running.advance(prompts)
+        self.running = running
 
     def report(self) -> AskingReport:
         """Return the counts of the prompts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
+from genlaws.core.tables import WORD_SEPARATORS, TextTable, is_finite, wrong_cell
 
 # No name is part of another, in upper or lower case, so that an answer names only one person.
 _PEOPLE = (
@@ -143,30 +143,20 @@ def domain_of(name: str) -> Domain:
 def read_table(path: str | os.PathLike[str]) -> Domain:
     """Return the domain of a CSV file with a header and two columns: the item and its value, each value once."""
     file = Path(path)
-    if not file.is_file():
-        raise InputError(f"There is no file {str(file)!r}.")
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{file.name} must be a table of text in UTF-8, separated by commas.") from None
+    lines = [(line, row) for line, row in TextTable(file.name, file, WORD_SEPARATORS).rows() if any(row)]
     if len(lines) < 4 or any(len(row) != 2 for _, row in lines):
         raise InputError(f"{file.name} must have a header, two columns (item, value) and at least three rows.")
     places: dict[str, float] = {}
     for line, (item, text) in lines[1:]:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not np.isfinite(value):
-            raise InputError(f"{file.name}, line {line}: the value must be a number; got {text.strip()!r}.")
-        if not item.strip():
+        if not is_finite(text):
+            raise wrong_cell(file.name, line, 2, text, "a number in the second column of every row")
+        if not item:
             raise InputError(f"{file.name}, line {line}: the item must have a name; got {item!r}.")
-        if item.strip() in places or value in places.values():
+        value = float(text)
+        if item in places or value in places.values():
             raise InputError(
                 f"{file.name}, line {line}: every item and every value may occur once; got {item!r}, {text!r}."
             )
-        places[item.strip()] = value
+        places[item] = value
     values = np.sort(np.array(list(places.values())))
-    return Domain(file.stem, lines[0][1][1].strip(), values, _in_full, tuple(places), places)
+    return Domain(file.stem, lines[0][1][1], values, _in_full, tuple(places), places)

@@ -22,7 +22,7 @@ from genlaws.probes.asking import ask
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.probes.store import ReplyStore
 from genlaws.probes.templates import Template, prompt_of, template_of
-from genlaws.probes.trials import TRIAL_KINDS, ProbeTrial, draw_resolution_trials, draw_trials
+from genlaws.probes.trials import MAX_TRIALS, TRIAL_KINDS, ProbeTrial, draw_resolution_trials, draw_trials
 from genlaws.probes.vision.scenes import VisionTrial, draw_vision_resolution_trials, draw_vision_trials
 from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
@@ -134,7 +134,7 @@ def plan_probe(
         Of the two-anchor test; shares of the domain if not given.
     seed : int
     """
-    number = whole_number("trial_count", trial_count, at_least=1)
+    number = whole_number("trial_count", trial_count, at_least=1, at_most=MAX_TRIALS, hint="Each is a prompt.")
     whole_number("seed", seed)
     chosen = [one_of("kinds", kind, TRIAL_KINDS) for kind in kinds]
     domain = None if task in PICTURE_TASKS else domain_of(_known(task))

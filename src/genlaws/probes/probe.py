@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,14 @@ import numpy as np
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.running import Running, checked_running
 from genlaws.models.interface import MODES, ProbeModel, Prompt, Reply
 from genlaws.probes.asking import AskingReport, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of
 from genlaws.probes.distances import DistanceCurve, distance_curve
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials, recorded
 from genlaws.probes.plan import Plan
-from genlaws.probes.rates import Summary, above_chance, summary
+from genlaws.probes.rates import TrialRates, above_chance, rates_of
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.store import ReplyStore
 
@@ -58,7 +59,7 @@ class ProbeResult:
     given : RecordedTrials
         All trials with their answers.
     asking : AskingReport
-    rates : Summary
+    rates : TrialRates
         Generalization and identification for each number of items.
     resolution : ResolutionFit
     collapse : Collapse
@@ -76,7 +77,7 @@ class ProbeResult:
     mode: str
     given: RecordedTrials
     asking: AskingReport
-    rates: Summary
+    rates: TrialRates
     resolution: ResolutionFit
     collapse: Collapse
     curve: ResolutionCurve | None
@@ -137,7 +138,7 @@ def run_probe(
     batch_size: int = 16,
     shapes: Sequence[str] = SMOOTH_SHAPES,
     replicates: int = 200,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> ProbeResult:
     """Send the prompts of a plan to a model, and return what its answers show.
 
@@ -157,14 +158,16 @@ def run_probe(
         Similarities to compare; linear and constant ones take minutes.
     replicates : int
         Of the bootstrap of the resolution, in probability mode.
-    advance : callable, optional
-        Called with the number of prompts that got a reply since the last call.
+    running : Running, optional
+        Its steps are the prompts with a reply.
     """
     one_of("mode", mode, MODES)
     sent = plan.prompts() if prompts is None else prompts
     if len(sent) != len(plan.trials):
         raise InputError(f"prompts must be one for each of the {len(plan.trials)} trials; got {len(sent)}.")
-    replies, report = ask_and_report(model, sent, mode, store=store, batch_size=batch_size, advance=advance)
+    shown = checked_running(running)
+    shown.start(len(sent), f"{plan.task}, {plan.template.name}")
+    replies, report = ask_and_report(model, sent, mode, store=store, batch_size=batch_size, running=shown.part())
     given = recorded(plan.trials, replies, mode)
     fit = fit_resolution(given, shapes, unit=plan.unit, offsets=plan.pictures, replicates=replicates, seed=plan.seed)
     identified = given.of_kinds(("identification",))
@@ -176,7 +179,7 @@ def run_probe(
         mode=mode,
         given=given,
         asking=report,
-        rates=summary(given),
+        rates=rates_of(given),
         resolution=fit,
         collapse=collapse_of(given, predicted=predicted),
         curve=None if plan.pictures or "resolution" not in given.kinds else resolution_curve(given),

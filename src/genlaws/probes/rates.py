@@ -60,7 +60,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Summary:
+class TrialRates:
     """Rates for each kind and number of items.
 
     Attributes
@@ -116,13 +116,13 @@ class Summary:
         return "\n".join([*lines, f"unparsed: {self.unparsed}; failed: {self.failed}"])
 
 
-def summary(given: RecordedTrials) -> Summary:
+def rates_of(given: RecordedTrials) -> TrialRates:
     """Return accuracy, mean probability and unparsed rate for each kind and number of items, with 95 % intervals."""
     sizes, kinds = given.item_counts, np.array(given.kinds, dtype=object)
     order = dict.fromkeys(sorted(zip(given.kinds, sizes.tolist(), strict=True)))
     rates = [_rates(kind, count, given.take((kinds == kind) & (sizes == count))) for kind, count in order]
     reasons = [error for error in given.errors if error]
-    return Summary(
+    return TrialRates(
         given.mode,
         tuple(rates),
         int(given.failed.sum()),

@@ -16,6 +16,7 @@ from genlaws.semanticity.theory.ties import GRID_STEP
 
 TRIAL_KINDS = ("similarity", "identification")
 MAX_TRIAL_ITEMS = 100
+MAX_TRIALS = 100_000  # of one kind and number of items; each is a prompt
 MAX_ITEM_DRAWS = 1000  # of items without a tie before the domain counts as too small
 
 
@@ -74,7 +75,7 @@ def draw_trials(
     if count > most:
         raise InputError(f"item_count must be at most {most} for {kind} in {domain.name}; got {count}.")
     generator = generator_of(seed)
-    number = whole_number("trial_count", trial_count, at_least=1)
+    number = whole_number("trial_count", trial_count, at_least=1, at_most=MAX_TRIALS)
     return [_draw(domain, kind, count, generator) for _ in range(number)]
 
 
@@ -124,7 +125,7 @@ def draw_resolution_trials(
     if domain.own_places:
         raise InputError(f"The items of {domain.name} have places of their own; the two-anchor test cannot place them.")
     pairs = anchor_pairs(half_separations, shifts)
-    number = whole_number("trial_count", trial_count, at_least=1)
+    number = whole_number("trial_count", trial_count, at_least=1, at_most=MAX_TRIALS)
     generator = generator_of(seed)
     return [_anchored(domain, half, shift, generator) for half, shift in pairs for _ in range(number)]
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from genlaws.core.imports import loaded_on_access
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.relations.inference.bound_curve import BoundCurve, BoundPoint, bound_curve
+from genlaws.relations.inference.bound_curve import (
+    BoundCurve,
+    BoundPoint,
+    TrainingSetBound,
+    bound_curve,
+    training_set_bound,
+)
 from genlaws.relations.inference.data_needed import DataNeeded, data_needed
 from genlaws.relations.inference.hypotheses import (
     CompleteBipartite,
@@ -54,6 +60,12 @@ from genlaws.relations.repons import (
 )
 from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
 from genlaws.relations.structure.classes import RelationClass, classify_relation
+from genlaws.relations.structure.description import (
+    GraphDescription,
+    RelationDescription,
+    describe_graph,
+    describe_relation,
+)
 from genlaws.relations.structure.description_length import (
     description_length_count,
     description_length_exact,
@@ -87,6 +99,7 @@ __all__ = [
     "DataNeeded",
     "Entrywise",
     "Equivalence",
+    "GraphDescription",
     "Hypotheses",
     "KnowledgeGraph",
     "LearningAdvice",
@@ -100,12 +113,14 @@ __all__ = [
     "QueryCurve",
     "Relation",
     "RelationClass",
+    "RelationDescription",
     "RelationProperties",
     "ReponRun",
     "ReponSystem",
     "SeparationPath",
     "TotalOrder",
     "TrainingSet",
+    "TrainingSetBound",
     "TwoReponPath",
     "accuracy_formula",
     "advise_relation",
@@ -122,6 +137,8 @@ __all__ = [
     "critical_fraction",
     "data_needed",
     "decoder_pull",
+    "describe_graph",
+    "describe_relation",
     "description_length_count",
     "description_length_exact",
     "description_length_table",
@@ -158,6 +175,7 @@ __all__ = [
     "sign_collision_probability",
     "simulate_repons",
     "simulate_two_repons",
+    "training_set_bound",
     "tree",
     "two_repon_path",
 ]

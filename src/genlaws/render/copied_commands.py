@@ -1,8 +1,16 @@
-"""Shell commands that a page shows for copying."""
+"""Lines of Python and shell commands that a page shows for copying."""
 
 from __future__ import annotations
 
+import json
 import shlex
+
+READ_TABLE = "from genlaws.core.tables import read_table"  # before lines with `table_code`
+
+
+def table_code(name: str, file: str, options: str = "") -> str:
+    """Return Python for the values of the table `name` in a file, with further arguments such as ``, words=True``."""
+    return f"read_table({json.dumps(name)}, {json.dumps(file)}{options}).values"
 
 
 def with_new_file(name: str, program: str, command: str) -> str:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from genlaws import __version__
 from genlaws.claims.records import verdict_counts
-from genlaws.core.progress import NoProgress, Progress
+from genlaws.core.running import Running, checked_running
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash, panel_script, panel_style, plotly_script
 from genlaws.report.ledger import ledger_summary
 from genlaws.report.page import escaped, number_table, static_text
@@ -33,7 +33,7 @@ INTRODUCTION = (
 LISTED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers", "plotly")
 JSON_DIGITS = 6  # significant digits in the data of the page
 
-Make = Callable[[Progress], Section]
+Make = Callable[[Running], Section]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Report:
 
 def whole_report(
     *,
-    progress: Progress | None = None,
+    running: Running | None = None,
     seed: int = 0,
     quick: bool = False,
     data: Sequence[UserData] = (),
@@ -70,7 +70,8 @@ def whole_report(
 
     Parameters
     ----------
-    progress : Progress, optional
+    running : Running, optional
+        Shows the steps of each section and can stop them.
     seed : int
         Of all runs.
     quick : bool
@@ -83,7 +84,7 @@ def whole_report(
         For the model.
     """
     plotly_script()  # raises at once if plotly is missing
-    shown = progress or NoProgress()
+    shown = checked_running(running)
     sections, seconds = [], []
     for make in _makers(seed, quick, data, model, texts):
         started = time.perf_counter()
@@ -97,13 +98,13 @@ def _makers(
 ) -> Iterable[Make]:
     """Yield the function of each section: the user's data first."""
     for place, one in enumerate(data):
-        yield lambda progress, one=one, place=place: user_data_section(one, progress, seed, place)  # type: ignore[misc]
+        yield lambda running, one=one, place=place: user_data_section(one, running, seed, place)  # type: ignore[misc]
     if model is not None:
-        yield lambda progress: user_model_section(model, texts, progress, seed)
-    yield lambda progress: semanticity_section(progress, seed, quick=quick)
-    yield lambda progress: rules_facts_section(progress, seed, quick=quick)
-    yield lambda progress: relations_section(progress, seed, quick=quick)
-    yield lambda progress: residual_stream_section(progress, seed, quick=quick)
+        yield lambda running: user_model_section(model, texts, running, seed)
+    yield lambda running: semanticity_section(running, seed, quick=quick)
+    yield lambda running: rules_facts_section(running, seed, quick=quick)
+    yield lambda running: relations_section(running, seed, quick=quick)
+    yield lambda running: residual_stream_section(running, seed, quick=quick)
 
 
 def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:

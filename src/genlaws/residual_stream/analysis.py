@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from genlaws import models
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.progress import NoProgress, Progress
+from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Positions, Stream
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.measure_groups import (
@@ -59,7 +59,7 @@ def analyze(
     surrogate_draws: int = 200,
     seed: int = 0,
     jobs: int = 1,
-    progress: Progress | None = None,
+    running: Running | None = None,
 ) -> Analysis:
     """Record the residual stream of texts, measure it, and compare each measure with surrogates.
 
@@ -94,7 +94,8 @@ def analyze(
         Seed of all random numbers.
     jobs : int
         Threads for the mutual information.
-    progress : object with ``start(total, label)`` and ``advance(n)``, optional
+    running : Running, optional
+        Progress and cancellation only: the threads are those of `jobs`.
 
     Raises
     ------
@@ -104,11 +105,11 @@ def analyze(
     chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
     whole_number("surrogate_draws", surrogate_draws, at_least=2)
 
-    bar = NoProgress() if progress is None else progress
+    shown = checked_running(running)
     limits: dict[str, Any] = {"max_tokens": max_tokens, "context": models.capture.context_length(model, tokenizer)}
     tokens = tokenize(tokenizer, texts, strip=strip, **limits)
-    reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "advance": bar.advance}
-    read_models, captures = _record_streams((model, tokenizer), tokens, chosen_surrogates, bar, seed=seed, **reading)
+    reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "running": shown.part()}
+    read_models, captures = _record_streams((model, tokenizer), tokens, chosen_surrogates, shown, seed=seed, **reading)
     whole = captures[MODEL_LABEL]
     found = analyze_stream(
         whole.stream,
@@ -121,7 +122,7 @@ def analyze(
         draws=surrogate_draws,
         seed=seed,
         jobs=jobs,
-        progress=bar,
+        running=shown,
     )
     messages = (*whole.messages, *found.messages)
     found = replace(found, identity=whole.identity, identity_error=whole.identity_error, messages=messages)
@@ -130,7 +131,7 @@ def analyze(
         given = {
             label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in read_models.items()
         }
-        found = _add_perturbation(found, given, bar)
+        found = _add_perturbation(found, given, shown)
     return replace(found, claims=claims_of(found))
 
 
@@ -138,7 +139,7 @@ def _record_streams(
     loaded: tuple[nn.Module, Any],
     tokens: Tokens,
     surrogates: Sequence[str],
-    bar: Progress,
+    shown: Running,
     *,
     seed: int,
     **reading: Any,
@@ -148,7 +149,7 @@ def _record_streams(
 
     def record(one: nn.Module, read: Tokens, label: str) -> Capture:
         """Record a stream and report how many texts are done."""
-        bar.start(len(read.ids), f"states, {label}")
+        shown.start(len(read.ids), f"states, {label}")
         return models.capture.capture_texts(one, tokenizer, read, **reading)
 
     read_models, captures = {MODEL_LABEL: model}, {MODEL_LABEL: record(model, tokens, MODEL_LABEL)}
@@ -173,7 +174,7 @@ def analyze_stream(
     draws: int = 200,
     seed: int = 0,
     jobs: int = 1,
-    progress: Progress | None = None,
+    running: Running | None = None,
 ) -> Analysis:
     """Measure a recorded stream, without the perturbation, which needs the model itself.
 
@@ -184,24 +185,23 @@ def analyze_stream(
         Number of the text of each row, where a text has several.
     supplied : mapping from name to Stream, optional
         Streams of ``random weights`` or ``shuffled tokens``; without them these surrogates are left out.
-    name, measures, surrogates, estimators, draws, seed, jobs, progress
+    name, measures, surrogates, estimators, draws, seed, jobs, running
         As in `analyze`, where draws are called surrogate_draws.
     """
     chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
     whole_number("jobs", jobs, at_least=1)
     others = dict(supplied or {})
     numbers = text_numbers(texts, stream.text_count)
-    bar = NoProgress() if progress is None else progress
+    shown = checked_running(running)
     own = tuple(one for one in chosen_surrogates if one not in SUPPLIED_SURROGATES)
     given = RecordedStream(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
     references = {
-        label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), chosen_measures, bar)
+        label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), chosen_measures, shown)
         for label, one in others.items()
     }
-    fields, messages = _measure_with_progress(given, chosen_measures, bar, MODEL_LABEL)
+    fields, messages = _measure_with_progress(given, chosen_measures, shown, MODEL_LABEL)
     if "compression" in chosen_measures:
-        bar.start(2, "compression")
-        more, notes = measure_compression(given, advance=bar.advance)
+        more, notes = measure_compression(given, running=shown)
         fields, messages = fields | more, messages + notes
     found = Analysis(
         **_description(given, name, chosen_measures, chosen_surrogates),
@@ -243,27 +243,27 @@ def _description(
 
 
 def _measure_with_progress(
-    given: RecordedStream, measures: Sequence[str], bar: Progress, label: str
+    given: RecordedStream, measures: Sequence[str], shown: Running, label: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Measure a stream and report each finished measure."""
-    bar.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
-    return measured(given, measures, bar.advance)
+    shown.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
+    return measured(given, measures, shown)
 
 
-def _measure_reference(label: str, given: RecordedStream, measures: Sequence[str], bar: Progress) -> Analysis:
+def _measure_reference(label: str, given: RecordedStream, measures: Sequence[str], shown: Running) -> Analysis:
     """Return the quick measures of a reference stream."""
     quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
-    fields, messages = _measure_with_progress(given, quick, bar, label)
+    fields, messages = _measure_with_progress(given, quick, shown, label)
     return Analysis(**_description(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)
 
 
-def _add_perturbation(found: Analysis, given: Mapping[str, Disturbed], bar: Progress) -> Analysis:
+def _add_perturbation(found: Analysis, given: Mapping[str, Disturbed], shown: Running) -> Analysis:
     """Add the perturbation of the model, and of the one with random weights, to an analysis."""
     references = dict(found.references)
     for label, one in given.items():
         own = label == MODEL_LABEL
-        bar.start(perturbation_work(one, exponents=own), f"perturbation, {label}")
-        fields, notes = measure_perturbation(one, exponents=own, advance=bar.advance)
+        shown.start(perturbation_work(one, exponents=own), f"perturbation, {label}")
+        fields, notes = measure_perturbation(one, exponents=own, running=shown)
         if own:
             found = replace(found, **fields, messages=(*found.messages, *notes))
         else:

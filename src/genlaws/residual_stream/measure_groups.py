@@ -14,7 +14,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate
-from genlaws.core.progress import Advance
+from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Site, Stream
 from genlaws.models.texts import Tokens
 from genlaws.residual_stream import dynamics
@@ -230,7 +230,7 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: RecordedStream, measures: Sequence[str], advance: Advance) -> Found:
+def measured(given: RecordedStream, measures: Sequence[str], running: Running) -> Found:
     """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
     Parameters
@@ -238,8 +238,8 @@ def measured(given: RecordedStream, measures: Sequence[str], advance: Advance) -
     given : RecordedStream
     measures : names
         Names that are not keys of ``STREAM_MEASURES`` are ignored.
-    advance : callable
-        Called with 1 after each measure.
+    running : Running
+        Gets a step after each measure.
     """
     fields: dict[str, Any] = {}
     messages: list[str] = []
@@ -249,7 +249,7 @@ def measured(given: RecordedStream, measures: Sequence[str], advance: Advance) -
         found, notes = measure(given)
         fields |= found
         messages += [one for one in notes if one]
-        advance(1)
+        running.advance()
     return fields, messages
 
 
@@ -258,7 +258,7 @@ def encoder_layers(units: int) -> int:
     return max(2, 1 + round(math.log(PLANE_AXES / units) / math.log(PAPER_SIZE_RATIO))) if units > PLANE_AXES else 2
 
 
-def measure_compression(given: RecordedStream, *, device: str = "cpu", advance: Advance | None = None) -> Found:
+def measure_compression(given: RecordedStream, *, device: str = "cpu", running: Running | None = None) -> Found:
     """Return how well an autoencoder with a bottleneck of two units reconstructs states, as they are and normalized."""
     if given.text_count < MIN_COMPRESSION_TEXTS:
         return {}, [f"Compression needs at least {MIN_COMPRESSION_TEXTS} texts; there are {given.text_count}."]
@@ -271,11 +271,11 @@ def measure_compression(given: RecordedStream, *, device: str = "cpu", advance: 
         "texts": given.texts,
         "device": device,
     }
-    found = {}
+    found, shown = {}, checked_running(running)
+    shown.start(2, "compression")
     for name, normalize in (("compression", False), ("compression_normalized", True)):
         found[name] = dynamics.compression.compress(given.stream, normalize=normalize, **options)
-        if advance is not None:
-            advance(1)
+        shown.advance()
     return found, [one.message for one in found.values()]
 
 
@@ -308,7 +308,7 @@ class Disturbed:
         return [firsts[one] for one in chosen]
 
 
-def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: Advance | None = None) -> Found:
+def measure_perturbation(given: Disturbed, *, exponents: bool = True, running: Running) -> Found:
     """Return how disturbances at a few layers evolve, teleports from the same layers, and Lyapunov exponents.
 
     Parameters
@@ -316,13 +316,13 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: A
     given : Disturbed
     exponents : bool
         Whether to find the Lyapunov exponents too, which takes the longest.
-    advance : callable, optional
-        Called with 1 after each text, teleport and spectrum; see `perturbation_work`.
+    running : Running
+        Gets a step after each text, teleport and spectrum, `perturbation_work` in all.
     """
     plane = pooled_axes(given.stream, min(PLANE_AXES, given.stream.unit_count))
     some = _first_texts(given.tokens, PERTURBED_TEXTS)
     disturbed = dynamics.perturbation.perturb(
-        given.model, some, sites=given.sites, plane=plane, seed=given.seed, advance=advance
+        given.model, some, sites=given.sites, plane=plane, seed=given.seed, running=running.part()
     )
     reach = float(np.median(np.abs(plane.coordinates(given.stream)).max(axis=(0, 2))))
     grid = dynamics.teleports.square_grid(-reach, reach, GRID_SIDE_POINTS)
@@ -331,13 +331,12 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, advance: A
         for site in given.sites:
             options: dict[str, Any] = {"keep_rest": keep_rest, "steps": TELEPORT_STEPS}
             teleports.append(dynamics.teleports.teleport(given.model, given.prompt, plane, grid, site, **options))
-            if advance is not None:
-                advance(1)
+            running.advance()
     found: dict[str, Any] = {"perturbation": disturbed, "teleports": tuple(teleports)}
     if exponents:
         few = _first_texts(given.tokens, LYAPUNOV_TEXTS)
         starts = lyapunov_sites(given.sites)
-        options = {"directions": LYAPUNOV_EXPONENTS, "seed": given.seed, "advance": advance}
+        options = {"directions": LYAPUNOV_EXPONENTS, "seed": given.seed, "running": running.part()}
         found["lyapunov"] = tuple(dynamics.lyapunov.lyapunov(given.model, few, site, **options) for site in starts)
     spectra = found.get("lyapunov", ())
     notes = dict.fromkeys([disturbed.message, *(one.message for one in spectra)])
@@ -350,7 +349,7 @@ def lyapunov_sites(sites: Sequence[Site]) -> list[Site]:
 
 
 def perturbation_work(given: Disturbed, *, exponents: bool = True) -> int:
-    """Return how many times `measure_perturbation` calls `advance`."""
+    """Return how many steps `measure_perturbation` reports."""
     texts = min(PERTURBED_TEXTS, len(given.tokens.ids))
     few = min(LYAPUNOV_TEXTS, len(given.tokens.ids)) * len(lyapunov_sites(given.sites))
     return texts + 2 * len(given.sites) + (few if exponents else 0)

@@ -7,6 +7,7 @@ in the limit of large dimension :cite:p:`farne2026`.
 from typing import TYPE_CHECKING
 
 from genlaws.core.imports import loaded_on_access
+from genlaws.rules_facts.kernels.description import KernelDescription, describe_kernel
 from genlaws.rules_facts.kernels.families import parameter_for_angle
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.advice import advise
@@ -28,7 +29,7 @@ from genlaws.rules_facts.theory.message_passing import message_passing, state_ev
 from genlaws.rules_facts.theory.optimal import optimal_angle, optimal_regularization
 from genlaws.rules_facts.theory.problem import Solution
 from genlaws.rules_facts.theory.solve import solve
-from genlaws.rules_facts.theory.threshold import interpolation_threshold
+from genlaws.rules_facts.theory.threshold import Threshold, interpolation_threshold, threshold
 
 if TYPE_CHECKING:
     from genlaws.rules_facts import finite_size as finite_size
@@ -42,10 +43,13 @@ __all__ = [
     "Draw",
     "Errors",
     "Kernel",
+    "KernelDescription",
     "Loss",
     "Solution",
+    "Threshold",
     "advise",
     "bayes_optimal",
+    "describe_kernel",
     "draw_gaussian",
     "draw_labeled",
     "estimate_fact_fraction",
@@ -62,6 +66,7 @@ __all__ = [
     "parameter_for_angle",
     "solve",
     "state_evolution",
+    "threshold",
 ]
 
 __getattr__, __dir__ = loaded_on_access(__name__)

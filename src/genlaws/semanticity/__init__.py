@@ -14,7 +14,7 @@ from genlaws.semanticity.choices.trials import Trials, read_trials
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.theory.exact import FrontPoint
-from genlaws.semanticity.theory.front import Front, front
+from genlaws.semanticity.theory.front import Front, FrontPoints, front, front_points
 from genlaws.semanticity.theory.many_items import (
     best_ball_mass,
     best_generalization,
@@ -57,6 +57,7 @@ __all__ = [
     "EvenSet",
     "Front",
     "FrontPoint",
+    "FrontPoints",
     "Measurement",
     "PowerAnalysis",
     "Shape",
@@ -76,6 +77,7 @@ __all__ = [
     "fit_choices",
     "from_distances",
     "front",
+    "front_points",
     "generalization_of_many",
     "generalization_probability",
     "homogeneous_front",

@@ -19,6 +19,7 @@ from genlaws.sweeps.experiment import Experiment, Settings, checked, writable
 
 AXIS_SYNTAX = "Write field=start:stop:count, field=start:stop:count:log, or field=value,value,…"
 MAX_AXIS_VALUES = 1_000_000
+MAX_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,10 @@ class Sweep:
                 raise InputError(f"There is no setting {field!r} to run an axis over; the settings are {allowed}.")
             if fields.count(field) > 1:
                 raise InputError(f"The axis {field} is given twice.")
+        if self.total > MAX_CELLS:
+            raise InputError(
+                f"axes and repeats must give at most {MAX_CELLS:,} cells; got {self.total:.3g}. Each is stored."
+            )
         _check_text(self.settings.model_dump(mode="json"), self.experiment.name)
         for axis in self.axes:
             self._check_values(axis)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from genlaws.core.arguments import whole_number
-from genlaws.core.progress import NoProgress, Progress
+from genlaws.core.running import Progress, Running, checked_running
 from genlaws.sweeps.checkpoints import folder_for, remove_checkpoints
 from genlaws.sweeps.engines import Engine, InProcess
 from genlaws.sweeps.experiment import Result
@@ -34,24 +34,15 @@ DEFAULT_STOP_AFTER = 10
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+@runtime_checkable
 class SweepProgress(Progress, Protocol):
-    """Progress of a sweep, whose steps are cells; those just committed are advanced."""
+    """Progress that tells the cells just computed from those that were done before and those that failed."""
 
     def skip(self, n: int) -> None:
         """Report cells that were done before."""
 
     def fail(self, n: int, error: str) -> None:
         """Report cells that failed."""
-
-
-class Silent(NoProgress):
-    """Progress of a sweep that is not shown."""
-
-    def skip(self, n: int) -> None:
-        """Do nothing."""
-
-    def fail(self, n: int, error: str) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ def run_sweep(
     folder: str | os.PathLike[str],
     *,
     engine: Engine | None = None,
-    progress: SweepProgress | None = None,
+    running: Running | None = None,
     retries: int = DEFAULT_RETRIES,
     stop_after: int = DEFAULT_STOP_AFTER,
 ) -> SweepReport:
@@ -95,7 +86,8 @@ def run_sweep(
         Created if missing. Only one run at a time may write to it.
     engine : Engine
         This process by default.
-    progress : SweepProgress, optional
+    running : Running, optional
+        Its steps are the cells that are done; its progress may be a `SweepProgress`. The engine has the processes.
     retries : int
         How often a failed cell is tried again, over all runs.
     stop_after : int
@@ -110,10 +102,11 @@ def run_sweep(
     """
     whole_number("retries", retries)
     whole_number("stop_after", stop_after, at_least=1)
+    shown = checked_running(running)
     with _full_disk_stops():
         opened = Store.create(folder, sweep)
     with opened as store, _clean_stop() as guard, engine or InProcess() as workers:
-        run = _Run(sweep, store, guard, progress or Silent(), stop_after)
+        run = _Run(sweep, store, guard, shown, stop_after)
         message = "stopped"
         try:
             with _full_disk_stops():
@@ -146,8 +139,8 @@ def _full_disk_stops() -> Iterator[None]:
 class _Run:
     """One pass over the missing cells, then one over the failed ones for each retry."""
 
-    def __init__(self, sweep: Sweep, store: Store, guard: _Guard, progress: SweepProgress, stop_after: int) -> None:
-        self.sweep, self.store, self.guard, self.progress = sweep, store, guard, progress
+    def __init__(self, sweep: Sweep, store: Store, guard: _Guard, running: Running, stop_after: int) -> None:
+        self.sweep, self.store, self.guard, self.running = sweep, store, guard, running
         self.stop_after = stop_after
         self.computed = self.reused = 0
         self._same_error, self._last_error = 0, ""
@@ -160,7 +153,7 @@ class _Run:
 
     def all_cells(self, workers: Engine, retries: int) -> None:
         """Compute missing cells, then failed cells, up to the allowed number of retries."""
-        self.progress.start(self.sweep.total, self.sweep.experiment.name)
+        self.running.start(self.sweep.total, self.sweep.experiment.name)
         self._one_pass(workers, self._tasks(first=True, most_attempts=retries))
         for _ in range(retries):
             if not self.failed:
@@ -179,7 +172,7 @@ class _Run:
             missing = [cell for cell in batch if not self.store.is_done(cell.key)]
             if first and len(missing) < len(batch):
                 self.reused += len(batch) - len(missing)
-                self.progress.skip(len(batch) - len(missing))
+                self._skip(len(batch) - len(missing))
             attempts = max((self.store.attempts(cell.key) for cell in missing), default=0)
             if not missing or attempts > most_attempts:
                 continue
@@ -191,6 +184,13 @@ class _Run:
                 tuple(cell.seed for cell in missing),
                 str(self._checkpoint_folder(missing)),
             )
+
+    def _skip(self, n: int) -> None:
+        """Report cells that were done before."""
+        if isinstance(self.running.progress, SweepProgress):
+            self.running.progress.skip(n)
+        else:
+            self.running.advance(n)
 
     def _checkpoint_folder(self, cells: list[Cell]) -> Path:
         """Return the checkpoint folder of these cells."""
@@ -206,9 +206,11 @@ class _Run:
             if error is None:
                 self.computed += len(cells)
                 self._same_error = 0
-                self.progress.advance(len(cells))
+                self.running.advance(len(cells))
             else:
-                self.progress.fail(len(cells), error)
+                if isinstance(self.running.progress, SweepProgress):
+                    self.running.progress.fail(len(cells), error)
+                self.running.check()
                 self._count_error(error, attempts)
 
     def _count_error(self, error: str, attempts: int) -> None:
@@ -281,15 +283,15 @@ def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
         yield from zip(batch, results, strict=True)
 
 
-def compute_sweep(sweep: Sweep, advance: SweepProgress | None = None) -> pd.DataFrame:
+def compute_sweep(sweep: Sweep, *, running: Running | None = None) -> pd.DataFrame:
     """Return the table of a sweep computed in this process, without a folder: settings, repeat and numbers.
 
     Arrays are omitted; exceptions propagate.
     """
-    progress = advance or Silent()
-    progress.start(sweep.total, sweep.experiment.name)
+    shown = checked_running(running)
+    shown.start(sweep.total, sweep.experiment.name)
     rows = []
     for cell, result in compute_here(sweep):
         rows.append(row_of(cell.settings.model_dump(), cell.repeat, split_result(result)[0]))
-        progress.advance(1)
+        shown.advance()
     return table_of(rows)

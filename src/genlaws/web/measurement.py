@@ -11,7 +11,7 @@ from genlaws.core.arguments import Array
 from genlaws.core.estimate import INTERVAL_MEANING
 from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
-from genlaws.render.copied_commands import with_new_file
+from genlaws.render.copied_commands import READ_TABLE, table_code, with_new_file
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement, or_none
 from genlaws.web.view import Answer, Number
@@ -41,8 +41,6 @@ class Sent:
         A name such as ``embeddings.npy``, not the one it was sent under.
     positions : str or None
     metric, similarity : str
-    file_options, positions_options : str
-        Options with which ``numpy.loadtxt`` skips names of columns and rows.
     """
 
     kind: str
@@ -50,8 +48,6 @@ class Sent:
     positions: str | None
     metric: str
     similarity: str
-    file_options: str = ""
-    positions_options: str = ""
 
 
 def answer_of(measured: Measurement, sent: Sent) -> Answer:
@@ -216,11 +212,12 @@ def _sentence(measured: Measurement, sent: Sent) -> str:
 
 
 def _python(sent: Sent) -> str:
-    lines = ["import numpy as np", "from genlaws import semanticity", "", *_table(sent)]
+    imports = ["import numpy as np"] if sent.kind == "distances" else []
+    lines = [*imports, "from genlaws import semanticity", READ_TABLE, "", *_table(sent)]
     truth = f'positions=table, metric="{sent.metric}"'
     if sent.positions is not None:
-        loaded = _load(sent.positions, sent.positions_options, words=sent.metric == "tree")
-        lines.append(f"positions = {loaded}")
+        options = ", rows=len(table)" + ", words=True" * (sent.metric == "tree")
+        lines.append(f"positions = {table_code('positions', sent.positions, options)}")
         truth = f'positions=positions, metric="{sent.metric}"'
     elif sent.kind == "distances":
         truth = "distances=table"
@@ -231,17 +228,11 @@ def _python(sent: Sent) -> str:
 
 def _table(sent: Sent) -> list[str]:
     """Return lines that read the file and, from distances, make similarities."""
-    lines = [f"table = {_load(sent.file, sent.file_options)}"]
+    lines = [f"table = {table_code(sent.kind, sent.file)}"]
     if sent.kind == "distances":
         lines.append("width = np.median(table[np.triu_indices(len(table), 1)])")
         lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")
     return lines
-
-
-def _load(file: str, options: str, *, words: bool = False) -> str:
-    if file.endswith(".npy"):
-        return f'np.load("{file}")'
-    return f'np.loadtxt("{file}", delimiter=",", ndmin=2{options}{", dtype=str" if words else ""})'
 
 
 def _command(sent: Sent) -> str:
@@ -250,6 +241,6 @@ def _command(sent: Sent) -> str:
         given = f"--positions {truth} --metric {metric} --similarity {sent.similarity}"
         return f"genlaws semanticity measure {sent.file} {given}"
     metric = "precomputed" if sent.positions is None else metric
-    program = "; ".join(["import sys, numpy as np", *_table(sent), "np.save(sys.argv[1], alike)"])
+    program = "; ".join(["import sys, numpy as np", READ_TABLE, *_table(sent), "np.save(sys.argv[1], alike)"])
     given = f"--positions {truth} --metric {metric} --similarity precomputed"
     return with_new_file("similarities.npy", program, f'genlaws semanticity measure "$file" {given}')

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from genlaws import __version__
-from genlaws.core.tables import MAX_ROWS
+from genlaws.core.tables import KINDS, MAX_ROWS
 from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES
 from genlaws.web.upload import FORM_TYPE, MAX_CONCURRENT_UPLOADS, MAX_UPLOAD_BYTES, MAX_UPLOAD_SECONDS, SET_KINDS
@@ -228,12 +228,12 @@ def _measure_operation() -> dict[str, Any]:
         "kind": {"type": "string", "enum": list(SET_KINDS), "description": "What the file holds."},
         "file": {
             **file,
-            "description": f"A .npy or .csv file with a row for each of at most {MAX_ROWS:,} items: embeddings, or "
+            "description": f"A {KINDS} file with a row for each of at most {MAX_ROWS:,} items: embeddings, or "
             "a square matrix of judged distances between items.",
         },
         "positions": {
             **file,
-            "description": "A .npy or .csv file with the true place of each item; if it is left out, the distances "
+            "description": f"A {KINDS} file with the true place of each item; if it is left out, the distances "
             "between the items of the file count as true distances.",
         },
         "metric": {

@@ -60,7 +60,8 @@ class Upload:
     kind : {"embeddings", "distances"}
     file, positions : bytes
         Content; without positions the set provides its own true distances.
-    suffix, positions_suffix : {".npy", ".csv"}
+    suffix, positions_suffix : str
+        Of the files' names, one of those of :mod:`genlaws.core.tables`.
     metric, similarity : str or None
         Defaults if not given.
     """
@@ -74,7 +75,7 @@ class Upload:
     similarity: str | None = None
 
 
-class StoppedError(RuntimeError):
+class MeasurementStoppedError(RuntimeError):
     """The measurement did not finish."""
 
 
@@ -94,7 +95,7 @@ class Measurer:
         ------
         InputError
             If the set is not valid.
-        StoppedError
+        MeasurementStoppedError
             If it took too long or the process died.
         """
         with self._busy:
@@ -113,7 +114,8 @@ class Measurer:
         if outcome == "broken":
             raise RuntimeError(content)
         late = f"The measurement took longer than {self.longest:g} s and was stopped"
-        raise StoppedError(f"{late if outcome == 'late' else 'The measurement was stopped'}; try a smaller set.")
+        reason = late if outcome == "late" else "The measurement was stopped"
+        raise MeasurementStoppedError(f"{reason}; try a smaller set.")
 
     def close(self) -> None:
         """End the process."""
@@ -182,8 +184,7 @@ def measure_upload(upload: Upload) -> dict[str, Any]:
     names = (f"{kind}{upload.suffix}", None if given is None else f"positions{upload.positions_suffix}")
     parts = (file.names_message("the file"), given and given.names_message("the positions"), measured.message)
     measured = replace(measured, message=" ".join(part for part in parts if part))
-    options = (file.options, "" if given is None else given.options)
-    return answer_of(measured, Sent(kind, *names, metric, similarity, *options)).to_json()
+    return answer_of(measured, Sent(kind, *names, metric, similarity)).to_json()
 
 
 def _of_embeddings(table: Array, places: Array | None, metric: str, similarity: str) -> Measurement:
@@ -239,7 +240,7 @@ class Uploads:
         try:
             upload = await _read(request)
             body = await anyio.to_thread.run_sync(self.measurer.measure, upload, abandon_on_cancel=True)
-        except StoppedError as stopped:
+        except MeasurementStoppedError as stopped:
             raise HttpError(HTTP_UNAVAILABLE, str(stopped), headers={"Retry-After": RETRY_SECONDS}) from None
         finally:
             self.at_once -= 1

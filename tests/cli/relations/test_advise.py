@@ -32,7 +32,7 @@ def ask(genlaws, *arguments):
 
 def test_json_holds_the_whole_advice(genlaws, tmp_path: Path):
     answer = ask(genlaws, "bipartite-8-8", *SMALL, "--out", tmp_path)
-    exact = data_needed(named_relation("bipartite-8-8"), 0.9, repeats=3).train_fraction
+    exact = data_needed(named_relation("bipartite-8-8"), target_accuracy=0.9, repeats=3).train_fraction
     assert answer["best_fraction"] == exact.value
     assert answer["best_fraction_interval"] == [exact.low, exact.high]
     assert answer["gap_ratio"] == pytest.approx(answer["network_fraction"] / exact.value)

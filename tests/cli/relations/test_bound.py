@@ -31,21 +31,26 @@ def answers(tmp_path):
     return path
 
 
+def points_of(answer):
+    """Return the points of a printed bound."""
+    return answer.json["result"]["points"]
+
+
 def test_bound_gives_the_librarys_numbers_under_the_agreed_names(genlaws):
     answer = genlaws(
         "relations", "bound", "mod3", "--train-fraction", "0.05", "--repeats", "4", "--seed", "7", "--json"
     )
     assert answer.code == 0
     assert answer.err == ""
-    found = answer.json
-    point = bound_curve(modulo(30, 3), 0.05, repeats=4, seed=7).points[0]
-    assert found["accuracy"] == pytest.approx(point.accuracy.value, abs=SAME)
-    assert found["interval"] == pytest.approx([point.accuracy.low, point.accuracy.high], abs=SAME)
+    curve = answer.json["result"]
+    found = curve["points"][0]
+    point = bound_curve(modulo(30, 3), train_fraction=0.05, repeats=4, seed=7).points[0]
+    assert found["accuracy"] == pytest.approx(vars(point.accuracy) | {"level": 0.95}, abs=SAME)
     assert found["accuracy_formula"] == pytest.approx(1 / 3 * (1 - 1 / (30 * np.log2(3))) ** 45 * -1 + 1, abs=1e-9)
-    assert found["bits_left"] == pytest.approx(point.bits_left.value, abs=SAME)
-    assert found["class"] == "equivalence with 3 classes"
+    assert found["bits_left"]["value"] == pytest.approx(point.bits_left.value, abs=SAME)
+    assert curve["hypotheses"] == "equivalence with 3 classes"
     assert found["exact_share"] == 1.0
-    assert found["seed"] == 7
+    assert curve["inputs"]["seed"] == 7
 
 
 @pytest.mark.parametrize(
@@ -58,26 +63,26 @@ def test_bound_gives_the_librarys_numbers_under_the_agreed_names(genlaws):
     ],
 )
 def test_nothing_seen_leaves_the_prior(genlaws, name, accuracy, bits):
-    found = genlaws("relations", "bound", name, "--train-fraction", "0", "--repeats", "2", "--json").json
-    assert found["accuracy"] == pytest.approx(accuracy, abs=5e-7)
+    (found,) = points_of(genlaws("relations", "bound", name, "--train-fraction", "0", "--repeats", "2", "--json"))
+    assert found["accuracy"]["value"] == pytest.approx(accuracy, abs=5e-7)
     if bits is not None:
-        assert found["bits_left"] == pytest.approx(bits, abs=1e-9)
+        assert found["bits_left"]["value"] == pytest.approx(bits, abs=1e-9)
 
 
 def test_bound_over_a_range_is_a_table(genlaws, tmp_path):
     arguments = ("relations", "bound", "less-than", "--elements", "8", "--train-fraction", "0:1:3", "--repeats", "3")
-    found = genlaws(*arguments, "--json").json
-    assert found["train_fraction"] == [0.0, 0.5, 1.0]
-    assert found["accuracy"][-1] == 1.0
-    assert found["bits_left"][-1] == 0.0
-    assert len(found["interval"]) == 3
+    found = points_of(genlaws(*arguments, "--json"))
+    assert [one["train_fraction"] for one in found] == [0.0, 0.5, 1.0]
+    assert found[-1]["accuracy"]["value"] == 1.0
+    assert found[-1]["bits_left"]["value"] == 0.0
     text = genlaws(*arguments, "--out", tmp_path)
     assert text.code == 0
     assert "train fraction" in text.out
-    with (tmp_path / "bound.csv").open(encoding="utf-8") as stream:
+    with (tmp_path / "result.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert [float(row["accuracy"]) for row in rows] == pytest.approx(found["accuracy"], abs=SAME)
-    assert json.loads((tmp_path / "bound.json").read_text(encoding="utf-8"))["repeats"] == 3
+    expected = [one["accuracy"]["value"] for one in found]
+    assert [float(row["accuracy"]) for row in rows] == pytest.approx(expected, abs=SAME)
+    assert json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))["repeats"] == 3
 
 
 def test_bound_says_first_the_number_then_what_it_means(genlaws):
@@ -103,12 +108,12 @@ def test_an_average_over_an_entrywise_class_is_not_called_a_bound(genlaws, spars
     assert "best accuracy" not in text
     assert "It is not a bound for this relation" in text
     assert "Always answering no is right on 0.94 of the entries" in text
-    found = genlaws(*arguments, "--json").json
+    found = genlaws(*arguments, "--json").json["result"]
     assert found["majority_accuracy"] == 0.94
     assert found["majority_answer"] == "no"
     assert found["bounds_this_relation"] is False
     assert found["meaning"] in text
-    assert np.max(found["accuracy"]) < found["majority_accuracy"]
+    assert max(one["accuracy"]["value"] for one in found["points"]) < found["majority_accuracy"]
 
 
 def test_known_entries_of_an_entrywise_class_give_no_bound(genlaws, answers):
@@ -116,7 +121,7 @@ def test_known_entries_of_an_entrywise_class_give_no_bound(genlaws, answers):
     text = " ".join(genlaws(*arguments).out.split())
     assert "No learner" not in text
     assert "It is not a bound for this relation" in text
-    assert genlaws(*arguments, "--json").json["meaning"] in text
+    assert genlaws(*arguments, "--json").json["result"]["meaning"] in text
 
 
 def test_a_bound_below_the_majority_answer_says_so(genlaws):
@@ -134,9 +139,9 @@ def test_next_pair_of_a_sparse_relation_names_the_majority_answer(genlaws, spars
 
 
 def test_bound_of_a_file_of_answers(genlaws, answers):
-    found = genlaws("relations", "bound", "--train", answers, "--class", "total-order", "--json").json
+    found = genlaws("relations", "bound", "--train", answers, "--class", "total-order", "--json").json["result"]
     # d < a < b < c: all is known.
-    assert (found["accuracy"], found["bits_left"], found["determined"]) == (1.0, 0.0, 1.0)
+    assert (found["accuracy"]["value"], found["bits_left"]["value"], found["determined"]) == (1.0, 0.0, 1.0)
     assert found["train_fraction"] == pytest.approx(3 / 16)
     assert found["method"] == "exact"
     text = genlaws("relations", "bound", "--train", answers, "--class", "equivalence-3")
@@ -147,19 +152,19 @@ def test_bound_of_a_file_of_answers(genlaws, answers):
 def test_names_add_elements_without_known_entries(genlaws, answers, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("a\nb\nc\nd\ne\n", encoding="utf-8")
-    found = genlaws("relations", "bound", "--train", answers, "--names", names, "--class", "total-order", "--json").json
+    arguments = ("relations", "bound", "--train", answers, "--names", names, "--class", "total-order", "--json")
+    found = genlaws(*arguments).json["result"]
     assert found["element_count"] == 5
-    assert found["bits_left"] == pytest.approx(math.log2(5), abs=1e-12)
+    assert found["bits_left"]["value"] == pytest.approx(math.log2(5), abs=1e-12)
 
 
 def test_data_needed_gives_the_librarys_numbers(genlaws):
     found = genlaws(
         "relations", "data-needed", "mod3", "--elements", "12", "--target-accuracy", "0.9", "--repeats", "5", "--json"
-    ).json
-    expected = data_needed(modulo(12, 3), 0.9, repeats=5)
-    assert found["train_fraction"] == pytest.approx(expected.train_fraction.value, abs=SAME)
-    assert found["interval"] == pytest.approx([expected.train_fraction.low, expected.train_fraction.high], abs=SAME)
-    assert found["sample_count"] == pytest.approx(144 * found["train_fraction"])
+    ).json["result"]
+    expected = data_needed(modulo(12, 3), target_accuracy=0.9, repeats=5)
+    assert found["train_fraction"] == pytest.approx(vars(expected.train_fraction), abs=SAME)
+    assert found["sample_count"]["value"] == pytest.approx(144 * found["train_fraction"]["value"])
     b = 12 * np.log2(3)
     assert found["fraction_formula"] == pytest.approx(np.log(0.1) / np.log(1 - 1 / b) / 144)
     exact = description_length_exact(modulo(12, 3))
@@ -171,11 +176,12 @@ def test_data_needed_gives_the_librarys_numbers(genlaws):
 
 def test_data_needed_starts_from_the_majority_answer(genlaws, sparse):
     arguments = ("relations", "data-needed", sparse, "--repeats", "3")
-    found = genlaws(*arguments, "--target-accuracy", "0.94", "--json").json
-    assert (found["train_fraction"], found["sample_count"], found["majority_accuracy"]) == (0.0, 0.0, 0.94)
+    found = genlaws(*arguments, "--target-accuracy", "0.94", "--json").json["result"]
+    assert found["train_fraction"]["value"] == found["sample_count"]["value"] == 0.0
+    assert found["majority_accuracy"] == 0.94
     text = " ".join(genlaws(*arguments, "--target-accuracy", "0.94").out.split())
     assert "Always answering no is right on 0.94 of all entries, so no entry is needed." in text
-    beyond = genlaws(*arguments, "--target-accuracy", "0.97", "--json").json
+    beyond = genlaws(*arguments, "--target-accuracy", "0.97", "--json").json["result"]
     assert beyond["bounds_this_relation"] is False
     assert "It is not a bound for this relation" in beyond["meaning"]
     assert "best learner" not in genlaws(*arguments, "--target-accuracy", "0.97").out
@@ -202,7 +208,8 @@ def test_answers_are_said_to_be_taken_as_certain(genlaws, answers):
     for command, known in (("next-pair", "total-order"), ("next-pair", "equivalence-3"), ("bound", "total-order")):
         arguments = ("relations", command, "--train", answers, "--class", known)
         assert "Every answer is taken as certain" in " ".join(genlaws(*arguments).out.split())
-        assert genlaws(*arguments, "--json").json["answers_taken_as_certain"] is True
+        printed = genlaws(*arguments, "--json").json
+        assert printed.get("result", printed)["answers_taken_as_certain"] is True
 
 
 def test_next_pair_of_a_relation(genlaws):
@@ -230,8 +237,9 @@ def test_asking_well_beats_asking_at_random(genlaws):
 def test_relation_from_a_matrix_file(genlaws, tmp_path):
     path = tmp_path / "order.npy"
     np.save(path, less_than(6).matrix)
-    found = genlaws("relations", "bound", path, "--train-fraction", "0.5", "--repeats", "2", "--json").json
-    assert found["class"] == "total order"
+    arguments = ("relations", "bound", path, "--train-fraction", "0.5", "--repeats", "2", "--json")
+    found = genlaws(*arguments).json["result"]
+    assert found["hypotheses"] == "total order"
     assert found["element_count"] == 6
 
 
@@ -248,16 +256,20 @@ def test_another_class_may_be_assumed(genlaws):
         "3",
         "--json",
     )
-    assert genlaws(*arguments, "--class", "generic").json["accuracy"] == 0.75
-    tournament = genlaws(*arguments, "--class", "tournament").json
-    assert 0.75 < tournament["accuracy"] < genlaws(*arguments).json["accuracy"]
+    (generic,) = points_of(genlaws(*arguments, "--class", "generic"))
+    (tournament,) = points_of(genlaws(*arguments, "--class", "tournament"))
+    (order,) = points_of(genlaws(*arguments))
+    assert generic["accuracy"]["value"] == 0.75
+    assert 0.75 < tournament["accuracy"]["value"] < order["accuracy"]["value"]
 
 
 def test_both_priors_are_offered(genlaws):
     arguments = ("relations", "bound", "equivalence-2-2", "--train-fraction", "0", "--repeats", "2", "--json")
     # Two classes of four elements: 8 relations with at most two classes, 7 with exactly two.
-    assert genlaws(*arguments).json["bits_left"] == pytest.approx(3.0)
-    assert genlaws(*arguments, "--prior", "relations").json["bits_left"] == pytest.approx(math.log2(7))
+    (any_number,) = points_of(genlaws(*arguments))
+    (exactly_two,) = points_of(genlaws(*arguments, "--prior", "relations"))
+    assert any_number["bits_left"]["value"] == pytest.approx(3.0)
+    assert exactly_two["bits_left"]["value"] == pytest.approx(math.log2(7))
 
 
 @pytest.mark.parametrize(

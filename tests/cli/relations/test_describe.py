@@ -31,15 +31,15 @@ def facts(tmp_path):
 def test_a_named_relation(genlaws):
     answer = genlaws("relations", "describe", "mod3", "--json")
     assert answer.code == 0
-    found = answer.json
+    found = answer.json["result"]
     assert found["description_length_exact"] == pytest.approx(39.7509, abs=1e-4)
     assert found["description_length_table"] == pytest.approx(47.5489, abs=1e-4)
     assert found["description_length_count"] == pytest.approx(44.9639, abs=1e-4)
     assert found["automorphisms"] == str(3628800**3 * 6)
     assert found["automorphisms_method"] == "closed form"
     assert found["majority_accuracy"] == pytest.approx(2 / 3)
-    assert (found["element_count"], found["pairs_holding"], found["class"]) == (30, 300, "equivalence")
-    assert found["class_numbers"] == {"element_count": 30, "class_count": 3}
+    assert (found["element_count"], found["pairs_holding"], found["relation_class"]["name"]) == (30, 300, "equivalence")
+    assert (found["relation_class"]["element_count"], found["relation_class"]["class_count"]) == (30, 3)
     assert found["properties"]["equivalence"] is True
     assert found["properties"]["total_order"] is False
     assert found["properties"]["class_sizes"] == [10, 10, 10]
@@ -70,35 +70,38 @@ def test_a_matrix_file(genlaws, tmp_path, kind):
     else:
         np.savetxt(path, table, fmt="%d", delimiter=",")
     for method in ("auto", "igraph", "networkx", "search"):
-        found = genlaws("relations", "describe", path, "--method", method, "--json").json
+        found = genlaws("relations", "describe", path, "--method", method, "--json").json["result"]
         assert found["automorphisms"] == "120"
         assert found["automorphisms_method"] == ("igraph" if method == "auto" else method)
         assert found["relation"] == "petersen"
 
 
-def test_two_by_two(genlaws, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "name", "pairs"),
+    [
+        ("0,1\n1,0\n", "complete bipartite", 2),
+        ("0.0,1.0\n0.0,0.0\n", "total order", 1),
+        ("head,tail\n0,1\n1,2\n", "rooted tree", 2),
+        ("a,1\n1,b\n", "rooted tree", 2),
+        ("0,1\n1,0\n0,2\n", "incomplete bipartite", 3),
+    ],
+)
+def test_two_by_two(genlaws, tmp_path, text, name, pairs):
     path = tmp_path / "two.csv"
-    path.write_text("0,1\n1,0\n", encoding="utf-8")
-    assert genlaws("relations", "describe", path, "--json").json["class"] == "complete bipartite"
-    path.write_text("0.0,1.0\n0.0,0.0\n", encoding="utf-8")
-    assert genlaws("relations", "describe", path, "--json").json["class"] == "total order"
-    path.write_text("head,tail\n0,1\n1,2\n", encoding="utf-8")
-    assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 2
-    path.write_text("a,1\n1,b\n", encoding="utf-8")
-    assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 2
-    path.write_text("0,1\n1,0\n0,2\n", encoding="utf-8")
-    assert genlaws("relations", "describe", path, "--json").json["pairs_holding"] == 3
+    path.write_text(text, encoding="utf-8")
+    found = genlaws("relations", "describe", path, "--json").json["result"]
+    assert (found["relation_class"]["name"], found["pairs_holding"]) == (name, pairs)
 
 
 def test_edges_and_one_relation_of_a_file(genlaws, tmp_path, facts):
     edges = tmp_path / "edges.csv"
     edges.write_text("from,to\nann,bob\nbob,cid\n", encoding="utf-8")
-    plain = genlaws("relations", "describe", edges, "--json").json
-    named = genlaws("relations", "describe", facts, "--relation", "knows", "--json").json
+    plain = genlaws("relations", "describe", edges, "--json").json["result"]
+    named = genlaws("relations", "describe", facts, "--relation", "knows", "--json").json["result"]
     assert plain["properties"] == named["properties"]
     assert named["relation"] == "knows"
-    used = genlaws("relations", "describe", facts, "--relation", "likes", "--json").json
-    whole = genlaws("relations", "describe", facts, "--relation", "likes", "--entities", "all", "--json").json
+    used = genlaws("relations", "describe", facts, "--relation", "likes", "--json").json["result"]
+    whole = genlaws("relations", "describe", facts, "--relation", "likes", "--entities", "all", "--json").json["result"]
     assert (used["element_count"], whole["element_count"]) == (2, 3)
 
 
@@ -106,22 +109,22 @@ def test_a_file_without_a_name_is_summed_up(genlaws, facts):
     answer = genlaws("relations", "describe", facts)
     assert answer.out.splitlines()[0].split() == ["relation", "pairs", "elements", "bits", "majority", "class"]
     assert answer.out.splitlines()[1].split()[:3] == ["knows", "2", "3"]
-    found = genlaws("relations", "describe", facts, "--json").json
-    assert found["relation"] == ["knows", "likes"]
-    assert found["description_length_exact"] == [pytest.approx(np.log2(6)), 0.0]
+    found = genlaws("relations", "describe", facts, "--json").json["result"]
+    assert [one["relation"] for one in found["relations"]] == ["knows", "likes"]
+    assert [one["description_length_exact"] for one in found["relations"]] == [pytest.approx(np.log2(6)), 0.0]
 
 
 def test_the_result_is_written(genlaws, tmp_path, facts):
     out = tmp_path / "out"
     assert genlaws("relations", "describe", "mod5", "--out", out).code == 0
-    assert json.loads((out / "describe.json").read_text())["class"] == "equivalence"
-    assert pd.read_csv(out / "describe.csv")["element_count"].tolist() == [30]
+    assert json.loads((out / "result.json").read_text())["relation_class"]["name"] == "equivalence"
+    assert pd.read_csv(out / "result.csv")["element_count"].tolist() == [30]
     assert genlaws("relations", "describe", facts, "--out", out).code == 0
-    assert pd.read_csv(out / "describe.csv")["relation"].tolist() == ["knows", "likes"]
+    assert pd.read_csv(out / "result.csv")["relation"].tolist() == ["knows", "likes"]
 
 
 def test_unknown_class_counts_are_null(genlaws):
-    assert genlaws("relations", "describe", "divisibility", "--json").json["description_length_count"] is None
+    assert genlaws("relations", "describe", "divisibility", "--json").json["result"]["description_length_count"] is None
     assert "unknown for so many elements" in genlaws("relations", "describe", "divisibility").out
 
 
@@ -140,9 +143,9 @@ def test_unknown_class_counts_are_null(genlaws):
         (["binary-tree", "--method", "closed-form"], None, "is in no family with a closed form"),
         (["FOLDER/none.tsv"], None, "There is no file"),
         (["FOLDER/none.csv"], None, "There is no file"),
-        (["FOLDER/none.npy"], None, "there is none at"),
+        (["FOLDER/none.npy"], None, "There is no file"),
         (["FOLDER/none"], None, "There is no file"),
-        (["FOLDER/a.json"], "{}", "The file must end in .npy, .csv, .tsv, .txt, .gz"),
+        (["FOLDER/a.json"], "{}", "The file must end in .npy, .npz, .parquet, .csv, .tsv, .txt, .gz"),
         (["FOLDER/a.csv"], "0,1,0\n1,0,1\n", "A relation's matrix must be square; got shape (2, 3)"),
         (["FOLDER/a.csv"], "0,1,0\n1,0,1\n0,2,0\n", "must hold 0 and 1 only; got 2.0 in row 3, column 2"),
         (["FOLDER/a.csv"], "0,1,0\n1,0,x\n0,1,0\n", "must hold only numbers; the cell in row 2, column 3 is 'x'"),
@@ -186,13 +189,14 @@ def test_one_relation_is_requested_where_one_is_needed(facts):
 
 
 def test_kinships(genlaws):
-    found = genlaws("relations", "describe", data_file("kinships.tsv"), "--relation", "term6", "--json").json
+    found = genlaws("relations", "describe", data_file("kinships.tsv"), "--relation", "term6", "--json").json["result"]
     assert (found["element_count"], found["pairs_holding"]) == (90, 453)
     assert found["automorphisms"] == "61152952320"
     assert found["description_length_exact"] == pytest.approx(423.165, abs=0.01)
-    summary = genlaws("relations", "describe", data_file("kinships.tsv"), "--json").json
-    assert len(summary["relation"]) == 25
-    assert summary["relation"][:3] == ["term0", "term1", "term2"]
+    summary = genlaws("relations", "describe", data_file("kinships.tsv"), "--json").json["result"]
+    names = [one["relation"] for one in summary["relations"]]
+    assert len(names) == 25
+    assert names[:3] == ["term0", "term1", "term2"]
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["igraph", "no igraph"])
@@ -203,7 +207,7 @@ def test_wordnet_hypernyms(genlaws, monkeypatch, missing):
     path = data_file("wordnet3_noun_relations.tsv.gz")
     answer = genlaws("relations", "describe", path, "--relation", "hypernym")
     assert "automorphisms          5.14e37882 (reduction)" in answer.out
-    found = genlaws("relations", "describe", path, "--relation", "hypernym", "--json").json
+    found = genlaws("relations", "describe", path, "--relation", "hypernym", "--json").json["result"]
     assert found["description_length_exact"] == pytest.approx(970861.7623615873, rel=1e-12)
     assert len(found["automorphisms"]) == 37_883
     assert found["automorphisms"].startswith("5143901442310080696557649955603378")

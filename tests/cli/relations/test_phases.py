@@ -157,7 +157,7 @@ def test_the_call_in_python_gives_the_numbers_of_the_command(genlaws, tmp_path: 
     )
     assert sum(one["share"] > 0.0 for one in answer["shares"].values()) > 1, "the networks should differ"
     assert {name: vars(one) for name, one in found.shares.items()} == {
-        name: {"value": one["share"], "low": one["low"], "high": one["high"], "count": 8}
+        name: {"value": one["share"], "low": one["low"], "high": one["high"], "count": 8, "level": 0.95}
         for name, one in answer["shares"].items()
     }
     assert (found.advice, found.network_count, found.confused_count) == (

@@ -125,11 +125,11 @@ def test_wrong_files_and_models_are_one_sentence(genlaws, model, lines, tmp_path
     binary.write_bytes(b"\xff\xfe\x00")
     false.write_text("no gzip", encoding="utf-8")
     for file, complaint in (
-        (tmp_path / "none.txt", "is not there"),
+        (tmp_path / "none.txt", "There is no file"),
         (tmp_path, "is a folder"),
         (empty, "has no line that is not blank"),
-        (binary, "must be plain text in UTF-8"),
-        (false, "must be plain text in UTF-8"),
+        (binary, "texts must be text in UTF-8; line 1 of the file is not"),
+        (false, "texts must be a whole .gz file"),
     ):
         assert_refused(genlaws(*COMMAND, model, "--texts", file), complaint)
     assert_refused(genlaws(*COMMAND, "no/model", "--texts", lines), "there is no model 'no/model'")

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from genlaws.cli.rules_facts.advise import explain, summary
 from genlaws.core.estimate import Estimate
 from genlaws.figures.rules_facts.advice import advice_table, draw_advice
 from genlaws.rules_facts import advise, draw_gaussian, draw_labeled, load_labeled
@@ -25,7 +24,7 @@ def ask(genlaws, *arguments):
     answer = genlaws("rules-facts", "advise", *arguments, "--json")
     assert answer.code == 0, answer.err
     assert answer.err == ""
-    return answer.json
+    return answer.json["result"]
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +48,15 @@ def test_json_is_the_advice_of_the_library(genlaws, drawn):
     for name in CHOICES:
         choice, found = answer[name], getattr(expected, name)
         assert choice["parameter"] == found.parameter
-        assert choice["generalization_error"] == found.generalization_error.value
-        assert choice["generalization_error_interval"] == [
-            found.generalization_error.low,
-            found.generalization_error.high,
-        ]
-        nested = found.nested_generalization_error
-        assert choice["nested_generalization_error_interval"] == [nested.low, nested.high]
+        assert choice["generalization_error"] == vars(found.generalization_error)
+        assert choice["nested_generalization_error"] == vars(found.nested_generalization_error)
         assert choice["nested_generalization_error_clipped"] is False
-    price = expected.price_of_memory
-    assert (answer["price_of_memory"], *answer["price_of_memory_interval"]) == (price.value, price.low, price.high)
-    assert answer["data"] == "digits, class 3 against class 8"
-    assert (answer["sample_count"], answer["dimension"], answer["seed"]) == (100, 64, 4)
+    assert answer["price_of_memory"] == vars(expected.price_of_memory)
+    assert answer["inputs"]["name"] == "digits, class 3 against class 8"
+    assert (answer["sample_count"], answer["dimension"], answer["inputs"]["seed"]) == (100, 64, 4)
     assert (answer["rule_count"], answer["memory_count"], answer["memory_samples"]) == (80, 20, "facts")
     assert answer["sample_ratio"] == 100 / 64
-    assert answer["fact_fraction"] == 0.2
-    assert answer["fact_fraction_interval"] == [None, None]
+    assert answer["fact_fraction"] == {"value": 0.2, "low": "nan", "high": "nan", "count": 0, "level": 0.95}
     assert answer["fact_fraction_source"] == "counted"
     assert answer["theory_memory"]["kernel_angle"] == pytest.approx(
         np.arcsin(0.8 * np.sqrt(2 / np.pi)), abs=ANGLE_ACCURACY
@@ -112,17 +104,17 @@ def gaussian():
 
 def test_the_text_says_whether_the_theory_describes_the_data(gaussian):
     assert gaussian.theory_misfits == ()
-    text = explain(gaussian)
+    text = str(gaussian)
     assert "agrees with these data at its own choices" in text
     assert "theory: generalization  memorization" in text
     worse = Estimate(0.07, 0.03, 0.11)
     for name, what in (("price_of_theory", "the rule"), ("price_of_theory_memory", "memory")):
-        text = explain(replace(gaussian, **{name: worse}))
+        text = str(replace(gaussian, **{name: worse}))
         assert "does not describe these data, so its errors are not shown" in text
         assert f"- its choice for {what} breaks the rule more often than cross-validation's, by 0.070 ± 0.040" in text
         assert "theory: generalization" not in text
     far = replace(gaussian.theory_memory, nested_generalization_error=Estimate(0.4, 0.35, 0.45))
-    text = explain(replace(gaussian, theory_memory=far))
+    text = str(replace(gaussian, theory_memory=far))
     predicted = f"{far.predicted_generalization_error:.3f}"
     assert (
         f"- at its choice for memory it predicts a generalization error of {predicted}, measured 0.400 ± 0.050" in text
@@ -133,13 +125,10 @@ def test_the_text_says_whether_the_theory_describes_the_data(gaussian):
 def test_no_prediction_is_shown_for_a_choice_where_it_lies_outside(gaussian):
     far = replace(gaussian.found_rule, nested_generalization_error=Estimate(0.4, 0.35, 0.45))
     advice = replace(gaussian, found_rule=far)
-    row = next(line for line in explain(advice).splitlines() if line.startswith("best found, for the rule"))
+    row = next(line for line in str(advice).splitlines() if line.startswith("best found, for the rule"))
     assert row.split()[-2:] == ["outside", "outside"]
-    assert "At another choice its errors lie outside the measured intervals" in explain(advice)
-    assert "At another choice" not in explain(gaussian)
-    answer = summary(advice)
-    assert answer["found_rule"]["predicted_generalization_error"] is None
-    assert answer["theory_rule"]["predicted_generalization_error"] == advice.theory_rule.predicted_generalization_error
+    assert "At another choice its errors lie outside the measured intervals" in str(advice)
+    assert "At another choice" not in str(gaussian)
 
 
 def test_the_price_of_memory_in_words(gaussian):
@@ -149,7 +138,7 @@ def test_the_price_of_memory_in_words(gaussian):
         "negative, so remembering helps": Estimate(-0.07, -0.11, -0.03),
     }
     for meaning, price in words.items():
-        assert f"of generalization error, {meaning}." in explain(replace(gaussian, price_of_memory=price))
+        assert f"of generalization error, {meaning}." in str(replace(gaussian, price_of_memory=price))
 
 
 def with_coin_flips(data, classes, share=0.2, seed=0):
@@ -165,12 +154,9 @@ def test_where_the_theory_fails_the_answer_is_that_of_cross_validation(genlaws, 
     arguments = (tmp_path / "tumors.npz", "--rule-classes", "0", "1", "--sample-count", "250")
     answer = ask(genlaws, *arguments)
     found, theory = answer["found_rule"], answer["theory_rule"]
-    assert found["nested_generalization_error"] < theory["nested_generalization_error"] - 0.1
+    assert found["nested_generalization_error"]["value"] < theory["nested_generalization_error"]["value"] - 0.1
     assert answer["theory_fits"] is False
     assert any("its choice for the rule breaks the rule more often" in one for one in answer["theory_misfits"])
-    assert answer["predicted_at_zero"] is answer["predicted_at_best"] is None
-    for name in CHOICES:
-        assert answer[name]["predicted_generalization_error"] is answer[name]["predicted_memorization_error"] is None
     text = genlaws("rules-facts", "advise", *arguments).out
     assert f"For the rule alone, take gaussian:{found['parameter']:.4g} with λ = " in text
     assert "does not describe these data" in text
@@ -189,22 +175,22 @@ def test_a_clipped_error_is_called_so(drawn, share, words):
     rule = ~drawn.is_fact
     advice = advise(drawn.inputs[rule], drawn.labels[rule], fact_fraction=share, parameters=[0.5])
     assert advice.found_rule.nested_generalization_error.value == 0.0
-    assert words in explain(advice)
-    assert "comes out\nbelow zero and is set to 0" in explain(advice)
-    assert summary(advice)["found_rule"]["nested_generalization_error_clipped"] is True
+    assert words in str(advice)
+    assert "comes out\nbelow zero and is set to 0" in str(advice)
+    assert advice.to_dict()["found_rule"]["nested_generalization_error_clipped"] is True
     assert (advice.generalization_error[advice.generalization_clipped] == 0.0).all()
-    assert np.array(summary(advice)["generalization_clipped"]).any()
+    assert np.array(advice.to_dict()["generalization_clipped"]).any()
     # The share was given, not which labels are facts.
-    assert summary(advice)["memory_samples"] == "contradicted"
-    assert "that left-out predictions contradict" in explain(advice)
+    assert advice.to_dict()["memory_samples"] == "contradicted"
+    assert "that left-out predictions contradict" in str(advice)
 
 
 def test_without_facts_of_its_own_their_share_is_estimated(genlaws):
     arguments = ("--rule-classes", "3", "8", "--sample-count", "150", "--parameters", "0.5,2")
     answer = ask(genlaws, *arguments)
     assert answer["fact_fraction_source"] == "estimated"
-    low, high = answer["fact_fraction_interval"]
-    assert low <= answer["fact_fraction"] <= high < 0.2
+    share = answer["fact_fraction"]
+    assert share["low"] <= share["value"] <= share["high"] < 0.2
     assert answer["rule_count"] == 150
     text = genlaws("rules-facts", "advise", *arguments).out
     assert "estimated from the confidence" in text
@@ -232,7 +218,8 @@ def test_a_table_and_the_hinge_loss(genlaws, tmp_path: Path):
     table.to_csv(tmp_path / "table.csv", index=False)
     options = ("--rule-classes", "up", "down", "--loss", "hinge", "--parameters", "0.5:2:2:log", "--folds", "3")
     answer = ask(genlaws, tmp_path / "table.csv", *options, "--sample-ratio", "12", "--normalize")
-    assert (answer["loss"], answer["sample_count"], answer["folds"], answer["normalize"]) == ("hinge", 36, 3, True)
+    assert (answer["loss"], answer["sample_count"]) == ("hinge", 36)
+    assert (answer["inputs"]["folds"], answer["inputs"]["normalize"]) == (3, True)
     text = genlaws("rules-facts", "advise", tmp_path / "table.csv", *options, "--sample-ratio", "12")
     assert "rad; the nearest tried is" in text.out
 
@@ -240,11 +227,10 @@ def test_a_table_and_the_hinge_loss(genlaws, tmp_path: Path):
 def test_out_writes_answer_table_and_picture(genlaws, tmp_path: Path):
     folder = tmp_path / "new"
     answer = ask(genlaws, *TASK, "--out", folder)
-    assert sorted(file.name for file in folder.iterdir()) == [
-        f"advise.{kind}" for kind in ("csv", "json", "pdf", "png", "txt")
-    ]
-    assert json.loads((folder / "advise.json").read_text(encoding="utf-8")) == answer
-    table = pd.read_csv(folder / "advise.csv")
+    names = ["advice.csv", "advice.pdf", "advice.png", "advice.txt", "result.csv", "result.json"]
+    assert sorted(file.name for file in folder.iterdir()) == names
+    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == answer
+    table = pd.read_csv(folder / "advice.csv")
     # Digits are not Gaussian, and the theory that does not describe them is not drawn.
     assert set(table["series"]) == {"measured_zero", "measured_best", "measured_path", *CHOICES}
     measured = table[table["series"] == "measured_zero"]
@@ -258,13 +244,13 @@ def test_out_writes_answer_table_and_picture(genlaws, tmp_path: Path):
     chosen = {answer[name]["parameter"] for name in CHOICES}
     assert set(paths["parameter"]) == chosen
     assert (paths["memorization_low"] <= paths["memorization_error"]).all()
-    caption = (folder / "advise.txt").read_text(encoding="utf-8")
+    caption = (folder / "advice.txt").read_text(encoding="utf-8")
     assert "The memorization error is that on 20 facts." in caption
     assert f"is not drawn: it does not describe these data, because {answer['theory_misfits'][0]}" in caption
-    assert (folder / "advise.pdf").read_bytes().startswith(b"%PDF-")
-    assert (folder / "advise.png").stat().st_size > 5000
+    assert (folder / "advice.pdf").read_bytes().startswith(b"%PDF-")
+    assert (folder / "advice.png").stat().st_size > 5000
     again = genlaws("rules-facts", "advise", *TASK, "--out", folder)
-    assert f"Written to {folder / 'advise.png'}" in again.out
+    assert f"Written to {folder / 'advice.png'}" in again.out
 
 
 def test_the_theory_is_drawn_where_it_describes_the_data(gaussian):
@@ -303,7 +289,7 @@ def files(tmp_path: Path):
         (("constant.npz", "--rule-classes", "0", "1"), "At least one feature must vary"),
         (("one.npz", "--rule-classes", "0", "1"), "The rule needs two classes"),
         (("gone.npz", "--rule-classes", "0", "1"), "There is no file or folder"),
-        (("file", "--rule-classes", "0", "1"), "a file ending in .npz or .csv"),
+        (("file", "--rule-classes", "0", "1"), "a folder with CIFAR-10's batches"),
         ((*TASK[:5], "--sample-count", "5000"), "The largest sample_count possible is"),
         ((*TASK[:5], "--sample-count", "10"), "sample_count must be at least 20; got 10"),
         ((*TASK, "--sample-ratio", "2"), "either sample_count or sample_ratio"),

@@ -14,6 +14,8 @@ import pytest
 from genlaws import semanticity
 
 KEYS = {
+    "question",
+    "inputs",
     "generalization",
     "identification",
     "resolution",
@@ -21,9 +23,6 @@ KEYS = {
     "ball_mass_variance",
     "item_count",
     "collapse_constant",
-    "background",
-    "space",
-    "similarity",
     "best_resolution",
     "best_ball_mass",
     "best_generalization",
@@ -37,7 +36,7 @@ def front(genlaws, *arguments):
     answer = genlaws("semanticity", "front", *arguments, "--json")
     assert answer.code == 0, answer.err
     assert answer.err == ""
-    return answer.json
+    return answer.json["result"]
 
 
 def several(mass, n, background=0.0):
@@ -118,13 +117,14 @@ def test_several_values_give_a_table_over_all_combinations(genlaws, tmp_path: Pa
     arguments = ("--ball-mass", "0.1:0.3:3", "--items", "2,10", "--background", "0,0.05", "--out", str(tmp_path / "a"))
     answer = front(genlaws, *arguments)
     assert len(answer["generalization"]) == 3 * 2 * 2
-    rows = zip(*(answer[name] for name in ("ball_mass", "item_count", "background")), strict=True)
+    rows = zip(answer["ball_mass"], answer["item_count"], answer["inputs"]["background"], strict=True)
     expected = [several(*row) for row in rows]
     assert answer["generalization"] == pytest.approx([pair[0] for pair in expected], abs=EXACT)
     assert answer["identification"] == pytest.approx([pair[1] for pair in expected], abs=EXACT)
-    table = pd.read_csv(tmp_path / "a" / "front.csv")
+    table = pd.read_csv(tmp_path / "a" / "result.csv")
+    assert table["background"].tolist() == answer["inputs"]["background"]
     assert table["generalization"].to_numpy() == pytest.approx(answer["generalization"])
-    assert json.loads((tmp_path / "a" / "front.json").read_text()) == answer
+    assert json.loads((tmp_path / "a" / "result.json").read_text()) == answer
     text = genlaws("semanticity", "front", *arguments[:-2]).out
     assert len({len(line) for line in text.splitlines()[:13]}) == 1
 
@@ -144,7 +144,7 @@ def test_a_range_of_items_is_rounded(genlaws):
 
 def test_without_a_floor_the_exponential_similarity_has_no_best_resolution(genlaws):
     answer = front(genlaws, "--similarity", "exponential", "--resolution", "0.1")
-    assert answer["best_resolution"] is answer["best_ball_mass"] is answer["best_generalization"] is None
+    assert answer["best_resolution"] == answer["best_ball_mass"] == answer["best_generalization"] == "nan"
     assert answer["identification"] == pytest.approx((math.log(1 + math.exp(5)) - LN2) / 5, abs=EXACT)
     text = genlaws("semanticity", "front", "--similarity", "exponential", "--resolution", "0.1").out
     assert "no resolution is best" in text
@@ -155,7 +155,7 @@ def test_where_everything_looks_alike_every_answer_is_a_guess(genlaws, size):
     answer = front(genlaws, *MASS, "--background", "1", "--items", "4", *size)
     assert answer["generalization"] == pytest.approx(0.25)
     assert answer["identification"] == pytest.approx(0.25)
-    assert answer["best_resolution"] is answer["best_generalization"] is None
+    assert answer["best_resolution"] == answer["best_generalization"] == "nan"
 
 
 def nearer_of_two(radius, background):
@@ -212,8 +212,8 @@ def test_an_even_set_is_counted_out(genlaws, share, items, background):
     assert answer["generalization"] == pytest.approx(expected, abs=EXACT)
     copies = np.mean([1 / (1 + k.sum() + (~k).sum() * background) for k in rest])
     assert answer["identification"] == pytest.approx(copies, abs=EXACT)
-    assert answer["set_size"] == 13
-    assert answer["resolution"] is None
+    assert answer["inputs"]["where"] == {"space": "circle", "set_size": 13}
+    assert answer["resolution"] == "nan"
     whole = ("--set-size", "13", "--ball-mass", repr(share), "--items", "12", "--background", repr(background))
     assert front(genlaws, *whole)["collapse_constant"] == pytest.approx(answer["collapse_constant"])
 
@@ -257,7 +257,9 @@ def test_the_best_resolution_of_a_set_is_best_at_every_distance(genlaws, tmp_pat
     answer = front(genlaws, *arguments, "--items", "5", "--resolution", "0.3")
     jumps = np.unique(apart[apart > 0])[100:300:5]  # around the best; just beyond a distance generalization jumps
     stimuli = semanticity.stimulus_set(apart)
-    near = semanticity.front(stimuli, semanticity.similarity("linear", 1.0), 5, jumps * (1.0 + 1e-8))
+    near = semanticity.front(
+        stimuli, similarity=semanticity.similarity("linear", 1.0), item_count=5, resolutions=jumps * (1.0 + 1e-8)
+    )
     assert answer["best_generalization"] >= near.generalization.max()
 
 
@@ -277,7 +279,7 @@ def test_weighted_places_are_drawn_with_replacement(genlaws, stimuli, matrix, tm
         copied += chance / (1.0 + second)
     assert answer["generalization"] == pytest.approx(near, abs=EXACT)
     assert answer["identification"] == pytest.approx(copied, abs=EXACT)
-    assert answer["space"] == "matrix"
+    assert answer["inputs"]["where"]["space"] == "matrix"
 
 
 def test_a_csv_matrix_is_read_as_an_npy_one(genlaws, stimuli, matrix, tmp_path: Path):

@@ -31,7 +31,7 @@ WRONG = [
     (("--ball-mass", "half"), "ball_mass must be a number; got 'half'"),
     (("--resolution", "-0.1"), "resolution must be positive and finite; got -0.1."),
     (("--resolution", "inf"), "resolution must be positive and finite"),
-    ((*MASS, "--resolution", "0.1"), "give only one of --ball-mass and --resolution"),
+    ((*MASS, "--resolution", "0.1"), "ball_mass and resolution determine each other; give only one of them"),
     ((), "ball_mass or resolution must be given"),
     ((*MASS, "--space", "square"), "space must be one of circle, segment, torus"),
     ((*MASS, "--similarity", "cubic"), "similarity must be one of constant, linear"),
@@ -50,10 +50,10 @@ WRONG = [
     ((*MASS, "--set-size", "50"), "The nearest possible are 0.48979592 (24 of them) and 0.51020408 (25)."),
     ((*MASS, "--set-size", "2"), "set_size must be a whole number, at least 3 and at most 1000000"),
     ((*MASS, "--set-size", "51", "--items", "51"), "item_count must be a whole number, at least 2 and at most 50"),
-    ((*MASS, "--set-size", "51", "--similarity", "linear"), "set_size needs the constant similarity"),
+    ((*MASS, "--set-size", "51", "--similarity", "linear"), "needs the constant similarity without a cut; got linear."),
     ((*MASS, "--set-size", "51", "--space", "segment"), "set_size needs a homogeneous space"),
     ((*MASS, "--set-size", "51", "--ties", "drop"), "ties must be split"),
-    (("--resolution", "0.1", "--set-size", "51"), "resolution needs distances"),
+    (("--resolution", "0.1", "--set-size", "51"), "resolution needs the distances of the stimuli"),
     (("--ball-mass", "1.5", "--set-size", "51"), "ball_mass must lie in [0, 1]"),
     (("--sweep", "--items", "2,3"), "sweep must have one background and one number of items"),
     (("--sweep", *MASS, "--resolution", "1"), "give only one of"),
@@ -78,8 +78,8 @@ def refused(answer, sentence):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("none.npy", None, "distances must name a file; there is none at"),
-        ("matrix.txt", "0", "must be a file ending in .npy or .csv"),
+        ("none.npy", None, "There is no file"),
+        ("matrix.txt", "0", "must be a file ending in .npy, .npz, .csv, .tsv or .parquet; got 'matrix.txt'"),
         ("oblong.csv", "0,1\n1,0\n2,2\n", "distances must be a square matrix of at least two rows; got shape (3, 2)."),
         ("ragged.csv", "0,1\n1\n", "distances must hold only numbers; row 2 has 1 cells, the first has 2"),
         ("words.csv", "0,1\n1,b\n", "distances must hold only numbers; the cell in row 2, column 2 is 'b'"),
@@ -88,9 +88,9 @@ def refused(answer, sentence):
         ("self.csv", "1,1\n1,1\n", "distances must be zero on the diagonal"),
         ("zero.csv", "0,0\n0,0\n", "distances must not all be zero"),
         ("minus.csv", "0,-1\n-1,0\n", "distances must be zero or positive"),
-        ("nan.csv", "0,nan\nnan,0\n", "distances must not contain NaN"),
-        ("broken.npy", "0,1", "distances must hold only numbers"),
-        ("empty.npy", "", "distances must hold only numbers"),
+        ("nan.csv", "0,nan\nnan,0\n", "only numbers; the cell in row 1, column 2 is 'nan', which is not finite."),
+        ("broken.npy", "0,1", "distances must be a .npy file of numpy; this file is something else under that name."),
+        ("empty.npy", "", "distances must hold at least one number; the file is empty."),
     ],
 )
 def test_a_wrong_file_gives_one_sentence_and_exit_code_two(genlaws, tmp_path: Path, name, content, sentence):
@@ -158,7 +158,7 @@ def test_any_text_in_any_option_is_answered_or_refused(option, text, capsys):
     assert "Traceback" not in captured.err
     if code == 0:
         document = json.loads(captured.out)
-        assert np.all(np.asarray(document["identification"], dtype=float) <= 1.0 + 1e-10)
+        assert np.all(np.asarray(document["result"]["identification"], dtype=float) <= 1.0 + 1e-10)
     else:
         assert captured.out == ""
         assert captured.err.startswith("genlaws: ")

@@ -210,7 +210,7 @@ def test_large_sets_are_measured_in_batches(genlaws, files):
         ({"--metric": "taxi"}, "metric must be one of circle"),
         ({"--similarity": "warm"}, "similarity must be one of"),
         ({"--items": "2,2.5"}, "items must be whole numbers"),
-        ({"--items": "1"}, "items must be a whole number"),
+        ({"--items": "1"}, "items must be whole numbers"),
         ({"--items": "40"}, "39 others"),
         ({"--ties": "win"}, "ties must be one of"),
         ({"--positions": "missing.npy"}, "missing.npy"),

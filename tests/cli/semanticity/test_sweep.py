@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -22,24 +23,26 @@ def sweep(genlaws, *arguments):
 
 
 def test_sweep_writes_the_front_with_its_picture(genlaws, tmp_path: Path):
-    answer = sweep(genlaws, "--similarity", "linear", "--ball-mass", "0.5", "--out", str(tmp_path / "new"))
-    mass, height = np.array(answer["ball_mass"]), np.array(answer["generalization"])
+    document = sweep(genlaws, "--similarity", "linear", "--ball-mass", "0.5", "--out", str(tmp_path / "new"))
+    answer = document["result"]
+    points = pd.DataFrame(answer["points"])
+    mass, height = points["ball_mass"].to_numpy(), points["generalization"].to_numpy()
     inside = mass < 1.0
     assert height[inside] == pytest.approx(0.5 + mass[inside] - (1.5 - LN2) * mass[inside] ** 2, abs=EXACT)
     assert answer["peak"]["generalization"] == pytest.approx(0.80985, abs=PRINTED)
     assert answer["peak"]["ball_mass"] == pytest.approx(0.61969, abs=PRINTED)
     assert [point["ball_mass"] for point in answer["marked"]] == [pytest.approx(0.5)]
-    assert np.all(np.diff(answer["resolution"]) > 0)
-    assert np.all(np.diff(answer["identification"]) < 0)
-    files = {kind: Path(path) for kind, path in answer["files"].items()}
-    assert {path.name for path in files.values()} == {"front.csv", "front.txt", "front.pdf", "front.png"}
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in files.values())
-    table = pd.read_csv(files["csv"])
+    assert np.all(np.diff(points["resolution"]) > 0)
+    assert np.all(np.diff(points["identification"]) < 0)
+    files = {path.name: path for path in map(Path, document["files"])}
+    assert set(files) == {"result.json", "result.csv", "front.pdf", "front.png"}
+    assert {path.name for path in (tmp_path / "new").iterdir()} == set(files)
+    assert json.loads(files["result.json"].read_text()) == answer
+    table = pd.read_csv(files["result.csv"])
     assert table.loc[table["series"] == "front", "generalization"].to_numpy() == pytest.approx(height)
     assert set(table["series"]) == {"front", "peak", "marked"}
-    assert "no bound on every system" in files["txt"].read_text(encoding="utf-8")
-    assert files["pdf"].read_bytes().startswith(b"%PDF-")
-    assert files["png"].stat().st_size > 5000
+    assert files["front.pdf"].read_bytes().startswith(b"%PDF-")
+    assert files["front.png"].stat().st_size > 5000
 
 
 def test_sweep_prints_an_aligned_table_and_the_peak(genlaws, tmp_path: Path, monkeypatch):
@@ -51,10 +54,14 @@ def test_sweep_prints_an_aligned_table_and_the_peak(genlaws, tmp_path: Path, mon
     assert len({len(line) for line in lines[:32]}) == 1
     assert lines[32].startswith("The peak is generalization 0.6")
     assert lines[33].startswith("Marked: ")
-    assert (tmp_path / "out" / "semanticity" / "front.png").is_file()
+    assert lines[-1].endswith("it is no bound on every system.")
+    assert not list(tmp_path.iterdir())
 
 
 def test_sweep_says_where_there_is_no_peak(genlaws, tmp_path: Path):
     arguments = ("--similarity", "power-law", "--out", str(tmp_path))
-    assert sweep(genlaws, *arguments)["peak"] is None
-    assert "There is no peak: generalization and identification both grow" in genlaws("semanticity", "front", "--sweep", *arguments).out
+    assert sweep(genlaws, *arguments)["result"]["peak"] is None
+    assert (
+        "There is no peak: generalization and identification both grow"
+        in genlaws("semanticity", "front", "--sweep", *arguments).out
+    )

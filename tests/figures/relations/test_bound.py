@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.core.progress import NoProgress
 from genlaws.figures import get_figure
 from genlaws.relations import complete_bipartite, modulo, paper_bound
 from genlaws.relations.structure.training_set import draw_order, training_set_of
@@ -15,7 +14,7 @@ SMALL = {"relations": ("mod3", "bipartite-15-15"), "points": 4, "repeats": 3, "l
 
 @pytest.fixture(scope="module")
 def table():
-    return get_figure("relations.2").data(SMALL, NoProgress())
+    return get_figure("relations.2").data(SMALL)
 
 
 def test_bound_table_has_a_row_for_each_relation_and_share(table):
@@ -68,7 +67,7 @@ def test_procedure_is_the_papers(table):
 
 def test_asking_table_loses_at_most_one_bit_an_answer():
     settings = {"relations": ("bipartite-15-15",), "queries": 35, "repeats": 2}
-    table = get_figure("relations.queries").data(settings, NoProgress())
+    table = get_figure("relations.queries").data(settings)
     for strategy, rows in table.groupby("strategy"):
         bits = rows.sort_values("queries")["bits_left"].to_numpy()
         assert bits[0] == 29.0
@@ -87,4 +86,4 @@ def test_asking_table_loses_at_most_one_bit_an_answer():
 )
 def test_wrong_settings_are_refused(figure, settings):
     with pytest.raises(InputError, match="is not accepted"):
-        get_figure(figure).data(settings, NoProgress())
+        get_figure(figure).data(settings)

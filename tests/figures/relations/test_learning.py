@@ -9,7 +9,8 @@ from scipy import stats
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import wilson_interval
-from genlaws.figures import NoProgress, get_figure
+from genlaws.core.running import Running
+from genlaws.figures import get_figure
 from genlaws.figures.relations.graph import GraphSettings, graph_summary
 from genlaws.figures.relations.learning import (
     BOUND_MODE,
@@ -119,7 +120,7 @@ def test_bound_is_that_of_the_posterior_and_networks_stay_below_it():
         steps=200,
         seed=5,
     )
-    frame = curve_data(settings, NoProgress())
+    frame = curve_data(settings, Running())
     assert frame.groupby("mode")["run"].max().to_dict() == {BOUND_MODE: 2, "squared_difference": 1}
     relation = named_relation("mod3")
     for repeat in range(settings.bound_repeats):
@@ -133,7 +134,7 @@ def test_bound_is_that_of_the_posterior_and_networks_stay_below_it():
 
 def test_sizes_show_the_same_entries_for_each_element():
     settings = RelationSizeSettings(**SMALL, sizes=(6, 12), entries_per_element=(2.0, 4.0, 9.0))
-    frame = size_data(settings, NoProgress())
+    frame = size_data(settings, Running())
     assert frame.groupby("elements")["entries_per_element"].apply(list).to_dict() == {6: [2, 4], 12: [2, 4, 9]}
     np.testing.assert_allclose(frame["train_fraction"] * frame["elements"], frame["entries_per_element"])
     for row in frame.itertuples():
@@ -177,7 +178,7 @@ def test_exponent_is_that_of_weighted_least_squares():
 
 def test_sizes_without_a_threshold_are_drawn_all_the_same():
     settings = RelationSizeSettings(**SMALL, sizes=(9, 12), entries_per_element=(1.0, 2.0))
-    frame = size_data(settings, NoProgress()).assign(success=0.0, success_low=0.0, success_high=0.6)
+    frame = size_data(settings, Running()).assign(success=0.0, success_low=0.0, success_high=0.6)
     summary = size_summary(frame, settings)
     assert summary[["critical_fraction", "exponent", "exponent_low"]].isna().all(axis=None)
     left, right = get_figure("relations.sizes").draw(frame, settings).axes
@@ -189,7 +190,7 @@ def test_fitted_noise_is_wrong_on_the_share_of_noise():
     settings = NoiseSettings(
         noises=(0.0, 0.25), train_fractions=(0.1, 0.2), repeats=2, steps=1500, depth=2, width=30, learning_rate=2e-2
     )
-    frame = noise_data(settings, NoProgress()).set_index(["label_noise", "train_fraction"])
+    frame = noise_data(settings, Running()).set_index(["label_noise", "train_fraction"])
     assert frame.loc[(0.0, 0.1), "train_accuracy"] == 1.0
     # 90 labels of which 22 are turned round: a network that fits them all is right on 68.
     assert frame.loc[(0.25, 0.1), "train_accuracy"] == pytest.approx(68 / 90, abs=TOLERANCE)
@@ -198,7 +199,7 @@ def test_fitted_noise_is_wrong_on_the_share_of_noise():
 
 def test_noise_has_a_dashed_line_for_each_share():
     settings = NoiseSettings(**SMALL, noises=(0.0, 0.1, 0.3), train_fractions=(0.3, 0.6))
-    _, right = get_figure("relations.noise").draw(noise_data(settings, NoProgress()), settings).axes
+    _, right = get_figure("relations.noise").draw(noise_data(settings, Running()), settings).axes
     dashed = {line.get_ydata()[0] for line in right.get_lines() if line.is_dashed()}
     assert dashed == {1.0, 0.9, 0.7}
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PolyCollection
 
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 from genlaws.figures import get_figure, style
 from genlaws.figures.relations import phases as relations_phases
 from genlaws.figures.relations.phases import (
@@ -93,7 +93,7 @@ def line_of(axes, label):
 
 @pytest.fixture(scope="module")
 def table():
-    return phase_data(PhaseSettings(**SMALL, adam_decoder_rates=(1e-3, 1e-1)), NoProgress())
+    return phase_data(PhaseSettings(**SMALL, adam_decoder_rates=(1e-3, 1e-1)), Running())
 
 
 def test_every_network_is_in_one_phase(table):
@@ -119,7 +119,7 @@ def test_late_is_counted_by_patience(monkeypatch):
     frame = pd.DataFrame({"train_step": train, "test_step": test, "phase": phases, "test_accuracy": 0.5, **place})
     frame["delay"] = (frame["test_step"] - frame["train_step"]).where((train >= 0) & (test >= 0))
     monkeypatch.setattr(relations_phases, "networks", lambda *_: frame)
-    (row,) = phase_data(PhaseSettings(patience=4.0), NoProgress()).to_dict("records")
+    (row,) = phase_data(PhaseSettings(patience=4.0), Running()).to_dict("records")
     assert [row[phase] for phase in PHASES] == [3, 0, 1, 1]
     assert row["late"] == 3
     assert row["median_delay"] == 300.0

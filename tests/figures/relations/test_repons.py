@@ -4,7 +4,7 @@ import numpy as np
 import pydantic
 import pytest
 
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 from genlaws.figures.figure import Figure
 from genlaws.figures.relations.repons import (
     APART_COLOR,
@@ -22,7 +22,7 @@ SIGMAS = 5.0
 
 
 def table(recipe, settings):
-    return recipe.data(settings, NoProgress())
+    return recipe.data(settings, Running())
 
 
 @pytest.mark.parametrize(

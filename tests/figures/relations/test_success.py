@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from genlaws.core.estimate import wilson_interval
-from genlaws.core.progress import NoProgress
+from genlaws.core.running import Running
 from genlaws.figures.relations import depth as relations_depth
 from genlaws.figures.relations import success as relations_success
 from genlaws.figures.relations.depth import DepthSettings, depth_data, depth_summary, draw_depth
@@ -105,7 +105,7 @@ def test_shares_and_laws_of_a_table_are_those_of_its_networks(monkeypatch):
         return pd.DataFrame(rows)
 
     monkeypatch.setattr(relations_success, "networks", networks)
-    frame = success_data(settings, NoProgress())
+    frame = success_data(settings, Running())
     assert frame["ratio"].tolist() == pytest.approx([10.0, 0.1, 10.0, 0.1])
     # An accuracy of the target itself is not above it.
     assert frame["success"].tolist() == frame["reached"].tolist() == pytest.approx([2 / 3, 0.0, 1.0, 0.0])
@@ -202,7 +202,7 @@ def test_control_table_names_batches_and_decay(monkeypatch):
 
     monkeypatch.setattr(relations_success, "networks", networks)
     settings = ControlSettings(ratios=(1.0, 0.1), variants=(("adamw", None, 2.0), ("sgd", 16, 0.0)), repeats=2)
-    frame = control_data(settings, NoProgress())
+    frame = control_data(settings, Running())
     assert seen == [(None, 2.0, 2.0, settings.adam_rate), (16, 0.0, 0.0, settings.sgd_rate)]
     assert frame["batch_size"].tolist() == [0, 0, 16, 16]
     assert frame["success"].tolist() == [1.0] * 4
@@ -262,7 +262,7 @@ def test_depth_table_counts_networks_of_each_width_and_depth(monkeypatch):
 
     monkeypatch.setattr(relations_depth, "networks", networks)
     settings = DepthSettings(widths=(10, 20), depths=(0, 8), repeats=2)
-    frame = depth_data(settings, NoProgress())
+    frame = depth_data(settings, Running())
     assert frame[["width", "depth"]].to_numpy().tolist() == [[10, 0], [10, 8], [20, 0], [20, 8]]
     assert frame["success"].tolist() == [0.5, 1.0, 0.5, 1.0]
     assert frame["fitted"].tolist() == [0.5] * 4

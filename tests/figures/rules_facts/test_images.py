@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from genlaws.core.errors import InputError
-from genlaws.figures import NoProgress, draw_figure, get_figure
+from counted_steps import CountedSteps
+from genlaws.core.errors import InputError, StoppedError
+from genlaws.core.running import Running
+from genlaws.figures import draw_figure, get_figure
 from genlaws.figures.rules_facts.bandwidth import BandwidthSettings
 from genlaws.figures.rules_facts.matched import paired_difference
 from genlaws.figures.rules_facts.redraws import Redraws, mean_path_columns
@@ -14,8 +16,6 @@ from genlaws.rules_facts import optimal_angle, parameter_for_angle, solve
 from genlaws.rules_facts.finite_size import learn_path, preferred_parameters, quadratic_match
 from genlaws.rules_facts.labels.loading import load_labeled
 from genlaws.rules_facts.labels.task import draw_labeled
-from genlaws.sweeps import Processes
-from genlaws.sweeps.computing import computing
 from genlaws.sweeps.experiments.rules_facts import LabeledRunSettings, labeled_run
 
 # The same number computed twice, in another order of additions.
@@ -50,12 +50,12 @@ def runs_of(redraws=TASK["redraws"], **settings):
 
 @pytest.fixture(scope="module", params=["rules-facts.5", "rules-facts.15"])
 def bandwidth(request):
-    return LOSSES[request.param], get_figure(request.param).data(SMALL[request.param], NoProgress())
+    return LOSSES[request.param], get_figure(request.param).data(SMALL[request.param])
 
 
 @pytest.fixture(scope="module")
 def matched():
-    return get_figure("rules-facts.14").data(SMALL["rules-facts.14"], NoProgress())
+    return get_figure("rules-facts.14").data(SMALL["rules-facts.14"])
 
 
 def test_theory_rows_are_what_a_single_call_returns(bandwidth):
@@ -142,7 +142,7 @@ def test_a_minimum_at_the_end_of_the_range_is_said():
     # Far above the best bandwidth the error only rises.
     settings = {**SMALL["rules-facts.5"], "parameters": (10.0, 20.0, 40.0, 80.0), "redraws": 6, "sample_ratio": 4.0}
     figure = get_figure("rules-facts.5")
-    frame = figure.data(settings, NoProgress())
+    frame = figure.data(settings)
     marks = where(frame, role="preferred").set_index(["series", "regularization_choice"])
     assert marks.loc[("measured", "zero"), "at_edge"]
     assert marks.loc[("theory", "zero"), "at_edge"]
@@ -151,7 +151,7 @@ def test_a_minimum_at_the_end_of_the_range_is_said():
 
 def test_picture_says_what_was_measured_and_keeps_colors():
     figure = get_figure("rules-facts.5")
-    frame = figure.data(SMALL["rules-facts.5"], NoProgress())
+    frame = figure.data(SMALL["rules-facts.5"])
     picture = figure.draw(frame, SMALL["rules-facts.5"])
     note = picture.legends[0].get_title().get_text()
     assert "measured best" in note
@@ -215,34 +215,20 @@ def test_quadratic_rows_are_those_of_their_angle(matched):
         assert path["generalization_error"].to_numpy() == pytest.approx(errors[:, place].mean(axis=0), abs=TOLERANCE)
 
 
-class Stopping:
-    """Progress that is interrupted after some cells, as by Ctrl-C."""
-
-    def __init__(self, after):
-        self.left = after
-
-    def start(self, total, label):
-        pass
-
-    def advance(self, n=1):
-        self.left -= n
-        if self.left <= 0:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("figure_id", ["rules-facts.5", "rules-facts.14"])
 def test_a_stopped_figure_goes_on_to_the_same_table(figure_id, tmp_path):
     whole = draw_figure(figure_id, tmp_path / "whole", SMALL[figure_id], formats=()).paths["csv"].read_bytes()
-    with computing(folder=tmp_path / "cells"):
-        with pytest.raises(KeyboardInterrupt):
-            draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], Stopping(2), formats=())
-        resumed = draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], formats=())
+    steps, cells = CountedSteps(most=2), tmp_path / "cells"
+    steps.running.folder = cells
+    with pytest.raises(StoppedError):
+        draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], running=steps.running, formats=())
+    assert not list((tmp_path / "out").iterdir())
+    resumed = draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], running=Running(folder=cells), formats=())
     assert resumed.paths["csv"].read_bytes() == whole
 
 
 def test_processes_give_the_same_table(matched):
-    with computing(Processes(2)):
-        there = get_figure("rules-facts.14").data(SMALL["rules-facts.14"], NoProgress())
+    there = get_figure("rules-facts.14").data(SMALL["rules-facts.14"], running=Running(jobs=2))
     pd.testing.assert_frame_equal(there, matched, check_exact=True)
 
 
@@ -258,7 +244,7 @@ def test_a_file_of_your_own_and_words_for_classes(tmp_path):
         "fact_classes": ["car"],
     }
     figure = get_figure("rules-facts.5")
-    frame = figure.data(settings, NoProgress())
+    frame = figure.data(settings)
     assert set(frame["sample_count"]) == {40}
     assert figure.draw(frame, settings).axes[1].get_title() == "mine, cat against dog"
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from genlaws.figures import NoProgress, get_figure
+from counted_steps import CountedSteps
+from genlaws.figures import get_figure
 from genlaws.rules_facts import infinite_regularization, interpolation_threshold, optimal_angle, solve
 
 # An error that is solved exactly twice must agree to this.
@@ -14,23 +15,11 @@ PRINTED = 5.1e-5
 MAX_PERFECT_ERROR = 1e-12
 
 
-class CountingProgress:
-    def __init__(self):
-        self.total, self.done, self.label = 0, 0, ""
-
-    def start(self, total, label):
-        self.total, self.label = total, label
-
-    def advance(self, n=1):
-        self.done += n
-
-
 def table(number, **settings):
-    progress = CountingProgress()
+    steps = CountedSteps()
     figure = get_figure(f"rules-facts.{number}")
-    frame = figure.data(settings, progress)
-    assert progress.done == progress.total > 0
-    assert progress.label
+    frame = figure.data(settings, running=steps.running)
+    steps.check_complete()
     return frame
 
 
@@ -281,9 +270,3 @@ def test_twelve_keeps_the_shape_at_another_fact_fraction():
     beyond = frame[(frame["loss"] == "square") & (frame["regularization_choice"] == "optimal")]
     beyond = beyond[beyond["kernel_angle"] >= best]
     assert np.abs(beyond["generalization_error"] - beyond["reference_error"]).max() < TOLERANCE
-
-
-def test_progress_that_nobody_watches():
-    silent = NoProgress()
-    assert silent.start(3, "steps") is None
-    assert silent.advance(3) is None

@@ -5,15 +5,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
-from genlaws.figures import NoProgress, get_figure
+from genlaws.core.running import Running
+from genlaws.figures import get_figure
 from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, averaged, has_intercept, mean_columns
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 from genlaws.rules_facts.finite_size import DrawProducts, learn_path, quadratic_match
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 from genlaws.rules_facts.labels.task import draw_gaussian
 from genlaws.rules_facts.theory.message_passing import state_evolution
-from genlaws.sweeps.computing import ComputedCell, computing
+from genlaws.sweeps.computing import ComputedCell
 from genlaws.sweeps.experiments.rules_facts import GaussianRunSettings
 
 # An error that is solved exactly twice must agree to this.
@@ -35,22 +37,11 @@ LIMITS = {
 PASSING = {"dimension": 150, "repeats": 8, "sample_ratios": (1.0, 3.0), "followed": (3.0,), "shown_iterations": 12}
 
 
-class Counting:
-    def __init__(self):
-        self.starts, self.total, self.done = 0, 0, 0
-
-    def start(self, total, label):
-        assert label
-        self.starts, self.total = self.starts + 1, total
-
-    def advance(self, n=1):
-        self.done += n
-
-
 def table(name, **settings):
-    frame = get_figure(f"rules-facts.{name}").data(settings, steps := Counting())
-    assert steps.starts == 1
-    assert steps.done == steps.total > 0
+    steps = CountedSteps()
+    frame = get_figure(f"rules-facts.{name}").data(settings, running=steps.running)
+    assert len(steps.totals) == 1
+    steps.check_complete()
     return frame
 
 
@@ -153,7 +144,7 @@ def test_without_repeats_there_is_theory_alone(kernels):
     for number in (1, 2, 13):
         figure = get_figure(f"rules-facts.{number}")
         settings = {"repeats": 0, "path_points": 5}
-        frame = figure.data(settings, NoProgress())
+        frame = figure.data(settings)
         assert frame["run_count"].isna().all()
         assert len(frame) == 7 * len(
             frame.groupby([c for c in ("loss", "kernel", "width_ratio", "family") if c in frame])
@@ -273,13 +264,13 @@ def test_message_passing_stands_beside_its_state_evolution_and_the_bayes_curve(p
 )
 def test_one_folder_holds_all_runs_of_a_figure(number, settings, tmp_path):
     data = get_figure(f"rules-facts.{number}").data
-    here = data(settings, NoProgress())
-    with computing(folder=tmp_path):
-        stored = data(settings, NoProgress())
-        again = data(settings, steps := Counting())
+    steps = CountedSteps()
+    here = data(settings)
+    stored = data(settings, running=Running(folder=tmp_path))
+    again = data(settings, running=Running(steps, folder=tmp_path))
     pd.testing.assert_frame_equal(stored, here, check_exact=True)
     pd.testing.assert_frame_equal(again, here, check_exact=True)
-    assert steps.done == steps.total
+    steps.check_complete()
     assert [folder.name for folder in tmp_path.iterdir()] == ["rules-facts.gaussian-runs"]
 
 
@@ -297,4 +288,4 @@ def test_one_folder_holds_all_runs_of_a_figure(number, settings, tmp_path):
 )
 def test_wrong_settings_are_refused(name, settings, complaint):
     with pytest.raises(InputError, match=complaint):
-        get_figure(f"rules-facts.{name}").data(settings, NoProgress())
+        get_figure(f"rules-facts.{name}").data(settings)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genlaws.figures import NoProgress, get_figure
+from genlaws.figures import get_figure
 from genlaws.rules_facts import Kernel, bayes_optimal, fit_decay, optimal_angle, solve
 from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep
 
@@ -14,7 +14,7 @@ SETTINGS = {"dimension": 12, "repeats": 3, "sample_ratios": RATIOS, "steps": 60,
 
 @pytest.fixture(scope="module")
 def frame():
-    return get_figure("rules-facts.two-layer").data(SETTINGS, NoProgress())
+    return get_figure("rules-facts.two-layer").data(SETTINGS)
 
 
 def test_points_are_means_of_the_runs(frame):

@@ -7,9 +7,10 @@ import pandas as pd
 import pydantic
 import pytest
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.figures import get_figure
-from genlaws.figures.semanticity.front import draw_sweep, even_ball_masses, front_table, smooth_resolutions, write_front
+from genlaws.figures.semanticity.front import draw_sweep, even_ball_masses, smooth_resolutions
 from genlaws.semanticity import circle, front, similarity
 
 TOLERANCE = 1e-10  # a closed form against the library's integral
@@ -17,22 +18,10 @@ PRINTED = 5.1e-6  # five digits are known
 LN2 = math.log(2.0)
 
 
-class CountingProgress:
-    def __init__(self):
-        self.total, self.done, self.label = 0, 0, ""
-
-    def start(self, total, label):
-        self.total, self.label = total, label
-
-    def advance(self, n=1):
-        self.done += n
-
-
 def table(name, **settings):
-    progress = CountingProgress()
-    frame = get_figure(f"semanticity.{name}").data(settings, progress)
-    assert progress.done == progress.total > 0
-    assert progress.label
+    steps = CountedSteps()
+    frame = get_figure(f"semanticity.{name}").data(settings, running=steps.running)
+    steps.check_complete()
     return frame
 
 
@@ -245,27 +234,25 @@ def test_grids_are_dense_around_the_peak():
 
 @pytest.fixture
 def found():
-    return front(circle(), similarity("linear", 1.0), 2, smooth_resolutions(0.5, 2, 15))
+    radii = smooth_resolutions(0.5, 2, 15)
+    return front(circle(), similarity=similarity("linear", 1.0, background=0.05), resolutions=radii, marked=radii[4])
 
 
-def test_a_front_of_one_s_own_is_written_with_its_points(found, tmp_path):
-    settings = {"similarity": "linear", "space": "circle", "cut": None}
-    paths = write_front(found, [found.points[4]], tmp_path / "new", "two\nlines", settings)
-    frame = pd.read_csv(paths["csv"])
+def test_a_front_of_one_s_own_is_saved_with_its_points(found, tmp_path):
+    document, table, *pictures = found.save(tmp_path / "new")
+    frame = pd.read_csv(table)
     assert list(frame["series"]) == ["front"] * 15 + ["peak", "marked"]
     np.testing.assert_allclose(frame["generalization"][:15], found.generalization)
-    text = paths["txt"].read_text(encoding="utf-8")
-    assert text.startswith("two, lines\n")
-    assert "space = circle" in text
-    assert "cut" not in text
-    again = write_front(found, [found.points[4]], tmp_path / "again", "two\nlines", settings)
-    assert all(path.read_bytes() == again[kind].read_bytes() for kind, path in paths.items())
+    assert [path.name for path in pictures] == ["front.png", "front.pdf"]
+    (axes,) = found.plot().axes
+    assert axes.get_title() == "linear similarity, background 0.05\n2 items on the circle"
+    again = found.save(tmp_path / "again")
+    pairs = zip([document, table, *pictures], again, strict=True)
+    assert all(path.read_bytes() == other.read_bytes() for path, other in pairs)
 
 
 def test_the_picture_shows_curve_peak_marks_and_diagonal(found):
-    frame = front_table(found, space="circle")
-    frame.loc[len(frame)] = {**frame.iloc[3], "series": "marked"}
-    (axes,) = draw_sweep(frame, "title").axes
+    (axes,) = draw_sweep(found.to_frame(), "title").axes
     drawn = [np.asarray(line.get_xydata()) for line in axes.get_lines()]
     assert [len(points) for points in drawn] == [2, 15, 1, 1]
     np.testing.assert_allclose(drawn[0], [[0.5, 0.5], [1.0, 1.0]])
@@ -275,7 +262,12 @@ def test_the_picture_shows_curve_peak_marks_and_diagonal(found):
 
 
 def test_a_low_front_fills_the_picture():
-    low = front(circle(), similarity("exponential", 1.0, background=0.05), 100, smooth_resolutions(0.5, 100, 9))
-    (axes,) = draw_sweep(front_table(low), "title").axes
+    low = front(
+        circle(),
+        similarity=similarity("exponential", 1.0, background=0.05),
+        item_count=100,
+        resolutions=smooth_resolutions(0.5, 100, 9),
+    )
+    (axes,) = draw_sweep(low.to_frame(), "title").axes
     assert axes.get_xlim()[1] < 0.3
     assert axes.get_ylim()[0] > 0.0

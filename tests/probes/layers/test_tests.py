@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.models.language import TransformersModel
 from genlaws.probes.domains import DOMAINS, domain_of
@@ -98,12 +99,12 @@ def test_states_and_the_last_read_out_equal_those_of_a_plain_pass(stories, kind,
 def test_states_do_not_depend_on_the_batch(stories):
     domain = domain_of("dates")
     words, trials = template_of(domain, "list"), draw_trials(domain, "identification", 2, 9, seed=4)
-    reported = []
+    steps = CountedSteps()
     one, many = (
-        layer_states(dataclasses.replace(stories, batch_size=size), trials, domain, words, advance=reported.append)
+        layer_states(dataclasses.replace(stories, batch_size=size), trials, domain, words, running=steps.running)
         for size in (1, 6)
     )
-    assert reported == [1] * 9 + [6, 3]
+    assert steps.reported == [[1] * 9, [6, 3]]
     assert one.items == pytest.approx(many.items, abs=1e-4)
     assert one.probes == pytest.approx(many.probes, abs=1e-4)
     assert one.options == pytest.approx(many.options, abs=1e-4, nan_ok=True)
@@ -120,11 +121,12 @@ def test_embeddings_are_those_of_the_last_token_of_each_place(stories):
 
 
 def test_stories_in_every_layer(stories):
-    calls = []
-    found = layer_tests(stories, "years", "list", trial_count=60, seed=1, replicates=100, advance=calls.append)
+    steps = CountedSteps()
+    found = layer_tests(stories, "years", "list", trial_count=60, seed=1, replicates=100, running=steps.running)
     again = layer_tests(stories, domain_of("years"), "list", trial_count=60, seed=1, replicates=100)
     assert str(found) == str(again)
-    assert sum(calls) == 120
+    assert steps.totals == [120]
+    steps.check_complete()
     assert [one.name for one in found.layers] == ["embeddings", *(f"after block {block}" for block in range(1, 6))]
     for one, control in zip(found.layers, found.control, strict=True):
         assert one.best_generalization.low <= one.best_generalization.value <= one.best_generalization.high

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, TotalOrder
@@ -134,10 +135,10 @@ def test_classes_that_follow_from_their_number_need_no_question():
 
 
 def test_a_given_number_of_questions_ends_where_it_says():
-    ticks = []
-    curve = query_curve(less_than(6), queries=4, repeats=3, advance=ticks.append)
+    steps = CountedSteps()
+    curve = query_curve(less_than(6), queries=4, repeats=3, running=steps.running)
     assert curve.accuracy.shape == curve.bits_left.shape == (3, 5)
-    assert ticks == [1] * 12
+    assert steps.reported == [[1, 1, 1, 1, 0] * 3]
     assert np.isnan(curve.queries_to_certainty.value)
     one = query_curve(less_than(6), queries=40, repeats=1)
     assert one.accuracy.shape == (1, 41)

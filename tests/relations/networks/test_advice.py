@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from counted_steps import CountedSteps
 from genlaws.cli.relations.advise import explain
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import bootstrap_mean, wilson_interval
@@ -50,7 +51,7 @@ def advice(sides):
 
 
 def test_the_data_of_the_best_learner_are_exact(sides, advice):
-    exact = data_needed(sides, 0.9, repeats=3, seed=3)
+    exact = data_needed(sides, target_accuracy=0.9, repeats=3, seed=3)
     assert advice.best_fraction == exact.train_fraction
     assert advice.no_bound == ""
 
@@ -87,9 +88,10 @@ def test_the_same_seed_gives_the_same_advice(sides, advice):
 
 
 def test_progress_hears_of_every_network(sides):
-    heard: list[int] = []
-    advise_relation(sides, pilot=replace(TINY, steps=2), advance=heard.append)
-    assert heard == [3, 3, 2, 2]
+    steps = CountedSteps()
+    advise_relation(sides, pilot=replace(TINY, steps=2), running=steps.running)
+    assert steps.reported == [[3, 3, 2, 2]]
+    steps.check_complete()
 
 
 def test_a_relation_that_is_not_learned_says_so():

@@ -31,7 +31,7 @@ def test_the_outcomes_are_counted_at_their_rates():
         *(outcome(10, 30, "generalization"), outcome(10, 30, "generalization")),
         *(outcome(-1, -1, "confusion"), outcome(-1, -1, "confusion")),
     ]
-    found = phase_diagram("mod3", **TINY, train=lambda plan: outcomes)
+    found = phase_diagram("mod3", **TINY, train=lambda plan, running: outcomes)
     assert isinstance(found, PhaseDiagram)
     frame = found.to_frame()
     assert frame["relation"].unique().tolist() == ["modulo 3"]

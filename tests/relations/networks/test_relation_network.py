@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.ensembles import Checkpoint
 from genlaws.ensembles.perceptron import PAIR_MODES
@@ -122,9 +123,10 @@ def test_table_has_a_row_for_each_network_and_log():
 
 
 def test_progress_adds_up_to_the_steps_and_changes_nothing():
-    made = []
-    watched = learn_relation("mod3", advance=made.append, **FEW)
-    assert made == [0, 50, 50]
+    steps = CountedSteps()
+    watched = learn_relation("mod3", running=steps.running, **FEW)
+    assert steps.reported == [[0, 50, 50, 0]]
+    steps.check_complete()
     assert (watched.final_embeddings == learn_relation("mod3", **FEW).final_embeddings).all()
 
 

@@ -63,5 +63,5 @@ def test_missing_and_unreadable_files_are_refused(tmp_path):
         read_training_set(tmp_path / "nowhere.csv")
     path = tmp_path / "known.csv"
     path.write_bytes(b"\xff\xfe\x00a")
-    with pytest.raises(InputError, match="could not be read as text"):
+    with pytest.raises(InputError, match="must be text in UTF-8"):
         read_training_set(path)

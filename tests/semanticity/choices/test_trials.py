@@ -113,7 +113,7 @@ def test_scores_are_normalized_and_stand_in_for_a_choice(tmp_path):
         (WIDE.replace(",star,,2", ",,,2"), "Line 3, column option_2: must name the option"),
         (WIDE.replace(",star,,2", ",star,dot,2"), "Line 3, column option_3: must be empty"),
         (WIDE + "1,2,3,a,b,c,1,9\n", "Line 6: must have at most 7 cells, .* got 8, .* '9'"),
-        (WIDE + '1,2,"3,a', "Line 6 is not a row of a CSV table"),
+        (WIDE + '1,2,"3,a', "line 6 is not a row"),
         (
             WIDE.replace("star,circle,square,star", "1,2,3,2").replace("3,10,20,1,2", "3,10,20,2,1"),
             "Line 2, column chosen",

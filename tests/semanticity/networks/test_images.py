@@ -208,7 +208,7 @@ def test_wrong_files_are_refused(tmp_path, monkeypatch):
         (lambda _: distances_in_tree(3, ["a"]), "tree must be text"),
         (lambda _: distances_in_tree("nowhere.nwk", ["a"]), "there is no file"),
         (lambda _: distances_in_tree("(a,b);", ["a", "c"]), "leaves must be names of the tree"),
-        (lambda folder: read_leaf_names(folder / "no.csv"), "there is no file"),
+        (lambda folder: read_leaf_names(folder / "no.csv"), "There is no file"),
         (lambda folder: read_leaf_names(folder / "table.csv"), "must have a column 'cub_class'; it has one, two"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_point_has_the_same_ball_mass_and_collapse_constant():
         (hypercube(8), similarity("power-law", 2.0, exponent=3.0)),
     ]
     for where, form in cases:
-        found = front(where, form, 5, form.resolution, tolerance=ACCURACY).points[0]
+        found = front(where, similarity=form, item_count=5, resolutions=form.resolution, tolerance=ACCURACY).points[0]
         expected = probabilities(where, form, 5)
         for name, value in vars(expected).items():
             assert getattr(found, name) == pytest.approx(value, rel=2 * ACCURACY, abs=ACCURACY), (where.name, name)
@@ -155,17 +155,22 @@ def test_the_peak_is_that_of_the_exact_front(space):
     where = HOMOGENEOUS[space]
     for shape, background, n in (("linear", 0.0, 2), ("gaussian", 0.05, 10)):
         form = similarity(shape, 1.0, background=background)
-        found, expected = front(where, form, n, tolerance=ACCURACY).peak, front(where, form, n).peak
+        found, expected = (
+            front(where, similarity=form, item_count=n, tolerance=ACCURACY).peak,
+            front(where, similarity=form, item_count=n).peak,
+        )
         assert found.resolution == pytest.approx(expected.resolution, rel=AT_PEAK)
         assert found.generalization == pytest.approx(expected.generalization, abs=ACCURACY)
-    assert front(where, similarity("exponential", 1.0), tolerance=ACCURACY).peak is None
-    constant = front(where, similarity("constant", 1.0, background=0.02), 7, tolerance=ACCURACY).peak
+    assert front(where, similarity=similarity("exponential", 1.0), tolerance=ACCURACY).peak is None
+    constant = front(
+        where, similarity=similarity("constant", 1.0, background=0.02), item_count=7, tolerance=ACCURACY
+    ).peak
     assert constant.ball_mass == pytest.approx(float(best_ball_mass(7, 0.02)), rel=1e-9)
 
 
 def test_the_peak_of_a_segment_is_a_peak():
     form = similarity("linear", 1.0)
-    best = front(segment(), form, tolerance=ACCURACY).peak
+    best = front(segment(), similarity=form, tolerance=ACCURACY).peak
     nearby = [probabilities(segment(), form.at_resolution(best.resolution * step)) for step in (0.97, 1.0, 1.03)]
     heights = [one.generalization for one in nearby]
     assert heights[1] > max(heights[0], heights[2])
@@ -174,10 +179,10 @@ def test_the_peak_of_a_segment_is_a_peak():
 
 def test_the_peak_where_distances_come_into_sight():
     # Just beyond a distance any similarity beats none, so that generalization jumps.
-    best = front(hypercube(3), similarity("linear", 1.0), tolerance=ACCURACY).peak
+    best = front(hypercube(3), similarity=similarity("linear", 1.0), tolerance=ACCURACY).peak
     assert best.resolution == pytest.approx(2.0, rel=1e-7)
     assert best.generalization == pytest.approx(13 / 16, abs=1e-6)
-    assert front(hypercube(3), similarity("linear", 1.0)).peak.resolution == best.resolution
+    assert front(hypercube(3), similarity=similarity("linear", 1.0)).peak.resolution == best.resolution
 
 
 def test_of_equally_high_peaks_the_finest_is_taken():
@@ -185,31 +190,34 @@ def test_of_equally_high_peaks_the_finest_is_taken():
     form = similarity("constant", 1.0)
     heights = [probabilities(hypercube(8), form.at_resolution(radius)).generalization for radius in (3.0, 4.0)]
     assert heights[0] == pytest.approx(heights[1], abs=1e-14)
-    assert front(hypercube(8), form).peak.resolution == 3.0
-    assert front(hypercube(8), form, tolerance=ACCURACY).peak.resolution == 3.0
+    assert front(hypercube(8), similarity=form).peak.resolution == 3.0
+    assert front(hypercube(8), similarity=form, tolerance=ACCURACY).peak.resolution == 3.0
 
 
 def test_a_whole_front_is_sorted_and_holds_its_peak():
-    found = front(circle(), similarity("linear", 1.0), 5, tolerance=ACCURACY)
+    found = front(circle(), similarity=similarity("linear", 1.0), item_count=5, tolerance=ACCURACY)
     assert (np.diff(found.resolution) > 0).all()
     assert found.peak.generalization >= found.generalization.max() - ACCURACY
-    assert len(found.to_frame()) == found.resolution.size
-    assert front(circle(), similarity("constant", 1.0, background=1.0), tolerance=ACCURACY).peak is None
+    series = found.to_frame()["series"]
+    assert (series == "front").sum() == found.resolution.size
+    assert front(circle(), similarity=similarity("constant", 1.0, background=1.0), tolerance=ACCURACY).peak is None
 
 
 def test_a_whole_front_is_as_accurate_as_its_tolerance():
     for where, shape in ((circle(), "exponential"), (sphere(2), "linear"), (tree(2, 4), "gaussian")):
         form = similarity(shape, 1.0, background=0.02)
-        fast = front(where, form, 3, tolerance=ACCURACY)
-        full = front(where, form, 3, fast.resolution)
+        fast = front(where, similarity=form, item_count=3, tolerance=ACCURACY)
+        full = front(where, similarity=form, item_count=3, resolutions=fast.resolution)
         for name in ("generalization", "identification"):
             np.testing.assert_allclose(getattr(fast, name), getattr(full, name), atol=ACCURACY, rtol=0)
-        assert fast.peak.generalization == pytest.approx(front(where, form, 3).peak.generalization, abs=ACCURACY)
+        assert fast.peak.generalization == pytest.approx(
+            front(where, similarity=form, item_count=3).peak.generalization, abs=ACCURACY
+        )
 
 
 def test_more_items_than_the_rule_serves_are_computed_exactly():
     form = similarity("linear", 0.001)
-    found = front(circle(), form, 5000, 0.001, tolerance=ACCURACY).points[0]
+    found = front(circle(), similarity=form, item_count=5000, resolutions=0.001, tolerance=ACCURACY).points[0]
     assert found == probabilities(circle(), form, 5000)
 
 
@@ -230,4 +238,4 @@ def test_wrong_input_is_refused():
     with pytest.raises(InputError, match="item_counts"):
         fixed_rule(circle(), form, [0.1], (1001,))
     with pytest.raises(InputError, match="item_count"):
-        front(circle(), form, 1, tolerance=ACCURACY)
+        front(circle(), similarity=form, item_count=1, tolerance=ACCURACY)

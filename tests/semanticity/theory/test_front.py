@@ -83,7 +83,7 @@ def test_closed_forms_of_two_items_on_the_circle():
 @pytest.mark.parametrize("name", HOMOGENEOUS)
 def test_the_constant_similarity_has_its_peak_on_the_diagonal(name, n, background):
     where = HOMOGENEOUS[name]
-    peak = front(where, similarity("constant", 1.0, background=background), n).peak
+    peak = front(where, similarity=similarity("constant", 1.0, background=background), item_count=n).peak
     assert peak.ball_mass == pytest.approx(float(best_ball_mass(n, background)), rel=1e-10)
     assert peak.diagonal_gap == pytest.approx(0.0, abs=1e-11)
 
@@ -145,7 +145,7 @@ def test_why_the_linear_similarity_fails_in_two_dimensions():
     ("where", "gap", "tolerance"), [(torus(2), 0.0339, 1e-4), (sphere(2), 0.0310, 1e-4), (circle(), 0.0, AT_PEAK)]
 )
 def test_the_linear_similarity_has_its_peak_beside_the_diagonal_but_on_the_circle(where, gap, tolerance):
-    peak = front(where, similarity("linear", 1.0)).peak
+    peak = front(where, similarity=similarity("linear", 1.0)).peak
     assert peak.diagonal_gap == pytest.approx(gap, abs=tolerance)
 
 
@@ -153,7 +153,7 @@ def test_the_linear_similarity_has_its_peak_beside_the_diagonal_but_on_the_circl
 @pytest.mark.parametrize("a", [0.5, 3.0])
 def test_powers_of_the_linear_similarity_have_their_peak_on_the_diagonal(a, n):
     given = np.geomspace(0.05, 0.49, 12)
-    peak = front(circle(), similarity(power(a), 1.0), n, given).peak
+    peak = front(circle(), similarity=similarity(power(a), 1.0), item_count=n, resolutions=given).peak
     assert peak.diagonal_gap == pytest.approx(0.0, abs=AT_PEAK)
 
 
@@ -161,7 +161,7 @@ def test_powers_of_the_linear_similarity_have_their_peak_on_the_diagonal(a, n):
 
 
 def test_the_linear_front_of_the_circle():
-    found = front(circle(), similarity("linear", 1.0))
+    found = front(circle(), similarity=similarity("linear", 1.0))
     assert found.peak.generalization == pytest.approx(0.80985, abs=5e-6)
     assert found.peak.ball_mass == pytest.approx(0.61969, abs=5e-6)
     inside = np.array([point.ball_mass < 0.897 for point in found.points])
@@ -174,7 +174,7 @@ def test_the_linear_front_of_the_circle():
 )
 def test_a_floor_gives_the_exponential_circle_a_peak(background, generalization, resolution, near):
     shape = similarity("exponential", 1.0, background=background)
-    peak = front(circle(), shape).peak
+    peak = front(circle(), similarity=shape).peak
     assert peak.generalization == pytest.approx(generalization, abs=5e-6)
     assert peak.resolution == pytest.approx(resolution, abs=2e-5)
     if near:
@@ -184,7 +184,7 @@ def test_a_floor_gives_the_exponential_circle_a_peak(background, generalization,
 
 @pytest.mark.parametrize("shape", ["exponential", "gaussian"])
 def test_without_a_floor_there_is_nothing_to_trade(shape):
-    found = front(circle(), similarity(shape, 1.0))
+    found = front(circle(), similarity=similarity(shape, 1.0))
     assert found.peak is None
     assert "nothing to trade" in found.message
     assert found.generalization[0] > 0.98
@@ -193,7 +193,10 @@ def test_without_a_floor_there_is_nothing_to_trade(shape):
 
 def test_the_segment_lies_below_the_circle():
     given = np.linspace(0.05, 0.5, 6)
-    line, ring = (front(where, similarity("linear", 1.0), 2, given) for where in (segment(), circle()))
+    line, ring = (
+        front(where, similarity=similarity("linear", 1.0), item_count=2, resolutions=given)
+        for where in (segment(), circle())
+    )
     heights = np.interp(line.identification, ring.identification[::-1], ring.generalization[::-1])
     assert (line.generalization < heights).all()
 
@@ -202,53 +205,53 @@ def test_the_segment_lies_below_the_circle():
 
 
 def test_points_run_from_fine_to_coarse():
-    found = front(sphere(2), similarity("linear", 1.0), 3)
+    found = front(sphere(2), similarity=similarity("linear", 1.0), item_count=3)
     resolutions = np.array([point.resolution for point in found.points])
     assert (np.diff(resolutions) > 0).all()
     assert (np.diff(found.identification) <= CLOSED).all()
     assert found.peak.generalization >= found.generalization.max()
     assert {point.item_count for point in found.points} == {3}
-    frame = found.to_frame()
+    frame = found.to_frame().query("series == 'front'")
     assert list(frame["generalization"]) == list(found.generalization)
     assert len(frame) == len(found.points)
 
 
 @pytest.mark.parametrize("n", [2, 100, 10**6])
 def test_the_constant_front_reaches_its_peak_for_any_number_of_items(n):
-    found = front(circle(), similarity("constant", 1.0), n)
+    found = front(circle(), similarity=similarity("constant", 1.0), item_count=n)
     assert found.generalization.max() > 0.9 * found.peak.generalization
     assert found.points[0].ball_mass < found.peak.ball_mass < found.points[-1].ball_mass
     assert found.points[-1].ball_mass == pytest.approx(1.0, abs=CLOSED)
 
 
 def test_the_linear_front_finds_the_peak_of_a_million_items():
-    peak = front(torus(2), similarity("linear", 1.0), 10**6).peak
+    peak = front(torus(2), similarity=similarity("linear", 1.0), item_count=10**6).peak
     nearby = [peak.resolution * factor for factor in (0.9, 0.99, 1.01, 1.1)]
     others = [probabilities(torus(2), similarity("linear", r), 10**6).generalization for r in nearby]
     assert peak.generalization > max(others)
 
 
 def test_given_resolutions_are_used_and_sorted():
-    found = front(circle(), similarity("constant", 9.9), 2, [0.4, 0.1, 0.3])
+    found = front(circle(), similarity=similarity("constant", 9.9), item_count=2, resolutions=[0.4, 0.1, 0.3])
     assert [point.resolution for point in found.points] == [0.1, 0.3, 0.4]
     assert found.peak.ball_mass == pytest.approx(0.5, rel=1e-10)
-    assert front(circle(), similarity("linear", 1.0), 2, [0.01, 0.02]).peak is None
-    assert front(circle(), similarity("linear", 1.0), 2, 0.3).peak is None
+    assert front(circle(), similarity=similarity("linear", 1.0), item_count=2, resolutions=[0.01, 0.02]).peak is None
+    assert front(circle(), similarity=similarity("linear", 1.0), item_count=2, resolutions=0.3).peak is None
 
 
 def test_the_own_point_is_that_of_the_similarity():
     shape = similarity("linear", 0.2, background=0.01)
     expected = probabilities(circle(), shape, 3)
-    assert front(circle(), shape, 3).point == expected
-    alone = front(circle(), shape, 3, 0.2)
+    assert front(circle(), similarity=shape, item_count=3).point == expected
+    alone = front(circle(), similarity=shape, item_count=3, resolutions=0.2)
     assert alone.point is alone.points[0]
     assert alone.point == expected
-    assert front(circle(), shape, 3, [0.1, 0.3]).point == expected
+    assert front(circle(), similarity=shape, item_count=3, resolutions=[0.1, 0.3]).point == expected
 
 
 @pytest.mark.parametrize(("where", "shape"), [(sphere(2), "gaussian"), (circle(), "linear"), (tree(2, 5), "linear")])
 def test_neighboring_points_of_a_front_lie_close_together(where, shape):
-    found = front(where, similarity(shape, 1.0, background=0.02), 5)
+    found = front(where, similarity=similarity(shape, 1.0, background=0.02), item_count=5)
     chords = np.hypot(np.diff(found.generalization), np.diff(found.identification))
     jumps = np.diff(np.log(found.resolution)) < 1e-7
     assert chords[~jumps].max() < 0.05
@@ -260,7 +263,7 @@ def test_an_even_set_is_a_ring_of_places():
     ring = stimulus_set(np.minimum(apart, 21 - apart) / 21.0)
     for background in (0.0, 0.1):
         shape = similarity("constant", 1.0, background=background)
-        even, given = (front(where, shape, 4) for where in (even_set(circle(), 21), ring))
+        even, given = (front(where, similarity=shape, item_count=4) for where in (even_set(circle(), 21), ring))
         assert even.peak.generalization == pytest.approx(given.peak.generalization, rel=CLOSED)
         # On a ring places come in pairs, so that its steps are every other one of the even set.
         np.testing.assert_allclose(even.generalization[::2], given.generalization, rtol=CLOSED)
@@ -272,7 +275,7 @@ def test_an_even_set_is_a_ring_of_places():
 )
 def test_the_best_step_of_a_discrete_space(where, n):
     shape = similarity("constant", 1.0, background=0.01)
-    peak = front(where, shape, n).peak
+    peak = front(where, similarity=shape, item_count=n).peak
     masses = where.ball(np.unique(where.distance))[0]
     assert peak.generalization == pytest.approx(generalization_of_many(masses, n, 0.01).max(), rel=CLOSED)
     assert peak.identification == pytest.approx(float(identification_of_many(peak.ball_mass, n, 0.01)), rel=CLOSED)
@@ -281,35 +284,35 @@ def test_the_best_step_of_a_discrete_space(where, n):
 def test_the_best_step_among_many_distances():
     points = np.random.default_rng(4).random((25, 2))
     where = from_distances(np.linalg.norm(points[:, None] - points, axis=-1))
-    peak = front(where, similarity("constant", 1.0)).peak
+    peak = front(where, similarity=similarity("constant", 1.0)).peak
     radii = np.unique(where.distance)[1:]
     mean, variance = where.ball(radii)
     assert peak.generalization == pytest.approx((0.5 + mean - mean**2 - variance).max(), rel=CLOSED)
 
 
 def test_the_finest_resolution_may_be_the_best_of_a_discrete_space():
-    peak = front(hypercube(10), similarity("linear", 1.0), 10**6).peak
+    peak = front(hypercube(10), similarity=similarity("linear", 1.0), item_count=10**6).peak
     assert peak.resolution < 1
     assert peak.generalization == pytest.approx(float(generalization_of_many(2.0**-10, 10**6)), rel=1e-10)
 
 
 def test_a_cut_holds_the_peak_back():
-    peak = front(circle(), similarity("constant", 1.0, cut=0.1)).peak
+    peak = front(circle(), similarity=similarity("constant", 1.0, cut=0.1)).peak
     assert peak.generalization == pytest.approx(float(generalization_of_many(0.2, 2)), rel=CLOSED)
     assert peak.resolution == 0.1
-    free = front(circle(), similarity("constant", 1.0, cut=0.4)).peak
+    free = front(circle(), similarity=similarity("constant", 1.0, cut=0.4)).peak
     assert free.generalization == pytest.approx(0.75, rel=CLOSED)
 
 
 @pytest.mark.parametrize("where", [circle(), hypercube(5), from_distances(np.zeros((3, 3)))])
 def test_where_all_looks_alike_there_is_no_peak(where):
-    found = front(where, similarity("constant", 1.0, background=1.0), 3)
+    found = front(where, similarity=similarity("constant", 1.0, background=1.0), item_count=3)
     assert found.peak is None
     np.testing.assert_allclose(found.generalization, 1 / 3, rtol=CLOSED)
 
 
 def test_a_users_fast_decay_gets_a_front():
-    found = front(circle(), similarity(lambda x: np.exp(-(x**2)), 1.0))
+    found = front(circle(), similarity=similarity(lambda x: np.exp(-(x**2)), 1.0))
     assert found.peak is None
     assert found.generalization[0] > 0.95
 
@@ -334,22 +337,37 @@ def test_continuous_spaces_have_no_ties():
 def test_item_counts_are_whole_numbers(count):
     for call in (probabilities, front):
         with pytest.raises(InputError, match="item_count must be a whole number, at least"):
-            call(circle(), similarity("linear", 0.1), count)
+            call(circle(), similarity=similarity("linear", 0.1), item_count=count)
 
 
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: front(circle(), similarity("linear", 0.1), 1), "item_count must be a whole number, at least 2; got 1"),
-        (lambda: front(circle(), similarity("linear", 0.1), 2, [0.1, -0.1]), "resolutions must be positive and finite"),
-        (lambda: front(circle(), similarity("linear", 0.1), 2, []), "resolutions must name at least one"),
-        (lambda: front(circle(), similarity("linear", 0.1), 2, ties="keep"), "ties must be one of split, drop"),
+        (
+            lambda: front(circle(), similarity=similarity("linear", 0.1), item_count=1),
+            "item_count must be a whole number, at least 2; got 1",
+        ),
+        (
+            lambda: front(circle(), similarity=similarity("linear", 0.1), item_count=2, resolutions=[0.1, -0.1]),
+            "resolutions must be positive and finite",
+        ),
+        (
+            lambda: front(circle(), similarity=similarity("linear", 0.1), item_count=2, resolutions=[]),
+            "resolutions must name at least one",
+        ),
+        (
+            lambda: front(circle(), similarity=similarity("linear", 0.1), item_count=2, ties="keep"),
+            "ties must be one of split, drop",
+        ),
         (lambda: probabilities(circle(), similarity("linear", 0.1), 2, "keep"), "ties must be one of split, drop"),
         (
-            lambda: front(circle(), similarity("exponential", 1.0), 2, [1e-5, 0.1]),
+            lambda: front(circle(), similarity=similarity("exponential", 1.0), item_count=2, resolutions=[1e-5, 0.1]),
             "resolution must be coarser than 1e-05 for the exponential similarity",
         ),
-        (lambda: front(circle(), Similarity(similarity("linear", 1.0).shape, -1.0)), "resolution must be positive"),
+        (
+            lambda: front(circle(), similarity=Similarity(similarity("linear", 1.0).shape, -1.0)),
+            "resolution must be positive",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(call, complaint):

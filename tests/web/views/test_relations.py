@@ -51,7 +51,7 @@ def test_lengths_and_formulas_are_the_librarys():
 @pytest.mark.parametrize(("relation", "name", "count"), [("mod3", "mod3", 20), ("bipartite", "bipartite-13-12", 25)])
 def test_bundled_bound_can_be_made_again(relation, name, count):
     bound, some = bundled_bound(name, count).accuracy, slice(2, None, 9)
-    again = relations.bound_curve(relations.named_relation(name, count), bound.place[some])
+    again = relations.bound_curve(relations.named_relation(name, count), train_fraction=bound.place[some])
     for place, point in zip(bound.place[some], again.points, strict=True):
         assert str(bound.at(place)) == str(point.accuracy)
     assert len([row for row in bundled_rows("relations_bound.csv") if row["relation"] == relation]) == 5 * len(
@@ -63,7 +63,7 @@ def test_bundled_bound_can_be_made_again(relation, name, count):
 def test_bundled_data_needed_can_be_made_again(name, count):
     needed = bundled_bound(name, count).needed
     for target in needed.place[20::40]:
-        wanted = relations.data_needed(relations.named_relation(name, count), target)
+        wanted = relations.data_needed(relations.named_relation(name, count), target_accuracy=target)
         assert str(needed.at(target)) == str(wanted.train_fraction)
 
 
@@ -87,7 +87,7 @@ def test_tables_are_bundled_for_every_place_of_the_sliders():
 
 def test_bundled_bound_agrees_with_other_training_sets():
     bound, some = bundled_bound("less-than", 10).accuracy, slice(20, 100, 16)
-    again = relations.bound_curve(relations.less_than(10), bound.place[some], repeats=40, seed=5)
+    again = relations.bound_curve(relations.less_than(10), train_fraction=bound.place[some], repeats=40, seed=5)
     error = (bound.high - bound.value)[some] / 2.09
     other = np.array([(point.accuracy.high - point.accuracy.value) / 2.0 for point in again.points])
     z = (bound.value[some] - [point.accuracy.value for point in again.points]) / np.hypot(error, other)
@@ -123,7 +123,8 @@ def test_an_average_over_an_entrywise_class_is_not_called_a_bound(relation):
     assert "exact Bayes bound" not in curves
     assert "best learner" not in found.sentence
     assert f"Always answering no is right on {known.majority_accuracy:.1%}" in found.sentence
-    assert number(found, "share needed for the target") == str(relations.data_needed(known, target).train_fraction)
+    needed = relations.data_needed(known, target_accuracy=target)
+    assert number(found, "share needed for the target") == str(needed.train_fraction)
     below = answer(relation=relation, element_count=10, target_accuracy=0.7)
     assert number(below, "share needed for the target").startswith("0.000000 ± 0.000000")
 

@@ -99,7 +99,10 @@ def test_numbers_are_those_of_the_exact_functions(given):
     form = similarity(
         settings.similarity, settings.resolution * where.reach, background=settings.background, exponent=exponent
     )
-    expected, best = probabilities(where, form, settings.item_count), front(where, form, settings.item_count).peak
+    expected, best = (
+        probabilities(where, form, settings.item_count),
+        front(where, similarity=form, item_count=settings.item_count).peak,
+    )
     shown = numbers_of(answer(settings))
     assert float(shown["Generalization p_S"]) == pytest.approx(expected.generalization, abs=SHOWN)
     assert float(shown["Identification p_I"]) == pytest.approx(expected.identification, abs=SHOWN)
@@ -182,12 +185,12 @@ def test_command_runs_and_gives_the_same_numbers(given):
     assert words[0] == "genlaws"
     with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
         app([*words[1:], "--json"])
-    reported = json.loads(printed.getvalue())
+    reported = json.loads(printed.getvalue())["result"]
     assert reported["generalization"] == pytest.approx(float(shown["Generalization p_S"]), abs=SHOWN)
     assert reported["identification"] == pytest.approx(float(shown["Identification p_I"]), abs=SHOWN)
     assert reported["collapse_constant"] == pytest.approx(float(shown["Collapse constant c"]), rel=1e-3)
     if shown["Best resolution"] == "none":
-        assert reported["best_resolution"] is None
+        assert reported["best_resolution"] == "nan"
     else:
         reach = query_of(settings).where().reach
         assert reported["best_resolution"] == pytest.approx(float(shown["Best resolution"]) * reach, rel=2e-3)

@@ -75,7 +75,7 @@ def check_data_needed(quick: bool) -> Finding:
     names = ("mod3", "less-than", "bipartite-15-15") if quick else PAPER_RELATIONS
     ratios: dict[str, float] = {}
     for name in names:
-        found = data_needed(named_relation(name), 0.9, repeats=2 if quick else 20)
+        found = data_needed(named_relation(name), target_accuracy=0.9, repeats=2 if quick else 20)
         ratios[name] = float(found.fraction_formula / found.train_fraction.value)
     numbers = {number_id(f"eq_4_over_exact_share_{name}"): one for name, one in ratios.items()}
     far = max(max(one, 1.0 / one) for one in ratios.values())
@@ -94,7 +94,8 @@ def check_upper_bound(quick: bool) -> Finding:
     above, below, listed = 0.0, 0.0, _largest_listing_gap()
     for name in ("less-than", "bipartite-15-15", "mod3"):
         paper = paper_accuracy(N, HYPOTHESES[name], shares)
-        for point, value in zip(bound_curve(named_relation(name), shares, repeats=repeats).points, paper, strict=True):
+        points = bound_curve(named_relation(name), train_fraction=shares, repeats=repeats).points
+        for point, value in zip(points, paper, strict=True):
             spare = 0.0 if point.train_fraction == 0.0 else float(point.accuracy.value - point.accuracy.low)
             above = max(above, point.accuracy.value - spare - float(value))
             below = max(below, float(value) - point.accuracy.value - spare)
@@ -223,7 +224,7 @@ def check_two_estimates(quick: bool) -> Finding:
 
 
 def _largest_distance(name: str, shares: Array, repeats: int) -> float:
-    points = bound_curve(named_relation(name), shares, repeats=repeats).points
+    points = bound_curve(named_relation(name), train_fraction=shares, repeats=repeats).points
     exact = np.array([point.accuracy.value for point in points])
     return float(np.abs(paper_accuracy(N, HYPOTHESES[name], shares) - exact).max())
 
@@ -232,7 +233,8 @@ def check_caption(quick: bool) -> Finding:
     """Find which of Eqs. 3 and 5 is near the bound that Fig. 2 shows."""
     shares = np.array([0.0, 0.02, 0.06, 0.1])
     length = description_length_exact(named_relation("mod3"))
-    exact = np.array([p.accuracy.value for p in bound_curve(named_relation("mod3"), shares, repeats=4).points])
+    points = bound_curve(named_relation("mod3"), train_fraction=shares, repeats=4).points
+    exact = np.array([point.accuracy.value for point in points])
     third = np.abs(inferable_fraction(shares * N**2, length) - exact).max()
     fifth = np.abs(accuracy_formula(shares, N, length, 1 / 3) - exact).max()
     return corrected_if(

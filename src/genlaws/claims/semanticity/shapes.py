@@ -122,7 +122,7 @@ def check_one_front_for_all(quick: bool, shapes: tuple[str, ...] = ("linear", "e
         for name in ("circle", "sphere"):
             floor = 0.05 if shape == "exponential" else 0.0
             resolutions = np.linspace(0.02, 0.9, 24 if quick else 120) * (1.0 if name == "circle" else np.pi)
-            curve = front(space(name), similarity(shape, 0.1, background=floor), resolutions=resolutions)
+            curve = front(space(name), similarity=similarity(shape, 0.1, background=floor), resolutions=resolutions)
             fine = slice(0, int(np.argmin(curve.identification)) + 1)
             pairs = np.stack([curve.identification[fine], curve.generalization[fine]])[:, ::-1]
             there[f"{shape}, {name}"] = float(np.interp(at, *pairs))

@@ -236,7 +236,7 @@ def check_segment_below_circle(quick: bool) -> Finding:
     for shape in ("constant", "linear"):
         heights = []
         for where in (circle(), segment()):
-            curve = front(where, similarity(shape, 1.0), resolutions=resolutions)
+            curve = front(where, similarity=similarity(shape, 1.0), resolutions=resolutions)
             heights.append(CubicSpline(curve.identification[::-1], curve.generalization[::-1])(at))
         gaps.append(heights[0] - heights[1])
     played = [play(place, linear(0.3), trials=trial_count(quick)) for place in ("circle", "segment")]

@@ -14,7 +14,7 @@ from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned, sho
 from genlaws.cli.relations.source import Depth, Elements, Optimizer, RelationName, Source, read_relation
 from genlaws.core.arguments import positive
 from genlaws.core.estimate import Estimate
-from genlaws.figures.drawing import check_folder
+from genlaws.core.files import check_folder
 from genlaws.relations.networks.advice import advise_relation, quick_pilot
 from genlaws.relations.networks.pilot import Pilot
 
@@ -227,11 +227,8 @@ def advise(
     chosen |= {} if steps is None else {"steps": steps}
     chosen |= {} if decoder_rate is None else {"decoder_rate": float(positive("decoder_rate", decoder_rate))}
     pilot = quick_pilot(**chosen) if quick else Pilot(**chosen)
-    with ProgressBar(quiet=output.json) as progress:
-        progress.start(pilot.network_count, f"{known.label}: networks of the pilot")
-        advice = advise_relation(
-            known, target_accuracy=target_accuracy, pilot=pilot, seed=output.seed, advance=progress.advance
-        )
+    with ProgressBar(quiet=output.json) as running:
+        advice = advise_relation(known, target_accuracy=target_accuracy, pilot=pilot, seed=output.seed, running=running)
     show("advise", summary(advice), explain(advice), output, advice.to_frame())
 
 

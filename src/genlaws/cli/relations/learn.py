@@ -29,7 +29,8 @@ from genlaws.cli.relations.source import (
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.estimate import Estimate
-from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.core.files import made_folder, write_together
+from genlaws.figures.drawing import save_picture
 from genlaws.figures.relations.learned import draw_courses, draw_places
 from genlaws.figures.style import house_style
 from genlaws.relations import networks
@@ -358,13 +359,12 @@ def _train(known: Relation, chosen: dict[str, Any], seeds: int, output: Output) 
     steps = chosen["steps"]
     evenly = np.linspace(0, steps, EVEN_LOG_COUNT + 1).round().astype(int)
     in_log_time = np.geomspace(1, steps, LOG_TIME_LOG_COUNT).round().astype(int)
-    with ProgressBar(quiet=output.json) as progress:
-        progress.start(steps, f"{known.label}: steps of {seeds} {'network' if seeds == 1 else 'networks'}")
+    with ProgressBar(quiet=output.json) as running:
         return networks.network.learn_relation(
             known,
             seeds=range(output.seed, output.seed + seeds),
             log_at=sorted({*evenly.tolist(), *in_log_time.tolist()}),
             keep_embeddings=output.out is not None,
-            advance=progress.advance,
+            running=running,
             **chosen,
         )

@@ -91,9 +91,8 @@ def _compare(query: Query, queries: int | None, repeats: int, output: Output) ->
     if query.relation is None:
         raise InputError("--curve needs a relation that gives the answers; --train has only some of them.")
     curves: dict[str, QueryCurve] = {}
-    with ProgressBar(quiet=output.json) as progress:
+    with ProgressBar(quiet=output.json) as running:
         for strategy in STRATEGIES:
-            progress.start(None if queries is None else repeats * queries, f"asking: {strategy}")
             curves[strategy] = query_curve(
                 query.relation,
                 strategy,
@@ -101,7 +100,7 @@ def _compare(query: Query, queries: int | None, repeats: int, output: Output) ->
                 hypotheses=query.hypotheses,
                 repeats=repeats,
                 seed=output.seed,
-                advance=progress.advance,
+                running=running,
             )
     width = max(curve.accuracy.shape[1] for curve in curves.values())
     answer: dict[str, Any] = {"queries": list(range(width))}

@@ -22,15 +22,17 @@ from genlaws.cli.relations.source import BatchSize, Depth, Elements, Optimizer, 
 from genlaws.cli.sweep import watch
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import interval_columns
+from genlaws.core.files import check_folder, made_folder, write_together
+from genlaws.core.running import Running
 from genlaws.figures import FIGURES
-from genlaws.figures.drawing import check_folder, made_folder, save_picture, write_together
+from genlaws.figures.drawing import save_picture
 from genlaws.figures.relations.phases import draw_phases
 from genlaws.figures.style import house_style
 from genlaws.relations import phase_diagram
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.relations.networks.diagram import EXPERIMENT, format_slope, side_of
-from genlaws.sweeps import Axis, Processes, Store, get_experiment, make_sweep
-from genlaws.sweeps.computing import compute_cells, computing
+from genlaws.sweeps import Axis, Store, get_experiment, make_sweep
+from genlaws.sweeps.computing import compute_cells
 
 if TYPE_CHECKING:
     from genlaws.core.estimate import Estimate
@@ -304,9 +306,10 @@ def phases(
     """
     known, folder = read_relation(source, elements, relation), output.out
     check_folder("out", folder)
-    training = _Training(folder, None if jobs == 1 else Processes(jobs), jobs, quiet=output.json)
+    training = _Training(folder, quiet=output.json)
+    running = Running(jobs=jobs)
     rates = {name: _rates(name, getattr(options, name)) for name in ("decoder_rates", "encoder_rates")}
-    diagram = phase_diagram(known, **(vars(options) | rates), seed=output.seed, train=training)
+    diagram = phase_diagram(known, **(vars(options) | rates), seed=output.seed, train=training, running=running)
     answer = diagram_answer(diagram) | {"estimate": vars(training.cost), "seed": output.seed}
     paths = {} if folder is None else _written(folder, diagram, answer)
     _show(diagram, answer, paths, output)
@@ -327,19 +330,20 @@ class _Training:
 
     cost: Cost
 
-    def __init__(self, folder: Path | None, engine: Processes | None, jobs: int, *, quiet: bool) -> None:
-        self.folder, self.engine, self.jobs, self.quiet = folder, engine, jobs, quiet
+    def __init__(self, folder: Path | None, *, quiet: bool) -> None:
+        self.folder, self.quiet = folder, quiet
 
-    def __call__(self, plan: PhasePlan) -> list[Mapping[str, Any]]:
+    def __call__(self, plan: PhasePlan, running: Running) -> list[Mapping[str, Any]]:
         """Return the outcome of every network."""
         sweep = _sweep(plan)
-        self.cost = estimate_cost(sweep, self.folder, self.jobs)
+        self.cost = estimate_cost(sweep, self.folder, running.jobs)
         if not self.quiet:
             print(format_cost(self.cost, self.folder), file=sys.stderr, flush=True)
         cells = None if self.folder is None else self.folder / "cells"
         try:
-            with computing(self.engine, cells), watch(quiet=self.quiet) as progress:
-                return [cell.result for cell in compute_cells(sweep, progress, "networks")]
+            with watch(quiet=self.quiet) as progress:
+                shown = Running(progress, jobs=running.jobs, folder=cells)
+                return [cell.result for cell in compute_cells(sweep, shown, "networks")]
         except KeyboardInterrupt:
             stored = (
                 "Finished networks are stored; run the same command to continue."

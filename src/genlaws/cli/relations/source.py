@@ -8,43 +8,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from genlaws.cli.door import fills
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
-from genlaws.core.tables import is_number, open_table
+from genlaws.core.tables import is_number, read_lines, read_table
 from genlaws.relations.inference.equivalences import PRIORS
 from genlaws.relations.inference.hypotheses import hypotheses_of, named_hypotheses
+from genlaws.relations.parameters import ENTITIES
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.knowledge_graph import KnowledgeGraph, read_knowledge_graph
 from genlaws.relations.structure.relation import Relation
-from genlaws.relations.structure.training_set import read_training_set
+from genlaws.relations.structure.training_set import edge_rows, read_training_set
 
 if TYPE_CHECKING:
     from genlaws.relations.inference.hypotheses import Hypotheses
     from genlaws.relations.structure.training_set import TrainingSet
 
-MATRIX_SUFFIXES, EDGE_SUFFIXES = (".npy", ".csv"), (".tsv", ".csv", ".txt", ".gz")
+ARRAY_SUFFIXES, TEXT_SUFFIXES = (".npy", ".npz", ".parquet"), (".csv", ".tsv")
+MATRIX_SUFFIXES, EDGE_SUFFIXES = (*ARRAY_SUFFIXES, *TEXT_SUFFIXES), (*TEXT_SUFFIXES, ".txt", ".gz")
 
 Source = Annotated[
     str,
     Parameter(
         help="A name such as mod3, less-than, bipartite-15-15, equivalence-10-20, divisibility or binary-tree; a 0/1 "
-        "matrix (.npy, .csv); or a file of edges: head, relation, tail, or head, tail (.tsv, .csv, .txt, also .gz)."
+        "matrix (.npy, .npz, .csv, .tsv, .parquet); or a file of edges: head, relation, tail, or head, tail (.tsv, "
+        ".csv, .txt, also .gz)."
     ),
 ]
 Elements = Annotated[int | None, Parameter(help="Elements of a named relation; 30 if left out.")]
 RelationName = Annotated[str | None, Parameter(help="Which relation of a knowledge-graph file.")]
-Entities = Annotated[
-    str, Parameter(help="Elements of a file's relation: the entities it has used, or all of the file.")
-]
+Entities = Annotated[str, Parameter(help=ENTITIES.about)]
 OptionalSource = Annotated[
     str | None,
     Parameter(
-        help="A name such as mod3, less-than or bipartite-15-15; a 0/1 matrix (.npy, .csv); or a file of edges. "
-        "Left out with --train.",
+        help="A name such as mod3, less-than or bipartite-15-15; a 0/1 matrix (.npy, .npz, .csv, .tsv, .parquet); or a "
+        "file of edges. Left out with --train.",
         show_default=False,
     ),
 ]
@@ -81,7 +83,7 @@ def read_source(source: str, elements: int | None, relation: str | None, entitie
         return _named(source, elements, relation)
     if elements is not None:
         raise InputError("elements is for named relations; a file has its own elements.")
-    if path.suffix.lower() == ".npy" or (relation is None and holds_matrix(path)):
+    if path.suffix.lower() in ARRAY_SUFFIXES or (relation is None and holds_matrix(path)):
         return _matrix(path, relation)
     if path.suffix.lower() not in EDGE_SUFFIXES:
         raise InputError(
@@ -111,34 +113,33 @@ def _named(name: str, elements: int | None, relation: str | None) -> Relation:
 def _matrix(path: Path, relation: str | None) -> Relation:
     if relation is not None:
         raise InputError(f"relation selects from a knowledge-graph file; {path.name} is a matrix.")
-    return Relation.from_matrix(open_table("relation", path, names="none"), label=path.stem)
+    return Relation.from_matrix(read_table("relation", path, names="none").values, label=path.stem)
 
 
 def holds_matrix(path: Path) -> bool:
     """Return whether a file without a relation named is read as a matrix; otherwise it holds edges."""
-    return path.suffix.lower() == ".npy" or (path.suffix.lower() == ".csv" and _is_matrix(path))
+    suffix = path.suffix.lower()
+    return suffix in ARRAY_SUFFIXES or (suffix in TEXT_SUFFIXES and _is_matrix(path))
 
 
 def _is_matrix(path: Path) -> bool:
-    """Return whether a CSV file is a table of numbers rather than a list of edges.
+    """Return whether a file is a table of numbers rather than a list of edges.
 
-    Three columns or more that are numbers are a matrix; two columns are one only if they are two rows of 0 and 1. A
-    square table of 0 and 1 with a few other cells is refused: read as edges, it would be another relation.
+    Three columns or more that are numbers are a matrix; two columns are one only if they are two rows of 0 and 1, and
+    three between tabs, which may be numbers of entities, only if they are three such rows. A square table of 0 and 1
+    with a few other cells is refused: read as edges, it would be another relation.
     """
-    if not path.is_file():
-        raise InputError(f"There is no file {str(path)!r}.")
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        rows = (line.strip().split(",") for line in stream if line.strip())
-        lines = list(islice(rows, 1))
-        if not lines:
-            raise InputError(f"{path.name} must hold a matrix or edges; it is empty.")
-        width = len(lines[0])
-        lines += islice(rows, width)
-    if width > 2 and all(is_number(cell) for cell in lines[0]):
+    rows = (row for _, row in edge_rows(path))
+    lines = list(islice(rows, 1))
+    if not lines:
+        raise InputError(f"{path.name} must hold a matrix or edges; it is empty.")
+    width = len(lines[0])
+    lines += islice(rows, width)
+    if width > (2 if path.suffix.lower() == ".csv" else 3) and all(is_number(cell) for cell in lines[0]):
         return True
     if len(lines) != width or any(len(line) != width for line in lines):
         return False
-    cells = [(row, column, lines[row][column].strip()) for row in range(width) for column in range(width)]
+    cells = [(row, column, lines[row][column]) for row in range(width) for column in range(width)]
     bad = [one for one in cells if not (is_number(one[2]) and float(one[2]) in {0, 1})]
     if 0 < len(bad) < width:
         row, column, cell = bad[0]
@@ -193,9 +194,39 @@ def read_query(source: str | None, options: QueryOptions) -> Query:
     return Query(None, known, named_hypotheses(known_class, prior))
 
 
+@fills("relation", "hypotheses")
+def known_relation(
+    source: Source,
+    /,
+    *,
+    elements: Elements = None,
+    relation: RelationName = None,
+    known_class: KnownClass = None,
+    prior: Prior = "elements",
+) -> dict[str, Any]:
+    """Return a relation and what the learner knows of it."""
+    query = read_query(source, QueryOptions(None, None, elements, relation, known_class, prior))
+    return {"relation": query.relation, "hypotheses": query.hypotheses}
+
+
+@fills("source", "hypotheses")
+def known_entries(
+    source: OptionalSource = None,
+    /,
+    *,
+    train: Train = None,
+    names: Names = None,
+    elements: Elements = None,
+    relation: RelationName = None,
+    known_class: KnownClass = None,
+    prior: Prior = "elements",
+) -> dict[str, Any]:
+    """Return a relation or a file of known entries, and what the learner knows of it."""
+    query = read_query(source, QueryOptions(train, names, elements, relation, known_class, prior))
+    return {"source": query.relation or query.training_set, "hypotheses": query.hypotheses}
+
+
 def _read_names(path: Path | None) -> list[str]:
     if path is None:
         return []
-    if not path.is_file():
-        raise InputError(f"There is no file {str(path)!r}.")
-    return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [line.strip() for line in read_lines("names", path) if line.strip()]

@@ -6,7 +6,6 @@ page, the numbers and a table for each picture.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import sys
@@ -22,7 +21,9 @@ from genlaws import probes
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, aligned
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.figures.drawing import check_folder, save_picture
+from genlaws.core.files import check_folder
+from genlaws.core.tables import read_lines
+from genlaws.figures.drawing import save_picture
 from genlaws.figures.residual_stream.entries import pictures_of
 from genlaws.figures.style import house_style
 from genlaws.report.residual_stream import residual_stream_page
@@ -59,7 +60,7 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
     """
     least, most = whole_number("shortest", shortest), whole_number("at_most", at_most, at_least=1)
     top = float("inf") if longest is None else whole_number("longest", longest, at_least=least + 2)
-    filled = [line for line in _lines(path) if line.strip()]
+    filled = [line for line in read_lines("texts", path) if line.strip()]
     if not filled:
         raise InputError(f"texts: the file {str(path)!r} has no line that is not blank.")
     selected = [line for line in filled if least < len(line) < top]
@@ -71,17 +72,6 @@ def read_texts(path: Path, shortest: int, longest: int | None, at_most: int) -> 
     requested = " of the requested lengths" if len(selected) < len(filled) else ""
     message = f"Reading {min(most, len(selected)):,} of {len(selected):,} lines{requested} in {path}."
     return selected[:most], message
-
-
-def _lines(path: Path) -> list[str]:
-    if not path.is_file():
-        what = "a folder" if path.is_dir() else "not there"
-        raise InputError(f"texts must be a file with one text per line; {str(path)!r} is {what}.")
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            return file.readlines()
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
-        raise InputError(f"texts must be plain text in UTF-8, or that as .gz; {str(path)!r} is not.") from None
 
 
 def write_analysis(
@@ -325,7 +315,7 @@ def analyze(
     name = Path(source).name
     if not output.json:
         print(message, file=sys.stderr, flush=True)
-    with ProgressBar(quiet=output.json) as bar:
+    with ProgressBar(quiet=output.json) as running:
         found = measure(
             network,
             tokenizer,
@@ -338,7 +328,7 @@ def analyze(
             surrogate_draws=measured.draws,
             jobs=local_model.jobs,
             seed=output.seed,
-            progress=bar,
+            running=running,
             **requested,
         )
     note = f"{message} Tokens read of each: {read.position}."

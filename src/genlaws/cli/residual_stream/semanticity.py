@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws import models, probes
+from genlaws import probes
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
 from genlaws.cli.residual_stream.analyze import Model
 from genlaws.core.errors import InputError
-from genlaws.figures.drawing import made_folder, save_picture, write_together
+from genlaws.core.files import made_folder, write_together
+from genlaws.figures.drawing import save_picture
 from genlaws.figures.residual_stream.semanticity import draw_stream_semanticity
 from genlaws.figures.style import house_style
 from genlaws.probes.encoders.stimuli import PICTURE_STIMULI, word_stimuli
 
 if TYPE_CHECKING:
-    from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-    from genlaws.probes.encoders.text import TextEncoder
     from genlaws.probes.stream.result import StreamSemanticity
 
 STREAM_FILE_STEM = "stream_semanticity"
@@ -61,9 +60,7 @@ def semanticity(
     wanted = _controls(controls)
     stimuli = word_stimuli(task, phrase=phrase, count=count)
     encoder = probes.encoders.load.load_text_encoder(model, device=device, dtype=dtype, local_files_only=not download)
-    bar, total = _bar(encoder, stimuli, wanted, output)
-    with bar:
-        bar.start(total, f"{encoder.source}, {stimuli.name}")
+    with ProgressBar(quiet=output.json) as running:
         found = probes.stream.semanticity.stream_semanticity(
             encoder.network,
             encoder.tokenizer,
@@ -75,7 +72,7 @@ def semanticity(
             seed=output.seed,
             batch_size=batch_size,
             name=Path(encoder.source).name,
-            advance=bar.advance,
+            running=running,
         )
     _show(found, output)
 
@@ -85,14 +82,6 @@ def _controls(text: str) -> tuple[str, ...]:
     if text.strip() == "none":
         return ()
     return tuple(one.strip().replace("-", " ") for one in text.split(","))
-
-
-def _bar(encoder: TextEncoder, stimuli: EmbeddingStimuli, controls: tuple[str, ...], output: Output) -> Any:
-    """Return a bar and its steps: each text is read once or twice, each site measured for the model and controls."""
-    network: Any = encoder.network
-    sites = len(models.architecture.architecture_of(getattr(network, "base_model", network)).sites)
-    passes = 2 if "random weights" in controls else 1
-    return ProgressBar(quiet=output.json), passes * len(stimuli) + sites * (1 + len(set(controls)))
 
 
 def _show(found: StreamSemanticity, output: Output) -> None:

@@ -71,8 +71,6 @@ def fit_choices(
     With --shape all the shapes are compared by how well they predict choices they were not fitted to, and the best one
     is reported.
     """
-    if not trials.is_file():
-        raise InputError(f"trials must name a file; there is none at {str(trials)!r}.")
     table = read_trials(trials, metric=metric, period=period)
     options: dict[str, Any] = {
         "background": "fit" if background else 0.0,

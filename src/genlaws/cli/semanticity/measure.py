@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from genlaws import semanticity
-from genlaws.cli.numbers import read_numbers
+from genlaws.cli.numbers import read_item_counts
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, as_json
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import INTERVAL_MEANING
-from genlaws.core.tables import CsvTable, read_csv, read_csv_table
+from genlaws.core.tables import Table, read_csv, read_lines, read_table
 from genlaws.semanticity.measurement.metrics import tree_distances
 
 if TYPE_CHECKING:
-    from genlaws.core.arguments import Array
     from genlaws.core.estimate import Estimate
     from genlaws.semanticity.measurement.result import Measurement
 
@@ -27,14 +26,15 @@ HTML_SUFFIXES = (".html", ".htm")
 Embeddings = Annotated[
     Path,
     Parameter(
-        help="One row per stimulus (.npy or .csv, also with names of columns and rows), or a matrix of similarities."
+        help="One row per stimulus (.npy, .npz, .csv, .tsv or .parquet, also with names of columns and rows), or a "
+        "matrix of similarities."
     ),
 ]
 Positions = Annotated[
     Path,
     Parameter(
-        help="True places, one row per stimulus (.npy or .csv); a matrix of distances with --metric precomputed; with "
-        "--metric tree a tree in Newick format (.nwk) or columns of group labels, coarse to fine."
+        help="True places, one row per stimulus, in a file of the same kinds; a matrix of distances with --metric "
+        "precomputed; with --metric tree a tree in Newick format (.nwk) or columns of group labels, coarse to fine."
     ),
 ]
 Metric = Annotated[str, Parameter(help="circle, euclidean, cosine, precomputed or tree.")]
@@ -76,7 +76,7 @@ def measure(
 
     With --out a page (report.html) or a folder is written; a folder holds the page, the numbers and the tables.
     """
-    table = read_csv_table("embeddings", embeddings)
+    table = read_table("embeddings", embeddings)
     truth, names = _truth(positions, metric, labels, len(table.values))
     measured = semanticity.measure(
         table.values,
@@ -86,7 +86,7 @@ def measure(
         center=center,
         bandwidth=bandwidth,
         threshold=threshold,
-        items=None if items is None else _item_counts(items),
+        items=None if items is None else tuple(read_item_counts(items)),
         ties=ties,
         tie_tolerance=tie_tolerance,
         intervals=intervals,
@@ -159,10 +159,10 @@ def _truth(path: Path, metric: str, labels: Path | None, rows: int) -> tuple[dic
             raise InputError(f"metric must be tree for a tree file; got {metric!r}.")
 
         leaves, names = (None, "") if labels is None else _leaves(labels, rows)
-        return {"distances": tree_distances(_text(path), leaves)}, names
+        return {"distances": tree_distances("".join(read_lines("positions", path)).strip(), leaves)}, names
     if labels is not None:
         raise InputError("labels name the leaves of a tree file; with positions in a table they must be left out.")
-    places = read_csv_table("positions", path, words=metric == "tree", rows=rows)
+    places = read_table("positions", path, words=metric == "tree", rows=rows)
     return {"positions": places.values, "metric": metric}, places.names_message(path.name)
 
 
@@ -170,31 +170,14 @@ def _leaves(path: Path, rows: int) -> tuple[list[str], str]:
     """Return the names of a file, one in each line, without a line or column of other names, and what these were."""
     import numpy as np
 
-    lines = [line.strip() for line in _text(path).splitlines()]
+    lines = "".join(read_lines("labels", path)).strip().splitlines()
     if lines and lines[0].startswith(","):
         table = read_csv("labels", lines, words=True)
     else:  # a name may hold a comma
-        header = len(lines) == rows + 1
-        table = CsvTable(np.array(lines[int(header) :])[:, None], header, index=False)
+        header = int(len(lines) == rows + 1)
+        names = [line.strip() for line in lines]
+        table = Table(np.array(names[header:])[:, None], tuple(names[:header]), separator=",")
     return table.values[:, 0].tolist(), table.names_message(path.name)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file.") from None
-
-
-def _item_counts(text: str) -> tuple[int, ...]:
-    import numpy as np
-
-    given: Array = np.atleast_1d(read_numbers("items", text))
-    if (given % 1 != 0).any():
-        raise InputError(f"items must be whole numbers such as 2,3,5,10; got {text!r}.")
-    return tuple(int(n) for n in given)
 
 
 def _write(measured: Measurement, answer: dict[str, Any], title: str, out: Path | None) -> list[Path]:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from genlaws import models, probes
-from genlaws.cli.numbers import read_numbers
+from genlaws.cli.numbers import read_item_counts, read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, ProgressBar, as_json
 from genlaws.cli.semanticity.probe_options import (
     DEFAULT_LOCAL,
     DEFAULT_REMOTE_MODEL,
     DEFAULT_SETTINGS,
-    Call,
     LocalModelOptions,
+    ProbeOptions,
     ProbeSettings,
     RemoteModel,
     load_text,
@@ -71,7 +71,7 @@ REREADING_NOTE = (
 )
 
 
-def probe_encoder(model: str, call: Call) -> None:
+def probe_encoder(model: str, call: ProbeOptions) -> None:
     """Embed the stimuli of a task, measure every layer, and show or write what was found."""
     if call.remote.server is not None:
         raise InputError("mode embedding reads the layers of a model on this machine; leave out --server.")
@@ -88,7 +88,7 @@ def probe_encoder(model: str, call: Call) -> None:
         print(f"Written to {path}")
 
 
-def _stimuli(call: Call) -> EmbeddingStimuli:
+def _stimuli(call: ProbeOptions) -> EmbeddingStimuli:
     task = call.probe_settings.task
     name = STIMULI_OF_TASKS.get(task, task)
     return embedding_stimuli(
@@ -96,7 +96,7 @@ def _stimuli(call: Call) -> EmbeddingStimuli:
     )
 
 
-def _measured(model: str, stimuli: EmbeddingStimuli, call: Call) -> LayerMeasurements:
+def _measured(model: str, stimuli: EmbeddingStimuli, call: ProbeOptions) -> LayerMeasurements:
     local_model = call.local_model
     encoder = probes.encoders.load.load_encoder(
         model,
@@ -108,9 +108,9 @@ def _measured(model: str, stimuli: EmbeddingStimuli, call: Call) -> LayerMeasure
         batch_size=local_model.batch_size,
     )
     control = CONTROLS if hasattr(encoder, "with_random_weights") else CONTROLS[:1]
-    with ProgressBar(quiet=call.output.json) as bar:
-        bar.start(None, f"{len(encoder.layers)} layers, {len(stimuli)} stimuli")
-        return measure_layers(encoder, stimuli, center=local_model.center, control=control, seed=call.output.seed)
+    with ProgressBar(quiet=call.output.json) as running:
+        chosen: dict[str, Any] = {"center": local_model.center, "control": control, "seed": call.output.seed}
+        return measure_layers(encoder, stimuli, **chosen, running=running)
 
 
 def _write(found: LayerMeasurements, title: str, answer: object, out: Path | None) -> list[Path]:
@@ -177,7 +177,7 @@ def _tables(results: Sequence[ProbeResult], layers: Sequence[Any]) -> dict[str, 
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 
-def load_probe_model(model: str, pictures: bool, call: Call) -> ProbeModel:
+def load_probe_model(model: str, pictures: bool, call: ProbeOptions) -> ProbeModel:
     """Return the model to probe; a missing key or model raises before any prompt is sent."""
     probe_settings, local_model, remote, seed = call.probe_settings, call.local_model, call.remote, call.output.seed
     if remote.server is not None:
@@ -224,7 +224,7 @@ def probe(
     With --out a folder is written: the page, the numbers, tables, and every reply; the same command
     continues where it stopped, and no answered prompt is sent twice.
     """
-    call = Call(probe_settings, local_model, remote, output)
+    call = ProbeOptions(probe_settings, local_model, remote, output)
     if call.mode == "embedding":
         probe_encoder(model, call)
         return
@@ -249,7 +249,7 @@ def _plans(probe_settings: ProbeSettings, seed: int) -> list[Plan]:
     plans = [
         plan_probe(
             probe_settings.task,
-            None if probe_settings.items is None else _item_counts(probe_settings.items),
+            None if probe_settings.items is None else read_item_counts(probe_settings.items),
             probe_settings.trials,
             template=name,
             anchors=probe_settings.anchors,
@@ -269,16 +269,7 @@ def _numbers(name: str, text: str | None) -> Any:
     return None if text is None else read_numbers(name, text)
 
 
-def _item_counts(text: str) -> tuple[int, ...]:
-    import numpy as np
-
-    given = np.atleast_1d(read_numbers("items", text))
-    if (given % 1 != 0).any():
-        raise InputError(f"items must be whole numbers such as 2,4,8,16; got {text!r}.")
-    return tuple(int(n) for n in given)
-
-
-def _show_plan(plans: list[Plan], call: Call) -> None:
+def _show_plan(plans: list[Plan], call: ProbeOptions) -> None:
     """Show three prompts and the workload, without a model."""
     import json
 
@@ -306,7 +297,7 @@ def _example_trials(plan: Plan) -> list[int]:
     return (firsts + others)[:PROMPTS_PRINTED]
 
 
-def _run_probes(probed: ProbeModel, plans: list[Plan], call: Call) -> list[ProbeResult]:
+def _run_probes(probed: ProbeModel, plans: list[Plan], call: ProbeOptions) -> list[ProbeResult]:
     from contextlib import ExitStack
 
     folder = call.output.out
@@ -316,10 +307,9 @@ def _run_probes(probed: ProbeModel, plans: list[Plan], call: Call) -> list[Probe
         if store is not None:
             _print_stored(probed, store, call)
         _print_workload(probed, plans, prompts, call, store)
-        bar = stack.enter_context(ProgressBar(quiet=call.output.json))
+        running = stack.enter_context(ProgressBar(quiet=call.output.json))
         results = []
         for plan, given in zip(plans, prompts, strict=True):
-            bar.start(len(plan.trials), f"{plan.task}, {plan.template.name}")
             results.append(
                 run_probe(
                     probed,
@@ -328,19 +318,19 @@ def _run_probes(probed: ProbeModel, plans: list[Plan], call: Call) -> list[Probe
                     prompts=given,
                     store=store,
                     batch_size=call.local_model.batch_size,
-                    advance=bar.advance,
+                    running=running,
                 )
             )
         return results
 
 
-def _print_stored(probed: ProbeModel, store: ReplyStore, call: Call) -> None:
+def _print_stored(probed: ProbeModel, store: ReplyStore, call: ProbeOptions) -> None:
     """Print on standard error which stored replies are not used, and which cannot be checked."""
     for sentence in stored_text(store.counts, cache_name(probed), at_server=call.remote.server is not None):
         print(f"{REPLIES_FILE}: {sentence}", file=sys.stderr)
 
 
-def _report_failures(results: list[ProbeResult], call: Call) -> None:
+def _report_failures(results: list[ProbeResult], call: ProbeOptions) -> None:
     """Raise if no prompt was answered, before anything is written; with JSON, print failures on standard error."""
     if all(one.rates.failed == len(one.plan.trials) for one in results):
         raise ConvergenceError(f"No prompt was answered, so there is no result. {results[0].rates.failure}", results)
@@ -350,7 +340,7 @@ def _report_failures(results: list[ProbeResult], call: Call) -> None:
 
 
 def _print_workload(
-    probed: ProbeModel, plans: list[Plan], prompts: list[list[Prompt]], call: Call, store: ReplyStore | None
+    probed: ProbeModel, plans: list[Plan], prompts: list[list[Prompt]], call: ProbeOptions, store: ReplyStore | None
 ) -> None:
     """Print on standard error the number of prompts, the expected time and the expected cost."""
     longest = call.probe_settings.max_tokens
@@ -361,12 +351,11 @@ def _print_workload(
         print(f"{plan.template.name}: {load_text(load, call.price)}", file=sys.stderr)
 
 
-def _layers(probed: Any, plans: list[Plan], call: Call) -> list[Any]:
+def _layers(probed: Any, plans: list[Plan], call: ProbeOptions) -> list[Any]:
     """Return the tests in each layer, for every template and two items."""
     found, number = [], call.local_model.layer_trials
-    with ProgressBar(quiet=call.output.json) as bar:
+    with ProgressBar(quiet=call.output.json) as running:
         for plan in plans:
-            bar.start(2 * number, f"layers, {plan.template.name}")
             found.append(
                 probes.layers.tests.layer_tests(
                     probed,
@@ -374,7 +363,7 @@ def _layers(probed: Any, plans: list[Plan], call: Call) -> list[Any]:
                     plan.template,  # type: ignore[arg-type]  # of words, as pictures have no layers
                     trial_count=number,
                     seed=plan.seed,
-                    advance=bar.advance,
+                    running=running,
                 )
             )
     return found

@@ -149,7 +149,7 @@ def _is_number(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Call:
+class ProbeOptions:
     """All options of one call."""
 
     probe_settings: ProbeSettings

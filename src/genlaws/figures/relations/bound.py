@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.estimate import from_standard_error
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
@@ -55,12 +55,12 @@ class QuerySettings(Settings):
     seed: int = Field(default=0, ge=0)
 
 
-def bound_data(settings: BoundFigureSettings, progress: Progress) -> pd.DataFrame:
+def bound_data(settings: BoundFigureSettings, running: Running) -> pd.DataFrame:
     """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
     base = {"largest_fraction": settings.largest_fraction, "points": settings.points}
     axes = [Axis("relation", settings.relations)]
     sweep = make_sweep(get_experiment("relations.curve"), base, axes, settings.repeats, settings.seed)
-    cells = compute_cells(sweep, progress, "training sets")
+    cells = compute_cells(sweep, running, "training sets")
     tables = []
     for name in settings.relations:
         runs = [cell.result for cell in cells if cell.settings.relation == name]
@@ -125,20 +125,20 @@ def _bound_handles() -> list[Line2D]:
     ]
 
 
-def query_data(settings: QuerySettings, progress: Progress) -> pd.DataFrame:
+def query_data(settings: QuerySettings, running: Running) -> pd.DataFrame:
     """Return accuracy and bits left by relation, query strategy and number of queries."""
     tables = []
     for name in settings.relations:
         relation = named_relation(name)
         for strategy in STRATEGIES:
-            progress.start(settings.repeats * settings.queries, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
+            running.start(settings.repeats * settings.queries, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
             curve = query_curve(
                 relation,
                 strategy,
                 queries=settings.queries,
                 repeats=settings.repeats,
                 seed=settings.seed,
-                advance=progress.advance,
+                running=running.part(),
             )
             tables.append(curve.to_frame().assign(relation=relation.label))
     return pd.concat(tables, ignore_index=True)

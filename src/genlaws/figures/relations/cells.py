@@ -12,7 +12,7 @@ from pydantic import Field
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error, interval_columns, wilson_interval
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.relations.networks.phases import expand_counts, fit_threshold
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
@@ -41,7 +41,7 @@ class NetworkFigureSettings(Settings):
 
 
 def networks(
-    settings: NetworkFigureSettings, base: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], progress: Progress
+    settings: NetworkFigureSettings, base: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], running: Running
 ) -> pd.DataFrame:
     """Train networks and return one row for each: the fields of the axes and its results.
 
@@ -60,7 +60,7 @@ def networks(
         settings.repeats,
         settings.seed,
     )
-    cells = compute_cells(sweep, progress, "networks")
+    cells = compute_cells(sweep, running, "networks")
     return pd.DataFrame(
         [
             {

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
@@ -64,11 +64,11 @@ class DepthSettings(NetworkFigureSettings):
     steps: Steps = 3000
 
 
-def depth_data(settings: DepthSettings, progress: Progress) -> pd.DataFrame:
+def depth_data(settings: DepthSettings, running: Running) -> pd.DataFrame:
     """Return mean accuracies and the share of networks that generalize, by width and depth."""
     base = dict.fromkeys(("encoder_rate", "decoder_rate"), settings.learning_rate)
     axes = {"width": settings.widths, "depth": settings.depths}
-    table = networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, progress)
+    table = networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, running)
     rows = [
         place
         | mean_accuracy_columns("train_accuracy", group["train_accuracy"])

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import Depth, Fraction, Rate, Scale, Steps, Width
@@ -45,13 +45,13 @@ class EmbeddingSettings(Settings):
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-def embeddings_data(settings: EmbeddingSettings, progress: Progress) -> pd.DataFrame:
+def embeddings_data(settings: EmbeddingSettings, running: Running) -> pd.DataFrame:
     """Return where every element is at each time, for both pairs of rates.
 
     ``ratio`` is the decoder rate over the encoder rate; ``class`` what the color stands for, classes counted from 0;
     ``spread`` the spread inside classes over the distance between them, empty if the relation has no classes.
     """
-    progress.start(2 * settings.steps, "steps of two networks")
+    running.start(2 * settings.steps, "steps of two networks")
     relation = named_relation(settings.relation)
     groups = element_groups(relation)
     later = np.geomspace(max(1.0, FIRST_LOG_FRACTION * settings.steps), settings.steps, settings.times - 1)
@@ -64,7 +64,7 @@ def embeddings_data(settings: EmbeddingSettings, progress: Progress) -> pd.DataF
             decoder_rate=decoder_rate,
             log_at=[0, *later.round().astype(int).tolist()],
             keep_embeddings=True,
-            advance=progress.advance,
+            running=running.part(),
             **settings.model_dump(include={"train_fraction", "embedding_scale", "depth", "width", "steps"}),
         )
         rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate, "ratio": decoder_rate / encoder_rate}

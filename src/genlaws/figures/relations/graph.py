@@ -18,7 +18,7 @@ from scipy import stats
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, interval_columns
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
@@ -71,7 +71,7 @@ class GraphSettings(NetworkFigureSettings):
     steps: Steps = 300
 
 
-def graph_data(settings: GraphSettings, progress: Progress) -> pd.DataFrame:
+def graph_data(settings: GraphSettings, running: Running) -> pd.DataFrame:
     """Return accuracies on test entries, by relation and train fraction, with the bits of the relation."""
     rows = []
     for relation in _read_relations(settings):
@@ -83,7 +83,7 @@ def graph_data(settings: GraphSettings, progress: Progress) -> pd.DataFrame:
             "log_every": settings.steps,
             "target": NETWORK_TARGET,
         }
-        table = networks(settings, base, {"train_fraction": settings.train_fractions}, progress)
+        table = networks(settings, base, {"train_fraction": settings.train_fractions}, running)
         about = {
             "elements": relation.element_count,
             "pairs": len(relation.pairs),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate, interval_columns
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
@@ -112,13 +112,13 @@ class NoiseSettings(LearningSettings):
     width: Width = 20
 
 
-def curve_data(settings: LearningCurveSettings, progress: Progress) -> pd.DataFrame:
+def curve_data(settings: LearningCurveSettings, running: Running) -> pd.DataFrame:
     """Return one row for each network and for each training set of the bound: its accuracy on the whole table."""
     tables = []
     for mode, depth, width, dimension in settings.architectures:
         base = _base(settings) | {"mode": mode, "depth": depth, "width": width, "dimension": dimension}
         axes = {"relation": settings.relations, "train_fraction": settings.train_fractions}
-        table = networks(settings, base, axes, progress)
+        table = networks(settings, base, axes, running)
         tables.append(table[["relation", *ARCHITECTURE, "train_fraction", "table_accuracy", "test_accuracy"]])
     for name in settings.relations:
         tables.append(_bound_rows(name, settings))
@@ -167,7 +167,7 @@ def _matrix(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     return table.pivot_table(index="run", columns="train_fraction", values="table_accuracy").to_numpy()
 
 
-def size_data(settings: RelationSizeSettings, progress: Progress) -> pd.DataFrame:
+def size_data(settings: RelationSizeSettings, running: Running) -> pd.DataFrame:
     """Return accuracies and the share of networks that generalize by size and entries per element."""
     rows = []
     for size in settings.sizes:
@@ -180,7 +180,7 @@ def size_data(settings: RelationSizeSettings, progress: Progress) -> pd.DataFram
             | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
             | share_columns("success", group["test_accuracy"] > settings.target)
             | {"networks": len(group)}
-            for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
+            for place, group in grouped(networks(settings, _base(settings), axes, running), list(axes))
         ]
     return pd.DataFrame(rows)
 
@@ -222,7 +222,7 @@ def size_exponent(table: pd.DataFrame) -> Estimate:
     return Estimate(slope, slope - half, slope + half, int(known.sum()))
 
 
-def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
+def noise_data(settings: NoiseSettings, running: Running) -> pd.DataFrame:
     """Return accuracies by noise and train fraction; on training entries they count the relation, not the noise."""
     axes = {"label_noise": settings.noises, "train_fraction": settings.train_fractions}
     rows = [
@@ -231,7 +231,7 @@ def noise_data(settings: NoiseSettings, progress: Progress) -> pd.DataFrame:
         | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
         | share_columns("success", group["test_accuracy"] > settings.target)
         | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
-        for place, group in grouped(networks(settings, _base(settings), axes, progress), list(axes))
+        for place, group in grouped(networks(settings, _base(settings), axes, running), list(axes))
     ]
     return pd.DataFrame(rows)
 

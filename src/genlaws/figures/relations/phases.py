@@ -28,7 +28,7 @@ from pydantic import Field
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
@@ -227,7 +227,7 @@ class WeightDecaySettings(NetworkGridSettings):
     encoder_rate: Rate = 1e-4
 
 
-def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
+def phase_data(settings: PhaseSettings, running: Running) -> pd.DataFrame:
     """Return how many networks are in each phase, by relation, optimizer and both rates."""
     tables = []
     for optimizer in settings.optimizers:
@@ -236,18 +236,18 @@ def phase_data(settings: PhaseSettings, progress: Progress) -> pd.DataFrame:
         axes: dict[str, Sequence[Any]] = {"relation": settings.relations}
         for part, (low, high) in ranges.items():
             axes[f"{part}_rate"] = np.geomspace(low, high, settings.grid).tolist()
-        tables.append(networks(settings, {**_base(settings), "optimizer": optimizer}, axes, progress))
+        tables.append(networks(settings, {**_base(settings), "optimizer": optimizer}, axes, running))
     return counted(pd.concat(tables, ignore_index=True), PLANE_COLUMNS, settings.patience)
 
 
-def decay_data(settings: WeightDecaySettings, progress: Progress) -> pd.DataFrame:
+def decay_data(settings: WeightDecaySettings, running: Running) -> pd.DataFrame:
     """Return how many networks are in each phase, by relation, weight decay and decoder rate."""
     axes = {
         "relation": settings.relations,
         "decoder_decay": settings.decays,
         "decoder_rate": tuple(np.geomspace(*settings.decoder_rates, settings.grid).tolist()),
     }
-    table = networks(settings, {**_base(settings), "optimizer": "adamw"}, axes, progress)
+    table = networks(settings, {**_base(settings), "optimizer": "adamw"}, axes, running)
     return counted(table, DECAY_COLUMNS, settings.patience)
 
 

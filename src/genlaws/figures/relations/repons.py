@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repons.ensemble import simulate_repons
@@ -54,13 +54,13 @@ class PairPlaneSettings(Settings):
     points: Points = 81
 
 
-def plane_data(settings: PairPlaneSettings, progress: Progress) -> pd.DataFrame:
+def plane_data(settings: PairPlaneSettings, running: Running) -> pd.DataFrame:
     """Return flow lines from the edge of the plane to rest, and the two lines between the outcomes.
 
     ``series`` is "flow" or "boundary". Along a flow line the quantity that vanishes shrinks in equal steps; along a
     boundary both vanish together, so it is given by its ends.
     """
-    progress.start(1, "flow lines")
+    running.start(1, "flow lines")
     rates = {"encoder_rate": settings.encoder_rate, "decoder_rate": settings.decoder_rate, "cluster": settings.cluster}
     gain, separation = (start[:, None] for start in _edge_starts(settings))
     left = np.linspace(1.0, END_FRACTION, settings.points)
@@ -77,7 +77,7 @@ def plane_data(settings: PairPlaneSettings, progress: Progress) -> pd.DataFrame:
             **{name: getattr(path, name).ravel() for name in PATH_COLUMNS},
         }
     )
-    progress.advance(1)
+    running.advance(1)
     return pd.concat([flow, _boundaries(settings)], ignore_index=True)
 
 
@@ -259,13 +259,13 @@ COLLISION_CURVES = (
 )
 
 
-def collision_data(settings: CollisionFigureSettings, progress: Progress) -> pd.DataFrame:
+def collision_data(settings: CollisionFigureSettings, running: Running) -> pd.DataFrame:
     """Return every law over the ratios, and the simulated shares with Wilson's intervals.
 
     ``series`` is "law" or "simulation"; the width of each repon and of the decoder's entries is 1.
     """
     ratios = np.geomspace(settings.smallest_ratio, settings.largest_ratio, settings.points)
-    progress.start(len(COLLISION_CURVES), "laws")
+    running.start(len(COLLISION_CURVES), "laws")
     tables = []
     for number, curve in enumerate(COLLISION_CURVES):
         columns = {"panel": curve.panel, "curve": curve.name, "rate_ratio": ratios}
@@ -273,7 +273,7 @@ def collision_data(settings: CollisionFigureSettings, progress: Progress) -> pd.
         rng = np.random.default_rng([settings.seed, number])
         rows = [_simulate_point(curve, ratio, settings.draws, rng) for ratio in settings.simulated_ratios]
         tables.append(pd.DataFrame(rows))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

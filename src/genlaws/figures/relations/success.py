@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from genlaws.core.arguments import Array
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
@@ -108,13 +108,13 @@ class ControlSettings(RatioSettings):
     repeats: Repeats = 8
 
 
-def success_data(settings: SuccessSettings, progress: Progress) -> pd.DataFrame:
+def success_data(settings: SuccessSettings, running: Running) -> pd.DataFrame:
     """Return the share of networks that generalize by optimizer, scale and ratio, with three laws."""
     rows, outputs = [], first_layer_outputs(settings)
     for optimizer in settings.optimizers:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"embedding_scale": settings.scales, "encoder_rate": tuple(rate * one for one in settings.ratios)}
-        table = networks(settings, _base(settings, optimizer, rate), axes, progress)
+        table = networks(settings, _base(settings, optimizer, rate), axes, running)
         for place, group in grouped(table, list(axes)):
             ratio, scale = place["encoder_rate"] / rate, place["embedding_scale"]
             rows.append(
@@ -180,14 +180,14 @@ def first_layer_outputs(settings: SuccessSettings) -> int:
     return 2 * (settings.width if settings.depth else 1)
 
 
-def control_data(settings: ControlSettings, progress: Progress) -> pd.DataFrame:
+def control_data(settings: ControlSettings, running: Running) -> pd.DataFrame:
     """Return the share of networks that generalize by variant and ratio."""
     rows = []
     for optimizer, batch_size, decay in settings.variants:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"encoder_rate": tuple(rate * one for one in settings.ratios)}
         base = {"batch_size": batch_size, "encoder_decay": decay, "decoder_decay": decay}
-        table = networks(settings, _base(settings, optimizer, rate) | base, axes, progress)
+        table = networks(settings, _base(settings, optimizer, rate) | base, axes, running)
         for place, group in grouped(table, ["encoder_rate"]):
             rows.append(
                 {

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.errors import InputError
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.relations.structure import families
@@ -98,10 +98,10 @@ def lines(settings: TableSettings) -> list[Line]:
     return [*plain, *known[:-1], half, known[-1]]
 
 
-def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
+def table_data(settings: TableSettings, running: Running) -> pd.DataFrame:
     """Return one row per class or example, with the bits by formula, by counting the class and of the example."""
     wanted = lines(settings)
-    progress.start(len(wanted), "classes")
+    running.start(len(wanted), "classes")
     rows = []
     for kind, example, relation in wanted:
         paper, count = description_length_table(kind), _count_bits(kind)
@@ -119,7 +119,7 @@ def table_data(settings: TableSettings, progress: Progress) -> pd.DataFrame:
                 "example_bits": np.nan if relation is None else description_length_exact(relation),
             }
         )
-        progress.advance(1)
+        running.advance(1)
     frame = pd.DataFrame(rows)
     return frame.astype({"class_count": "Int64", "chain_length": float, "mean_depth": float})
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from scipy.interpolate import PchipInterpolator
 
 from genlaws.core.estimate import wilson_interval
 from genlaws.figures import style
-from genlaws.figures.drawing import made_folder, save_picture, write_together
 from genlaws.figures.rules_facts.tables import regularization_path
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
@@ -255,41 +252,13 @@ def _format_caption(advice: Advice) -> str:
     return " ".join([ADVICE_CAPTION, memory, *corrected, theory])
 
 
-def write_advice(
-    advice: Advice, folder: Path, title: str, document: str, settings: Mapping[str, object]
-) -> dict[str, Path]:
-    """Write ``advise.json``, ``.csv``, ``.txt`` (the caption), ``.pdf`` and ``.png``; all of them or none.
+def advice_pictures(advice: Advice) -> dict[str, Figure]:
+    """Return the picture of an advice."""
+    name = advice.call.arguments["name"] if advice.call else "data"
+    title = f"{name}: {advice.loss} loss, n = {advice.sample_count}, ε = {advice.fact_fraction.value:.2g}"
+    return {"advice": draw_advice(advice_table(advice), title, advice.family, advice.memory_samples)}
 
-    Parameters
-    ----------
-    advice : Advice
-    folder : Path
-        Created if it does not exist.
-    title : str
-        Of the picture.
-    document : str
-        The advice as JSON.
-    settings : mapping
-        What the advice belongs to, written below the caption.
 
-    Returns
-    -------
-    dict
-        Path by kind: json, csv, txt, pdf, png.
-    """
-    made_folder("out", folder)
-    table, caption = advice_table(advice), _format_caption(advice)
-    picture = draw_advice(table, title, advice.family, advice.memory_samples)
-
-    def write(work: Path) -> dict[str, Path]:
-        """Make every file in a folder of its own."""
-        made = {kind: work / f"{ADVICE_FILE_STEM}.{kind}" for kind in ("json", "csv", "txt", "pdf", "png")}
-        made["json"].write_text(document + "\n", encoding="utf-8")
-        table.to_csv(made["csv"], index=False)
-        lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
-        made["txt"].write_text("\n".join([title, "", caption, "", *lines, ""]), encoding="utf-8")
-        for kind in ("pdf", "png"):
-            save_picture(picture, made[kind], kind, title, caption)
-        return made
-
-    return write_together(folder, ADVICE_FILE_STEM, write)
+def advice_files(advice: Advice) -> dict[str, str]:
+    """Return the table and the caption of the picture."""
+    return {"advice.csv": advice_table(advice).to_csv(index=False), "advice.txt": _format_caption(advice) + "\n"}

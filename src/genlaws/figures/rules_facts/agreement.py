@@ -13,7 +13,7 @@ from pydantic import Field
 from scipy import special
 
 from genlaws.core.estimate import from_standard_error
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -74,7 +74,7 @@ class AgreementSettings(TaskSettings):
     path_points: Points = 400
 
 
-def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFrame:
+def agreement_data(settings: AgreementSettings, running: Running) -> pd.DataFrame:
     """Return the path of the theory for either kernel under both losses, with the means of the runs."""
     names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in PAPER_LOSSES}
     weaker = settings.model_copy(update={"strongest_with_intercept": settings.strongest_hinge})
@@ -89,7 +89,7 @@ def agreement_data(settings: AgreementSettings, progress: Progress) -> pd.DataFr
         for family, matched in MATCHED_KERNELS.items():
             about = {"family": family, "kernel": name, "matched": matched, "kernel_angle": solved.kernel_angle}
             learners.append((loss, solved, {"about": about}))
-    return paths_and_runs(settings, learners, groups, progress, "kernels and runs")
+    return paths_and_runs(settings, learners, groups, running, "kernels and runs")
 
 
 def _best_rate(loss: str, settings: AgreementSettings) -> float:
@@ -173,7 +173,7 @@ class LimitSettings(Settings):
     seed: Seed = 0
 
 
-def limit_data(settings: LimitSettings, progress: Progress) -> pd.DataFrame:
+def limit_data(settings: LimitSettings, running: Running) -> pd.DataFrame:
     """Return one row for each learner, task and error: means by dimension, their limit, the theory and the z-score.
 
     The variance of an error goes as 1/d. The standard errors of the fit therefore come from one variance, that of the
@@ -181,8 +181,8 @@ def limit_data(settings: LimitSettings, progress: Progress) -> pd.DataFrame:
     errors of the columns are those of each dimension alone.
     """
     groups = _groups(settings)
-    progress.start(cell_count(groups, settings.repeats), "runs")
-    points = averaged(run_cells(groups, settings.repeats, settings.seed, progress))
+    running.start(cell_count(groups, settings.repeats), "runs")
+    points = averaged(run_cells(groups, settings.repeats, settings.seed, running))
     rows = []
     for key, table in points.groupby(SETTING_COLUMNS, sort=False):
         setting: dict[str, Any] = dict(zip(SETTING_COLUMNS, key, strict=True))

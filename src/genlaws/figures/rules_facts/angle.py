@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -39,7 +39,7 @@ class MoreFactsSettings(AnglesFigureSettings):
     fact_fraction: InnerShare = 0.4
 
 
-def angles_data(settings: AnglesFigureSettings, progress: Progress) -> pd.DataFrame:
+def angles_data(settings: AnglesFigureSettings, running: Running) -> pd.DataFrame:
     """Return both errors over the angles, for both losses and both regularizations.
 
     ``reference_error`` is the generalization error of ridge regression at its best angle, which the picture subtracts.
@@ -57,7 +57,7 @@ def angles_data(settings: AnglesFigureSettings, progress: Progress) -> pd.DataFr
     errors = dict(zip(settings.sample_ratios, reference.tolist(), strict=True))
     choices = {value: choice for choice, value in REGULARIZATIONS.items()}
     tables = []
-    for cell in compute_cells(_sweep(settings), progress, "kernel angles"):
+    for cell in compute_cells(_sweep(settings), running, "kernel angles"):
         about = {
             "loss": cell.settings.loss,
             "regularization_choice": choices[cell.settings.regularization],

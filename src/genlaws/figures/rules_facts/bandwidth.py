@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
@@ -79,14 +79,14 @@ class HingeBandwidthSettings(BandwidthSettings):
     loss: Loss = "hinge"
 
 
-def bandwidth_data(settings: BandwidthSettings, progress: Progress) -> pd.DataFrame:
+def bandwidth_data(settings: BandwidthSettings, running: Running) -> pd.DataFrame:
     """Return theory and measurement by bandwidth and regularization.
 
     ``role`` is where a row is drawn: on a ``path`` along the regularization (of the theory, only the drawn paths),
     on a ``curve`` along the bandwidth, or as the ``preferred`` bandwidth. At the regularization ``optimal`` a redraw
     has the value that is best on the other redraws.
     """
-    runs = Redraws.of(compute_cells(redraw_sweep(settings, family="gaussian"), progress, "redraws"))
+    runs = Redraws.of(compute_cells(redraw_sweep(settings, family="gaussian"), running, "redraws"))
     found = preferred_parameters(runs.parameter, runs.generalization_error)
     theory = _theory_preferred(settings)
     best = [float(theory["parameter"].iloc[0]), found.preferred_at_zero.value]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Recipe
@@ -43,7 +43,7 @@ class FamiliesSettings(Settings):
     fact_points: Points = 99
 
 
-def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFrame:
+def families_data(settings: FamiliesSettings, running: Running) -> pd.DataFrame:
     """Return coefficients and parameters.
 
     ``series`` is ``fixed`` (kernels without a parameter), ``family`` (a curve in the plane), ``optimal`` (the family at
@@ -52,7 +52,7 @@ def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFram
     """
     shares = np.linspace(0.0, 1.0, settings.fact_points + 2)[1:-1]
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
-    progress.start(len(FAMILY_CURVES), "families")
+    running.start(len(FAMILY_CURVES), "families")
     tables = [
         _rows("fixed", name, Kernel.from_name(name), degree=0, parameter=0.0, fact_fraction=settings.fact_fraction)
         for name in FIXED_KERNELS
@@ -67,7 +67,7 @@ def families_data(settings: FamiliesSettings, progress: Progress) -> pd.DataFram
             parameter = parameter_for_angle(family, angles, **({"degree": degree} if degree else {}))
             kernel = _kernel(family, degree, parameter)
             tables.append(_rows(name, family, kernel, degree=degree, parameter=parameter, fact_fraction=share))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import PAPER_LOSSES, samples_table
@@ -36,24 +36,24 @@ class LinearMapSettings(MapSettings):
     fact_points: Points = 51
 
 
-def bayes_data(settings: MapSettings, progress: Progress) -> pd.DataFrame:
+def bayes_data(settings: MapSettings, running: Running) -> pd.DataFrame:
     """Return the Bayes-optimal error on the grid."""
-    rows = map_rows(settings, progress, learner="bayes")
+    rows = map_rows(settings, running, learner="bayes")
     return rows[["sample_ratio", "fact_fraction", "generalization_error", "converged"]]
 
 
-def linear_data(settings: LinearMapSettings, progress: Progress) -> pd.DataFrame:
+def linear_data(settings: LinearMapSettings, running: Running) -> pd.DataFrame:
     """Return the error of the linear model at its optimal regularization, by loss, on the grid."""
-    return map_rows(settings, progress, Axis("learner", PAPER_LOSSES)).rename(columns={"learner": "loss"})
+    return map_rows(settings, running, Axis("learner", PAPER_LOSSES)).rename(columns={"learner": "loss"})
 
 
-def map_rows(settings: MapSettings, progress: Progress, *axes: Axis, **fixed: str) -> pd.DataFrame:
+def map_rows(settings: MapSettings, running: Running, *axes: Axis, **fixed: str) -> pd.DataFrame:
     """Return the errors on the grid, a cell of the sweep being one row of the map."""
     ends = {"smallest_sample_ratio": settings.smallest_sample_ratio, "points": settings.sample_points}
     base = {**ends, "largest_sample_ratio": settings.largest_sample_ratio, **fixed}
     shares = Axis("fact_fraction", tuple(np.linspace(0.0, 1.0, settings.fact_points).tolist()))
     sweep = make_sweep(get_experiment("rules-facts.samples"), base, [*axes, shares])
-    return samples_table(compute_cells(sweep, progress, "map rows"))
+    return samples_table(compute_cells(sweep, running, "map rows"))
 
 
 def draw_bayes(frame: pd.DataFrame, settings: MapSettings) -> Figure:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Ratio, Recipe
@@ -45,14 +45,14 @@ class MatchedSettings(RedrawSettings):
     parameter: Ratio = 1.6
 
 
-def matched_data(settings: MatchedSettings, progress: Progress) -> pd.DataFrame:
+def matched_data(settings: MatchedSettings, running: Running) -> pd.DataFrame:
     """Return errors along the regularization: of quadratic kernels, of the pair, and the pair's paired difference.
 
     All inputs are scaled to squared length d, and every kernel trains on the same redraws. The difference is that of
     the Gaussian kernel less the quadratic one, redraw by redraw.
     """
-    quadratic = Redraws.of(_compute_redraws(settings, progress, "quadratic", settings.angles, (False,)))
-    cells = _compute_redraws(settings, progress, "gaussian", (settings.parameter,), (False, True))
+    quadratic = Redraws.of(_compute_redraws(settings, running, "quadratic", settings.angles, (False,)))
+    cells = _compute_redraws(settings, running, "gaussian", (settings.parameter,), (False, True))
     pair = {
         name: Redraws.of([cell for cell in cells if cell.settings.matched == matched])
         for name, matched in (("gaussian", False), ("matched", True))
@@ -69,7 +69,7 @@ def matched_data(settings: MatchedSettings, progress: Progress) -> pd.DataFrame:
 
 def _compute_redraws(
     settings: MatchedSettings,
-    progress: Progress,
+    running: Running,
     family: str,
     parameters: tuple[float, ...],
     matched: tuple[bool, ...],
@@ -77,7 +77,7 @@ def _compute_redraws(
     """Compute kernels of one family; fields that differ between families are axes, so that one folder holds both."""
     axes = [Axis("family", (family,)), Axis("parameters", (parameters,)), Axis("matched", matched)]
     label = "redraws, quadratic kernels" if family == "quadratic" else "redraws, matched kernels"
-    return compute_cells(redraw_sweep(settings, *axes, normalize=True), progress, label)
+    return compute_cells(redraw_sweep(settings, *axes, normalize=True), running, label)
 
 
 def paired_difference(first: Redraws, second: Redraws) -> pd.DataFrame:

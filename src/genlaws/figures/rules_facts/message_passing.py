@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from pydantic import Field, model_validator
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -66,7 +66,7 @@ class MessagePassingFigureSettings(Settings):
         return self
 
 
-def message_passing_data(settings: MessagePassingFigureSettings, progress: Progress) -> pd.DataFrame:
+def message_passing_data(settings: MessagePassingFigureSettings, running: Running) -> pd.DataFrame:
     """Return overlaps by iteration and generalization errors by sample ratio, of the theory and of the runs."""
     base = {"fact_fraction": settings.fact_fraction, "iterations": settings.iterations, "dimension": settings.dimension}
     sweep = make_sweep(
@@ -77,7 +77,7 @@ def message_passing_data(settings: MessagePassingFigureSettings, progress: Progr
         settings.seed,
     )
     runs: dict[float, list[ComputedCell]] = {}
-    for cell in compute_cells(sweep, progress, "runs"):
+    for cell in compute_cells(sweep, running, "runs"):
         runs.setdefault(cell.settings.sample_ratio, []).append(cell)
     tables = [_iterations(ratio, runs[ratio], settings) for ratio in settings.followed]
     frame = pd.concat([*tables, _samples(runs, settings)], ignore_index=True)

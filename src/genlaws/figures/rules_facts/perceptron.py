@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -28,7 +28,7 @@ class RidgelessSettings(Settings):
     threshold_points: Points = 80
 
 
-def ridgeless_data(settings: RidgelessSettings, progress: Progress) -> pd.DataFrame:
+def ridgeless_data(settings: RidgelessSettings, running: Running) -> pd.DataFrame:
     """Return the errors along the samples, and those at the threshold along the fact fractions.
 
     ``series`` is ``samples`` or ``threshold``; in both ``threshold`` is the α up to which every label is fitted.
@@ -36,15 +36,15 @@ def ridgeless_data(settings: RidgelessSettings, progress: Progress) -> pd.DataFr
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.sample_points)
     shares = np.array(settings.fact_fractions)[:, None]
     along = np.geomspace(settings.smallest_fact_fraction, 1.0, settings.threshold_points)
-    progress.start(2 * len(PAPER_LOSSES), "losses")
+    running.start(2 * len(PAPER_LOSSES), "losses")
     tables = []
     for loss in PAPER_LOSSES:
         limit = np.asarray(interpolation_threshold(loss, fact_fraction=shares))
         tables.append(_solve_rows(loss, "samples", _with_threshold(ratios, limit), shares, limit))
-        progress.advance(1)
+        running.advance(1)
         limits = np.asarray(interpolation_threshold(loss, fact_fraction=along))
         tables.append(_solve_rows(loss, "threshold", limits, along, limits))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -42,14 +42,14 @@ class ExponentSettings(Settings):
     points: Points = 97
 
 
-def decay_data(settings: ErrorDecaySettings, progress: Progress) -> pd.DataFrame:
+def decay_data(settings: ErrorDecaySettings, running: Running) -> pd.DataFrame:
     """Return the error of the three learners; ``leading_law`` is ``inf`` for the hinge loss, which has no known one."""
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.points)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     sweep = make_sweep(
         get_experiment("rules-facts.samples"), settings.model_dump(), [Axis("learner", (*PAPER_LOSSES, "bayes"))]
     )
-    frame = samples_table(compute_cells(sweep, progress, "learners"))
+    frame = samples_table(compute_cells(sweep, running, "learners"))
     laws = {"square": large_sample_error(**task), "bayes": large_sample_bayes_error(**task)}
     for learner, law in laws.items():
         frame.loc[frame["learner"] == learner, "leading_law"] = law
@@ -87,14 +87,14 @@ def draw_decay(frame: pd.DataFrame, settings: ErrorDecaySettings) -> Figure:
     return figure
 
 
-def exponent_data(settings: ExponentSettings, progress: Progress) -> pd.DataFrame:
+def exponent_data(settings: ExponentSettings, running: Running) -> pd.DataFrame:
     """Return the error of the support vector machine by kernel, and of ridge regression, with local exponents.
 
     ``local_exponent`` is the slope of log error in log samples, by central differences.
     """
     ratios = np.geomspace(settings.smallest_sample_ratio, settings.largest_sample_ratio, settings.points)
     learners = [("hinge", name) for name in settings.kernels] + [("square", "linear")]
-    progress.start(len(learners), "learners")
+    running.start(len(learners), "learners")
     tables = []
     for loss, name in learners:
         table = errors_table(
@@ -109,7 +109,7 @@ def exponent_data(settings: ExponentSettings, progress: Progress) -> pd.DataFram
         table["scaled_error"] = error * np.sqrt(ratios)
         table["local_exponent"] = np.gradient(np.log(error), np.log(ratios))
         tables.append(table)
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

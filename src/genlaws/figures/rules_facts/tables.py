@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import InnerShare, Ratio
 from genlaws.rules_facts import Kernel, solve
@@ -122,20 +122,6 @@ def task_errors(
     return errors_table(loss, **task, regularization=regularization, kernel=kernel, **columns)
 
 
-class Announced:
-    """Progress of a part of the work whose steps were announced with the rest."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-
-    def start(self, total: int | None, label: str) -> None:
-        """Do nothing."""
-
-    def advance(self, n: int = 1) -> None:
-        """Pass the steps on."""
-        self._progress.advance(n)
-
-
 def learner_groups(
     settings: TaskSettings,
     losses: Sequence[str],
@@ -175,7 +161,7 @@ def cell_count(groups: Sequence[Group], repeats: int) -> int:
     return repeats * sum(math.prod(len(values) for values in group.values()) for group in groups)
 
 
-def run_cells(groups: Sequence[Group], repeats: int, seed: int, progress: Progress) -> list[ComputedCell]:
+def run_cells(groups: Sequence[Group], repeats: int, seed: int, running: Running) -> list[ComputedCell]:
     """Run learners on Gaussian draws, each repeat on its own; the caller has announced the steps.
 
     All groups must name the same fields, so that one folder can hold their cells.
@@ -183,7 +169,7 @@ def run_cells(groups: Sequence[Group], repeats: int, seed: int, progress: Progre
     experiment, cells = get_experiment("rules-facts.gaussian-runs"), list[ComputedCell]()
     for group in groups if repeats else ():
         axes = [Axis(field, tuple(values)) for field, values in group.items()]
-        cells += compute_cells(make_sweep(experiment, axes=axes, repeats=repeats, seed=seed), Announced(progress), "")
+        cells += compute_cells(make_sweep(experiment, axes=axes, repeats=repeats, seed=seed), running)
     return cells
 
 
@@ -236,17 +222,17 @@ def join_runs(theory: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
 
 
 def paths_and_runs(
-    settings: Any, learners: Sequence[PathLearner], groups: Sequence[Group], progress: Progress, label: str
+    settings: Any, learners: Sequence[PathLearner], groups: Sequence[Group], running: Running, label: str
 ) -> pd.DataFrame:
     """Return the path of every learner, through the regularizations of the runs, with the means of the runs."""
-    progress.start(len(learners) + cell_count(groups, settings.repeats), label)
+    running.start(len(learners) + cell_count(groups, settings.repeats), label)
     path = regularization_path(settings.path_points)
     path = np.union1d(path, settings.run_regularizations) if settings.repeats else path
     tables = []
     for loss, kernel, columns in learners:
         tables.append(task_errors(settings, loss, kernel, path, **columns))
-        progress.advance(1)
-    points = averaged(run_cells(groups, settings.repeats, settings.seed, progress))
+        running.advance(1)
+    points = averaged(run_cells(groups, settings.repeats, settings.seed, running))
     return join_runs(pd.concat(tables, ignore_index=True), points)
 
 

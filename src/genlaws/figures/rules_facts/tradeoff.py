@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
@@ -73,7 +73,7 @@ class AllAnglesSettings(Settings):
     path_points: Points = 400
 
 
-def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
+def kernels_data(settings: KernelsSettings, running: Running) -> pd.DataFrame:
     """Return the path of every kernel under both losses, with the means of the runs."""
     groups = learner_groups(settings, PAPER_LOSSES, settings.kernels)
     learners: list[PathLearner] = []
@@ -81,7 +81,7 @@ def kernels_data(settings: KernelsSettings, progress: Progress) -> pd.DataFrame:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
             learners.append((loss, solved, {"about": {"kernel": name, "kernel_angle": solved.kernel_angle}}))
-    return paths_and_runs(settings, learners, groups, progress, "kernels and runs")
+    return paths_and_runs(settings, learners, groups, running, "kernels and runs")
 
 
 def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
@@ -129,7 +129,7 @@ def _curves_with_points(axes: Axes, paths: Sequence[pd.DataFrame], colors: Seque
     return lines
 
 
-def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
+def widths_data(settings: WidthsSettings, running: Running) -> pd.DataFrame:
     """Return the path of every width, and of the kernel as width ``inf``, for the two pairs of units and loss."""
     pairs = {"square": "erf", "hinge": "relu"}
     widths = (*settings.width_ratios, np.inf)
@@ -140,7 +140,7 @@ def widths_data(settings: WidthsSettings, progress: Progress) -> pd.DataFrame:
         for loss, name in pairs.items()
         for width in widths
     ]
-    return paths_and_runs(settings, learners, groups, progress, "widths and runs")
+    return paths_and_runs(settings, learners, groups, running, "widths and runs")
 
 
 def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
@@ -163,7 +163,7 @@ def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
     return figure
 
 
-def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataFrame:
+def best_angle_data(settings: BestAngleSettings, running: Running) -> pd.DataFrame:
     """Return the paths at the best angle of each loss and at two others.
 
     The best angle of the square loss is that of perfect memory, which is also as good as any at the optimal
@@ -171,7 +171,7 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
     """
     tables = []
     strengths = regularization_path(settings.path_points)
-    progress.start(3 * len(PAPER_LOSSES), "angles")
+    running.start(3 * len(PAPER_LOSSES), "angles")
     for loss in PAPER_LOSSES:
         best = optimal_angle(
             loss,
@@ -183,7 +183,7 @@ def best_angle_data(settings: BestAngleSettings, progress: Progress) -> pd.DataF
         for choice, angle in choices.items():
             about = {"angle_choice": choice, "kernel_angle": angle}
             tables.append(task_errors(settings, loss, Kernel.from_angle(angle), strengths, about=about))
-            progress.advance(1)
+            running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -208,17 +208,17 @@ def draw_best_angle(frame: pd.DataFrame, settings: BestAngleSettings) -> Figure:
     return figure
 
 
-def all_angles_data(settings: AllAnglesSettings, progress: Progress) -> pd.DataFrame:
+def all_angles_data(settings: AllAnglesSettings, running: Running) -> pd.DataFrame:
     """Return the paths of evenly spaced angles, and of the best angle of ridge regression."""
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     spaced = np.linspace(settings.smallest_angle, settings.largest_angle, settings.angle_points)
     angles = np.append(spaced, best)[:, None]
     kernels, strengths = Kernel.from_angle(angles), regularization_path(settings.path_points)
-    progress.start(len(PAPER_LOSSES), "losses")
+    running.start(len(PAPER_LOSSES), "losses")
     tables = []
     for loss in PAPER_LOSSES:
         tables.append(task_errors(settings, loss, kernels, strengths, kernel_angle=angles))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

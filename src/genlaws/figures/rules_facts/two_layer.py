@@ -13,13 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     ERROR_COLUMNS,
     RUN_POINT_STYLE,
-    Announced,
     Dimension,
     Seed,
     draw_bars,
@@ -71,22 +70,22 @@ class TwoLayerFigureSettings(Settings):
     seed: Seed = 0
 
 
-def two_layer_data(settings: TwoLayerFigureSettings, progress: Progress) -> pd.DataFrame:
+def two_layer_data(settings: TwoLayerFigureSettings, running: Running) -> pd.DataFrame:
     """Return both errors by sample ratio, of the theory and of networks at two moments of their training."""
-    progress.start(len(settings.rates) * len(settings.sample_ratios) * settings.repeats, "networks")
+    running.start(len(settings.rates) * len(settings.sample_ratios) * settings.repeats, "networks")
     tables = [_theory(settings)]
     for rates in settings.rates:
-        tables += _networks(rates, _cells(rates, settings, progress), settings)
+        tables += _networks(rates, _cells(rates, settings, running), settings)
     return pd.concat(tables, ignore_index=True).assign(fact_fraction=settings.fact_fraction)
 
 
-def _cells(rates: Rates, settings: TwoLayerFigureSettings, progress: Progress) -> list[ComputedCell]:
+def _cells(rates: Rates, settings: TwoLayerFigureSettings, running: Running) -> list[ComputedCell]:
     names = ("dimension", "fact_fraction", "width_ratio", "activation", "loss", "readout_scale", "steps", "device")
     base = {name: getattr(settings, name) for name in (*names, "test_count")}
     axes = [Axis(name, (one,)) for name, one in _named(rates).items()]
     axes.append(Axis("sample_ratio", settings.sample_ratios))
     sweep = make_sweep(get_experiment("rules-facts.two-layer"), base, axes, settings.repeats, settings.seed)
-    return compute_cells(sweep, Announced(progress), "")
+    return compute_cells(sweep, running)
 
 
 def _named(rates: Rates) -> dict[str, float]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe, Share
@@ -54,14 +54,14 @@ class ConvolutionalFigureSettings(Settings):
     seed: Seed = 0
 
 
-def convolutional_data(settings: ConvolutionalFigureSettings, progress: Progress) -> pd.DataFrame:
+def convolutional_data(settings: ConvolutionalFigureSettings, running: Running) -> pd.DataFrame:
     """Return the curve of each similarity weight and of the tree, and single numbers by similarity weight."""
     base = settings.model_dump(exclude={"similarity_weights", "repeats", "seed"})
     networks = tuple(range(settings.seed, settings.seed + settings.repeats))
     axes = [Axis("network", networks), Axis("similarity_weight", settings.similarity_weights)]
     runs: dict[float, list[ComputedCell]] = {}
     sweep = make_sweep(get_experiment("semanticity.convolutional"), base, axes)
-    for cell in compute_cells(sweep, progress, "networks"):
+    for cell in compute_cells(sweep, running, "networks"):
         runs.setdefault(cell.settings.similarity_weight, []).append(cell)
     some = next(iter(runs.values()))[0].result
     about = {name: some[name] for name in ("stimulus_count", "tied_fraction")}

@@ -1,4 +1,4 @@
-r"""Fronts, generalization against identification as the resolution changes: the figure, and single fronts as files.
+r"""Fronts, generalization against identification as the resolution changes: the figure and single pictures.
 
 A front is sampled densely around its peak. With x evenly spaced between 0 and 1 the odds :math:`x/(1-x)` run from near
 zero to very large, half of them below 1. The peak lies where a ball holds one or two items, so the odds are scaled by
@@ -7,8 +7,6 @@ one over n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,11 +17,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
-from genlaws.figures.drawing import made_folder, save_picture, write_together
 from genlaws.figures.recipe import Points, Ratio, Recipe
-from genlaws.semanticity import Front, FrontPoint, circle, front, segment, similarity
+from genlaws.semanticity import Front, circle, front, segment, similarity
+from genlaws.semanticity.theory.front import format_place
 from genlaws.sweeps.experiment import Settings
 
 Background = Annotated[float, Field(ge=0, lt=1)]
@@ -43,12 +41,6 @@ GENERALIZATION_COLUMN, IDENTIFICATION_COLUMN = "generalization", "identification
 PEAK_STYLE: dict[str, Any] = {"marker": "o", "markersize": 4.0, "linestyle": "none", "zorder": 5}
 FRONT_AXIS_MARGIN = 0.02
 MIN_FULL_AXIS = 0.6  # largest identification from which the axis ends at 1
-FRONT_FILE_STEM = "front"
-FRONT_CAPTION = (
-    "Generalization against identification as the resolution runs from fine (right) to coarse (lower left), with the "
-    "peak as a dot, marked points as crosses, and a gray line where both are equal; a front belongs to its similarity "
-    "and to Luce's choice rule and is no bound on every system."
-)
 MIN_LINE_POINTS = 40
 MARK: dict[str, Any] = {"marker": "x", "markersize": 5.0, "markeredgewidth": 1.3, "linestyle": "none", "zorder": 6}
 
@@ -86,17 +78,6 @@ class FrontFigureSettings(Settings):
     points: Points = 121
 
 
-def front_table(found: Front, **columns: str | float) -> pd.DataFrame:
-    """Return the points of a front and its peak, as ``series``; `columns` are the same in every row."""
-    table = found.to_frame()
-    table.insert(0, "series", "front")
-    if found.peak is not None:
-        table.loc[len(table)] = {"series": "peak", **vars(found.peak)}
-    for place, (name, value) in enumerate(columns.items()):
-        table.insert(place, name, value)
-    return table.astype({"item_count": int})
-
-
 def plot_front(axes: Axes, table: pd.DataFrame, **look: Any) -> Line2D:
     """Draw one front and the dot of its peak, and return the line."""
     points, peak = table[table["series"] == "front"], table[table["series"] == "peak"]
@@ -128,7 +109,7 @@ def front_axes(axes: Axes, table: pd.DataFrame, room: float = 0.15) -> None:
     axes.plot([chance, 1.0], [chance, 1.0], color=style.GRAY, linewidth=0.6, zorder=0)
 
 
-def front_data(settings: FrontFigureSettings, progress: Progress) -> pd.DataFrame:
+def front_data(settings: FrontFigureSettings, running: Running) -> pd.DataFrame:
     """Return every front with its peak; ``curve`` numbers them."""
     masses = even_ball_masses(settings.item_count, settings.points)
     smooth = smooth_resolutions(circle().reach, settings.item_count, settings.points)
@@ -140,13 +121,19 @@ def front_data(settings: FrontFigureSettings, progress: Progress) -> pd.DataFram
         (circle(), "linear", 0.0, smooth),
         (circle(), "exponential", settings.exponential_background, smooth),
     ]
-    progress.start(len(curves), "fronts")
+    running.start(len(curves), "fronts")
     tables = []
     for number, (where, name, background, resolutions) in enumerate(curves):
-        found = front(where, similarity(name, 1.0, background=background), settings.item_count, resolutions)
+        found = front(
+            where,
+            similarity=similarity(name, 1.0, background=background),
+            item_count=settings.item_count,
+            resolutions=resolutions,
+        )
         columns = {"curve": number, "space": where.name, "similarity": name, "background": background}
-        tables.append(front_table(found, **columns))
-        progress.advance(1)
+        table = found.to_frame()
+        tables.append(table.assign(**columns)[[*columns, *table]])
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -193,7 +180,7 @@ def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figu
     Parameters
     ----------
     table : DataFrame
-        Of :func:`~genlaws.figures.semanticity.front.front_table`; rows with ``series`` "marked" become crosses.
+        Of :meth:`genlaws.semanticity.Front.to_frame`.
     title : str
     color : str
     """
@@ -212,49 +199,11 @@ def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figu
     return figure
 
 
-def write_front(
-    found: Front, marked: Sequence[FrontPoint], folder: Path, title: str, settings: Mapping[str, object]
-) -> dict[str, Path]:
-    """Write ``front.csv``, ``front.txt`` (the caption), ``front.pdf`` and ``front.png``; all of them or none.
-
-    Parameters
-    ----------
-    found : Front
-    marked : sequence of FrontPoint
-    folder : Path
-        Created if it does not exist.
-    title : str
-        Of the picture.
-    settings : mapping
-        What the front belongs to, written below the caption; ``similarity`` gives the color.
-
-    Returns
-    -------
-    dict
-        Path by kind: csv, txt, pdf, png.
-    """
-    made_folder("out", folder)
-    table = front_table(found)
-    for point in marked:
-        table.loc[len(table)] = {"series": "marked", **vars(point)}
-    picture = draw_sweep(table, title, SIMILARITY_COLORS[str(settings["similarity"])])
-
-    def write(work: Path) -> dict[str, Path]:
-        """Make every file in a folder of its own."""
-        made = {kind: work / f"{FRONT_FILE_STEM}.{kind}" for kind in ("csv", "txt", "pdf", "png")}
-        table.to_csv(made["csv"], index=False)
-        made["txt"].write_text(_format_caption(title, settings), encoding="utf-8")
-        for kind in ("pdf", "png"):
-            save_picture(picture, made[kind], kind, _one_line(title), FRONT_CAPTION)
-        return made
-
-    return write_together(folder, FRONT_FILE_STEM, write)
-
-
-def _format_caption(title: str, settings: Mapping[str, object]) -> str:
-    lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
-    return "\n".join([_one_line(title), "", FRONT_CAPTION, "", *lines, ""])
-
-
-def _one_line(title: str) -> str:
-    return title.replace("\n", ", ")
+def front_pictures(found: Front) -> dict[str, Figure]:
+    """Return the picture of a front by its name."""
+    given = {} if found.call is None else found.call.arguments
+    drawn, where = given.get("similarity", {}), given.get("where", {})
+    name = drawn.get("similarity", "user").partition(" ")[0]
+    floor = f", background {drawn['background']:g}" if drawn.get("background") else ""
+    title = f"{name} similarity{floor}\n{found.point.item_count} items {format_place(where)}"
+    return {"front": draw_sweep(found.to_frame(), title, SIMILARITY_COLORS.get(name, style.BLUE))}

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Points, Recipe
@@ -55,10 +55,10 @@ def item_counts(largest: int, points: int) -> NDArray[np.int64]:
     return np.unique(np.geomspace(2, largest, points).round().astype(np.int64))
 
 
-def items_data(settings: ItemsSettings, progress: Progress) -> pd.DataFrame:
+def items_data(settings: ItemsSettings, running: Running) -> pd.DataFrame:
     """Return both probabilities by ball mass and number of items; ``collapse_law`` is 1/(nb)."""
     n = item_counts(settings.largest_item_count, settings.points)
-    progress.start(len(settings.ball_masses), "ball masses")
+    running.start(len(settings.ball_masses), "ball masses")
     tables = []
     for mass in settings.ball_masses:
         columns = {
@@ -69,7 +69,7 @@ def items_data(settings: ItemsSettings, progress: Progress) -> pd.DataFrame:
             "collapse_law": float(collapse_constant(mass)) / n,
         }
         tables.append(pd.DataFrame(columns))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -98,10 +98,10 @@ def draw_items(frame: pd.DataFrame, settings: ItemsSettings) -> Figure:
     return figure
 
 
-def resolution_data(settings: ResolutionSettings, progress: Progress) -> pd.DataFrame:
+def resolution_data(settings: ResolutionSettings, running: Running) -> pd.DataFrame:
     """Return the best ball mass and its generalization, by background and number of items."""
     n = item_counts(settings.largest_item_count, settings.points)
-    progress.start(len(settings.backgrounds), "backgrounds")
+    running.start(len(settings.backgrounds), "backgrounds")
     tables = []
     for background in settings.backgrounds:
         best = best_ball_mass(n, background)
@@ -114,7 +114,7 @@ def resolution_data(settings: ResolutionSettings, progress: Progress) -> pd.Data
             "identification": identification_of_many(best, n, background),
         }
         tables.append(pd.DataFrame(columns))
-        progress.advance(1)
+        running.advance(1)
     return pd.concat(tables, ignore_index=True)
 
 

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.semanticity.measurement import (
@@ -73,7 +73,7 @@ class LayersSettings(ModelSettings):
     replicates: int = Field(default=200, ge=20)
 
 
-def layers_data(settings: LayersSettings, progress: Progress) -> pd.DataFrame:
+def layers_data(settings: LayersSettings, running: Running) -> pd.DataFrame:
     """Return the numbers of each layer, of the model and of one with random weights, and the curves of the model.
 
     Curves are those of the first template.
@@ -84,13 +84,13 @@ def layers_data(settings: LayersSettings, progress: Progress) -> pd.DataFrame:
     from genlaws.probes.layers.tests import layer_tests  # noqa: PLC0415
 
     model = load_figure_model(settings)
-    progress.start(4 * settings.trials * len(settings.templates), "layers")
+    running.start(4 * settings.trials * len(settings.templates), "layers")
     parts = []
     for weights, network in ((TRAINED, model), (RANDOM, randomized(model, settings.seed))):
         for template in settings.templates:
             given = settings.model_dump(include={"item_count", "seed", "by_role", "replicates"})
             found = layer_tests(
-                network, settings.task, template, trial_count=settings.trials, advance=progress.advance, **given
+                network, settings.task, template, trial_count=settings.trials, running=running.part(), **given
             )
             tables = {LAYER: found.to_frame()}
             if weights == TRAINED and template == settings.templates[0]:

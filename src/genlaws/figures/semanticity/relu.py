@@ -14,11 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter
 from pydantic import Field
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.rules_facts.tables import Announced, Seed, mean_columns
+from genlaws.figures.rules_facts.tables import Seed, mean_columns
 from genlaws.semanticity.networks.relu_runs import set_front, space_front
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.plane_curve import PlaneCurve
@@ -73,14 +73,14 @@ class ReluFigureSettings(Settings):
 
 
 def relu_cells(
-    network: Mapping[str, Any], settings: ReluFigureSettings, progress: Progress, **more: Any
+    network: Mapping[str, Any], settings: ReluFigureSettings, running: Running, **more: Any
 ) -> list[ComputedCell]:
     """Train networks of one kind; the caller has announced the steps."""
     same = {name: getattr(settings, name) for name in ("stimulus_count", "hidden", "steps", "log_every", "device")}
     axes = [Axis(name, (value,)) for name, value in network.items()]
     experiment = get_experiment("semanticity.relu-network")
     sweep = make_sweep(experiment, {**same, **more}, axes, settings.repeats, settings.seed)
-    return compute_cells(sweep, Announced(progress), "")
+    return compute_cells(sweep, running)
 
 
 def drawn_logs(steps: Any, marks: tuple[int, ...] = ()) -> Any:
@@ -106,9 +106,9 @@ def _space_front(name: str) -> PlaneCurve:
     return space_front(space(name))
 
 
-def network_data(settings: ReluFigureSettings, progress: Progress) -> pd.DataFrame:
+def network_data(settings: ReluFigureSettings, running: Running) -> pd.DataFrame:
     """Return fronts, the courses of single networks, their means, and where they start, peak and end."""
-    progress.start(len(RELU_NETWORKS) * settings.repeats, "networks")
+    running.start(len(RELU_NETWORKS) * settings.repeats, "networks")
     fronts = {name: fronts_of(name, settings.stimulus_count) for name in TRAINED_ON_SIMILARITY}
     tables = [
         pd.DataFrame({"generalization": curve.generalization, "identification": curve.identification}).assign(
@@ -118,7 +118,7 @@ def network_data(settings: ReluFigureSettings, progress: Progress) -> pd.DataFra
         for kind, curve in curves.items()
     ]
     for network, chosen in RELU_NETWORKS.items():
-        cells = relu_cells(chosen, settings, progress)
+        cells = relu_cells(chosen, settings, running)
         tables += [
             table.assign(network=network, run_count=len(cells))
             for table in _course_tables(cells, fronts[chosen["stimuli"]], settings)

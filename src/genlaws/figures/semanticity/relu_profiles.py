@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from pydantic import Field, model_validator
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
@@ -61,12 +61,12 @@ class ProfileSettings(ReluFigureSettings):
     marks: tuple[int, ...] = (0, 300, 600, 1000, 2000, 7500)
 
 
-def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
+def profile_data(settings: ProfileSettings, running: Running) -> pd.DataFrame:
     """Return mean profiles at the marks, and resolution and cut along training."""
-    progress.start(len(TRAINED_ON_SIMILARITY) * settings.repeats, "networks")
+    running.start(len(TRAINED_ON_SIMILARITY) * settings.repeats, "networks")
     tables = []
     for network in TRAINED_ON_SIMILARITY:
-        cells = relu_cells(RELU_NETWORKS[network], settings, progress)
+        cells = relu_cells(RELU_NETWORKS[network], settings, running)
         about: dict[str, Any] = {"network": network, "run_count": len(cells)}
         about["best_resolution"] = _best_resolution(network)
         tables += [_profile_rows(cells, settings).assign(**about), _width_rows(cells, settings).assign(**about)]
@@ -76,7 +76,7 @@ def profile_data(settings: ProfileSettings, progress: Progress) -> pd.DataFrame:
 @lru_cache(maxsize=2)
 def _best_resolution(name: str) -> float:
     """Return the resolution with which linear decay generalizes best in a space; on the segment this takes seconds."""
-    best = front(space(name), similarity("linear", 1.0)).peak
+    best = front(space(name), similarity=similarity("linear", 1.0)).peak
     return best.resolution if best else math.nan
 
 
@@ -199,12 +199,12 @@ class NetworkSizeSettings(ReluFigureSettings):
         return [*widths, *items]
 
 
-def sizes_data(settings: NetworkSizeSettings, progress: Progress) -> pd.DataFrame:
+def sizes_data(settings: NetworkSizeSettings, running: Running) -> pd.DataFrame:
     """Return what networks of each size reach, and both tests with many items after training."""
     different = {tuple(chosen.values()): chosen for _, _, chosen in settings.varied()}
-    progress.start(len(different) * settings.repeats, "networks")
+    running.start(len(different) * settings.repeats, "networks")
     cells = {
-        key: relu_cells({"stimuli": "circle", **chosen}, settings, progress, many_items=settings.many_items)
+        key: relu_cells({"stimuli": "circle", **chosen}, settings, running, many_items=settings.many_items)
         for key, chosen in different.items()
     }
     tables = [

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, Announced, Seed, draw_bars, interval_of, mean_columns
+from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, Seed, draw_bars, interval_of, mean_columns
 from genlaws.figures.semanticity.relu import FRONT_STYLE
 from genlaws.semanticity.theory.tradeoff import linear_on_circle
 from genlaws.sweeps import Axis, get_experiment, make_sweep
@@ -78,9 +78,9 @@ class SlotFigureSettings(Settings):
         return self
 
 
-def slots_data(settings: SlotFigureSettings, progress: Progress) -> pd.DataFrame:
+def slots_data(settings: SlotFigureSettings, running: Running) -> pd.DataFrame:
     """Return the course of the followed networks, step by step, and the excess of all of them."""
-    progress.start(len(SLOT_NETWORKS) * len(settings.slots) * len(settings.ring_sizes) * settings.repeats, "networks")
+    running.start(len(SLOT_NETWORKS) * len(settings.slots) * len(settings.ring_sizes) * settings.repeats, "networks")
     same = {name: getattr(settings, name) for name in ("width", "steps", "stimulus_count", "device")}
     same["log_at"] = (0, *sorted(set(np.geomspace(FIRST_LOG_STEP, settings.steps, settings.logs).astype(int).tolist())))
     tables = []
@@ -90,7 +90,7 @@ def slots_data(settings: SlotFigureSettings, progress: Progress) -> pd.DataFrame
         axes += [Axis(name, (value,)) for name, value in {**chosen, "width_of": width_of}.items()]
         sweep = make_sweep(get_experiment("semanticity.slot-network"), same, axes, settings.repeats, settings.seed)
         runs: dict[Any, list[ComputedCell]] = {}
-        for cell in compute_cells(sweep, Announced(progress), ""):
+        for cell in compute_cells(sweep, running):
             runs.setdefault(cell.settings, []).append(cell)
         for about, cells in runs.items():
             key = {"network": network, **about.model_dump(include={"slots", "ring_size", *chosen})}

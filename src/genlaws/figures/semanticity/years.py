@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator
 from pydantic import Field
 
 from genlaws.core.estimate import Estimate
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
@@ -89,19 +89,19 @@ def load_figure_model(settings: ModelSettings) -> Any:
     )
 
 
-def years_data(settings: YearsSettings, progress: Progress) -> pd.DataFrame:
+def years_data(settings: YearsSettings, running: Running) -> pd.DataFrame:
     """Return rates, two-anchor answers and fitted numbers of each template, distinguished by the column ``what``."""
-    results = _run_probes(settings, progress)
+    results = _run_probes(settings, running)
     return pd.concat([_result_rows(one) for one in results], ignore_index=True)
 
 
-def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult]:
+def _run_probes(settings: YearsSettings, running: Running) -> list[ProbeResult]:
     plans = [
         plan_probe(settings.task, settings.item_counts, settings.trials, template=name, seed=settings.seed)
         for name in settings.templates
     ]
     model = load_figure_model(settings)
-    progress.start(sum(len(plan.trials) for plan in plans), "answers")
+    running.start(sum(len(plan.trials) for plan in plans), "answers")
     results = []
     with ExitStack() as stack:
         store = stack.enter_context(ReplyStore(settings.answers)) if settings.answers else None
@@ -109,7 +109,7 @@ def _run_probes(settings: YearsSettings, progress: Progress) -> list[ProbeResult
             if isinstance(model, SimulatedModel):
                 model.register(plan.trials, plan.prompts())
             given = settings.model_dump(include={"batch_size", "replicates"})
-            results.append(run_probe(model, plan, store=store, advance=progress.advance, **given))
+            results.append(run_probe(model, plan, store=store, running=running.part(), **given))
     return results
 
 

@@ -13,6 +13,7 @@ from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import interval_columns
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.running import Running, checked_running
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
@@ -113,6 +114,7 @@ def measure_layers(
     layers: tuple[str, ...] | None = None,
     control: str | tuple[str, ...] | None = "permuted",
     seed: int = 0,
+    running: Running | None = None,
     **options: Any,
 ) -> LayerMeasurements:
     """Measure each layer of an encoder against the true distances of the stimuli.
@@ -135,6 +137,8 @@ def measure_layers(
         What to measure for comparison; controls have no fronts.
     seed : int
         Of the permutation, the random weights, and the bootstrap.
+    running : Running, optional
+        Its steps are the layers that are measured, those of the controls included.
     options
         Of :func:`~genlaws.semanticity.measurement.measure.measure`, such as ``items``, ``ties``, ``intervals`` or
         ``fronts``.
@@ -151,15 +155,24 @@ def measure_layers(
     fresh = _untrained(encoder, number) if UNTRAINED in wanted else None
     rows = _rows(encoder, stimuli, names, center)
     common = {**options, "similarity": similarity, "seed": number}
-    found = tuple(measure(one, **stimuli.truth, **common) for one in rows)
+    shown = checked_running(running)
+    shown.start((1 + len(set(wanted))) * len(names), f"layers, {stimuli.name}")
+
+    def measured(layers: list[NDArray[Any]], settings: dict[str, Any]) -> tuple[Measurement, ...]:
+        found = []
+        for one in layers:
+            found.append(measure(one, **stimuli.truth, **settings))
+            shown.advance()
+        return tuple(found)
+
+    found = measured(rows, common)
     controls: dict[str, tuple[Measurement, ...]] = {}
     without_fronts = {**common, "fronts": False}
     if PERMUTED in wanted:
         order = np.random.default_rng([number, len(stimuli)]).permutation(len(stimuli))
-        controls[PERMUTED] = tuple(measure(one[order], **stimuli.truth, **without_fronts) for one in rows)
+        controls[PERMUTED] = measured([one[order] for one in rows], without_fronts)
     if fresh is not None:
-        untrained = _rows(fresh, stimuli, names, center)
-        controls[UNTRAINED] = tuple(measure(one, **stimuli.truth, **without_fronts) for one in untrained)
+        controls[UNTRAINED] = measured(_rows(fresh, stimuli, names, center), without_fronts)
     return LayerMeasurements(encoder.name, stimuli.name, stimuli.unit, names, found, controls)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,7 @@ from torch import Tensor
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running, checked_running
 from genlaws.models.language import NOT_NUMBERS, TransformersModel
 from genlaws.models.passes import longest_first, padded
 from genlaws.models.untrained import untrained_copy
@@ -147,7 +148,7 @@ def layer_states(
     template: Template,
     *,
     pooling: str = "last",
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> PlaceStates:
     """Return the states at the places of trials with equally many items, and the read-out, in every layer.
 
@@ -163,8 +164,8 @@ def layer_states(
     template : Template
     pooling : {"last", "mean"}
         The state of a place is that of its last token, or the mean over its tokens.
-    advance : callable, optional
-        Called with the number of prompts read since the last call.
+    running : Running, optional
+        Its steps are the prompts.
     """
     one_of("pooling", pooling, TOKEN_POOLINGS)
     count = len(trials[0].items) if trials else 0
@@ -174,14 +175,15 @@ def layer_states(
     rows = [_row(model, trial, domain, template, pooling) for trial in trials]
     _check_read_out(model, rows[0], norm, unembed)
     states, options = np.empty(0, dtype=np.float32), np.empty(0)
+    shown = checked_running(running)
+    shown.start(len(rows), f"prompts, {template.name}")
     for batch in longest_first({place: len(row.tokens) for place, row in enumerate(rows)}, model.batch_size):
         found, read = _read(model, [rows[place] for place in batch], norm, unembed)
         if not states.size:
             states = np.empty((found.shape[0], len(rows), *found.shape[2:]), dtype=np.float32)
             options = np.empty((read.shape[0], len(rows), count))
         states[:, batch], options[:, batch] = found.numpy(), read.numpy()
-        if advance is not None:
-            advance(len(batch))
+        shown.advance(len(batch))
     if not np.isfinite(states).all():
         raise InputError(NOT_NUMBERS)
     options[:, [row.ambiguous for row in rows]] = np.nan

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import CONFIDENCE, Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import generator_of
 from genlaws.models.language import TransformersModel
 from genlaws.probes.domains import Domain, domain_of
@@ -54,7 +55,7 @@ def layer_tests(
     by_role: bool | None = None,
     standardize: bool = False,
     replicates: int = 500,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> LayerTests:
     """Return both tests in every layer of a language model, with the control of exchanged probes.
 
@@ -81,8 +82,8 @@ def layer_tests(
         As there; if not given, items and probes are centered separately wherever states are centered.
     replicates : int, at least 20
         Of the bootstrap over trials.
-    advance : callable, optional
-        Called with the number of prompts read since the last call; there are two for each of ``trial_count``.
+    running : Running, optional
+        Its steps are the prompts, two for each of ``trial_count``.
     """
     if not isinstance(model, TransformersModel):
         raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
@@ -94,7 +95,9 @@ def layer_tests(
     words = template_of(places, template)
     generator = generator_of(seed)
     trials = [draw_trials(places, kind, item_count, number, seed=generator) for kind in TRIAL_KINDS]
-    groups = [layer_states(model, one, places, words, pooling=pooling, advance=advance) for one in trials]
+    shown = checked_running(running)
+    shown.start(2 * number, f"layers, {words.name}")
+    groups = [layer_states(model, one, places, words, pooling=pooling, running=shown.part()) for one in trials]
     exchanged = [one.exchanged(_exchange(number, generator)) for one in groups]
     left_out = [int(np.isnan(one.options[0, :, 0]).sum()) for one in groups]
     return LayerTests(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
 from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
@@ -32,7 +33,6 @@ from genlaws.semanticity.measurement.whole_set import Options, load_set
 
 MAX_NAMED_CHANGES = 3  # of the largest changes in the summary
 STATE_ULPS = 8.0  # units in the last place of the largest number by which equal states may differ
-Advance = Callable[[int], object]
 Rows = NDArray[Any]
 
 
@@ -264,7 +264,7 @@ def measure_conditions(
     how: MeasureSettings,
     *,
     permuted: bool,
-    advance: Advance | None = None,
+    running: Running | None = None,
 ) -> dict[str, StreamCondition]:
     """Return the measurements of each stream, and those with the states given to the wrong stimuli.
 
@@ -278,8 +278,8 @@ def measure_conditions(
     how : MeasureSettings
     permuted : bool
         Whether that control is wanted.
-    advance : callable, optional
-        Called with 1 after each site.
+    running : Running, optional
+        Its steps are the sites in all streams.
     """
     rows = {name: [how.rows(one.states[:, place]) for place in measured] for name, one in streams.items()}
     if permuted:
@@ -288,6 +288,8 @@ def measure_conditions(
     sites = [streams[AS_LOADED].sites[place] for place in measured]
     steps = [at for at in range(len(measured) - 1) if measured[at + 1] == measured[at] + 1]
     found: dict[str, StreamCondition] = {}
+    shown = checked_running(running)
+    shown.start(len(rows) * len(measured), "sites")
     for name in (one for one in (AS_LOADED, PERMUTED, UNTRAINED) if one in rows):
         measurements, tests = [], []
         for site, one in zip(sites, rows[name], strict=True):
@@ -296,8 +298,7 @@ def measure_conditions(
             except InputError as error:
                 raise InputError(f"At the site {site.name}: {error}") from None
             tests.append(how.tests(one, stimuli))
-            if advance is not None:
-                advance(1)
+            shown.advance()
         changes = write_changes(sites, tests, steps), total_changes(sites, tests, steps)
         found[name] = StreamCondition(tuple(measurements), *changes)
     return found

@@ -16,7 +16,7 @@ import numpy as np
 
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.progress import Advance
+from genlaws.core.running import Running, checked_running
 from genlaws.models.capture import Capture, capture_texts
 from genlaws.models.stream import Stream
 from genlaws.models.untrained import random_weights
@@ -49,7 +49,7 @@ def stream_semanticity(
     seed: int = 0,
     batch_size: int = 16,
     name: str | None = None,
-    advance: Advance | None = None,
+    running: Running | None = None,
     **options: Any,
 ) -> StreamSemanticity:
     """Measure a set of stimuli at every site of a model's residual stream, and what each write changes.
@@ -77,8 +77,8 @@ def stream_semanticity(
         Texts of one pass.
     name : str, optional
         What the model is called; taken from its configuration if not given.
-    advance : callable, optional
-        Called with the number of steps done: one for each text read and one for each site measured.
+    running : Running, optional
+        Its steps are first the texts that are read, then the sites that are measured.
     options
         Of :func:`~genlaws.semanticity.measurement.measure.measure`: ``bandwidth``, ``threshold``, ``items`` (2 alone if
         not given), ``ties``, ``tie_tolerance``, ``intervals``, ``fronts``, ``memory``.
@@ -94,7 +94,9 @@ def stream_semanticity(
         raise InputError("stimuli must be words; a language model reads no pictures.")
     one_of("position", position, POSITIONS)
     number, wanted = whole_number("seed", seed), checked_controls(controls, "controls")
-    how = {"batch_size": batch_size, "advance": advance}
+    shown = checked_running(running)
+    shown.start((1 + (UNTRAINED in wanted)) * len(stimuli), f"states, {stimuli.name}")
+    how = {"batch_size": batch_size, "running": shown.part()}
     read, messages = _read(model, tokenizer, stimuli, position, **how)
     untrained = None
     if UNTRAINED in wanted:
@@ -109,7 +111,7 @@ def stream_semanticity(
         untrained=untrained,
         seed=number,
         name=name or _name(model),
-        advance=advance,
+        running=shown,
         **options,
     )
     return replace(
@@ -131,7 +133,7 @@ def measure_stream(
     untrained: Stream | None = None,
     seed: int = 0,
     name: str = "stream",
-    advance: Advance | None = None,
+    running: Running | None = None,
     **options: Any,
 ) -> StreamSemanticity:
     """Measure a stream that was captured already, one row of states for each stimulus.
@@ -148,7 +150,7 @@ def measure_stream(
         The same texts in the same architecture with random weights.
     name : str
         What the stream is called.
-    similarity, center, seed, advance, options
+    similarity, center, seed, running, options
         As in `stream_semanticity`.
     """
     _check(stimuli, similarity, options)
@@ -169,7 +171,7 @@ def measure_stream(
         similarity=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
         center=how.center,
         sites=tuple(stream.sites[place] for place in measured),
-        conditions=measure_conditions(streams, measured, stimuli, how, permuted=permuted, advance=advance),
+        conditions=measure_conditions(streams, measured, stimuli, how, permuted=permuted, running=running),
         identity="",
         identity_error=float("nan"),
         messages=messages,

@@ -1,6 +1,6 @@
 r"""The Bayes bound averaged over random training sets, compared with the paper's formula and with trained networks.
 
-The bound is an average over all relations of a class. :attr:`BoundCurve.meaning` states whether it also bounds a
+The bound is an average over all relations of a class. ``BoundCurve.meaning`` states whether it also bounds a
 learner on one relation of the class.
 
 The *induction gap* measures how far a learner is below the bound. Both curves give the mean accuracy on the whole table
@@ -12,9 +12,7 @@ that the network needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +21,9 @@ from scipy import integrate
 from genlaws.core.arguments import Array, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error, interval_columns
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import (
     CompleteBipartite,
@@ -31,16 +32,23 @@ from genlaws.relations.inference.hypotheses import (
     Hypotheses,
     TotalOrder,
     average_meaning,
+    bounds_this_relation,
     hypotheses_of,
 )
 from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.relations.inference.posterior import Posterior
+from genlaws.relations.parameters import (
+    TRAIN_FRACTIONS,
+    BoundMethod,
+    GivenClass,
+    KnownClass,
+    Repeats,
+    Seed,
+    TrainFractions,
+)
 from genlaws.relations.structure.description_length import description_length_table
 from genlaws.relations.structure.relation import Relation
-from genlaws.relations.structure.training_set import draw_order, training_set_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet, draw_order, training_set_of
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
 MAX_REPEATS = 100_000  # training sets, all held in memory
@@ -87,60 +95,106 @@ class BoundPoint:
     converged: bool
 
 
-@dataclass(frozen=True)
-class BoundCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundCurve(Result):
     """The Bayes bound against the training fraction.
 
     Attributes
     ----------
-    relation : Relation
-    hypotheses : Hypotheses
+    relation : str
+    element_count : int
+    hypotheses : str
         What the learner knows beforehand.
+    entrywise : bool
+        Whether an entry of this class determines at most its mirror image; the accuracies are then no bound.
     repeats : int
         Random training sets behind each point.
+    majority_accuracy : float
+        Accuracy of always giving the majority answer.
+    majority_answer : str
+    bounds_this_relation : bool
+        Whether the accuracies bound a learner on this relation, not only on average over its class.
+    meaning : str
+        What the accuracies mean for this relation, and whether the majority answer exceeds some of them.
     points : tuple of BoundPoint
     """
 
-    relation: Relation
-    hypotheses: Hypotheses
+    relation: str
+    element_count: int
+    hypotheses: str
+    entrywise: bool
     repeats: int
+    majority_accuracy: float
+    majority_answer: str
+    bounds_this_relation: bool
+    meaning: str
     points: tuple[BoundPoint, ...]
 
-    @property
-    def meaning(self) -> str:
-        """What the accuracies mean for this relation, and whether the majority answer exceeds some of them."""
-        majority, meaning = self.relation.majority_accuracy, average_meaning(self.hypotheses)
-        if min(point.accuracy.value for point in self.points) >= majority - MAJORITY_TOLERANCE:
-            return meaning
-        return (
-            f"{meaning} Always answering {self.relation.majority_answer} is right on {majority:.6g} of the entries of "
-            f"{self.relation.label}; lower accuracies are not the best for it."
-        )
-
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each train fraction."""
-        import pandas as pd  # noqa: PLC0415
-
         rows = []
         for point in self.points:
-            row: dict[str, object] = {"relation": self.relation.label, "train_fraction": point.train_fraction}
+            row: dict[str, object] = {"relation": self.relation, "train_fraction": point.train_fraction}
             for name in AVERAGED:
                 row |= interval_columns(name, getattr(point, name))
             row |= {"accuracy_formula": point.accuracy_formula, "exact_share": point.exact_share}
-            row |= {"majority_accuracy": self.relation.majority_accuracy}
-            rows.append(row | {"repeats": self.repeats})
-        return pd.DataFrame(rows)
+            rows.append(row | {"majority_accuracy": self.majority_accuracy, "repeats": self.repeats})
+        return frame_of(rows)
+
+    def summary(self) -> Summary:
+        """Return the accuracy, or a table where there are several fractions."""
+        sets = f"{self.repeats} random training sets" if self.repeats > 1 else "one random training set"
+        if len(self.points) > 1:
+            worst = min(self.points, key=lambda point: (point.converged, point.exact_share))
+            how = f"{self.relation}, class '{self.hypotheses}', {sets} a row. {_format_method(worst)}"
+            return Summary(table=self._table(), sentences=[how, self.meaning])
+        (point,), total = self.points, self.element_count**2
+        known = f"training on {round(point.train_fraction * total)} of {total} entries of {self.relation}"
+        return Summary(
+            rows=[
+                Row(_accuracy_label(self.entrywise), str(point.accuracy)),
+                Row("on unseen entries", str(point.unseen_accuracy)),
+                Row("the paper's Eq. 5", f"{point.accuracy_formula:.6f}"),
+                Row("bits left", str(point.bits_left)),
+                Row("entries decided", str(point.determined)),
+                Row("majority accuracy", f"{self.majority_accuracy:.6f}"),
+            ],
+            sentences=[self.meaning, f"Mean over {sets}; {known}.", _format_method(point)],
+        )
+
+    def _table(self) -> str:
+        label = _accuracy_label(self.entrywise)
+        lines = [f"{'train fraction':>14}  {label:>20}  {'Eq. 5':>8}  {'bits left':>16}  {'decided':>8}"]
+        for point in self.points:
+            accuracy, bits = (str(value).partition(" (")[0] for value in (point.accuracy, point.bits_left))
+            lines.append(
+                f"{point.train_fraction:>14.4g}  {accuracy:>20}  {point.accuracy_formula:>8.4f}  {bits:>16}  "
+                f"{point.determined.value:>8.4f}"
+            )
+        return "\n".join(lines)
 
 
+def _accuracy_label(entrywise: bool) -> str:
+    return "class average" if entrywise else "best accuracy"
+
+
+def _format_method(point: BoundPoint) -> str:
+    if point.exact_share == 1.0:
+        return "Every probability was computed exactly."
+    state = "whose starts agreed" if point.converged else "which has NOT converged for some: do not trust the number"
+    return f"{1 - point.exact_share:.0%} of the training sets needed the Markov chain, {state}."
+
+
+@question
 def bound_curve(
     relation: Relation,
-    train_fractions: ArrayLike,
     *,
-    hypotheses: Hypotheses | None = None,
-    repeats: int = DEFAULT_REPEATS,
-    seed: int = 0,
-    method: str = "auto",
-    advance: Callable[[int], object] | None = None,
+    train_fraction: TrainFractions,
+    hypotheses: KnownClass = None,
+    repeats: Repeats = DEFAULT_REPEATS,
+    method: BoundMethod = "auto",
+    seed: Seed = 0,
+    running: Running | None = None,
 ) -> BoundCurve:
     """Return the best accuracy averaged over the relations of a class, for random training sets of one of them.
 
@@ -154,40 +208,59 @@ def bound_curve(
     Parameters
     ----------
     relation : Relation
-    train_fractions : array_like in [0, 1]
+    train_fraction : array_like in [0, 1]
     hypotheses : optional
         What the learner knows; by default the smallest known class that contains the relation.
     repeats : int
         Random training sets for each fraction.
-    seed : int
     method : str
         As for :func:`~genlaws.relations.inference.bayes_bound.posterior`.
-    advance : callable, optional
-        Called with 1 after each training set.
+    seed : int
+    running : Running, optional
+        Its steps are the training sets.
 
     References
     ----------
     :cite:p:`baek2024`, Figure 2.
     """
-    fractions = np.atleast_1d(fraction("train_fractions", train_fractions, "Shares, not percentages."))
-    if fractions.ndim > 1:
-        raise InputError(f"train_fractions must be one number or a list; got {fractions.ndim} dimensions.")
+    fractions = TRAIN_FRACTIONS.checked("train_fraction", train_fraction)
     whole_number("repeats", repeats, at_least=1, at_most=MAX_REPEATS, hint="All training sets are held in memory.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     formula = paper_accuracy(relation.element_count, known, fractions)
     children = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
     generators = [np.random.default_rng(child) for child in children]
     orders = [draw_order(relation.element_count, generator) for generator in generators]
-    points = []
+    shown, points = checked_running(running), []
+    shown.start(len(fractions) * repeats, f"{relation.label}: training sets")
     for share, value in zip(fractions.tolist(), formula.tolist(), strict=True):
         found = []
         for order, generator in zip(orders, generators, strict=True):
             training_set = training_set_of(relation, order[: round(share * relation.pair_count)])
             found.append(posterior(training_set, known, method=method, truth=relation, seed=generator))
-            if advance is not None:
-                advance(1)
+            shown.advance()
         points.append(_point(share, value, found))
-    return BoundCurve(relation, known, repeats, tuple(points))
+    return BoundCurve(
+        relation=relation.label,
+        element_count=relation.element_count,
+        hypotheses=str(known),
+        entrywise=isinstance(known, Entrywise),
+        repeats=repeats,
+        majority_accuracy=relation.majority_accuracy,
+        majority_answer=relation.majority_answer,
+        bounds_this_relation=bounds_this_relation(known),
+        meaning=_curve_meaning(relation, known, points),
+        points=tuple(points),
+    )
+
+
+def _curve_meaning(relation: Relation, hypotheses: Hypotheses, points: list[BoundPoint]) -> str:
+    majority, meaning = relation.majority_accuracy, average_meaning(hypotheses)
+    if min(point.accuracy.value for point in points) >= majority - MAJORITY_TOLERANCE:
+        return meaning
+    return (
+        f"{meaning} Always answering {relation.majority_answer} is right on {majority:.6g} of the entries of "
+        f"{relation.label}; lower accuracies are not the best for it."
+    )
 
 
 def _point(share: float, formula: float, found: list[Posterior]) -> BoundPoint:
@@ -207,6 +280,114 @@ def _mean(name: str, found: list[Posterior]) -> Estimate:
         half = 1.96 * getattr(found[0], f"{name}_error", 0.0)
         return Estimate(float(values[0]), values[0] - half, values[0] + half, 1) if half else Estimate(float(values[0]))
     return from_standard_error(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingSetBound(Result):
+    """The Bayes bound for known entries, if the relation behind them is not known.
+
+    Attributes
+    ----------
+    accuracy : Estimate
+        The bound on all entries; its interval is that of the Markov chain.
+    unseen_accuracy : float
+        The same over the entries outside the training set.
+    accuracy_formula : float
+        Eq. 5 with the description length of the paper's Table II.
+    bits_left : Estimate
+        Entropy of the relation in bits.
+    determined : float
+        Share of all entries that are determined.
+    train_fraction : float
+    element_count : int
+    hypotheses : str
+        What the learner knows beforehand.
+    entrywise : bool
+        Whether an entry of this class determines at most its mirror image; the accuracy is then no bound.
+    meaning : str
+        What the accuracy means.
+    method : str
+        ``exact`` or ``Markov chain``.
+    converged : bool
+        False if the Markov chain did not converge.
+    answers_taken_as_certain : bool
+        True: one wrong answer among the known entries can make it wrong.
+    message : str
+        How the result was computed, and that answers are taken as certain.
+    """
+
+    accuracy: Estimate
+    unseen_accuracy: float
+    accuracy_formula: float
+    bits_left: Estimate
+    determined: float
+    train_fraction: float
+    element_count: int
+    hypotheses: str
+    entrywise: bool
+    meaning: str
+    method: str
+    converged: bool
+    answers_taken_as_certain: bool
+    message: str
+
+    def summary(self) -> Summary:
+        """Return the accuracy and what it means."""
+        return Summary(
+            rows=[
+                Row(_accuracy_label(self.entrywise), _format_with_error(self.accuracy, 6)),
+                Row("on unseen entries", f"{self.unseen_accuracy:.6f}"),
+                Row("the paper's Eq. 5", f"{self.accuracy_formula:.6f}"),
+                Row("bits left", _format_with_error(self.bits_left, 3)),
+                Row("entries decided", f"{self.determined:.6f}"),
+            ],
+            sentences=[self.meaning, self.message],
+        )
+
+
+def _format_with_error(found: Estimate, digits: int) -> str:
+    half = 0.5 * (found.high - found.low)
+    return f"{found.value:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+
+
+@question
+def training_set_bound(
+    training_set: TrainingSet, *, hypotheses: GivenClass, method: BoundMethod = "auto", seed: Seed = 0
+) -> TrainingSetBound:
+    """Return the best accuracy from known entries, averaged over all relations of a class that agree with them.
+
+    Parameters
+    ----------
+    training_set, hypotheses, method, seed
+        As for :func:`~genlaws.relations.posterior`, which also gives the probability of each entry.
+    """
+    law = posterior(training_set, hypotheses, method=method, seed=seed)
+    count, known = training_set.element_count, len(training_set.pairs)
+    entrywise = isinstance(hypotheses, Entrywise)
+    meaning = (
+        f"No learner that knows the class '{hypotheses}' and these {known} of {count**2} entries does better on "
+        "average over the relations of the class that agree with them."
+    )
+    return TrainingSetBound(
+        accuracy=_with_standard_error(law.accuracy, law.accuracy_error),
+        unseen_accuracy=law.unseen_accuracy,
+        accuracy_formula=float(paper_accuracy(count, hypotheses, training_set.train_fraction)),
+        bits_left=_with_standard_error(law.bits_left, law.bits_left_error),
+        determined=law.determined,
+        train_fraction=training_set.train_fraction,
+        element_count=count,
+        hypotheses=str(hypotheses),
+        entrywise=entrywise,
+        meaning=average_meaning(hypotheses) if entrywise else meaning,
+        method=law.method,
+        converged=law.converged,
+        answers_taken_as_certain=True,
+        message=f"{law.message} {CERTAIN_ANSWERS}",
+    )
+
+
+def _with_standard_error(value: float, error: float) -> Estimate:
+    return Estimate(value, value - 1.96 * error, value + 1.96 * error)
 
 
 def guess_accuracy(hypotheses: Hypotheses) -> float:

@@ -6,19 +6,27 @@ accuracy. In entrywise classes, where known entries determine hardly any others,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from genlaws.core.arguments import Array, Whole, scalar, whole_number, within
+from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, DEFAULT_REPEATS, MAX_REPEATS, table_length
-from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, average_meaning, hypotheses_of
+from genlaws.relations.inference.hypotheses import (
+    Entrywise,
+    Hypotheses,
+    average_meaning,
+    bounds_this_relation,
+    hypotheses_of,
+)
 from genlaws.relations.inference.paper import critical_fraction
 from genlaws.relations.inference.posterior import Posterior
+from genlaws.relations.parameters import TARGET_ACCURACY, KnownClass, Repeats, Seed, TargetAccuracy
 from genlaws.relations.structure.description_length import description_length_exact
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import draw_order, training_set_of
@@ -26,43 +34,73 @@ from genlaws.relations.structure.training_set import draw_order, training_set_of
 GRID_POINTS = 9  # of the mean curve between the earliest and the latest crossing
 
 
-@dataclass(frozen=True)
-class DataNeeded:
+@dataclass(frozen=True, eq=False, repr=False)
+class DataNeeded(Result):
     r"""Training fraction at which a target accuracy is reached, on average over training sets.
 
     Attributes
     ----------
+    relation : str
+    element_count : int
+    hypotheses : str
+        What the learner knows.
     target_accuracy : float
     train_fraction : Estimate
         Where the mean over training sets crosses the target, with the bootstrap interval over training sets; 0 if the
         target is at or below the majority accuracy.
     sample_count : Estimate
         The same as a number of entries.
-    typical_range : (float, float)
+    early_fraction, late_fraction : float
         Training fractions at which 10 % and 90 % of training sets have reached the target.
     fraction_formula : float
         Eq. 4 with the description length of the paper's Table II.
     fraction_formula_exact : float
         Eq. 4 with :math:`\log_2(n!/|Aut|)`.
-    repeats : int
     exact : bool
         Whether every probability behind it was computed exactly.
     majority_accuracy : float
         Accuracy of always giving the majority answer.
+    majority_answer : str
+    bounds_this_relation : bool
+        Whether it holds for this relation alone, not only on average over its class.
     meaning : str
         Which learner needs this many entries, and whether another can need fewer.
     """
 
+    relation: str
+    element_count: int
+    hypotheses: str
     target_accuracy: float
     train_fraction: Estimate
     sample_count: Estimate
-    typical_range: tuple[float, float]
+    early_fraction: float
+    late_fraction: float
     fraction_formula: float
     fraction_formula_exact: float
-    repeats: int
     exact: bool
     majority_accuracy: float
+    majority_answer: str
+    bounds_this_relation: bool
     meaning: str
+
+    def summary(self) -> Summary:
+        """Return the share of entries, the number of them, and Eq. 4."""
+        early, late = self.early_fraction, self.late_fraction
+        formula, exact_formula = self.fraction_formula, self.fraction_formula_exact
+        how = "exactly" if self.exact else "by the Markov chain for some training sets"
+        target = f"{self.target_accuracy:g} of all entries of {self.relation}"
+        return Summary(
+            rows=[
+                Row("share of all entries needed", str(self.train_fraction)),
+                Row("number of entries", f"{self.sample_count} of {self.element_count**2}"),
+                Row("most training sets", f"between {early:.4f} (one in ten has arrived) and {late:.4f} (nine in ten)"),
+                Row(
+                    "the paper's Eq. 4",
+                    f"{formula:.4f} with the paper's description length, {exact_formula:.4f} with the exact one",
+                ),
+            ],
+            sentences=[f"Random entries to be right on {target}, computed {how}.", self.meaning],
+        )
 
 
 @dataclass
@@ -72,7 +110,7 @@ class _Paths:
     relation: Relation
     hypotheses: Hypotheses
     orders: list[Whole]
-    advance: Callable[[int], object] | None
+    running: Running
     known: dict[tuple[int, int], float] = field(default_factory=dict)
     exact: bool = True
 
@@ -101,21 +139,21 @@ class _Paths:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self.accuracy(path, middle) >= target else (middle, high)
-        if self.advance is not None:
-            self.advance(1)
+        self.running.advance()
         return high
 
 
+@question
 def data_needed(
     relation: Relation,
-    target_accuracy: float,
     *,
-    hypotheses: Hypotheses | None = None,
-    repeats: int = DEFAULT_REPEATS,
-    seed: int = 0,
-    advance: Callable[[int], object] | None = None,
+    target_accuracy: TargetAccuracy = 0.9,
+    hypotheses: KnownClass = None,
+    repeats: Repeats = DEFAULT_REPEATS,
+    seed: Seed = 0,
+    running: Running | None = None,
 ) -> DataNeeded:
-    """Return the training fraction from which the best learner reaches an accuracy on all n² entries.
+    """Give the share of random entries from which the best learner reaches an accuracy, and the paper's Eq. 4.
 
     Along each of several random orders of all entries, the crossing of the target accuracy is found. The mean curve is
     then computed between the earliest and the latest crossing, and its own crossing is returned.
@@ -133,36 +171,42 @@ def data_needed(
     repeats : int
         Random orders, at least 2.
     seed : int
-    advance : callable, optional
-        Called with 1 after each order.
+    running : Running, optional
+        Its steps are the orders.
 
     References
     ----------
     :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
     """
-    target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0.0, 1.0, open_low=True)))
+    target = float(TARGET_ACCURACY.checked("target_accuracy", target_accuracy))
     whole_number("repeats", repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two training sets.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
-    paths = _Paths(
-        relation, known, [draw_order(relation.element_count, np.random.default_rng(s)) for s in seeds], advance
-    )
+    orders = [draw_order(relation.element_count, np.random.default_rng(s)) for s in seeds]
+    shown = checked_running(running)
+    shown.start(repeats, f"{relation.label}: training sets")
+    paths = _Paths(relation, known, orders, shown)
     crossings = np.array([paths.crossing(path, target) for path in range(repeats)])
     count = _mean_crossing(paths, crossings, target, np.random.default_rng(seed))
     total = relation.pair_count
     share = Estimate(count.value / total, count.low / total, count.high / total, repeats)
     early, late = np.quantile(crossings, [0.1, 0.9]) / total
     return DataNeeded(
-        target,
-        share,
-        count,
-        (float(early), float(late)),
-        _eq4(target, relation, table_length(relation.element_count, known)),
-        _eq4(target, relation, description_length_exact(relation)),
-        repeats,
-        paths.exact,
-        relation.majority_accuracy,
-        _meaning(relation, known, target),
+        relation=relation.label,
+        element_count=relation.element_count,
+        hypotheses=str(known),
+        target_accuracy=target,
+        train_fraction=share,
+        sample_count=count,
+        early_fraction=float(early),
+        late_fraction=float(late),
+        fraction_formula=_eq4(target, relation, table_length(relation.element_count, known)),
+        fraction_formula_exact=_eq4(target, relation, description_length_exact(relation)),
+        exact=paths.exact,
+        majority_accuracy=relation.majority_accuracy,
+        majority_answer=relation.majority_answer,
+        bounds_this_relation=bounds_this_relation(known),
+        meaning=_meaning(relation, known, target),
     )
 
 

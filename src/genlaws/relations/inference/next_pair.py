@@ -9,7 +9,6 @@ with 10 % of them wrong an order of 20 elements looks completely known, and abou
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from genlaws.core.arguments import FLOAT_BYTES, Array, fits_memory, one_of, whole_number
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import generator_of
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import MAX_REPEATS
@@ -159,7 +159,7 @@ def query_curve(
     hypotheses: Hypotheses | None = None,
     repeats: int = 5,
     seed: int = 0,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> QueryCurve:
     """Return how accuracy grows when a learner queries one entry after the other.
 
@@ -174,8 +174,8 @@ def query_curve(
     hypotheses : optional
         What the learner knows; by default the smallest known class that contains the relation.
     repeats, seed : int
-    advance : callable, optional
-        Called with 1 after each query.
+    running : Running, optional
+        Its steps are the queries.
     """
     one_of("strategy", strategy, STRATEGIES)
     whole_number("repeats", repeats, at_least=1, at_most=MAX_REPEATS, hint="Every run is held in memory.")
@@ -185,7 +185,9 @@ def query_curve(
         fits_memory("repeats and queries", 3 * FLOAT_BYTES * repeats * most, "Take fewer of either.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
-    runs = [_run_queries(relation, known, strategy == "best", most, np.random.default_rng(s), advance) for s in seeds]
+    shown = checked_running(running)
+    shown.start(repeats * most, f"{relation.label}: queries, {strategy}")
+    runs = [_run_queries(relation, known, strategy == "best", most, np.random.default_rng(s), shown) for s in seeds]
     width = max(len(run) for run in runs) if queries is None else most + 1
     padded = np.array([run + [run[-1]] * (width - len(run)) for run in runs])
     needed = np.array([_first_certain(run) for run in runs], dtype=float)
@@ -201,7 +203,7 @@ def _run_queries(  # noqa: PLR0917
     best: bool,
     most: int,
     generator: np.random.Generator,
-    advance: Callable[[int], object] | None,
+    running: Running,
 ) -> list[tuple[float, float]]:
     """Return accuracy and bits left after each answer, until every entry is known."""
     n = relation.element_count
@@ -212,6 +214,7 @@ def _run_queries(  # noqa: PLR0917
         law = posterior(known, hypotheses, truth=relation, seed=generator)
         course.append((law.accuracy, law.bits_left))
         if law.determined == 1.0 or len(course) > most:
+            running.advance(most + 1 - len(course))  # queries that were not needed
             return course
         if best:
             bits = entropy_bits(law.probability)
@@ -220,8 +223,7 @@ def _run_queries(  # noqa: PLR0917
         else:
             pair = list(divmod(unseen.pop(), n))
         known = known.with_answer((pair[0], pair[1]), bool(relation.values([pair])[0]))
-        if advance is not None:
-            advance(1)
+        running.advance()
 
 
 def _first_certain(run: list[tuple[float, float]]) -> float:

@@ -9,7 +9,7 @@ fraction, with equal rates, then the ratio of decoder to encoder rate, at the ad
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ import numpy as np
 from genlaws.core.arguments import scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, crossing, estimate_of_draws
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
@@ -168,7 +169,7 @@ def advise_relation(
     target_accuracy: float = 0.9,
     pilot: Pilot | None = None,
     seed: int = 0,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> LearningAdvice:
     """Return the training fraction and the ratio of learning rates with which networks learn a relation.
 
@@ -181,8 +182,8 @@ def advise_relation(
         answer alone reaches it, the balanced accuracy over test entries replaces both.
     pilot : Pilot, optional
     seed : int
-    advance : callable, optional
-        Called with the number of networks just trained.
+    running : Running, optional
+        Its steps are the networks of the pilot.
 
     References
     ----------
@@ -193,10 +194,11 @@ def advise_relation(
         raise InputError("target_accuracy must be below 1: a network succeeds when its accuracy exceeds the target.")
     whole_number("seed", seed)
     _check_size(relation)
-    tried = Pilot() if pilot is None else pilot
+    tried, shown = Pilot() if pilot is None else pilot, checked_running(running)
     goal = Goal(target, relation.majority_accuracy >= target)
     best, no_bound = _best_fraction(relation, goal, tried, seed)
-    trials = PilotTrials(relation, goal, tried, seed, advance)
+    shown.start(tried.network_count, f"{relation.label}: networks of the pilot")
+    trials = PilotTrials(relation, goal, tried, seed, shown)
     fractions = trials.fractions()
     if not fractions:
         raise InputError(f"{relation.label} has too few pairs to leave any for a test; the pilot cannot measure it.")
@@ -257,7 +259,7 @@ def _best_fraction(relation: Relation, goal: Goal, pilot: Pilot, seed: int) -> t
             None,
             f"it is computed here up to {MAX_BOUND_ELEMENTS} elements; genlaws relations data-needed has no limit",
         )
-    found = data_needed(relation, goal.target, hypotheses=known, repeats=pilot.bound_repeats, seed=seed)
+    found = data_needed(relation, target_accuracy=goal.target, hypotheses=known, repeats=pilot.bound_repeats, seed=seed)
     return found.train_fraction, ""
 
 

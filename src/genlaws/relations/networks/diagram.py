@@ -13,6 +13,7 @@ import numpy as np
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import run_key, run_seed
 from genlaws.relations import networks
 from genlaws.relations.networks.phases import (
@@ -107,10 +108,10 @@ class PhasePlan:
 
 
 NetworkOutcome = Mapping[str, Any]
-Train = Callable[[PhasePlan], Sequence[NetworkOutcome]]
+Train = Callable[[PhasePlan, Running], Sequence[NetworkOutcome]]
 
 
-def train_plan(plan: PhasePlan) -> list[NetworkOutcome]:
+def train_plan(plan: PhasePlan, running: Running) -> list[NetworkOutcome]:
     """Train the networks of a plan in this process, several at once; the repeats follow one another."""
     shared, rates = plan.shared, plan.rates
     runs: list[dict[str, Any]] = [
@@ -120,6 +121,8 @@ def train_plan(plan: PhasePlan) -> list[NetworkOutcome]:
     ]
     found: list[NetworkOutcome] = []
     together = networks_together(plan.device, plan.relation.element_count, plan.width)
+    shown = checked_running(running)
+    shown.start(plan.steps * math.ceil(len(runs) / together), f"{plan.relation.label}: steps of {len(runs)} networks")
     for start in range(0, len(runs), together):
         stack = runs[start : start + together]
         own: dict[str, Any] = {name: [one[name] for one in stack] for name in rates}
@@ -129,6 +132,7 @@ def train_plan(plan: PhasePlan) -> list[NetworkOutcome]:
             **own,
             **{name: shared[name] for name in (*TRAINING_SETTINGS, "stop_at")},
             log_at=range(0, plan.steps + 1, shared["log_every"]),
+            running=shown.part(),
         )
         found += network_outcomes(trained, plan.target, shared["grokking_delay"])
     return found
@@ -244,6 +248,7 @@ def phase_diagram(
     device: str = "cpu",
     seed: int = 0,
     train: Train = train_plan,
+    running: Running | None = None,
 ) -> PhaseDiagram:
     """Train networks at every pair of learning rates and count which generalize, grok, memorize or stay confused.
 
@@ -278,6 +283,8 @@ def phase_diagram(
     train : callable, optional
         Trains the networks of a `PhasePlan` and returns an outcome for each, as `train_plan` does; another
         one may store them.
+    running : Running, optional
+        Passed to `train`; `train_plan` uses neither jobs nor a folder.
 
     Returns
     -------
@@ -317,7 +324,7 @@ def phase_diagram(
         device=device,
         seed=whole_number("seed", seed),
     )
-    outcomes, pairs = train(plan), enumerate(product(*plan.rates.values()))
+    outcomes, pairs = train(plan, running or Running()), enumerate(product(*plan.rates.values()))
     points = [
         _point(plan, encoder, decoder, outcomes[place * plan.seeds : (place + 1) * plan.seeds])
         for place, (encoder, decoder) in pairs

@@ -6,7 +6,7 @@ Each element has an embedding :math:`E_i \in \mathbb R^d`; a decoder of hidden l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, Mask, fits_memory, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running, checked_running
 from genlaws.ensembles import Checkpoint, Live, Minibatches, PairPerceptron, TrainedStack, WholeSet, train
 from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.batches import Batches
@@ -68,7 +69,7 @@ def learn_relation(
     device: str = "cpu",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> RelationRuns:
     """Train networks on random entries of a relation and measure them along the way.
 
@@ -100,10 +101,8 @@ def learn_relation(
     keep_embeddings : bool
         Store the embeddings at every log.
     precision : {"single", "double"}
-    device, path, checkpoint :
+    device, path, checkpoint, running :
         See ``genlaws.ensembles.train``.
-    advance : callable, optional
-        Called at each measurement with the number of steps since the previous one.
 
     References
     ----------
@@ -135,6 +134,8 @@ def learn_relation(
     start = network.layout.start(numbers, scales)
     measure = _Measure(network, drawn, rates, start, keep_embeddings=keep_embeddings, device=device)
     level = None if stop_at is None else float(fraction("stop_at", stop_at))
+    shown = checked_running(running)
+    shown.start(steps, f"{known.label}: steps of {count} {'network' if count == 1 else 'networks'}")
     trained = train(
         network,
         _batches(drawn, batch_size, numbers),
@@ -145,12 +146,13 @@ def learn_relation(
         weight_decay=_by_part("decay", non_negative, (encoder_decay, decoder_decay), count),
         start=start,
         log_at=logs,
-        measure=measure if advance is None else _with_progress(measure, advance),
+        measure=measure,
         finished=None if level is None else lambda found: torch.minimum(found["train"], found["test"]) > level,
         device=device,
         dtype=PRECISIONS[precision],
         path=path,
         checkpoint=checkpoint,
+        running=shown.part(),
     )
     return _runs_of(trained, known, drawn)
 
@@ -291,21 +293,6 @@ class _Measure:
         decoder, encoder = self._conserved(live.values, live.number)
         drift: Tensor = torch.linalg.matrix_norm(decoder - encoder - self.start[live.number]) / self.scale[live.number]
         return drift
-
-
-def _with_progress(measure: _Measure, advance: Callable[[int], object]) -> Callable[[Live], Tensors]:
-    """Return a measurement that also reports the number of steps since the last one."""
-    made = 0
-
-    def measured(live: Live) -> Tensors:
-        """Measure, and report the progress."""
-        nonlocal made
-        found = measure(live)
-        advance(live.step - made)
-        made = live.step
-        return found
-
-    return measured
 
 
 def conserved_parts(mode: str, values: Tensors) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ import numpy as np
 from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
-from genlaws.core.progress import Advance
+from genlaws.core.running import Running
 from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.networks.runs import (
     MAX_DEPTH,
@@ -137,13 +137,13 @@ class Goal:
 
 @dataclass(frozen=True)
 class PilotTrials:
-    """Trains the networks of a pilot on one relation; `advance` is called with the number of finished networks."""
+    """Trains the networks of a pilot on one relation; `running` gets the number of finished networks."""
 
     relation: Relation
     goal: Goal
     pilot: Pilot
     seed: int
-    advance: Advance | None = None
+    running: Running
 
     def fractions(self) -> list[PilotPoint]:
         """Return the networks at each training fraction, with equal rates, trained to the end."""
@@ -162,11 +162,11 @@ class PilotTrials:
     ) -> PilotPoint | None:
         """Return the networks of one training fraction and ratio; None if there are no entries to test them on."""
         if round(train_fraction * self.relation.pair_count) < 1:
+            self.running.advance(networks)
             return None
         whole_course = part[0] == 0 or self.goal.balanced
         runs = self._train(part, networks, train_fraction, ratio, stop_at=None if whole_course else self.goal.target)
-        if self.advance is not None:
-            self.advance(networks)
+        self.running.advance(networks)
         fitted, unseen = (runs.steps_to(name, self.goal.target) for name in ("train_accuracy", self.goal.unseen))
         final = runs.final(self.goal.whole)
         known = np.isfinite(final) | runs.failed  # a relation of few pairs may leave no test entries

@@ -12,7 +12,7 @@ import numpy as np
 from genlaws.core.arguments import Whole, one_of
 from genlaws.core.errors import InputError
 from genlaws.relations.structure.relation import Relation
-from genlaws.relations.structure.training_set import read_rows
+from genlaws.relations.structure.training_set import edge_rows
 
 PAIR_COLUMNS, TRIPLE_COLUMNS = 2, 3  # columns of an edge list and of a knowledge graph
 # A first line of these words is a header.
@@ -97,7 +97,7 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
 
     Each line holds head, relation, tail; further columns are ignored. Lines of two columns, head and tail, make a
     graph with one relation without a name. A first line of words such as ``head``, ``relation``, ``tail`` is read as
-    the header. Blank lines and lines with too few columns raise an error with the line number.
+    the header, blank lines are skipped, and lines with too few columns raise an error with the line number.
 
     Parameters
     ----------
@@ -108,28 +108,26 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
     KnowledgeGraph
     """
     file = Path(path)
-    lines = read_rows(file)
-    start = int(bool(lines) and _is_header(lines[0]))
-    if len(lines) <= start:
+    lines = list(edge_rows(file))
+    lines = lines[int(bool(lines) and _is_header(lines[0][1])) :]
+    if not lines:
         raise InputError(f"{file.name} must hold at least one line with head, relation and tail; it holds none.")
-    width = min(len(lines[start]), TRIPLE_COLUMNS)
-    _check_widths(file.name, lines, start, max(width, PAIR_COLUMNS))
-    return _numbered(file.name, lines[start:], width)
+    width = min(len(lines[0][1]), TRIPLE_COLUMNS)
+    _check_widths(file.name, lines, max(width, PAIR_COLUMNS))
+    return _numbered(file.name, [row for _, row in lines], width)
 
 
 def _is_header(row: list[str]) -> bool:
-    words = [word.strip().lower() for word in row]
+    words = [word.lower() for word in row]
     if len(words) >= TRIPLE_COLUMNS:
         return words[0] in HEAD_COLUMNS and words[1] in RELATION_COLUMNS and words[2] in TAIL_COLUMNS
     return len(words) == PAIR_COLUMNS and words[0] in HEAD_COLUMNS and words[1] in TAIL_COLUMNS
 
 
-def _check_widths(name: str, lines: list[list[str]], start: int, width: int) -> None:
+def _check_widths(name: str, lines: list[tuple[int, list[str]]], width: int) -> None:
     """Raise at the first line with an empty or missing column among the required ones."""
-    for number, row in enumerate(lines[start:], start=start + 1):
+    for number, row in lines:
         if len(row) < width or not all(row[:width]):
-            if not any(row):
-                raise InputError(f"{name}, line {number} is blank; remove it.")
             wanted = "head, relation and tail" if width == TRIPLE_COLUMNS else "head and tail"
             raise InputError(f"{name}, line {number} must hold {wanted}; got {row}.")
 

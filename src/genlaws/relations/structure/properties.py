@@ -116,6 +116,8 @@ class RelationProperties:
     side_sizes : tuple of int
         Sizes of the two sides of a bipartite relation, larger first, empty otherwise. Where parts can be placed
         either way, the larger half of each is counted on the same side.
+    counterexamples : dict
+        For each failing law about single pairs, and for transitivity, the names of the first elements that break it.
     """
 
     reflexive: bool
@@ -141,7 +143,7 @@ class RelationProperties:
     forest: bool
     class_sizes: tuple[int, ...] = ()
     side_sizes: tuple[int, ...] = ()
-    _failing: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    counterexamples: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def true_names(self) -> tuple[str, ...]:
         """Return the names of the laws that hold."""
@@ -159,8 +161,8 @@ class RelationProperties:
         if getattr(self, name):
             return None
         for law in (name, *DEFINING_LAWS.get(name, ())):
-            if law in self._failing and not getattr(self, law):
-                return self._failing[law]
+            if law in self.counterexamples and not getattr(self, law):
+                return self.counterexamples[law]
         return None
 
 
@@ -222,7 +224,7 @@ def properties(relation: Relation) -> RelationProperties:
         forest=rooted or unrooted,
         class_sizes=class_sizes_of(bare) or () if combined["equivalence"] else (),
         side_sizes=complete or sides or (),
-        _failing=names,
+        counterexamples=names,
     )
 
 

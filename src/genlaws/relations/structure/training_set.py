@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Mask, Whole, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
+from genlaws.core.tables import TextTable, read_lines
 from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation, checked_pairs, element_names
 
 CERTAIN_ANSWERS = (
@@ -52,6 +51,9 @@ class TrainingSet:
         pairs, values = _checked(self.pairs, self.values, count, names)
         for name, value in (("element_count", count), ("pairs", pairs), ("values", values), ("names", names)):
             object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        return f"{len(self.pairs)} of {self.element_count**2} entries of {self.element_count} elements"
 
     @property
     def train_fraction(self) -> float:
@@ -134,20 +136,18 @@ def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, 
     return unique, settled
 
 
-def read_rows(file: Path) -> list[list[str]]:
-    """Return the columns of each line of a file, plain or ``.gz``; tabs, commas or spaces as in its first line."""
-    if not file.is_file():
-        raise InputError(f"There is no file {str(file)!r}.")
-    opener = gzip.open if file.suffix == ".gz" else open
-    try:
-        with opener(file, "rt", encoding="utf-8", newline="") as stream:
-            first = stream.readline()
-            stream.seek(0)
-            if "\t" in first:
-                return [line.rstrip("\r\n").split("\t") for line in stream]
-            return list(csv.reader(stream)) if "," in first else [line.split() for line in stream]
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
-        raise InputError(f"{file.name} could not be read as text with tabs or commas: {error}.") from None
+def edge_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each line that is not blank; tabs, commas or spaces as in the first.
+
+    A file may be compressed as ``.gz``. Between tabs or spaces, quotation marks belong to the names.
+    """
+    first = next((line for line in read_lines(file.name, file) if line.strip()), "")
+    if "\t" not in first and ("," in first or (";" in first and file.suffix.lower() == ".csv")):
+        yield from TextTable(file.name, file, "," if "," in first else ";").rows()
+        return
+    for number, line in enumerate(read_lines(file.name, file), start=1):
+        if line.strip():
+            yield number, [cell.strip() for cell in line.split("\t" if "\t" in first else None)]
 
 
 def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] = ()) -> TrainingSet:
@@ -163,15 +163,12 @@ def read_training_set(path: str | os.PathLike[str], *, elements: Sequence[str] =
         Known elements, including those in no line; others in the file follow.
     """
     file = Path(path)
-    lines = read_rows(file)
-    start = int(bool(lines) and tuple(word.strip().lower() for word in lines[0]) == FILE_HEADER)
-    rows = []
-    for number, row in enumerate(lines[start:], start=start + 1):
-        if not any(row):
+    rows: list[tuple[str, str, int]] = []
+    for place, (number, cells) in enumerate(edge_rows(file)):
+        if not any(cells) or (place == 0 and tuple(cell.lower() for cell in cells) == FILE_HEADER):
             continue
-        cells = [cell.strip() for cell in row]
         if len(cells) != 3 or not all(cells):
-            raise InputError(f"{file.name}, line {number} must hold first, second and value; got {row}.")
+            raise InputError(f"{file.name}, line {number} must hold first, second and value; got {cells}.")
         if cells[2].lower() not in VALUES_BY_TEXT:
             raise InputError(f"{file.name}, line {number}: the value must be 0 or 1; got {cells[2]!r}.")
         rows.append((cells[0], cells[1], VALUES_BY_TEXT[cells[2].lower()]))

@@ -9,9 +9,10 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.relations import (
     BoundCurve,
+    Relation,
     ReponSystem,
     bound_curve,
     class_collision_probability,
@@ -24,6 +25,7 @@ from genlaws.relations import (
     simulate_repons,
 )
 from genlaws.relations.inference.bound_curve import crossing, paper_accuracy
+from genlaws.relations.inference.hypotheses import hypotheses_of
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
@@ -76,7 +78,7 @@ RELATIONS_CODE = """from genlaws import relations
 for name in ("mod3", "less-than"):
     relation = relations.named_relation(name, {elements})
     print(relations.description_length_exact(relation))  # bits
-    print(relations.data_needed(relation, {target:g}, repeats={repeats}, seed={seed}).train_fraction)"""
+    print(relations.data_needed(relation, target_accuracy={target:g}, repeats={repeats}, seed={seed}).train_fraction)"""
 RELATIONS_COMMANDS = """genlaws relations describe mod3 --elements {elements}
 genlaws relations data-needed mod3 --elements {elements} --target-accuracy {target:g} --repeats {repeats} --seed {seed}
 # for a relation of your own: genlaws relations data-needed edges.csv"""
@@ -112,11 +114,13 @@ class RelationRun:
     Attributes
     ----------
     title : str
+    relation : Relation
     bound : BoundCurve
     networks : tuple of Networks
     """
 
     title: str
+    relation: Relation
     bound: BoundCurve
     networks: tuple[Networks, ...]
 
@@ -137,20 +141,18 @@ class RelationSizes:
 RELATIONS = {"mod3": ("equal modulo 3", "squared_difference"), "less-than": ("less than", "difference")}
 
 
-def run_relation(
-    name: str, sizes: RelationSizes, seed: int, *, with_networks: bool, advance: Callable[[int], object]
-) -> RelationRun:
+def run_relation(name: str, sizes: RelationSizes, seed: int, *, with_networks: bool, running: Running) -> RelationRun:
     """Compute the bound on a named relation, and train two kinds of networks on shares of it."""
     title, symmetric = RELATIONS[name]
     relation = named_relation(name, sizes.elements)
-    bound = bound_curve(relation, sizes.bound_shares, repeats=sizes.bound_repeats, seed=seed)
-    advance(1)
+    bound = bound_curve(relation, train_fraction=sizes.bound_shares, repeats=sizes.bound_repeats, seed=seed)
+    running.advance()
     networks = []
     if with_networks:
         for label, mode, depth in (("two hidden layers", "concatenate", 2), ("symmetry built in", symmetric, 0)):
             networks.append(_train(label, name, sizes, seed, mode=mode, depth=depth))
-            advance(1)
-    return RelationRun(title, bound, tuple(networks))
+            running.advance()
+    return RelationRun(title, relation, bound, tuple(networks))
 
 
 def _train(label: str, name: str, sizes: RelationSizes, seed: int, *, mode: str, depth: int) -> Networks:
@@ -216,9 +218,7 @@ MERGING_KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...
 )
 
 
-def run_merging(
-    ratios: tuple[float, ...], draws: int, seed: int, advance: Callable[[int], object]
-) -> tuple[Merging, ...]:
+def run_merging(ratios: tuple[float, ...], draws: int, seed: int, running: Running) -> tuple[Merging, ...]:
     """Draw representations and decoders at random, follow them until they come to rest, and count the merged ones."""
     runs = []
     for place, (name, color, law, system) in enumerate(MERGING_KINDS):
@@ -230,7 +230,7 @@ def run_merging(
             run = simulate_repons(rated, draws, rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
             found.append(run.collision)
         runs.append(Merging(name, color, ratios, tuple(found), law))
-        advance(1)
+        running.advance()
     return tuple(runs)
 
 
@@ -269,14 +269,12 @@ QUICK_RELATIONS_SIZES = RelationsSectionSizes(
 )
 
 
-def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+def relations_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Compute the bound on two relations, train networks, and simulate merging representations."""
     sizes, torch = QUICK_RELATIONS_SIZES if quick else FULL_SIZES, has_torch()
-    progress.start(len(RELATIONS) * (3 if torch else 1) + 4, "relations")
-    runs = [
-        run_relation(name, sizes.relation, seed, with_networks=torch, advance=progress.advance) for name in RELATIONS
-    ]
-    merging = run_merging(sizes.ratios, sizes.draws, seed, progress.advance)
+    running.start(len(RELATIONS) * (3 if torch else 1) + 4, "relations")
+    runs = [run_relation(name, sizes.relation, seed, with_networks=torch, running=running) for name in RELATIONS]
+    merging = run_merging(sizes.ratios, sizes.draws, seed, running)
     compared = _compared(merging)
     needed = [_needed(one, seed) for one in runs]
     panels = [_bound_panel(name, one) for name, one in zip(RELATIONS, runs, strict=True)]
@@ -300,10 +298,10 @@ def relations_section(progress: Progress, seed: int, *, quick: bool = False) -> 
 
 
 def _bound_panel(name: str, run: RelationRun) -> Panel:
-    points, known = run.bound.points, run.bound.hypotheses
+    points = run.bound.points
     x = [one.train_fraction for one in points]
     line = np.linspace(0.0, 1.0, 81)
-    formula_5 = paper_accuracy(run.bound.relation.element_count, known, line)
+    formula_5 = paper_accuracy(run.bound.element_count, hypotheses_of(run.relation), line)
     curves = [
         Curve(
             "best possible, exact",
@@ -319,9 +317,9 @@ def _bound_panel(name: str, run: RelationRun) -> Panel:
         found = _across(one)
         shares, values = one.train_fraction.tolist(), [value.value for value in found]
         curves.append(Curve(f"networks, {one.name}", "run", shares, values, color, *_ends(found)))
-    majority = run.bound.relation.majority_accuracy
+    majority = run.bound.majority_accuracy
     curves.append(Curve("majority answer", "chance", [0.0, 1.0], [majority, majority], "gray"))
-    count = run.bound.relation.element_count
+    count = run.bound.element_count
     trained = (
         f" Points: networks trained for this report, {len(run.networks[0].accuracy)} at each share, 95 % intervals."
         if run.networks
@@ -391,7 +389,7 @@ class Needed:
 
 
 def _needed(run: RelationRun, seed: int) -> Needed:
-    best = data_needed(run.bound.relation, TARGET_ACCURACY, repeats=run.bound.repeats, seed=seed)
+    best = data_needed(run.relation, target_accuracy=TARGET_ACCURACY, repeats=run.bound.repeats, seed=seed)
     return Needed(best.train_fraction, tuple((one.name, _network_share(one, seed)) for one in run.networks))
 
 
@@ -411,7 +409,7 @@ def _network_share(networks: Networks, seed: int) -> Estimate:
 def _bound_numbers(runs: list[RelationRun], needed: list[Needed]) -> tuple[tuple[str, str, str], ...]:
     rows = []
     for run, share in zip(runs, needed, strict=True):
-        relation = run.bound.relation
+        relation = run.relation
         bits = description_length_exact(relation)
         rows.append((f"bits, {run.title}", f"{bits:.2f}", f"description length of {relation.element_count} elements"))
         rows.append(

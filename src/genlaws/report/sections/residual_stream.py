@@ -12,7 +12,7 @@ from genlaws import models, probes
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.panel import curve_of_estimates
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
@@ -177,7 +177,7 @@ class Streams:
     missing: tuple[str, ...]
 
 
-def run_streams(blocks: int, epochs: int, texts: int, seed: int, advance: Any) -> Streams:
+def run_streams(blocks: int, epochs: int, texts: int, seed: int, running: Running) -> Streams:
     """Train a network on digits, and read a packaged encoder if it is installed.
 
     Parameters
@@ -187,8 +187,8 @@ def run_streams(blocks: int, epochs: int, texts: int, seed: int, advance: Any) -
     texts : int
         For the encoder; it is left out if there are none.
     seed : int
-    advance : callable
-        Called after each of the two.
+    running : Running
+        Gets a step after each of the two.
     """
     from genlaws.residual_stream.digit_network import digit_stream  # noqa: PLC0415 - torch
 
@@ -197,14 +197,14 @@ def run_streams(blocks: int, epochs: int, texts: int, seed: int, advance: Any) -
         "digits, untrained": compare_with_walk(digits.untrained),
         "digits, trained": compare_with_walk(digits.stream),
     }
-    advance()
+    running.advance()
     missing: tuple[str, ...] = ()
     if texts:
         try:
             found["MiniLM"] = compare_with_walk(_encoder_stream(texts))
         except InputError as problem:
             missing = (f"Not compared with a language model: {problem}",)
-    advance()
+    running.advance()
     colors = {"digits, untrained": "sky", "digits, trained": "blue", "MiniLM": "orange"}
     return Streams(found, colors, digits.accuracy, missing)
 
@@ -229,25 +229,25 @@ class StreamSectionSizes:
 QUICK_STREAM_SIZES = StreamSectionSizes(sites=(8, 24), units=400, walks=20, blocks=5, epochs=1, texts=0)
 
 
-def residual_stream_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+def residual_stream_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run walks and networks and compare them with the laws of walks.
 
     Parameters
     ----------
-    progress : Progress
+    running : Running
     seed : int
     quick : bool
         Much smaller runs, and no language model, for a quick check.
     """
     sizes = QUICK_STREAM_SIZES if quick else StreamSectionSizes()
-    progress.start(3, "residual stream")
+    running.start(3, "residual stream")
     walks = draw_walks(sizes.sites, sizes.units, sizes.walks, seed)
-    progress.advance()
+    running.advance()
     if has_torch():
-        streams = run_streams(sizes.blocks, sizes.epochs, sizes.texts, seed, progress.advance)
+        streams = run_streams(sizes.blocks, sizes.epochs, sizes.texts, seed, running)
     else:
         streams = Streams({}, {}, None, (WITHOUT_TORCH,))
-        progress.advance(2)
+        running.advance(2)
     ran = {"sites": sizes.sites[0], "growth": STEP_GROWTH, "units": sizes.units, "seed": seed}
     measured = with_new_file(
         "texts.txt", WRITE_EXAMPLES_CODE.format(count=sizes.texts), STREAM_COMMANDS.format(seed=seed)

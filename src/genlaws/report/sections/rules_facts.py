@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
 from genlaws.report.page import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol
@@ -119,7 +118,7 @@ class Learned:
 
 
 def train_learners(
-    ratios: tuple[float, ...], dimension: int, runs: int, seed: int, advance: Callable[[int], object]
+    ratios: tuple[float, ...], dimension: int, runs: int, seed: int, running: Running
 ) -> dict[str, Learned]:
     """Train ridge regression, a support vector machine and message passing, on draws of their own at every ratio."""
     shape = (runs, len(ratios))
@@ -129,7 +128,7 @@ def train_learners(
             for learner, name in enumerate(errors):
                 stream = np.random.default_rng([seed, 2, column, row, learner])
                 errors[name][:, row, column] = _errors(name, dimension, ratio, stream)
-        advance(1)
+        running.advance()
     at = np.array(ratios)
     return {name: Learned(name, at, found[0], found[1], dimension) for name, found in errors.items()}
 
@@ -154,7 +153,7 @@ class DigitPair:
 
 
 def try_digits(
-    pairs: tuple[tuple[int, int], ...], samples: int, share: float, seed: int, advance: Callable[[int], object]
+    pairs: tuple[tuple[int, int], ...], samples: int, share: float, seed: int, running: Running
 ) -> tuple[DigitPair, ...]:
     """Try Gaussian kernels on pairs of digits; a share of the samples are other digits with coin-flip labels."""
     data = load_labeled("digits")
@@ -162,7 +161,7 @@ def try_digits(
     for first, second in pairs:
         draw = draw_labeled(data, (first, second), fact_fraction=share, sample_count=samples, test_count=2, seed=seed)
         found.append(DigitPair(first, second, advise(draw.inputs, draw.labels, is_fact=draw.is_fact, seed=seed)))
-        advance(1)
+        running.advance()
     return tuple(found)
 
 
@@ -181,12 +180,12 @@ QUICK_RULES_FACTS_SIZES = RulesFactsSectionSizes(ratios=(0.5, 2.0), dimension=60
 DIGIT_FACT_FRACTION = 0.3
 
 
-def rules_facts_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+def rules_facts_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Train learners on rules and facts, compare them with the theory, and try kernels on digits."""
     sizes = QUICK_RULES_FACTS_SIZES if quick else RulesFactsSectionSizes()
-    progress.start(len(sizes.ratios) + len(sizes.pairs), "rules and facts")
-    learned = train_learners(sizes.ratios, sizes.dimension, sizes.runs, seed, progress.advance)
-    digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACT_FRACTION, seed, progress.advance)
+    running.start(len(sizes.ratios) + len(sizes.pairs), "rules and facts")
+    learned = train_learners(sizes.ratios, sizes.dimension, sizes.runs, seed, running)
+    digits = try_digits(sizes.pairs, sizes.samples, DIGIT_FACT_FRACTION, seed, running)
     compared = _compared(learned)
     ran = {
         "facts": RUN_FACT_FRACTION,

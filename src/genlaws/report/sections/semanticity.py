@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
 from genlaws.core.panel import curve_of_estimates
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
 from genlaws.report.ledger import Agreement, agreement
 from genlaws.report.page import brackets, formula, inline, number, over, side_by_side, sign, symbol
@@ -217,30 +217,30 @@ QUICK_SEMANTICITY_SIZES = SemanticitySectionSizes(
 )
 
 
-def semanticity_section(progress: Progress, seed: int, *, quick: bool = False) -> Section:
+def semanticity_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run choices, networks and digits and compare them with the laws of resolution.
 
     Parameters
     ----------
-    progress : Progress
+    running : Running
     seed : int
     quick : bool
         Much smaller runs, for a quick check.
     """
     sizes = QUICK_SEMANTICITY_SIZES if quick else SemanticitySectionSizes()
-    progress.start(4, "semanticity")
+    running.start(4, "semanticity")
     rng = np.random.default_rng([seed, 1])
     chosen = {
         shape: [draw_choices(shape, mass, 2, sizes.trials, rng) for mass in BALL_MASSES]
         for shape in SIMULATED_SHAPE_COLORS
     }
-    progress.advance()
+    running.advance()
     crowded = [draw_choices("constant", CROWDED_BALL_MASS, n, sizes.crowded_trials, rng) for n in sizes.item_counts]
-    progress.advance()
+    running.advance()
     networks = train_networks(sizes.networks, sizes.steps, 40, seed) if has_torch() else None
-    progress.advance()
+    running.advance()
     digits = measure_digits(sizes.digits, (1, 2, 4, 8, 16, 64), DIGIT_BANDWIDTH, seed)
-    progress.advance()
+    running.advance()
     both = _compared(chosen, crowded, sizes.item_counts)
     return Section(
         name="semanticity",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from genlaws.core.arguments import Array
@@ -28,8 +27,6 @@ class UserData:
         Of their file.
     is_matrix : bool
         Whether the file of a relation is a matrix; otherwise it holds edges.
-    options, positions_options : str
-        Options with which ``numpy.loadtxt`` skips names of columns and rows in either file.
     """
 
     name: str
@@ -39,12 +36,3 @@ class UserData:
     positions: Array | None = None
     positions_name: str = ""
     is_matrix: bool = False
-    options: str = ""
-    positions_options: str = ""
-
-
-def loading_code(name: str, options: str = "") -> str:
-    """Return Python that reads a table of numbers from a file; `options` leave out its names of columns and rows."""
-    if name.lower().endswith(".npy"):
-        return f"np.load({json.dumps(name)})"
-    return f'np.loadtxt({json.dumps(name)}, delimiter=",", ndmin=2{options})'

@@ -10,11 +10,11 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
-from genlaws.render.copied_commands import with_new_file
+from genlaws.render.copied_commands import READ_TABLE, table_code, with_new_file
 from genlaws.report.measurement import measurement_headline
 from genlaws.report.section import Section
 from genlaws.report.sections.semanticity import GENERALIZATION_LABEL, IDENTIFICATION_LABEL, SEMANTICITY_LAW, front_line
-from genlaws.report.user_data.data import UserData, loading_code
+from genlaws.report.user_data.data import UserData
 from genlaws.semanticity import measure
 from genlaws.semanticity.measurement.result import Measurement
 
@@ -48,11 +48,12 @@ def _python(data: UserData, seed: int) -> str:
     """Return lines that give the same measurement."""
     given = "table" if data.kind == "embeddings" else "alike"
     similarity, truth = _names(data)
-    lines = ["import numpy as np", "", "from genlaws import semanticity", "", *_table(data)]
+    imports = ["import numpy as np", ""] if data.kind == "distances" else []
+    lines = [*imports, "from genlaws import semanticity", READ_TABLE, "", *_table(data)]
     places = "table"
     if data.positions is not None:
         places = "positions"
-        lines.append(f"positions = {loading_code(data.positions_name, data.positions_options)}")
+        lines.append(f"positions = {table_code('positions', data.positions_name, ', rows=len(table)')}")
     named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
     how = f'similarity="{similarity}", memory={MAX_MEMORY_BYTES:.0f}, batch_count={BATCH_COUNT}, seed={seed}'
     return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
@@ -68,7 +69,7 @@ def _command(data: UserData, seed: int) -> str:
     )
     if data.kind == "embeddings":
         return command
-    program = "; ".join(["import sys, numpy as np", *_table(data), "np.save(sys.argv[1], alike)"])
+    program = "; ".join(["import sys, numpy as np", READ_TABLE, *_table(data), "np.save(sys.argv[1], alike)"])
     return with_new_file("similarities.npy", program, command)
 
 
@@ -80,7 +81,7 @@ def _names(data: UserData) -> tuple[str, str]:
 
 def _table(data: UserData) -> list[str]:
     """Return lines that read the file and, from distances, make similarities."""
-    lines = [f"table = {loading_code(data.name, data.options)}"]
+    lines = [f"table = {table_code(data.kind, data.name)}"]
     if data.kind == "distances":
         lines.append(f"width = {BANDWIDTH_SHARE:g} * np.median(table[table > 0])")
         lines.append("alike = np.exp(-0.5 * (table / width) ** 2)")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.panel import curve_of_estimates
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.models.capture import capture_texts
 from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.models.untrained import random_weights
@@ -40,7 +40,7 @@ YEAR_COUNT = 60
 PANEL_PREFIX = "own-"
 
 
-def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Progress, seed: int) -> Section:
+def user_model_section(model: str, texts: tuple[str, ...] | None, running: Running, seed: int) -> Section:
     """Compare a model's residual stream with the walk of its steps, judge the claims, and probe it with years.
 
     Parameters
@@ -49,19 +49,19 @@ def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Prog
         A folder, a .gguf file, a Hugging Face id on this machine, ``smollm2`` or ``minilm``; nothing is downloaded.
     texts : tuple of str, optional
         At least four; generated sentences if not given.
-    progress : Progress
+    running : Running
     seed : int
     """
     read = example_texts(DEFAULT_TEXT_COUNT) if texts is None else texts
     if len(read) < MIN_TEXTS:
         raise InputError(f"texts must be at least {MIN_TEXTS}, so that numbers have intervals; got {len(read)}.")
-    progress.start(5, "own model")
+    running.start(5, "own model")
     network, tokenizer, name, loading = load_text_model(model)
-    progress.advance()
+    running.advance()
     captured, small = _captured(network, tokenizer, read, seed), _weights(network) <= MAX_SMALL_WEIGHTS
     stream: Stream = captured["as it is"].stream
     compared = compare_with_walk(stream, seed=seed)
-    progress.advance()
+    running.advance()
     others = {"random weights": captured["random weights"].stream} if small else {}
     options: dict[str, Any] = {
         "measures": MODEL_MEASURES,
@@ -70,9 +70,9 @@ def user_model_section(model: str, texts: tuple[str, ...] | None, progress: Prog
         "seed": seed,
     }
     found = analyze_stream(stream, name=name, supplied=others, **options)
-    progress.advance()
+    running.advance()
     probed = _probed(network, tokenizer, name, seed) if small else None
-    progress.advance(2)
+    running.advance(2)
     notes = () if texts is not None else (f"Read with {len(read)} generated sentences; better give your own texts.",)
     return Section(
         name="own-model",

@@ -18,9 +18,10 @@ from genlaws.relations import (
 )
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.render import Curve, Panel
+from genlaws.render.copied_commands import READ_TABLE, table_code
 from genlaws.report.section import Section
 from genlaws.report.sections.relations import RELATIONS_LAW
-from genlaws.report.user_data.data import UserData, loading_code
+from genlaws.report.user_data.data import UserData
 
 TRAIN_FRACTIONS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
 TRAINING_SETS = 8
@@ -31,7 +32,7 @@ def relation_section(data: UserData, relation: Relation, name: str, seed: int) -
     """Describe a relation, and follow the bound on it where that takes seconds."""
     bits = description_length_exact(relation)
     small = relation.element_count <= MAX_FOLLOWED_ELEMENTS
-    needed = data_needed(relation, TARGET_ACCURACY, repeats=TRAINING_SETS, seed=seed) if small else None
+    needed = data_needed(relation, target_accuracy=TARGET_ACCURACY, repeats=TRAINING_SETS, seed=seed) if small else None
     eq_4 = float(critical_fraction(TARGET_ACCURACY, relation.element_count, bits)) if bits > 0 else 0.0
     return Section(
         name=name,
@@ -52,15 +53,16 @@ def relation_section(data: UserData, relation: Relation, name: str, seed: int) -
 
 
 def _python(data: UserData, small: bool, seed: int) -> str:
-    lines = ["import numpy as np", "", "from genlaws import relations", ""]
     if data.is_matrix:
-        lines.append(f"relation = relations.Relation.from_matrix({loading_code(data.name)})")
+        table = table_code("relation", data.name, ', names="none"')
+        lines = ["from genlaws import relations", READ_TABLE, "", f"relation = relations.Relation.from_matrix({table})"]
     else:
-        lines = [*lines[2:], f"relation = relations.read_knowledge_graph({json.dumps(data.name)}).relation()"]
+        read = f"relation = relations.read_knowledge_graph({json.dumps(data.name)}).relation()"
+        lines = ["from genlaws import relations", "", read]
     lines.append("print(relations.description_length_exact(relation))")
     if small:
         options = f"{TARGET_ACCURACY:g}, repeats={TRAINING_SETS}, seed={seed}"
-        lines.append(f"print(relations.data_needed(relation, {options}).train_fraction)")
+        lines.append(f"print(relations.data_needed(relation, target_accuracy={options}).train_fraction)")
     return "\n".join(lines)
 
 
@@ -107,7 +109,7 @@ def _findings(relation: Relation, bits: float, needed: DataNeeded | None) -> tup
 
 
 def _panel(relation: Relation, name: str, seed: int) -> Panel:
-    curve = bound_curve(relation, TRAIN_FRACTIONS, repeats=TRAINING_SETS, seed=seed)
+    curve = bound_curve(relation, train_fraction=TRAIN_FRACTIONS, repeats=TRAINING_SETS, seed=seed)
     points = [one.accuracy for one in curve.points]
     eq_5 = np.array([one.accuracy_formula for one in curve.points])
     curves = [

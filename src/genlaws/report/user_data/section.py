@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genlaws.core.progress import Progress
+from genlaws.core.running import Running
 from genlaws.relations import Relation
 from genlaws.report.section import Section
 from genlaws.report.user_data.data import UserData
@@ -14,24 +14,24 @@ from genlaws.rules_facts.labels.data import LabeledData
 __all__ = ["UserData", "user_data_section"]
 
 
-def user_data_section(data: UserData, progress: Progress, seed: int, place: int = 0) -> Section:
+def user_data_section(data: UserData, running: Running, seed: int, place: int = 0) -> Section:
     """Return the section on a file of the user.
 
     Parameters
     ----------
     data : UserData
-    progress : Progress
+    running : Running
     seed : int
     place : int
         Among the files of the report, from 0; makes the names in the page differ.
     """
     name = f"own-{place + 1}"
-    progress.start(1, data.name)
+    running.start(1, data.name)
     if isinstance(data.content, LabeledData):
         section = labeled_section(data, data.content, name, seed)
     elif isinstance(data.content, Relation):
         section = relation_section(data, data.content, name, seed)
     else:
         section = embeddings_section(data, data.content, name, seed)
-    progress.advance()
+    running.advance()
     return section

@@ -20,6 +20,7 @@ from genlaws.core.arguments import Array, Whole, whole_number, within
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, stack_frames
+from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.curves import SiteCurve, mean_curve
 from genlaws.residual_stream.measures.projected_paths import pooled_axes
@@ -117,7 +118,7 @@ def train_autoencoder(
     *,
     epochs: int,
     patience: int,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Training:
     """Train an autoencoder by Adam on the mean squared error, and leave it with its best weights.
 
@@ -132,13 +133,15 @@ def train_autoencoder(
         Maximum number of epochs.
     patience : int
         Training stops after this many epochs without a smaller validation loss.
-    advance : callable, optional
-        Called with 1 after each epoch.
+    running : Running, optional
+        Its steps are the epochs.
     """
     steps = torch.optim.Adam(network.parameters(), lr=COMPRESSION_LEARNING_RATE)
     best: dict[str, Tensor] = {}
     found: tuple[list[float], list[float]] = ([], [])
     best_epoch, lowest = 0, math.inf
+    shown = checked_running(running)
+    shown.start(epochs, "epochs")
     for epoch in range(1, epochs + 1):
         network.train()
         found[0].append(_mean_loss(network, batches(), steps))
@@ -148,9 +151,9 @@ def train_autoencoder(
         if found[1][-1] < lowest:
             best_epoch, lowest = epoch, found[1][-1]
             best = {name: weights.detach().clone() for name, weights in network.state_dict().items()}
-        if advance is not None:
-            advance(1)
+        shown.advance()
         if epoch - best_epoch >= patience:
+            shown.advance(epochs - epoch)
             break
     if not best:
         raise ConvergenceError("The autoencoder's loss was not a finite number in any epoch.", found)
@@ -245,7 +248,7 @@ def compress(
     seed: int,
     texts: ArrayLike | None = None,
     device: str = "cpu",
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Compression:
     """Train a compressing autoencoder on the states of all sites together and measure what it reconstructs.
 
@@ -274,8 +277,8 @@ def compress(
         Number of the text of each row, where a text has several; a text is in one part only.
     device : str
         Device of the training, such as ``cuda``.
-    advance : callable, optional
-        Called with 1 after each epoch of each training.
+    running : Running, optional
+        Its steps are the epochs of all trainings.
 
     Notes
     -----
@@ -294,8 +297,9 @@ def compress(
     parts = _split_texts(numbers, validation_share, test_share, generator)
     reader = _Reader(stream, parts[0], normalize, device)
     held_out = reader.batches(parts[1], batch_size)
-    networks, trainings = [], []
-    for first in np.random.SeedSequence(seed).generate_state(whole_number("restarts", restarts, at_least=1)):
+    networks, trainings, shown = [], [], checked_running(running)
+    shown.start(epochs * whole_number("restarts", restarts, at_least=1), "epochs")
+    for first in np.random.SeedSequence(seed).generate_state(restarts):
         networks.append(Autoencoder(sizes, int(first)).to(device))
         found = train_autoencoder(
             networks[-1],
@@ -303,7 +307,7 @@ def compress(
             lambda: held_out,
             epochs=epochs,
             patience=patience,
-            advance=advance,
+            running=shown.part(),
         )
         trainings.append(found)
     best = int(np.argmin([min(one.validation_losses) for one in trainings]))

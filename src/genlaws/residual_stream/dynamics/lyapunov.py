@@ -23,6 +23,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from genlaws.core.arguments import Array, one_of, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, stack_frames
+from genlaws.core.running import Running, checked_running
 from genlaws.models.interventions import OneToken, TokenTexts, only_text, site_number, texts_of
 from genlaws.models.stream import Site
 from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, mean_curve
@@ -214,7 +215,7 @@ def lyapunov(
     method: str = "forward",
     batch_size: int = 32,
     seed: int,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Lyapunov:
     r"""Return the finite-time Lyapunov exponents of the last token between two sites.
 
@@ -238,18 +239,19 @@ def lyapunov(
         Directions per pass.
     seed : int
         Seed of the initial directions.
-    advance : callable, optional
-        Called with 1 after each text.
+    running : Running, optional
+        Its steps are the texts.
     """
     one_of("method", method, JACOBIAN_METHODS)
     wanted = None if directions is None else whole_number("directions", directions, at_least=1)
     size, seed = whole_number("batch_size", batch_size, at_least=1), whole_number("seed", seed)
+    texts, shown = texts_of(tokens), checked_running(running)
+    shown.start(len(texts), "Lyapunov exponents of texts")
     spectra: list[_Spectrum] = []
-    for number, text in enumerate(texts_of(tokens)):
+    for number, text in enumerate(texts):
         between = Between(OneToken(model, *text), site, to, method, size)
         spectra.append(_spectrum(between, wanted, np.random.default_rng([seed, number])))
-        if advance is not None:
-            advance(1)
+        shown.advance()
     return _mean_spectrum(between, spectra)
 
 

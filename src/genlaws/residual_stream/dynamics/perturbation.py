@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import nn
 from genlaws.core.arguments import Array, non_negative, one_of, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, stack_frames
+from genlaws.core.running import Running, checked_running
 from genlaws.models.architecture import architecture_of, chosen_sites
 from genlaws.models.interventions import (
     NO_HEAD,
@@ -100,7 +101,7 @@ def perturb(
     plane: Plane | None = None,
     batch_size: int = 32,
     seed: int,
-    advance: Callable[[int], object] | None = None,
+    running: Running | None = None,
 ) -> Perturbation:
     r"""Disturb the last token's state at sites, one at a time, and measure the distance at all later sites.
 
@@ -126,14 +127,14 @@ def perturb(
     batch_size : int
         Disturbances per pass.
     seed : int
-    advance : callable, optional
-        Called with 1 after each text.
+    running : Running, optional
+        Its steps are the texts.
     """
     one_of("kind", kind, PERTURBATION_KINDS)
     length = DEFAULT_NOISE_SIZE if size is None and kind == "noise" else size
     length = None if length is None else float(scalar("size", non_negative("size", length)))
     draws, seed = whole_number("draws", draws, at_least=1), whole_number("seed", seed)
-    texts = texts_of(tokens)
+    texts, shown = texts_of(tokens), checked_running(running)
     if kind == "swap" and len(texts) < 2:
         raise InputError("tokens must be those of at least two texts for their states to be swapped; got one.")
     known = architecture_of(model).sites
@@ -142,6 +143,7 @@ def perturb(
     places = [known.index(one) for one in chosen]
     controls = [OneToken(model, *text).control() for text in texts] if kind == "swap" else []
     measured = [_Measures(len(known), place) for place in places]
+    shown.start(len(texts), "disturbed texts")
     for number, text in enumerate(texts):
         token = OneToken(model, *text)
         here = controls[number] if controls else token.control()
@@ -156,8 +158,7 @@ def perturb(
             changes = away if length is None else _with_length(away, length * float(np.linalg.norm(here[place])))
             found = token.changed(place, changes, batch_size)
             measures.add(found.differences, found.control, axes, found.scores)
-        if advance is not None:
-            advance(1)
+        shown.advance()
     about = {"kind": kind, "size": length, "draws": draws, "text_count": len(texts)}
     return _mean_perturbation(
         chosen, known, measured, "" if length is None else rounding_message(model, length), **about

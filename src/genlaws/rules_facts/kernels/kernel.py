@@ -86,6 +86,10 @@ class Kernel:
         """Kernel angle θ = arctan(μ1/μ*), from 0 (pure memorizer) to π/2 (linear)."""
         return _read_only(np.arctan2(self.mu_1, self.mu_star))
 
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of a kernel."""
+        return {"name": self.name, "kernel_angle": self.kernel_angle, "mu_1": self.mu_1, "mu_star": self.mu_star}
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array of kernels; empty for a single one."""
@@ -323,3 +327,16 @@ def _interpolated_slope(k: Callable[[Array], Array], half_width: float, degree: 
     # Coefficients of rounding size would only add their noise to the slope.
     coefficients[np.abs(coefficients) < COEFFICIENT_NOISE * np.max(np.abs(coefficients))] = 0.0
     return float(chebyshev.chebval(0.0, chebyshev.chebder(coefficients))) / half_width
+
+
+def read_kernel(kernel: Kernel | str | None) -> Kernel:
+    """Return a kernel from a Kernel, a name such as ``"relu"`` or ``"gaussian:0.5"``, or None for the linear model."""
+    if kernel is None:
+        return Kernel.linear()
+    if isinstance(kernel, str):
+        return Kernel.from_name(kernel)
+    if not isinstance(kernel, Kernel):
+        raise InputError(
+            f"kernel must be a rules_facts.Kernel, a name such as 'relu' or 'gaussian:0.5', or None; got {kernel!r}."
+        )
+    return kernel

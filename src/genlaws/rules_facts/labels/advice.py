@@ -10,9 +10,9 @@ theory's choices on these data, and whether the predicted errors agree with the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, one_of, real, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.result import question
+from genlaws.core.running import Running, checked_running
 from genlaws.rules_facts.finite_size.gram import gram_numbers, inner_products
 from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES, wrong_signs
 from genlaws.rules_facts.kernels.families import FAMILIES
@@ -35,6 +37,7 @@ from genlaws.rules_facts.labels.kernel_trials import (
     KernelTrial,
 )
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
+from genlaws.rules_facts.parameters import Folds, KernelFamily, KernelParameters, Normalize, Seed, TrainableLoss
 from genlaws.rules_facts.theory.optimal import optimal_angle, optimal_regularization
 from genlaws.rules_facts.theory.problem import Solution, read_fact_fraction
 from genlaws.rules_facts.theory.solve import solve
@@ -131,7 +134,7 @@ class Advisor:
         remembers = _least_choice(remembered <= max(MAX_REMEMBERED_ERROR, float(remembered.min())))
         ways: dict[str, Choose] = {"found_memory": remembers, "found_rule": _place_of_least}
         ways |= {name: _fixed_choice(place) for name, place in self._places(tried, wanted).items()}
-        choices = {name: self._choice(tried, counted, way) for name, way in ways.items()}
+        choices: dict[str, Any] = {name: self._choice(tried, counted, way) for name, way in ways.items()}
         low, high = counted.interval()
         return Advice(
             loss=self.trial.loss,
@@ -254,21 +257,23 @@ def _exceptions_or_all(exceptions: Flags, name: str) -> tuple[Flags, str]:
     return (exceptions, name) if exceptions.any() else (np.ones_like(exceptions), ALL)
 
 
+@question
 def advise(
     inputs: ArrayLike,
     labels: ArrayLike,
     *,
     is_fact: ArrayLike | None = None,
     fact_fraction: float | None = None,
-    loss: str = "square",
-    family: str = "gaussian",
-    parameters: ArrayLike | None = None,
-    normalize: bool = False,
-    folds: int = 5,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    loss: TrainableLoss = "square",
+    family: KernelFamily = "gaussian",
+    parameters: KernelParameters = None,
+    normalize: Normalize = False,
+    folds: Folds = 5,
+    seed: Seed = 0,
+    name: str = "data",
+    running: Running | None = None,
 ) -> Advice:
-    """Advise on kernel and regularization by cross-validation, and check whether the theory describes these data.
+    """Recommend a kernel and a regularization by cross-validation, and check whether the theory describes the data.
 
     Parameters
     ----------
@@ -290,8 +295,10 @@ def advise(
         Parts of the cross-validation for the hinge loss. Ridge regression leaves out one sample at a time.
     seed : int
         Assigns the samples to folds.
-    progress : callable, optional
-        Called with (kernels done, kernels in total).
+    name : str
+        What the data are called.
+    running : Running, optional
+        Its steps are the kernels.
 
     Returns
     -------
@@ -302,8 +309,7 @@ def advise(
     one_of("family", family, PARAMETER_RANGES)
     if not isinstance(normalize, bool | np.bool_):
         raise InputError(f"normalize must be true or false; got {normalize!r}.")
-    if progress is not None and not callable(progress):
-        raise InputError(f"progress must be a function of two numbers; got {progress!r}.")
+    shown = checked_running(running)
     given = None if parameters is None else _check_parameters(family, parameters)
     trial = KernelTrial(
         inner_products(x, normalize=bool(normalize)),
@@ -318,10 +324,10 @@ def advise(
     tried = _merge_parameters(np.geomspace(*trial.parameter_range, PARAMETER_COUNT) if given is None else given, wanted)
     lam = advisor.relative_regularizations(wanted[1])
     results = []
+    shown.start(len(tried), "kernels")
     for parameter in tried:
         results.append(trial.evaluate(float(parameter), lam))
-        if progress is not None:
-            progress(len(results), len(tried))
+        shown.advance()
     return advisor.advise(results, wanted, x.shape[1])
 
 

@@ -6,16 +6,11 @@ accepts numbers, text, lists and arrays and nothing that could run code.
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import os
 import pickle
 import re
-import warnings
-import zipfile
-import zlib
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,10 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from genlaws.core.errors import InputError
-from genlaws.core.tables import counts_up, is_number
+from genlaws.core.tables import (
+    DATA_READ_ERRORS,
+    TEXT_SUFFIXES,
+    WORD_SEPARATORS,
+    TextTable,
+    counts_up,
+    is_number,
+    open_archive,
+)
 from genlaws.rules_facts.labels.data import LabeledData, as_text
 
-SOURCE_HINT = "'digits', a file ending in .npz or .csv, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
+SOURCE_HINT = "'digits', an .npz, .csv or .tsv file, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
 # Names under which an archive may hold inputs and classes.
 ARRAY_NAMES = (
     ("x_train", "y_train"),
@@ -41,8 +44,6 @@ CIFAR_FOLDER = "cifar-10-batches-py"
 CIFAR_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 CLASS_COLUMN = "label"
 MAX_EXACT_WHOLE = 2.0**53  # larger whole numbers are distinguished as text only
-# Errors that numpy, zipfile and csv raise on a damaged or foreign file.
-DATA_READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, csv.Error)
 
 
 def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledData) -> LabeledData:
@@ -54,12 +55,13 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
         ``"digits"`` for the handwritten digits that come with scikit-learn; an ``.npz`` file with the arrays
         ``x_train`` and ``y_train`` (and ``x_test``, ``y_test``), ``inputs`` and ``labels``, ``X`` and ``y``, ``images``
         and ``labels``, or ``data`` and ``target``, and perhaps ``class_names``; a folder with the batches of the
-        Python version of CIFAR-10; a ``.csv`` file whose column ``label``, or else the last, is the class and all
-        others are numbers; or a pair (inputs, classes).
+        Python version of CIFAR-10; a ``.csv`` or ``.tsv`` file whose column ``label``, or else the last, is the class
+        and all others are numbers; or a pair (inputs, classes).
 
     Notes
     -----
-    A first line of a ``.csv`` file is a header if one of its cells is ``label`` or if no cell but the last is a number.
+    A first line of a table is a header if one of its cells is ``label`` or if no cell but the last is a number; a first
+    column without a name, as pandas writes it, holds names of the samples and is not read.
     """
     if isinstance(source, LabeledData):
         return source
@@ -76,11 +78,11 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
         return _read_cifar(path)
     if not path.is_file():
         raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCE_HINT}.")
-    readers: dict[str, Callable[[Path], LabeledData]] = {".npz": _read_archive, ".csv": _read_table}
-    if path.suffix.lower() not in readers:
+    suffix = path.suffix.lower()
+    if suffix not in {".npz", *TEXT_SUFFIXES}:
         raise InputError(f"source must be {SOURCE_HINT}; got the file {path.name!r}.")
     try:
-        return readers[path.suffix.lower()](path)
+        return _read_archive(path) if suffix == ".npz" else _read_table(path)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
     except DATA_READ_ERRORS as error:
@@ -97,15 +99,7 @@ def _load_digits() -> LabeledData:
 
 
 def _read_archive(file: Path) -> LabeledData:
-    with file.open("rb") as stream:
-        if not zipfile.is_zipfile(stream):
-            raise InputError("this is not an .npz archive, or it is cut short.")
-        stream.seek(0)
-        return _read_arrays(np.load(stream, allow_pickle=False), file.stem)
-
-
-def _read_arrays(arrays: Any, name: str) -> LabeledData:
-    with arrays as archive:
+    with open_archive("the data", file) as archive:
         found = archive.files
         layout = next((names for names in ARRAY_NAMES if {*names} <= {*found}), None)
         if layout is None:
@@ -117,7 +111,7 @@ def _read_arrays(arrays: Any, name: str) -> LabeledData:
                 raise InputError(f"{' and '.join(TEST_ARRAY_NAMES)} must both be present; found {', '.join(found)}.")
             pairs.append(TEST_ARRAY_NAMES)
         names = tuple(np.ravel(archive["class_names"]).tolist()) if "class_names" in found else None
-        return _concatenate_parts([LabeledData(archive[x], archive[y], name, names) for x, y in pairs])
+        return _concatenate_parts([LabeledData(archive[x], archive[y], file.stem, names) for x, y in pairs])
 
 
 def _concatenate_parts(parts: list[LabeledData]) -> LabeledData:
@@ -129,39 +123,27 @@ def _concatenate_parts(parts: list[LabeledData]) -> LabeledData:
 
 
 def _read_table(file: Path) -> LabeledData:
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream)
-        first = [cell.strip() for cell in next((row for row in reader if any(row)), [])]
-        lines = reader.line_num
+    table = TextTable("the table", file, WORD_SEPARATORS)
+    first = table.first
     if len(first) < 2:
-        raise InputError("a line must hold at least one number and a class, separated by commas.")
+        raise InputError("a line must hold at least one number and a class, separated by commas, semicolons or tabs.")
     cells = [cell.lower() for cell in first]
     # pandas writes 0, 1, 2, … above columns without names.
     unnamed = len(first) > 3 and counts_up(first[:-1])
-    header = CLASS_COLUMN in cells or unnamed or not any(is_number(cell) for cell in first[:-1])
+    start = int(table.has_row_names())
+    header = start or CLASS_COLUMN in cells or unnamed or not any(is_number(cell) for cell in first[:-1])
     column = cells.index(CLASS_COLUMN) if CLASS_COLUMN in cells else len(first) - 1
     codes: dict[str, int] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a header without samples is rejected below as empty
-        values = np.loadtxt(
-            file,
-            delimiter=",",
-            comments=None,
-            quotechar='"',
-            ndmin=2,
-            encoding="utf-8-sig",
-            skiprows=lines if header else 0,
-            converters={column: lambda cell: codes.setdefault(cell.strip(), len(codes))},
-        )
+    values = table.numbers(
+        start, table.header_line if header else 0, {column: lambda cell: codes.setdefault(cell.strip(), len(codes))}
+    )
     if values.size == 0:
         raise InputError("there must be at least one sample; found only a header.")
-    if values.shape[1] != len(first):
-        raise InputError(f"the header has {len(first)} columns, the samples have {values.shape[1]}.")
     if "" in codes:
-        empty = int(np.flatnonzero(values[:, column] == codes[""])[0])
+        empty = int(np.flatnonzero(values[:, column - start] == codes[""])[0])
         raise InputError(f"every sample must have a class; that of sample {empty + 1} is empty.")
-    classes = _numbers_or_text(list(codes))[values[:, column].astype(np.int64)]
-    return LabeledData(np.delete(values, column, axis=1), classes, file.stem)
+    classes = _numbers_or_text(list(codes))[values[:, column - start].astype(np.int64)]
+    return LabeledData(np.delete(values, column - start, axis=1), classes, file.stem)
 
 
 def _numbers_or_text(cells: list[str]) -> NDArray[Any]:

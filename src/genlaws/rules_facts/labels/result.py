@@ -1,20 +1,51 @@
-"""The result of :func:`genlaws.rules_facts.advise`."""
+"""The result of :func:`genlaws.rules_facts.advise`, as numbers and as text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, text_table
 from genlaws.rules_facts.labels.kernel_trials import Flags
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
+# An angle this close to the theory's counts as reached, in radians.
+ANGLE_TOLERANCE = 0.02
+# A wider interval of the share of facts carries little information.
+MAX_SHARE_INTERVAL = 0.3
+CHOICE_LABELS = {
+    "found_memory": "best found, for memory",
+    "found_rule": "best found, for the rule",
+    "theory_memory": "theory, for memory",
+    "theory_rule": "theory, for the rule",
+}
+TABLE_HEADER = ("choice", "kernel", "λ", "angle", "generalization error, left out", "memorization error")
+SHARE_SOURCES = {
+    "given": "given",
+    "counted": "the facts are known",
+    "estimated": "estimated from the confidence and accuracy of left-out predictions",
+}
+CHOICE_NOTE = (
+    "'Best found' is what cross-validation chooses. Generalization errors, and the cost of memory, are\n"
+    "measured on samples that took no part in the choice."
+)
+THEORY_SUBJECT = "The theory, for Gaussian inputs and a linear rule,"
+THEORY_AGREES = (
+    f"{THEORY_SUBJECT} agrees with these data at its own choices: its errors lie within\n"
+    "the measured intervals, and the choices are worse than the best found by no more than chance explains."
+)
+PREDICTION_OUTSIDE = "At another choice its errors lie outside the measured intervals, and are not shown."
+THEORY_DISAGREES = f"{THEORY_SUBJECT} does not describe these data, so its errors are not shown:"
+CLIPPED_NOTE = (
+    "Clipped: fewer labels are contradicted than the share of facts explains, so the generalization error comes out\n"
+    "below zero and is set to 0. The share of facts may be smaller than assumed."
+)
+SHARE_NOTE = "Every label that kernels of this family cannot explain counts as a fact and is included in ε."
 # The samples on which memory is measured: name, singular and plural.
 FACTS, CONTRADICTED, ALL = "facts", "contradicted", "all"
 MEMORY_SAMPLES = {
@@ -74,8 +105,8 @@ class Choice:
         )
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice(Result):
     """The choices of cross-validation and of the theory for these data, and whether the theory describes them.
 
     Attributes
@@ -124,6 +155,9 @@ class Advice:
     price_of_theory_memory : Estimate
         How much more often `theory_memory` breaks the rule than the best that remembers, likewise.
     """
+
+    derived = ("sample_ratio", "effective_sample_ratio", "theory_fits", "theory_misfits")
+    drawn_by = "genlaws.figures.rules_facts.advice:advice_pictures"
 
     loss: str
     family: str
@@ -225,10 +259,17 @@ class Advice:
         """Return whether the errors that the theory predicts for a choice agree with these data."""
         return self.theory_fits and not self.misfits_at(choice)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row for each kernel and regularization."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return what to take, how it compares with the theory, and what to be careful about."""
+        return _summary_of(self)
 
+    def files(self) -> dict[str, str | bytes]:
+        """Return the content of every file; the picture comes with its table and its caption."""
+        texts: dict[str, str] = import_module(self.drawn_by.partition(":")[0]).advice_files(self)
+        return super().files() | texts
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each kernel and regularization."""
         of_kernel = ("parameter", "kernel_angle", "mu_1", "mu_star")
         of_both = (
             "regularization",
@@ -240,4 +281,131 @@ class Advice:
         )
         length = self.regularization.shape[1]
         columns = {name: np.repeat(getattr(self, name), length) for name in of_kernel}
-        return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in of_both})
+        return frame_of(columns | {name: getattr(self, name).ravel() for name in of_both})
+
+
+def _summary_of(advice: Advice) -> Summary:
+    """Return what to take, how it compares with the theory, and what to be careful about."""
+    cautions = [CHOICE_NOTE]
+    if any(getattr(advice, name).nested_generalization_error_clipped for name in CHOICE_LABELS):
+        cautions.append(CLIPPED_NOTE)
+    if advice.fact_fraction_source == "estimated":
+        cautions.append(SHARE_NOTE)
+        if advice.fact_fraction.high - advice.fact_fraction.low > MAX_SHARE_INTERVAL:
+            cautions.append(
+                "Its interval is wide here: the theory's choices, which follow from it, rest on weak evidence."
+            )
+    return Summary(
+        headline=[*_format_headline(advice), "", *_format_theory_verdict(advice)],
+        table=_format_table(advice),
+        rows=[Row(name, value) for name, value in _numbers(advice).items()],
+        sentences=cautions,
+    )
+
+
+def _format_headline(advice: Advice) -> list[str]:
+    price = advice.price_of_memory
+    return [
+        f"To remember, take {_format_choice(advice, advice.found_memory)} on {advice.memory_samples_text}.",
+        f"For the rule alone, take {_format_choice(advice, advice.found_rule)}.",
+        f"Memory costs {_format_interval(price)} of generalization error, {_format_price(price)}.",
+    ]
+
+
+def _format_choice(advice: Advice, choice: Choice) -> str:
+    return (
+        f"{_format_kernel(advice, choice.parameter)} with {_format_regularization(advice, choice)}: generalization "
+        f"error {choice.generalization_error_text}, memorization error {choice.memorization_error:.3f}"
+    )
+
+
+def _format_theory_verdict(advice: Advice) -> list[str]:
+    """Return whether the theory describes these data, and where not."""
+    if advice.theory_fits:
+        outside = any(not advice.predictions_fit(getattr(advice, name)) for name in CHOICE_LABELS)
+        return [THEORY_AGREES, *([PREDICTION_OUTSIDE] if outside else []), *_format_missed_angles(advice)]
+    return [THEORY_DISAGREES, *(f"- {one}" for one in advice.theory_misfits), *_format_missed_angles(advice)]
+
+
+def _format_price(price: Estimate) -> str:
+    if price.low > 0.0:
+        return "more than chance explains"
+    if price.high < 0.0:
+        return "negative, so remembering helps"
+    return "no more than chance explains"
+
+
+def _format_missed_angles(advice: Advice) -> list[str]:
+    """Return where the family does not reach the angle the theory prefers."""
+    wanted = {
+        "memory": (advice.theory_memory, advice.wanted_angle_memory),
+        "the rule": (advice.theory_rule, advice.wanted_angle_rule),
+    }
+    return [
+        f"For {what} the theory prefers an angle of {angle:.2f} rad; the nearest tried is {choice.kernel_angle:.2f}."
+        for what, (choice, angle) in wanted.items()
+        if abs(choice.kernel_angle - angle) > ANGLE_TOLERANCE
+    ]
+
+
+def _format_table(advice: Advice) -> str:
+    rows: list[Sequence[str]] = [(*TABLE_HEADER, *_predictions(advice))]
+    for name, title in CHOICE_LABELS.items():
+        choice: Choice = getattr(advice, name)
+        rows.append(
+            (
+                title,
+                _format_kernel(advice, choice.parameter),
+                f"{choice.regularization:.3g}",
+                f"{choice.kernel_angle:.3f}",
+                choice.generalization_error_text,
+                f"{choice.memorization_error:.3f}",
+                *(
+                    f"{getattr(choice, field):.3f}" if advice.predictions_fit(choice) else "outside"
+                    for field in _predictions(advice).values()
+                ),
+            )
+        )
+    return text_table(rows)
+
+
+def _predictions(advice: Advice) -> dict[str, str]:
+    """Return the columns of the theory: none if it does not fit, and memorization only if it is measured on facts."""
+    if not advice.theory_fits:
+        return {}
+    rule, memory = "predicted_generalization_error", "predicted_memorization_error"
+    return {"theory: generalization": rule} | ({"memorization": memory} if advice.memory_samples == "facts" else {})
+
+
+def _numbers(advice: Advice) -> dict[str, str]:
+    counts = f"generalization error from {advice.rule_count}, memorization error from {advice.memory_samples_text}"
+    first, last = (_format_kernel(advice, advice.parameter[end]) for end in (0, -1))
+    effective = f"per effective dimension {advice.effective_sample_ratio:.3g}"
+    rows = {
+        "samples n": f"{advice.sample_count}; {counts}",
+        "dimension d": f"{advice.dimension}, effective {advice.effective_dimension:.1f}",
+        "samples per dimension α": f"{advice.sample_ratio:.3g}, {effective}",
+        "share of facts ε": f"{_format_interval(advice.fact_fraction)} ({SHARE_SOURCES[advice.fact_fraction_source]})",
+        "kernels tried": f"{len(advice.parameter)}, from {first} to {last}",
+    }
+    chosen = {getattr(advice, name).parameter for name in CHOICE_LABELS}
+    for row, parameter in enumerate(advice.parameter):
+        if parameter in chosen:
+            rows[_format_kernel(advice, parameter)] = (
+                f"μ1 {advice.mu_1[row]:.4f}, μ* {advice.mu_star[row]:.4f}, angle {advice.kernel_angle[row]:.3f} rad"
+            )
+    return rows
+
+
+def _format_kernel(advice: Advice, parameter: float) -> str:
+    return f"{advice.family}:{parameter:.4g}"
+
+
+def _format_regularization(advice: Advice, choice: Choice) -> str:
+    """Return the regularization as text; the smallest one tried stands for the limit 0."""
+    smallest = advice.regularization[advice.parameter == choice.parameter][0, 0]
+    return "λ → 0" if choice.regularization <= smallest else f"λ = {choice.regularization:.3g}"
+
+
+def _format_interval(estimate: Estimate) -> str:
+    return str(replace(estimate, count=0))

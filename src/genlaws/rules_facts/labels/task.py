@@ -17,7 +17,8 @@ from genlaws.core.arguments import Array, Mask, real, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.labels.data import LabeledData, parts_of, pools_of, sizes_of
-from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_ratio
+from genlaws.rules_facts.parameters import SAMPLE_RATIO
+from genlaws.rules_facts.theory.problem import read_fact_fraction
 
 # Up to this many inputs the median distance is that of all pairs, beyond it that of SAMPLED_PAIRS drawn pairs, whose
 # rank is within 0.5/√SAMPLED_PAIRS, a tenth of a percent, of the middle.
@@ -290,7 +291,7 @@ def _rule_labels(inputs: Array, teacher: Array) -> Array:
 
 
 def _sample_count(sample_ratio: float, dimension: int) -> int:
-    alpha = float(scalar("sample_ratio", read_sample_ratio(sample_ratio)))
+    alpha = float(scalar("sample_ratio", SAMPLE_RATIO.checked("sample_ratio", sample_ratio)))
     count = round(alpha * dimension)
     if count < 1:
         raise InputError(

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, real, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Perceptron, TrainedStack, train
 from genlaws.ensembles.optimizers import OPTIMIZERS
 from genlaws.ensembles.perceptron import ACTIVATIONS
@@ -59,6 +60,7 @@ def train_two_layer(
     dtype: str = "float32",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    running: Running | None = None,
 ) -> TwoLayerRuns:
     r"""Train two-layer networks on Gaussian rules and facts, each on a draw of its own.
 
@@ -100,6 +102,7 @@ def train_two_layer(
         How to compute; as in ``genlaws.ensembles.train``.
     checkpoint : Checkpoint, optional
         Where an interrupted training is saved.
+    running : Running, optional
 
     Returns
     -------
@@ -147,6 +150,7 @@ def train_two_layer(
         measure=task.measurement(network),
         path=one_of("path", path, TWO_LAYER_PATHS),
         checkpoint=checkpoint,
+        running=running,
         device=where.device,
         dtype=where.dtype,
     )

@@ -7,19 +7,16 @@ nor which labels are facts. No learner has a smaller generalization error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from genlaws.core.arguments import Array
+from genlaws.core.arguments import Array, Elementwise
 from genlaws.core.numerics.elementwise import find_roots
 from genlaws.core.numerics.gaussian import gauss_legendre, normal_density
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.rules_facts.parameters import FactFraction, SampleRatio
 from genlaws.rules_facts.theory.problem import in_shape, read_task
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The integrand is analytic with features no narrower than 1; 12 panels of 16 nodes on ±10 are exact to rounding.
 PANELS, PANEL_NODES, HALF_RANGE = 12, 16, 10.0
@@ -28,8 +25,8 @@ RESIDUAL_TOLERANCE = 1e-10
 POINTS_PER_BLOCK = 4096
 
 
-@dataclass(frozen=True)
-class BayesSolution:
+@dataclass(frozen=True, eq=False, repr=False)
+class BayesSolution(Result):
     """The least possible generalization error, element by element.
 
     Attributes
@@ -42,19 +39,25 @@ class BayesSolution:
         Relative change of q̂_b under one more application of the equations.
     """
 
-    generalization_error: Any
-    teacher_overlap: Any
-    converged: Any
-    residual: Any
+    generalization_error: Elementwise
+    teacher_overlap: Elementwise
+    converged: Elementwise
+    residual: Elementwise
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per element, in C order."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return the error and the overlap, or a table where there are several points."""
+        if np.ndim(self.generalization_error):
+            return Summary(table=self.table())
+        rows = [
+            Row("generalization error", f"{self.generalization_error:.6f}"),
+            Row("teacher overlap q", f"{self.teacher_overlap:.6g}"),
+        ]
+        sentence = f"No learner does better with this many samples and facts; residual {self.residual:.1e}."
+        return Summary(rows, [sentence])
 
-        return pd.DataFrame({name: np.ravel(np.asarray(value)) for name, value in vars(self).items()})
 
-
-def bayes_optimal(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> BayesSolution:
+@question
+def bayes_optimal(*, sample_ratio: SampleRatio, fact_fraction: FactFraction) -> BayesSolution:
     r"""Least generalization error any learner can reach.
 
     The overlap solves, with :math:`\delta = 1-\varepsilon`,

@@ -14,10 +14,11 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.kernels.kernel import Kernel
+from genlaws.rules_facts.parameters import SAMPLE_RATIO
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.losses import get_loss
 from genlaws.rules_facts.theory.point_solver import solve_points
-from genlaws.rules_facts.theory.problem import in_shape, read_problem, read_sample_ratio, read_task
+from genlaws.rules_facts.theory.problem import in_shape, read_problem, read_task
 from genlaws.rules_facts.theory.square_loss import rule_signal
 
 MIN_RELATIVE_ERROR = 1e-3  # smaller standard errors count as this: a power law is not more exact
@@ -195,7 +196,7 @@ def fit_decay(
 
 def _read_errors(sample_ratio: ArrayLike, generalization_error: ArrayLike) -> tuple[Array, Array]:
     """Return the ratios and a table of errors, one row for each, NaN where a run is missing."""
-    alpha = read_sample_ratio(sample_ratio)
+    alpha = SAMPLE_RATIO.checked("sample_ratio", sample_ratio)
     if alpha.ndim != 1 or alpha.size < 2 or np.unique(alpha).size < alpha.size:
         raise InputError(f"sample_ratio must hold at least two numbers, all different; got {alpha.tolist()}.")
     errors = _read_numbers(generalization_error)

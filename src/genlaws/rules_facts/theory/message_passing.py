@@ -16,8 +16,9 @@ from scipy.special import erfcx, expit, log_ndtr, ndtr
 from genlaws.core.arguments import Array, positive, real, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
+from genlaws.rules_facts.parameters import SAMPLE_RATIO
 from genlaws.rules_facts.theory.bayes import channel_integral
-from genlaws.rules_facts.theory.problem import read_fact_fraction, read_sample_ratio
+from genlaws.rules_facts.theory.problem import read_fact_fraction
 
 INITIAL_FACT_FRACTION = 0.5  # of a fact fraction that is to be learned
 BISECTION_STEPS = 40  # of the interval it lies in
@@ -204,7 +205,7 @@ def state_evolution(sample_ratio: float, fact_fraction: float, iterations: int) 
     ----------
     :cite:t:`farne2026`, Eqs. 16-18, iterated.
     """
-    alpha = scalar("sample_ratio", read_sample_ratio(sample_ratio))
+    alpha = scalar("sample_ratio", SAMPLE_RATIO.checked("sample_ratio", sample_ratio))
     epsilon = np.array([read_fact_fraction(fact_fraction)])
     logits = np.full(whole_number("iterations", iterations) + 1, -np.inf)
     prefactor = 4.0 * (1.0 - epsilon) ** 2 * alpha / (2.0 * np.pi) ** 1.5

@@ -18,13 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, Whole, broadcast, fraction
+from genlaws.core.arguments import Array, Whole, broadcast
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.numerics.elementwise import find_minima
 from genlaws.rules_facts.kernels.kernel import Kernel
+from genlaws.rules_facts.parameters import FACT_FRACTION, SAMPLE_RATIO
 from genlaws.rules_facts.theory.losses import Loss, get_loss
 from genlaws.rules_facts.theory.point_solver import FAILED, PointSolutions, solve_points
-from genlaws.rules_facts.theory.problem import SHARE_HINT, Problem, in_shape, read_problem, read_sample_ratio
+from genlaws.rules_facts.theory.problem import Problem, in_shape, read_problem
 from genlaws.rules_facts.theory.random_features import Learner
 from genlaws.rules_facts.theory.square_loss import rule_signal
 from genlaws.rules_facts.theory.state_equations import Task
@@ -45,7 +46,7 @@ ANGLE_GRID_POINTS = 24
 MIN_SEARCHED_ANGLE = 0.01
 
 
-class Table(NamedTuple):
+class PathTable(NamedTuple):
     """Errors and solutions on a grid of log ℓ, one row per grid point and one column per learner."""
 
     log_ridge: Array
@@ -55,10 +56,10 @@ class Table(NamedTuple):
     response: Array
     self_overlap: Array
 
-    def sorted(self) -> Table:
+    def sorted(self) -> PathTable:
         """Return the table with log ℓ rising along each column."""
         order = np.argsort(self.log_ridge, axis=0)
-        return Table(*(np.take_along_axis(part, order, axis=0) for part in self))
+        return PathTable(*(np.take_along_axis(part, order, axis=0) for part in self))
 
 
 def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
@@ -75,7 +76,7 @@ def search_ridge(loss: Loss, task: Task, learner: Learner) -> Array:
 def _search_finite(loss: Loss, task: Task, learner: Learner) -> Array:
     coarse = _tabulate_coarse(loss, task, learner)
     fine = _tabulate_fine(loss, task, learner, coarse)
-    table = Table(*(np.concatenate(parts) for parts in zip(coarse, fine, strict=True))).sorted()
+    table = PathTable(*(np.concatenate(parts) for parts in zip(coarse, fine, strict=True))).sorted()
     best, best_error = _refine(loss, task, learner, table)
     for end in (np.inf,) if loss.limit == "unknown" else (np.inf, 0.0):
         at_end = learner._replace(ridge=np.full_like(best, end))
@@ -86,19 +87,19 @@ def _search_finite(loss: Loss, task: Task, learner: Learner) -> Array:
     return best
 
 
-def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> Table:
+def _tabulate_coarse(loss: Loss, task: Task, learner: Learner) -> PathTable:
     """Follow the solution from strong to weak regularization."""
     share = learner.nonlinear_share
     high = np.log(MAX_RIDGE_FACTOR * (1.0 + share) * (1.0 + task.sample_ratio))
     low = np.log(MIN_RIDGE_FACTOR * np.where(share > 0.0, np.minimum(share, 1.0), 1.0))
     low -= 2.0 * np.log(np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0))
-    rows: list[Table] = []
+    rows: list[PathTable] = []
     for log_ridge in np.linspace(high, low, COARSE_RIDGE_POINTS):
         rows.append(_tabulate_row(loss, task, learner, log_ridge, _extrapolate_rows(rows)))
-    return Table(*(np.stack(parts) for parts in zip(*rows, strict=True)))
+    return PathTable(*(np.stack(parts) for parts in zip(*rows, strict=True)))
 
 
-def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> Table:
+def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: PathTable) -> PathTable:
     """Tabulate around the ridge where V passes one; where it never does, around the lowest coarse point."""
     column = np.arange(coarse.error.shape[1])
     lowest = np.argmin(np.where(np.isnan(coarse.error), np.inf, coarse.error), axis=0)
@@ -117,15 +118,15 @@ def _tabulate_fine(loss: Loss, task: Task, learner: Learner, coarse: Table) -> T
     every = np.tile(column, FINE_STEPS.size)
     guess = coarse.tau[weak, column][every], coarse.rigidity[weak, column][every]
     row = _tabulate_row(loss, task.take(every), learner.take(every), grid.ravel(), guess)
-    return Table(*(part.reshape(grid.shape) for part in row))
+    return PathTable(*(part.reshape(grid.shape) for part in row))
 
 
 def _tabulate_row(
     loss: Loss, task: Task, learner: Learner, log_ridge: Array, guess: tuple[Array, Array] | None
-) -> Table:
+) -> PathTable:
     points = solve_points(loss, task, learner._replace(ridge=np.exp(log_ridge)), guess)
     self_overlap = points.m**2 + points.tau**2
-    return Table(log_ridge, _scaled_error(task, points), points.tau, points.rigidity, points.response, self_overlap)
+    return PathTable(log_ridge, _scaled_error(task, points), points.tau, points.rigidity, points.response, self_overlap)
 
 
 def _scaled_error(task: Task, points: PointSolutions) -> Array:
@@ -133,7 +134,7 @@ def _scaled_error(task: Task, points: PointSolutions) -> Array:
     return points.generalization_error * np.maximum(task.sample_ratio / LARGE_SAMPLE_RATIO, 1.0)
 
 
-def _extrapolate_rows(rows: list[Table]) -> tuple[Array, Array] | None:
+def _extrapolate_rows(rows: list[PathTable]) -> tuple[Array, Array] | None:
     """Continue the last two rows by one more step of their logarithms."""
     if not rows:
         return None
@@ -144,7 +145,7 @@ def _extrapolate_rows(rows: list[Table]) -> tuple[Array, Array] | None:
     return (tau, rigidity) if np.isfinite(tau).all() and np.isfinite(rigidity).all() else None
 
 
-def _refine(loss: Loss, task: Task, learner: Learner, table: Table) -> tuple[Array, Array]:
+def _refine(loss: Loss, task: Task, learner: Learner, table: PathTable) -> tuple[Array, Array]:
     """Return the lowest of the refined local minima of each column, and the error there."""
     error = np.where(np.isnan(table.error), np.inf, table.error)
     column: Whole = np.arange(error.shape[1], dtype=np.int64)
@@ -263,16 +264,17 @@ def optimal_angle(
             f"regularization must be 0 or 'optimal' here; got {reprlib.repr(regularization)}. At any other value the "
             "best angle depends on the size of the kernel, not on its angle alone."
         )
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    epsilon = FACT_FRACTION.checked("fact_fraction", fact_fraction)
     if loss.closed_form == "square":
         if sample_ratio is not None:
-            epsilon, _ = broadcast(fact_fraction=epsilon, sample_ratio=read_sample_ratio(sample_ratio))
+            alpha = SAMPLE_RATIO.checked("sample_ratio", sample_ratio)
+            epsilon, _ = broadcast(fact_fraction=epsilon, sample_ratio=alpha)
         return in_shape(np.arcsin(rule_signal(epsilon)), epsilon.shape)
     if sample_ratio is None:
         raise InputError(f"sample_ratio must be given for the loss '{loss.name}'; only the square loss needs none.")
     if loss.limit == "unknown" and at_zero:
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
-    alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
+    alpha, epsilon = broadcast(sample_ratio=SAMPLE_RATIO.checked("sample_ratio", sample_ratio), fact_fraction=epsilon)
     task = Task(np.ravel(alpha), 1.0 - np.ravel(epsilon))
     return in_shape(_best_angle(loss, task, at_optimal=at_optimal), alpha.shape)
 

@@ -40,7 +40,7 @@ from genlaws.rules_facts.theory.square_loss import (
     solve_square_limit,
 )
 from genlaws.rules_facts.theory.state_equations import StateSolution, Task, check_with_finer_rule, solve_state_equations
-from genlaws.rules_facts.theory.threshold import Threshold, threshold
+from genlaws.rules_facts.theory.threshold import ThresholdPoints, solve_threshold
 
 # The ridge at which a path starts, relative to the pull of all samples; the expansion is good to about 1 % there.
 START_RIDGE = 100.0
@@ -161,7 +161,7 @@ def _solve_into(
     if infinite.any():
         _put_infinite_ridge(loss, task, learner, infinite, points)
     if zero.any():
-        limit = threshold(loss, 1.0 - task.rule_share, R, learner.inverse_width)
+        limit = solve_threshold(loss, 1.0 - task.rule_share, R, learner.inverse_width)
         at = zero & (np.abs(alpha / limit.sample_ratio - 1.0) <= THRESHOLD_TOLERANCE)
         fitted = zero & ~at & (alpha < limit.sample_ratio)
         _put_threshold(limit, at, points)
@@ -192,7 +192,7 @@ def _put_infinite_ridge(loss: Loss, task: Task, learner: Learner, where: Mask, p
     points.put(where, m=0.0, tau=0.0, response=0.0, rigidity=np.inf, residual=0.0, status=INFINITE_RIDGE)
 
 
-def _put_threshold(limit: Threshold, where: Mask, points: PointSolutions) -> None:
+def _put_threshold(limit: ThresholdPoints, where: Mask, points: PointSolutions) -> None:
     """Write the limits at the threshold, where the spread diverges and, for margin losses, the overlap as well."""
     if where.any():
         gen = np.arctan2(1.0, limit.overlap_ratio[where]) / np.pi

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genlaws.core.arguments import Array, broadcast, fraction, non_negative, positive, scalar, within
-from genlaws.core.errors import InputError
-from genlaws.rules_facts.kernels.kernel import Kernel
+from genlaws.core.arguments import Array, Elementwise, broadcast, scalar
+from genlaws.core.result import Result, Row, Summary
+from genlaws.rules_facts.kernels.kernel import Kernel, read_kernel
+from genlaws.rules_facts.parameters import FACT_FRACTION, REGULARIZATION, SAMPLE_RATIO, WIDTH_RATIO
 from genlaws.rules_facts.theory.random_features import Learner
 from genlaws.rules_facts.theory.state_equations import Task
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-SHARE_HINT = "It is the share of random labels, not a percentage."
-RATIO_HINT = "It is the number of training samples divided by the input dimension."
-WIDTH_HINT = "It is the number of random features divided by the input dimension; leave it out for a kernel."
-RIDGE_HINT = "Use 0 for the limit of perfect fitting and 'optimal' for the best generalization."
-
-# Squares and cubes of the ratios must stay within double precision.
-MAX_RATIO = 1e12
 # Relative size of a linear part that no longer changes the memorization error, which depends on its square.
 SMALL_LINEAR_PART = 1e-6
 
@@ -57,12 +51,12 @@ def read_problem(
     regularization: ArrayLike = 0.0,
 ) -> Problem:
     """Return the checked problem; wrong input raises InputError."""
-    alpha = read_sample_ratio(sample_ratio)
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    alpha = SAMPLE_RATIO.checked("sample_ratio", sample_ratio)
+    epsilon = FACT_FRACTION.checked("fact_fraction", fact_fraction)
     kernel = read_kernel(kernel)
     mu_1, mu_star = np.asarray(kernel.mu_1, dtype=np.float64), np.asarray(kernel.mu_star, dtype=np.float64)
     gamma = read_inverse_width(width_ratio)
-    lam = non_negative("regularization", regularization, infinite=True, hint=RIDGE_HINT)
+    lam = REGULARIZATION.checked("regularization", regularization)
     parts = broadcast(
         sample_ratio=alpha, fact_fraction=epsilon, kernel=mu_1, mu_star=mu_star, width_ratio=gamma, regularization=lam
     )
@@ -70,21 +64,15 @@ def read_problem(
     return Problem(parts[0].shape, Task(alpha, 1.0 - epsilon), mu_1, mu_star, gamma, lam)
 
 
-def read_sample_ratio(sample_ratio: ArrayLike) -> Array:
-    """Return the sample ratio, positive and within the range of the arithmetic."""
-    positive("sample_ratio", sample_ratio, RATIO_HINT)
-    return within("sample_ratio", sample_ratio, 1.0 / MAX_RATIO, MAX_RATIO, hint=RATIO_HINT)
-
-
 def read_fact_fraction(fact_fraction: ArrayLike) -> float:
     """Return a single fact fraction, in [0, 1]."""
-    return float(scalar("fact_fraction", fraction("fact_fraction", fact_fraction, SHARE_HINT)))
+    return float(scalar("fact_fraction", FACT_FRACTION.checked("fact_fraction", fact_fraction)))
 
 
 def read_task(sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> tuple[Array, Array]:
     """Return sample ratio and fact fraction as arrays of one shape."""
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
-    alpha, epsilon = broadcast(sample_ratio=read_sample_ratio(sample_ratio), fact_fraction=epsilon)
+    epsilon = FACT_FRACTION.checked("fact_fraction", fact_fraction)
+    alpha, epsilon = broadcast(sample_ratio=SAMPLE_RATIO.checked("sample_ratio", sample_ratio), fact_fraction=epsilon)
     return alpha, epsilon
 
 
@@ -92,21 +80,8 @@ def read_inverse_width(width_ratio: ArrayLike | None) -> Array:
     """Return γ = 1/κ, zero where no width is given."""
     if width_ratio is None:
         return np.zeros(())
-    positive("width_ratio", width_ratio, WIDTH_HINT)
-    return 1.0 / within("width_ratio", width_ratio, 1.0 / MAX_RATIO, MAX_RATIO, hint=WIDTH_HINT)
-
-
-def read_kernel(kernel: Kernel | str | None) -> Kernel:
-    """Return a kernel from a Kernel, a name such as ``"relu"`` or ``"gaussian:0.5"``, or None for the linear model."""
-    if kernel is None:
-        return Kernel.linear()
-    if isinstance(kernel, str):
-        return Kernel.from_name(kernel)
-    if not isinstance(kernel, Kernel):
-        raise InputError(
-            f"kernel must be a rules_facts.Kernel, a name such as 'relu' or 'gaussian:0.5', or None; got {kernel!r}."
-        )
-    return kernel
+    width: Array = WIDTH_RATIO.checked("width_ratio", width_ratio)
+    return 1.0 / width
 
 
 def in_shape(flat: NDArray[Any], shape: tuple[int, ...]) -> Array | float:
@@ -114,8 +89,8 @@ def in_shape(flat: NDArray[Any], shape: tuple[int, ...]) -> Array | float:
     return flat.reshape(shape) if shape else flat.item()
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Result):
     r"""Generalization and memorization of a learner, element by element.
 
     Every attribute is a scalar when all arguments were scalars, and an array of their common shape otherwise.
@@ -145,33 +120,43 @@ class Solution:
         How the point was solved.
     """
 
-    generalization_error: Any
-    memorization_error: Any
-    teacher_overlap: Any
-    self_overlap: Any
-    response: Any
-    regularization: Any
-    converged: Any
-    residual: Any
-    iterations: Any
-    message: Any
+    generalization_error: Elementwise
+    memorization_error: Elementwise
+    teacher_overlap: Elementwise
+    self_overlap: Elementwise
+    response: Elementwise
+    regularization: Elementwise
+    converged: Elementwise
+    residual: Elementwise
+    iterations: Elementwise
+    message: Elementwise
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the attributes."""
         return np.shape(self.generalization_error)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per element, in C order, with the attributes as columns."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame({f.name: np.ravel(np.asarray(getattr(self, f.name))) for f in fields(self)})
-
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
+        """Return both errors and the order parameters, or a table where there are several points."""
         if self.shape:
-            trouble = int(np.size(self.converged) - np.count_nonzero(self.converged))
-            return f"{np.size(self.converged)} solutions of shape {self.shape}, {trouble} not converged"
-        return (
-            f"generalization error {self.generalization_error:.6g}, memorization error {self.memorization_error:.6g} "
-            f"at regularization {self.regularization:.6g} ({self.message})"
+            failed = np.size(self.converged) - np.count_nonzero(self.converged)
+            return Summary(
+                table=self.table("loss", "iterations", "message"),
+                warnings=[f"{failed} of {np.size(self.converged)} points did not converge."] if failed else [],
+            )
+        numbers = {
+            "generalization error": f"{self.generalization_error:.6f}",
+            "memorization error": f"{self.memorization_error:.6f}",
+            "regularization": f"{self.regularization:.6g}",
+            "teacher overlap m": f"{self.teacher_overlap:.6g}",
+            "self overlap q": f"{self.self_overlap:.6g}",
+            "response V": f"{self.response:.6g}",
+        }
+        return Summary(
+            rows=[Row(name, value) for name, value in numbers.items()],
+            sentences=[
+                f"On new inputs the learner breaks the rule {self.generalization_error:.1%} of the time; "
+                f"it gets {self.memorization_error:.1%} of the training facts wrong.",
+                f"{self.message.capitalize()}; residual {self.residual:.1e}.",
+            ],
         )

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import ConvergenceError, InputError
-from genlaws.rules_facts.kernels.kernel import Kernel
-from genlaws.rules_facts.theory.losses import Loss, get_loss
+from genlaws.core.result import question
+from genlaws.rules_facts.parameters import (
+    REGULARIZATION,
+    FactFraction,
+    KernelChoice,
+    LossChoice,
+    Regularization,
+    SampleRatio,
+    WidthRatio,
+)
+from genlaws.rules_facts.theory.losses import get_loss
 from genlaws.rules_facts.theory.optimal import optimal_point
 from genlaws.rules_facts.theory.point_solver import FAILED, MESSAGES, NO_RULE, PointSolutions, solve_points
-from genlaws.rules_facts.theory.problem import RIDGE_HINT, Problem, Solution, in_shape, read_problem
+from genlaws.rules_facts.theory.problem import Problem, Solution, in_shape, read_problem
 
 
+@question
 def solve(
-    loss: str | Loss = "square",
+    loss: LossChoice = "square",
     *,
-    sample_ratio: ArrayLike,
-    fact_fraction: ArrayLike,
-    kernel: Kernel | str | None = None,
-    regularization: ArrayLike | str = "optimal",
-    width_ratio: ArrayLike | None = None,
+    sample_ratio: SampleRatio,
+    fact_fraction: FactFraction,
+    kernel: KernelChoice = None,
+    regularization: Regularization = "optimal",
+    width_ratio: WidthRatio = None,
 ) -> Solution:
     r"""Predict generalization and memorization of a learner on data that is part rule and part fact.
 
@@ -69,7 +80,7 @@ def solve(
     loss = get_loss(loss)
     optimal = isinstance(regularization, str)
     if isinstance(regularization, str) and regularization != "optimal":
-        raise InputError(f"regularization must be a number or 'optimal'; got {regularization!r}. {RIDGE_HINT}")
+        raise InputError(f"regularization must be a number or 'optimal'; got {regularization!r}. {REGULARIZATION.hint}")
     problem = read_problem(
         sample_ratio, fact_fraction, kernel, width_ratio, 0.0 if isinstance(regularization, str) else regularization
     )
@@ -111,4 +122,5 @@ def _as_solution(problem: Problem, regularization: Array, points: PointSolutions
         "iterations": points.iterations,
         "message": np.array(MESSAGES, dtype=object)[points.status],
     }
-    return Solution(**{name: in_shape(column, problem.shape) for name, column in columns.items()})
+    shaped: dict[str, Any] = {name: in_shape(column, problem.shape) for name, column in columns.items()}
+    return Solution(**shaped)

@@ -6,35 +6,77 @@ The interpolation threshold :math:`\alpha_c` is the largest sample ratio at whic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, broadcast, fraction
+from genlaws.core.arguments import Array, Elementwise, broadcast
 from genlaws.core.errors import InputError
-from genlaws.rules_facts.kernels.kernel import Kernel
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.rules_facts.kernels.kernel import read_kernel
+from genlaws.rules_facts.parameters import FACT_FRACTION, FactFraction, KernelChoice, LossChoice, WidthRatio
 from genlaws.rules_facts.theory.losses import Loss, get_loss
-from genlaws.rules_facts.theory.problem import SHARE_HINT, in_shape, read_inverse_width, read_kernel
+from genlaws.rules_facts.theory.problem import in_shape, read_inverse_width
 
 MAX_THRESHOLD_STEPS = 200
 # From here on 1 - a·arctan(1/a) is summed as a series in 1/a², which loses no digits.
 MIN_SERIES_OVERLAP = 30.0
 
 
-class Threshold(NamedTuple):
+class ThresholdPoints(NamedTuple):
     r"""The threshold :math:`\alpha_c` and the ratio :math:`a = m/\tau` at which the solution diverges there."""
 
     sample_ratio: Array
     overlap_ratio: Array
 
 
-def interpolation_threshold(
-    loss: str | Loss = "hinge",
+@dataclass(frozen=True, eq=False, repr=False)
+class Threshold(Result):
+    """The interpolation threshold of a learner, element by element.
+
+    Attributes
+    ----------
+    sample_ratio : float or array
+        The largest at which every label can be fitted; infinite where any number of labels can be.
+    """
+
+    sample_ratio: Elementwise
+
+    def summary(self) -> Summary:
+        """Return the threshold and what it means, or a table where there are several."""
+        if np.ndim(self.sample_ratio):
+            return Summary(table=self.table())
+        if np.isinf(self.sample_ratio):
+            return Summary([Row("sample ratio", "inf")], ["This learner can fit any number of labels."])
+        meaning = "Up to this many samples per dimension every label, rule or fact, can be fitted."
+        return Summary([Row("sample ratio", f"{self.sample_ratio:.6f}")], [meaning])
+
+
+@question
+def threshold(
+    loss: LossChoice = "hinge",
     *,
-    fact_fraction: ArrayLike,
-    kernel: Kernel | str | None = None,
-    width_ratio: ArrayLike | None = None,
+    fact_fraction: FactFraction,
+    kernel: KernelChoice = None,
+    width_ratio: WidthRatio = None,
+) -> Threshold:
+    """Find the largest sample ratio at which a learner can fit every label.
+
+    Parameters
+    ----------
+    loss, fact_fraction, kernel, width_ratio
+        As :func:`~genlaws.rules_facts.interpolation_threshold` takes them, which gives the number alone.
+    """
+    return Threshold(interpolation_threshold(loss, fact_fraction=fact_fraction, kernel=kernel, width_ratio=width_ratio))
+
+
+def interpolation_threshold(
+    loss: LossChoice = "hinge",
+    *,
+    fact_fraction: FactFraction,
+    kernel: KernelChoice = None,
+    width_ratio: WidthRatio = None,
 ) -> Array | float:
     r"""Largest sample ratio at which the learner can fit every label.
 
@@ -70,7 +112,7 @@ def interpolation_threshold(
     :mod:`genlaws.rules_facts.theory.random_features` lose their finite solution.
     """
     loss = get_loss(loss)
-    epsilon = fraction("fact_fraction", fact_fraction, SHARE_HINT)
+    epsilon = FACT_FRACTION.checked("fact_fraction", fact_fraction)
     gamma = read_inverse_width(width_ratio)
     if loss.limit == "unknown":
         raise InputError(f"The loss '{loss.name}' has no known λ → 0 limit; give it as Loss(limit=…).")
@@ -78,10 +120,10 @@ def interpolation_threshold(
     with np.errstate(divide="ignore"):
         share = np.asarray(np.divide(found.mu_star, found.mu_1) ** 2)
     epsilon, share, gamma = broadcast(fact_fraction=epsilon, kernel=share, width_ratio=gamma)
-    return in_shape(threshold(loss, epsilon.ravel(), share.ravel(), gamma.ravel()).sample_ratio, epsilon.shape)
+    return in_shape(solve_threshold(loss, epsilon.ravel(), share.ravel(), gamma.ravel()).sample_ratio, epsilon.shape)
 
 
-def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_width: Array) -> Threshold:
+def solve_threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_width: Array) -> ThresholdPoints:
     r"""Return the threshold of one-dimensional arrays of learners; `nonlinear_share` is R = μ*²/μ1².
 
     A learner can use as many directions as its rank r, the smaller of 1 and κ for the linear model and κ
@@ -94,7 +136,7 @@ def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_
         width = np.where(gamma > 0.0, 1.0 / gamma, np.inf)
     rank = np.where(R > 0.0, width, np.minimum(width, 1.0))
     if loss.limit == "label":
-        return Threshold(rank, np.zeros_like(rank))
+        return ThresholdPoints(rank, np.zeros_like(rank))
     a = np.full(epsilon.shape, np.inf)
     rest = 1.0 + gamma + gamma * np.where(np.isfinite(R), R, 0.0)
     h = np.where(np.isfinite(R), 2.0 / (rest + np.sqrt(np.maximum(rest * rest - 4.0 * gamma, 0.0))), 0.0)
@@ -102,7 +144,7 @@ def threshold(loss: Loss, fact_fraction: Array, nonlinear_share: Array, inverse_
     finite = np.isfinite(rank) & (some | (h < 1.0))
     a[finite] = _overlap_ratio(h[finite], epsilon[finite])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Threshold(np.where(finite, rank / half_mass(a, epsilon), np.inf), a)
+        return ThresholdPoints(np.where(finite, rank / half_mass(a, epsilon), np.inf), a)
 
 
 def half_mass(a: Array, fact_fraction: Array) -> Array:

@@ -9,11 +9,11 @@ error with its line, its column and its value.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, non_negative, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.tables import WORD_SEPARATORS, TextTable
 
 __all__ = ["read_trials"]
 
@@ -241,7 +242,7 @@ def read_trials(path: str | Path, *, metric: str = "absolute", period: float | N
     Parameters
     ----------
     path : str or Path
-        Text in UTF-8, separated by commas, with the names of the columns in the first line.
+        Text in UTF-8, separated by commas, semicolons or tabs, with the names of the columns in the first line.
     metric : str
         ``absolute``, or ``circle`` for values that return after a `period`; used with ``probe`` and ``item`` alone.
     period : float > 0 or None
@@ -355,30 +356,20 @@ class _Columns:
 
 def _read_rows(path: Path) -> tuple[list[str], list[_Row]]:
     """Return the names of the columns and the rows that are not blank."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, strict=True)
-        try:
-            header = [name.strip() for name in next(reader, [])]
-            repeated = sorted({name for name in header if header.count(name) > 1})
-            if repeated or not header:
-                raise InputError(
-                    f"Line 1: each column needs a name of its own; got {', '.join(repeated) or 'nothing'}."
-                )
-            rows = []
-            for cells in reader:
-                if len(cells) > len(header):
-                    raise InputError(
-                        f"Line {reader.line_num}: must have at most {len(header)} cells, one per column; "
-                        f"got {len(cells)}, the first one too many being {cells[len(header)]!r}."
-                    )
-                if any(cell.strip() for cell in cells):
-                    rows.append(
-                        _Row(reader.line_num, dict(zip(header, (cell.strip() for cell in cells), strict=False)))
-                    )
-        except csv.Error as error:
-            raise InputError(f"Line {reader.line_num} is not a row of a CSV table: {error}.") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{path} must be text in UTF-8; near line {reader.line_num + 1} it is not.") from None
+    table = TextTable(path.name, path, WORD_SEPARATORS)
+    header = table.first
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated or not header:
+        raise InputError(f"Line 1: each column needs a name of its own; got {', '.join(repeated) or 'nothing'}.")
+    rows = []
+    for line, cells in islice(table.rows(), 1, None):
+        if len(cells) > len(header):
+            raise InputError(
+                f"Line {line}: must have at most {len(header)} cells, one per column; "
+                f"got {len(cells)}, the first one too many being {cells[len(header)]!r}."
+            )
+        if any(cells):
+            rows.append(_Row(line, dict(zip(header, cells, strict=False))))
     return header, rows
 
 

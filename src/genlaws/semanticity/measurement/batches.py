@@ -8,6 +8,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.running import Running
 from genlaws.semanticity.measurement.pairs import ThresholdCurve
 from genlaws.semanticity.measurement.profile import (
     STIMULUS_BOOTSTRAP_REPLICATES,
@@ -40,7 +41,14 @@ class Batch:
 
 
 def measure_batches(
-    stimuli: Stimuli, options: Options, rng: np.random.Generator, *, size: int, most: int, precision: float | None
+    stimuli: Stimuli,
+    options: Options,
+    rng: np.random.Generator,
+    *,
+    size: int,
+    most: int,
+    precision: float | None,
+    running: Running,
 ) -> Measurement:
     """Measure disjoint random batches of `size` stimuli, at most `most` of them, and average.
 
@@ -49,6 +57,7 @@ def measure_batches(
     """
     order = rng.permutation(stimuli.count)
     most = min(most, stimuli.count // size)
+    running.start(most, "batches")
     first, curve = load_set(stimuli, options, np.sort(order[:size]))
     if curve is not None:
         # One threshold and one grid for all batches, or they could not be averaged.
@@ -57,12 +66,15 @@ def measure_batches(
         grid = np.append(np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLD_POINTS)), radius)
         curve = curve_at(curve, np.unique(grid))
     done = [_measure_batch(first, curve, options, rng, None)]
+    running.advance()
     while len(done) < most and not _precise(done, precision):
         chosen = np.sort(order[len(done) * size : (len(done) + 1) * size])
         batch, here = load_set(stimuli, options, chosen)
         if here is not None and curve is not None:
             here = curve_at(here, curve.threshold)
         done.append(_measure_batch(batch, here, options, rng, done[0].profile.bins))
+        running.advance()
+    running.advance(most - len(done))  # batches that were not needed
     return _average(done, stimuli, options, (first, np.sort(order[:size])), rng)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.running import Running, checked_running
 from genlaws.semanticity.measurement.batches import measure_batches
 from genlaws.semanticity.measurement.result import Measurement
 from genlaws.semanticity.measurement.stimuli import Compare, embed, pair_up
@@ -45,6 +46,7 @@ def measure(
     batch_count: int = 40,
     precision: float | None = None,
     seed: int = 0,
+    running: Running | None = None,
 ) -> Measurement:
     r"""Measure a representation against the true distances of its stimuli.
 
@@ -93,6 +95,8 @@ def measure(
         Stop drawing batches once both intervals are this narrow on either side.
     seed : int
         Of batches, bootstrap and subsamples.
+    running : Running, optional
+        Its steps are the batches; a set that is measured whole is one step.
 
     Notes
     -----
@@ -141,9 +145,13 @@ def measure(
         fronts=bool(fronts),
     )
     rng = np.random.default_rng(whole_number("seed", seed))
-    if exact:
-        return measure_whole(stimuli, options, rng)
-    return measure_batches(stimuli, options, rng, size=part, most=most, precision=wanted)
+    shown = checked_running(running)
+    if not exact:
+        return measure_batches(stimuli, options, rng, size=part, most=most, precision=wanted, running=shown)
+    shown.start(1, "sets")
+    found = measure_whole(stimuli, options, rng)
+    shown.advance()
+    return found
 
 
 def _rows(representation: Any, inputs: Any) -> Any:

@@ -27,6 +27,7 @@ from torch.nn import functional
 from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Minibatches, Modules, TrainedStack, train
 from genlaws.semanticity.networks.extractors import EXTRACTOR_NAMES, build_extractor, feature_width, load_extractor
 from genlaws.semanticity.networks.image_tests import ImageTests, image_tests, no_tests, tree_tests
@@ -238,6 +239,7 @@ def fine_tune(
     device: str = "cpu",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    running: Running | None = None,
 ) -> FineTuned:
     r"""Fine-tune one network for each similarity weight and seed, and measure each on held-out images.
 
@@ -267,7 +269,7 @@ def fine_tune(
     most_stimuli : int
         Held-out images that the tests are made on, the same for all networks; all of them if there are no more.
         Accuracies rest on all held-out images.
-    device, path, checkpoint :
+    device, path, checkpoint, running :
         See ``genlaws.ensembles.train``.
 
     References
@@ -304,6 +306,7 @@ def fine_tune(
         device=plan.device,
         path=path,
         checkpoint=checkpoint,
+        running=running,
     )
     return measure_networks(
         architecture,

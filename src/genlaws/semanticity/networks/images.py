@@ -6,14 +6,12 @@ between classes come from a given tree, or from clustering the means of their im
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from genlaws.core.arguments import Array, scalar, whole_number, within
 from genlaws.core.errors import InputError
+from genlaws.core.tables import DATA_READ_ERRORS, WORD_SEPARATORS, TextTable, read_lines
 from genlaws.semanticity.measurement.metrics import leaf_distances, tree_distances
 from genlaws.semanticity.theory.spaces import check_distances
 
@@ -35,8 +34,6 @@ MAX_DIGIT_PIXEL = 16.0  # of scikit-learn's digits
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
 SPLIT_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 UNSPLIT_ARRAYS = (("images", "labels"), ("x_train", "y_train"), ("X", "y"))
-# Errors that numpy, zipfile and Pillow raise for a damaged or foreign file.
-IMAGE_READ_ERRORS = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
 LEADING_NUMBER = re.compile(r"^\d+[.\-_ ]+")  # folders such as 001.Black_footed_Albatross
 
 
@@ -126,7 +123,7 @@ def load_images(
             return _read_archive(path, share, rng)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except IMAGE_READ_ERRORS as error:
+    except DATA_READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {' '.join(str(error).split()).rstrip('.')}.") from None
     raise InputError(f"source must be {IMAGE_SOURCES}; there is no such file or folder {str(path)!r}.")
 
@@ -291,15 +288,13 @@ def read_leaf_names(
     The columns' names are those of the table of the 200 birds.
     """
     path = Path(file).expanduser()
-    if not path.is_file():
-        raise InputError(f"file must be a table of classes and leaves; there is no file {str(path)!r}.")
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
-        columns = reader.fieldnames or []
-        for column in (class_column, leaf_column):
-            if column not in columns:
-                raise InputError(f"{path.name} must have a column {column!r}; it has {', '.join(columns) or 'none'}.")
-        return {row[class_column]: row[leaf_column] for row in reader}
+    table = TextTable(path.name, path, WORD_SEPARATORS)
+    for column in (class_column, leaf_column):
+        if column not in table.first:
+            raise InputError(f"{path.name} must have a column {column!r}; it has {', '.join(table.first) or 'none'}.")
+    places = [table.first.index(class_column), table.first.index(leaf_column)]
+    table.check("a class and a leaf in every row", places, table.header_line, bool)
+    return {row[places[0]]: row[places[1]] for _, row in islice(table.rows(), 1, None)}
 
 
 def class_distances(
@@ -338,7 +333,7 @@ def _text_of(tree: str | os.PathLike[str]) -> str:
     path = Path(tree).expanduser()
     if not path.is_file():
         raise InputError(f"tree must be text in Newick format or a file with it; there is no file {str(path)!r}.")
-    return path.read_text(encoding="utf-8")
+    return "".join(read_lines("tree", path))
 
 
 def _leaf(name: str, leaves: set[str], renamed: Mapping[str, str]) -> str:

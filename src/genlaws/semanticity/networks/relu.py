@@ -16,7 +16,8 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.ensembles import Adam, Checkpoint, FreshDraws, Layout, Live, Parameter, TrainedStack, streams, train
+from genlaws.core.running import Running
+from genlaws.ensembles import Adam, Checkpoint, FreshDraws, Layout, Live, ParameterArray, TrainedStack, streams, train
 from genlaws.ensembles.architecture import Tensors, Workspace
 from genlaws.ensembles.optimizers import Optimizer
 from genlaws.ensembles.perceptron import sum_by_pair
@@ -51,7 +52,9 @@ class ReluNetwork:
     def __init__(self, stimuli: int, hidden: int, similarity_weight: float, reconstruction_weight: float) -> None:
         self.stimuli, self.hidden = stimuli, hidden
         self.similarity_weight, self.reconstruction_weight = similarity_weight, reconstruction_weight
-        self.layout = Layout([Parameter("weights", (hidden, stimuli), "weights", "uniform", 0.0, MAX_INITIAL_WEIGHT)])
+        self.layout = Layout(
+            [ParameterArray("weights", (hidden, stimuli), "weights", "uniform", 0.0, MAX_INITIAL_WEIGHT)]
+        )
 
     def products(self, values: Tensors) -> Tensor:
         """Return w_i·w_j, (networks, stimuli, stimuli)."""
@@ -116,6 +119,7 @@ def train_relu_networks(
     device: str = "cpu",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    running: Running | None = None,
 ) -> ReluRuns:
     """Train ReLU networks to judge which item is nearer, to reconstruct, or both, and measure them along the way.
 
@@ -145,6 +149,7 @@ def train_relu_networks(
     path : {"auto", "eager", "graph"}
         How the updates are made, as in :func:`genlaws.ensembles.train`.
     checkpoint : Checkpoint, optional
+    running : Running, optional
 
     Returns
     -------
@@ -188,6 +193,7 @@ def train_relu_networks(
         device=place,
         path=path,
         checkpoint=checkpoint,
+        running=running,
     )
     similarity = network.similarity(trained.values).cpu().numpy()
     return _runs(d, profile, trained, similarity.astype(np.float64))

@@ -28,8 +28,9 @@ from torch.nn import functional
 from genlaws.core.arguments import Array, Whole, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Differentiated, FreshDraws, Live, TrainedStack, streams, train
-from genlaws.ensembles.architecture import Layout, Parameter, Tensors, Workspace
+from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace
 from genlaws.ensembles.batches import ExampleDraw
 from genlaws.ensembles.perceptron import sum_by_entry, sum_by_pair
 from genlaws.semanticity.networks.relu import MAX_INITIAL_WEIGHT, SIMILARITY_FLOOR, TRAINING_PATHS, checked_seeds
@@ -101,7 +102,7 @@ class FeatureNetwork(ABC):
 
     def __init__(self, slots: int, ring_size: int, width: int) -> None:
         self.slots, self.ring_size, self.width = slots, ring_size, width
-        maps = Parameter("maps", (slots, ring_size, width), "maps", "uniform", 0.0, MAX_INITIAL_WEIGHT)
+        maps = ParameterArray("maps", (slots, ring_size, width), "maps", "uniform", 0.0, MAX_INITIAL_WEIGHT)
         self.layout = Layout([maps])
 
     @abstractmethod
@@ -419,6 +420,7 @@ def train_slot_networks(
     dtype: str = "float32",
     path: str = "auto",
     checkpoint: Checkpoint | None = None,
+    running: Running | None = None,
 ) -> SlotRuns:
     r"""Train networks with a map for each feature, or with one for all, to choose the nearer of two items.
 
@@ -456,6 +458,7 @@ def train_slot_networks(
     path : {"auto", "eager", "graph"}
         How the updates are made, as in `genlaws.ensembles.train`.
     checkpoint : Checkpoint, optional
+    running : Running, optional
 
     Returns
     -------
@@ -500,6 +503,7 @@ def train_slot_networks(
         dtype=SLOT_DTYPES[one_of("dtype", dtype, SLOT_DTYPES)],
         path=path,
         checkpoint=checkpoint,
+        running=running,
     )
     about = {"kind": kind, "combine": combine, "truth": truth, "slots": slots, "ring_size": ring_size, "width": width}
     return _result(about, numbers, tables, sets.shape[1], training)

@@ -7,25 +7,49 @@ every system.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genlaws.core.arguments import Array, non_negative, one_of, positive, whole_number
+from genlaws.core.arguments import (
+    Array,
+    Elementwise,
+    broadcast,
+    non_negative,
+    one_of,
+    positive,
+    real,
+    whole_number,
+    within,
+)
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.semanticity.parameters import (
+    BACKGROUND,
+    BALL_MASS,
+    ITEM_COUNT,
+    RESOLUTION,
+    Background,
+    BallMass,
+    Cut,
+    Exponent,
+    ItemCount,
+    Resolution,
+    SimilarityChoice,
+    Ties,
+)
 from genlaws.semanticity.theory.exact import FrontPoint, Items, probabilities
 from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES
 from genlaws.semanticity.theory.fixed_rule import ACCURACY, MAX_ITEMS, collapse_constants, fixed_rule
 from genlaws.semanticity.theory.many_items import best_ball_mass
 from genlaws.semanticity.theory.similarity import Similarity
+from genlaws.semanticity.theory.similarity import similarity as make_similarity
 from genlaws.semanticity.theory.spaces import ContinuousSpace, DiscreteSpace, resolution_of_ball
 from genlaws.semanticity.theory.stimulus_sets import EvenSet, StimulusSet
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FRONT_POINTS, MAX_SHOWN = 41, 200  # points of a front at first; steps of a front that are all among them
 MAX_CHORD = 0.02  # in the plane of both probabilities; more points are placed between neighbors farther apart
@@ -47,10 +71,17 @@ MAX_MISFIT, MISFIT_SHARE = 1e-13, 0.03
 MAX_IMAGINARY_PART = 1e-8  # a root with a larger imaginary part is not real
 # Relative width of the interval around a peak that no polynomial fits, and the same in units of the tolerance.
 PEAK_WIDTH, PEAK_WIDTH_SHARE = 1e-9, 1e3
+BEST_TOLERANCE = 1e-6  # a generalization this close to the best counts as the best
+ZERO_VARIANCE = 1e-15  # a variance below it is zero
+NO_BOUND = "A front belongs to one similarity and to Luce's choice rule; it is no bound on every system."
+BEST_COLUMNS = ("resolution", "ball_mass", "generalization")
+SWEEP_COLUMNS = ("resolution", "ball_mass", "generalization", "identification")
+# Columns of a printed table; to_frame has all.
+TABLE_COLUMNS = ("background", "item_count", *SWEEP_COLUMNS, *(f"best_{name}" for name in BEST_COLUMNS))
 
 
-@dataclass(frozen=True)
-class Front:
+@dataclass(frozen=True, eq=False, repr=False)
+class Front(Result):
     """Points of a front from fine to coarse, its peak, and the point of the similarity itself.
 
     Attributes
@@ -61,12 +92,17 @@ class Front:
     peak : FrontPoint or None
         Where generalization is largest; none if it keeps growing toward the finest or the coarsest resolution, or is
         the same at all of them.
+    marked : tuple of FrontPoint
+        At the resolutions to mark.
     message : str
     """
+
+    drawn_by = "genlaws.figures.semanticity.front:front_pictures"
 
     point: FrontPoint
     points: tuple[FrontPoint, ...]
     peak: FrontPoint | None
+    marked: tuple[FrontPoint, ...]
     message: str
 
     @property
@@ -84,20 +120,49 @@ class Front:
         """Identification of each point."""
         return np.array([point.identification for point in self.points])
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per resolution."""
-        import pandas as pd  # noqa: PLC0415
+    def to_frame(self) -> DataFrame:
+        """Return one row per resolution, then the peak and the marked points; ``series`` is front, peak or marked."""
+        peak = () if self.peak is None else (self.peak,)
+        series = {"front": self.points, "peak": peak, "marked": self.marked}
+        return frame_of([{"series": name, **vars(point)} for name, points in series.items() for point in points])
 
-        return pd.DataFrame([vars(point) for point in self.points])
+    def summary(self) -> Summary:
+        """Return the front as a table, with its peak and the marked points in words."""
+        frame = self.to_frame()
+        shown = frame.loc[frame["series"] == "front", [*SWEEP_COLUMNS]].dropna(axis="columns", how="all")
+        best = (math.nan, math.nan) if self.peak is None else (self.peak.generalization, _place(self.peak))
+        marks = [
+            f"Marked: generalization {point.generalization:.6f} and identification {point.identification:.6f} at "
+            f"{_format_place(point)}. {_format_side(point.generalization, _place(point), *best)}"
+            for point in self.marked
+        ]
+        table = shown.to_string(index=False, float_format="{:.6g}".format)
+        return Summary(sentences=[self._format_peak(), *marks], warnings=[NO_BOUND], table=table)
+
+    def _format_peak(self) -> str:
+        peak = self.peak
+        if peak is None:
+            if self.points[0].generalization > self.points[-1].generalization:
+                return (
+                    "There is no peak: generalization and identification both grow down to the finest resolution here."
+                )
+            return "There is no peak inside these resolutions."
+        crossing = " The front crosses the diagonal there." if abs(peak.diagonal_gap) < BEST_TOLERANCE else ""
+        return (
+            f"The peak is generalization {peak.generalization:.6f} at {_format_place(peak)}, "
+            f"where identification is {peak.identification:.6f}.{crossing}"
+        )
 
 
+@question
 def front(
     where: Items,
+    *,
     similarity: Similarity,
     item_count: int = 2,
     resolutions: ArrayLike | None = None,
-    *,
-    ties: str = "split",
+    marked: ArrayLike = (),
+    ties: Ties = "split",
     tolerance: float = FULL_PRECISION,
 ) -> Front:
     r"""Return both probabilities at the similarity's resolution, at all others, and where generalization is largest.
@@ -112,8 +177,11 @@ def front(
     resolutions : array_like or None
         Those of the result's `points`. If not given, so many that the whole front is shown and neighboring points
         lie close to each other. The similarity's own resolution alone is the fastest.
+    marked : array_like
+        Resolutions of points to mark on the front.
     ties : {"split", "drop"}
-        What to do, where there are finitely many distances, with items equally near to the probe.
+        What to do, where there are finitely many distances, with items equally near to the probe. An error is raised
+        if every set of items would be dropped.
     tolerance : float
         Largest error of both probabilities. From 1e-5 on one fixed quadrature is used for all resolutions, which takes
         some 10 ms in a homogeneous space and 100 ms on the segment instead of 0.1 to 50 s; with more than a
@@ -132,6 +200,8 @@ def front(
     n = whole_number("item_count", item_count, at_least=2)
     one_of("ties", ties, TIES)
     law = _Law(where, similarity, n, ties, float(non_negative("tolerance", tolerance)))
+    marks = law.at(np.ravel(positive("marked", marked))) if np.size(marked) else []
+    _check_judged(marks)
     if resolutions is None:
         radii = law.resolutions()
         points, peak = law.follow(radii, _spread(radii), all_steps=law.jumps)
@@ -141,13 +211,188 @@ def front(
         if not radii.size:
             raise InputError("resolutions must name at least one resolution; got none.")
         points, peak = law.follow(radii, radii)
+    _check_judged(points)
     if peak is None:
         message = "generalization has no peak inside these resolutions: there is nothing to trade"
     else:
         message = "generalization is largest at the peak; finer resolution identifies better"
     own = [point for point in points if point.resolution == similarity.resolution]
     point = own[0] if own else law.at(np.array([similarity.resolution]))[0]
-    return Front(point, tuple(points), peak, message)
+    return Front(point, tuple(points), peak, tuple(marks), message)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrontPoints(Result):
+    r"""Both tests at some resolutions, and the peak of the front of each, element by element.
+
+    Every attribute is a scalar when all arguments were scalars, and an array of their common shape otherwise.
+
+    Attributes
+    ----------
+    generalization, identification : float or array
+        :math:`p_S^n` and :math:`p_I^n`.
+    resolution : float or array
+        NaN in an even set, which has no distances.
+    ball_mass, ball_mass_variance : float or array
+        Mean and variance over probes of the share of the space within the resolution.
+    item_count : int or array
+    collapse_constant : float or array
+        c in :math:`p_I^n \to c/n`.
+    best_resolution, best_ball_mass, best_generalization : float or array
+        Of the peak; NaN where the front has none.
+    """
+
+    generalization: Elementwise
+    identification: Elementwise
+    resolution: Elementwise
+    ball_mass: Elementwise
+    ball_mass_variance: Elementwise
+    item_count: Elementwise
+    collapse_constant: Elementwise
+    best_resolution: Elementwise
+    best_ball_mass: Elementwise
+    best_generalization: Elementwise
+
+    def summary(self) -> Summary:
+        """Return both probabilities, the best resolution and what they mean, or a table where there are several."""
+        given = {} if self.call is None else self.call.arguments
+        place = format_place(given.get("where", {}))
+        if np.ndim(self.generalization):
+            shown = self.to_frame().reindex(columns=TABLE_COLUMNS).dropna(axis="columns", how="all")
+            table = shown.to_string(index=False, float_format="{:.6g}".format)
+            meaning = f"The similarity is {given.get('similarity')}; the items are drawn {place}."
+            return Summary(sentences=[meaning], warnings=[NO_BOUND], table=table)
+        here = _place(self)
+        best = self.best_ball_mass if math.isnan(self.best_resolution) else self.best_resolution
+        meaning = (
+            f"With {self.item_count} items {place}, the one nearest to a new probe is chosen "
+            f"{self.generalization:.1%} of the time, the original of a copied probe {self.identification:.1%}."
+        )
+        side = _format_side(self.generalization, here, self.best_generalization, best)
+        return Summary([Row(*row) for row in self._rows() if row[1]], [meaning, side], [NO_BOUND])
+
+    def _rows(self) -> list[tuple[str, str]]:
+        mass = f"{self.ball_mass:.6g}"
+        if self.ball_mass_variance > ZERO_VARIANCE:
+            mass += f" on average, variance over probes {self.ball_mass_variance:.3g}"
+        constant = f"{self.collapse_constant:.6g}"
+        if self.call is not None and "set_size" not in self.call.arguments["where"]:
+            constant += f" (with many items n, identification tends to {constant}/n)"
+        best, ball = f"{self.best_resolution:.6g}", f"ball mass {self.best_ball_mass:.6g}"
+        height = f"generalization {self.best_generalization:.6f}"
+        best = f"{ball}, {height}" if math.isnan(self.best_resolution) else f"{best}, {height} ({ball})"
+        return [
+            ("generalization", f"{self.generalization:.6f}"),
+            ("identification", f"{self.identification:.6f}"),
+            ("resolution", "" if math.isnan(self.resolution) else f"{self.resolution:.6g}"),
+            ("ball mass", mass),
+            ("collapse constant", constant),
+            ("best resolution", "none" if math.isnan(self.best_generalization) else best),
+        ]
+
+
+@question
+def front_points(
+    where: Items,
+    *,
+    similarity: SimilarityChoice = "constant",
+    background: Background = 0.0,
+    cut: Cut = None,
+    exponent: Exponent = None,
+    item_count: ItemCount = 2,
+    ball_mass: BallMass = None,
+    resolution: Resolution = None,
+    ties: Ties = "split",
+) -> FrontPoints:
+    """Give the chance to pick the nearest item (generalization) and the original of a copy (identification).
+
+    Parameters
+    ----------
+    where : Space, StimulusSet or EvenSet
+        Items are drawn independently from a space; from a set each stimulus is drawn at most once.
+    similarity, background, cut, exponent
+        As :func:`~genlaws.semanticity.similarity` takes them; several backgrounds are allowed.
+    item_count : array_like of int, at least 2; in a set of N stimuli at most N - 1
+    ball_mass, resolution : array_like
+        One of them. In a space or set of finitely many stimuli the ball mass must be one that it has.
+    ties : {"split", "drop"}
+        As for :func:`~genlaws.semanticity.front`.
+    """
+    counts = ITEM_COUNT.checked("item_count", item_count)
+    floors = BACKGROUND.checked("background", background)
+    floors, counts, radii = broadcast(
+        background=floors, item_count=counts, resolution=resolutions_of(where, ball_mass, resolution)
+    )
+    shapes = {
+        floor: make_similarity(similarity, 1.0, background=floor, cut=cut, exponent=exponent)
+        for floor in np.unique(floors)
+    }
+    one_of("ties", ties, TIES)
+    places = list(zip(floors.flat, counts.flat, radii.flat, strict=True))
+    points = [probabilities(where, shapes[floor].at_resolution(radius), int(n), ties) for floor, n, radius in places]
+    _check_judged(points)
+    peaks = {
+        (floor, n): front(where, similarity=shapes[floor], item_count=int(n), ties=ties).peak
+        for floor, n in dict.fromkeys((floor, n) for floor, n, _ in places)
+    }
+    columns: dict[str, Any] = {name: [getattr(point, name) for point in points] for name in vars(points[0])}
+    for name in BEST_COLUMNS:
+        columns[f"best_{name}"] = [getattr(peaks[floor, n], name, math.nan) for floor, n, _ in places]
+    shaped: dict[str, Any] = {name: np.reshape(values, radii.shape)[()] for name, values in columns.items()}
+    return FrontPoints(**shaped)
+
+
+def resolutions_of(where: Items, ball_mass: ArrayLike | None, resolution: ArrayLike | None) -> Array:
+    """Return the resolutions, given as they are or as the ball masses they have."""
+    if ball_mass is not None and resolution is not None:
+        raise InputError("ball_mass and resolution determine each other; give only one of them.")
+    if resolution is not None:
+        if isinstance(where, EvenSet):
+            raise InputError("resolution needs the distances of the stimuli; give ball_mass.")
+        return np.asarray(RESOLUTION.checked("resolution", resolution))
+    if ball_mass is None:
+        raise InputError("ball_mass or resolution must be given; got none of them.")
+    masses = real("ball_mass", ball_mass)
+    if isinstance(where, EvenSet | StimulusSet):
+        radii = [where.resolution_of(mass) for mass in masses.flat]
+    else:
+        within("ball_mass", masses, 0.0, 1.0, open_low=True, hint=BALL_MASS.hint)
+        radii = [resolution_of_ball(where, mass) for mass in masses.flat]
+    return np.array(radii).reshape(masses.shape)
+
+
+def format_place(where: Mapping[str, Any]) -> str:
+    """Return where the items come from, as text, for a place as it is recorded in a call."""
+    if "set_size" in where:
+        return f"from {where['set_size']} stimuli, none twice"
+    name = where.get("space", "matrix")
+    return "from the given places" if name == "matrix" else f"on the {name}"
+
+
+def _check_judged(points: Sequence[FrontPoint]) -> None:
+    if any(math.isnan(point.generalization) for point in points):
+        raise InputError("ties must be split here: every set has several nearest items, so none would remain.")
+
+
+def _place(point: FrontPoint | FrontPoints) -> float:
+    """Return the resolution of a point, or its ball mass in a set without distances."""
+    return float(point.ball_mass if math.isnan(point.resolution) else point.resolution)
+
+
+def _format_place(point: FrontPoint) -> str:
+    mass = f"ball mass {point.ball_mass:.6g}"
+    return mass if math.isnan(point.resolution) else f"resolution {point.resolution:.6g} ({mass})"
+
+
+def _format_side(generalization: float, place: float, best_generalization: float, best_place: float) -> str:
+    """Return on which side of the peak a point lies; there is none if its generalization is NaN."""
+    if math.isnan(best_generalization):
+        return "Generalization has no peak here, so no resolution is best."
+    if best_generalization - generalization < BEST_TOLERANCE:
+        return "No other resolution generalizes better."
+    if place < best_place:
+        return "This is finer than the best resolution: a coarser one generalizes better but identifies worse."
+    return "This is coarser than the best resolution: a finer one, up to the best, improves both."
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +52,10 @@ class Shape:
     kinks: tuple[float, ...] = ()
     area: Callable[[Array], Array] | None = None
     support: float = np.inf
+
+    def __str__(self) -> str:
+        parameters: dict[str, float] = getattr(self.profile, "keywords", {})
+        return " ".join([self.name, *(f"with {name} {value:g}" for name, value in parameters.items())])
 
 
 def _constant(x: Array) -> Array:
@@ -211,6 +216,11 @@ class Similarity:
             s = self.shape.profile(d / self.resolution)
         s = np.where(d <= self.cut, s, 0.0)
         return np.maximum(s, self.background) if self.is_constant else s + self.background
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this similarity."""
+        numbers = {"resolution": self.resolution, "background": self.background, "cut": self.cut}
+        return {"similarity": str(self.shape), **numbers}
 
     @property
     def is_constant(self) -> bool:

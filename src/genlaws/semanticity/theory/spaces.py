@@ -6,9 +6,10 @@ Every space has total mass 1 and its own unit of distance, stated in its docstri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from scipy import special
 
 from genlaws.core.arguments import Array, fraction, non_negative, one_of, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.semanticity.theory.radial import RadialDensity
 from genlaws.semanticity.theory.ties import merge_ties
 
@@ -40,6 +42,8 @@ class ContinuousSpace:
         ``probes(kinks)`` gives pairs of weight and density; the average over them is exact enough for a similarity
         with these kinks. One pair in a homogeneous space.
     homogeneous : bool
+    sizes : dict of str to int
+        Its parameters.
     """
 
     name: str
@@ -47,6 +51,11 @@ class ContinuousSpace:
     ball: Callable[[Array], tuple[Array, Array]]
     probes: Callable[[Iterable[float]], list[tuple[float, RadialDensity]]]
     homogeneous: bool = True
+    sizes: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this space."""
+        return {"space": self.name, **self.sizes}
 
 
 @dataclass(frozen=True)
@@ -59,12 +68,19 @@ class DiscreteSpace:
     distance, mass : arrays of shape (probes, values)
         Each row sorted by distance; the masses of a row add up to 1. The probe's own place is among them.
     probe_mass : array of shape (probes,)
+    sizes : dict of str to int
+        Its parameters; none if it was made from distances.
     """
 
     name: str
     distance: Array
     mass: Array
     probe_mass: Array
+    sizes: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this space."""
+        return {"space": self.name, **(self.sizes or {"sha256": fingerprint(self.distance, self.mass)})}
 
     @property
     def reach(self) -> float:
@@ -137,8 +153,8 @@ def torus(dimension: int = 2) -> ContinuousSpace:
         return circle()
     reach = 0.5 * float(np.sqrt(dimension))
     if dimension == 2:
-        return _homogeneous("torus", reach, _torus_2, _torus_2_mass, kinks=(0.5,))
-    return _homogeneous("torus", reach, _torus_3, _torus_3_mass, kinks=(0.5, 0.5**0.5))
+        return _homogeneous("torus", reach, _torus_2, _torus_2_mass, kinks=(0.5,), dimension=2)
+    return _homogeneous("torus", reach, _torus_3, _torus_3_mass, kinks=(0.5, 0.5**0.5), dimension=3)
 
 
 def sphere(dimension: int = 2) -> ContinuousSpace:
@@ -159,14 +175,14 @@ def sphere(dimension: int = 2) -> ContinuousSpace:
 
     # In many dimensions the mass lies within a few 1/√k of the equator.
     equator = tuple(0.5 * np.pi + step / np.sqrt(k) for step in (-9.0, 0.0, 9.0)) if k > 50 else ()
-    return _homogeneous("sphere", float(np.pi), density, mass, equator)
+    return _homogeneous("sphere", float(np.pi), density, mass, equator, dimension=k)
 
 
 def hypercube(dimension: int) -> DiscreteSpace:
     """Return the corners of the hypercube with the Hamming distance, all with the same weight."""
     k = whole_number("dimension", dimension, at_least=1, at_most=1000)
     mass = np.array([math.comb(k, differing) / 2**k for differing in range(k + 1)])
-    return DiscreteSpace("hypercube", np.arange(k + 1.0)[None], mass[None], np.ones(1))
+    return DiscreteSpace("hypercube", np.arange(k + 1.0)[None], mass[None], np.ones(1), {"dimension": k})
 
 
 def tree(branching: int, depth: int) -> DiscreteSpace:
@@ -182,7 +198,8 @@ def tree(branching: int, depth: int) -> DiscreteSpace:
     k = whole_number("branching", branching, at_least=2, at_most=1_000_000)
     levels = np.arange(whole_number("depth", depth, at_least=1, at_most=1000) + 1.0)
     within = float(k) ** (levels - depth)
-    return DiscreteSpace("tree", 2.0 * levels[None], np.diff(within, prepend=0.0)[None], np.ones(1))
+    sizes = {"branching": k, "depth": depth}
+    return DiscreteSpace("tree", 2.0 * levels[None], np.diff(within, prepend=0.0)[None], np.ones(1), sizes)
 
 
 def from_distances(distances: ArrayLike, weights: ArrayLike | None = None) -> DiscreteSpace:
@@ -277,6 +294,7 @@ def _homogeneous(
     density: Callable[[Array], Array],
     mass: Callable[[Array], Array],
     kinks: tuple[float, ...] = (),
+    **sizes: int,
 ) -> ContinuousSpace:
     one = [(1.0, RadialDensity(density, reach, kinks))]
 
@@ -284,7 +302,7 @@ def _homogeneous(
         b = np.clip(mass(np.asarray(radius, dtype=np.float64)), 0.0, 1.0)
         return b, np.zeros(b.shape)
 
-    return ContinuousSpace(name, reach, ball, lambda _: one)
+    return ContinuousSpace(name, reach, ball, lambda _: one, sizes=sizes)
 
 
 def _probe_rule(cuts: list[float]) -> tuple[Array, Array]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, fraction, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
 from genlaws.semanticity.theory.luce import distinct_similarities
 from genlaws.semanticity.theory.many_items import finite_generalization, finite_identification
@@ -37,6 +39,10 @@ class StimulusSet:
 
     distance: Array
     name: str = "matrix"
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this set."""
+        return {"space": self.name, "set_size": len(self.distance), "sha256": fingerprint(self.distance)}
 
     @property
     def reach(self) -> float:
@@ -121,6 +127,10 @@ class EvenSet:
 
     name: str
     size: int
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this set."""
+        return {"space": self.name, "set_size": self.size}
 
     @property
     def steps(self) -> Array:

@@ -27,7 +27,7 @@ function list(name, options, change) {
 }
 
 function fileInput(name, change) {
-  return make("input", { type: "file", name, accept: ".npy,.csv", change });
+  return make("input", { type: "file", name, accept: ".npy,.npz,.csv,.tsv,.parquet", change });
 }
 
 // Sends a form and reports its progress; resolves to the status and the JSON of the reply.
@@ -124,9 +124,9 @@ export function makeUpload() {
   }
 
   const form = make("form", { class: "upload", "aria-label": "Measure your own", submit: measure },
-    field("File", "From numpy.save (.npy), or CSV, with or without names of columns and rows; at most 2,000 items.", file),
+    field("File", "From numpy (.npy, .npz), or a table (.csv, .tsv, .parquet), with or without names; at most 2,000 items.", file),
     field("It holds", "", kind),
-    field("True places (optional)", "One row per item, .npy or .csv. Without them the distances within the file count as true.",
+    field("True places (optional)", "One row per item, in a file of the same kinds. Without them the distances within the file count as true.",
       positions),
     metricField, similarityField,
     make("div", { class: "tools" }, button, progress, state), error);

@@ -220,8 +220,8 @@ def _data_python(about: Described, name: str, share: float, target: float) -> st
         "from genlaws import relations\n\n"
         f'relation = relations.named_relation("{name}", {about.relation.element_count})\n'
         "print(relations.description_length_exact(relation))\n"
-        f"print(relations.bound_curve(relation, {share:g}).points[0].accuracy)\n"
-        f"print(relations.data_needed(relation, {target:g}).train_fraction)\n"
+        f"print(relations.bound_curve(relation, train_fraction={share:g}).points[0].accuracy)\n"
+        f"print(relations.data_needed(relation, target_accuracy={target:g}).train_fraction)\n"
     )
 
 

@@ -106,13 +106,19 @@ def point_of(query: FrontQuery) -> FrontPoint | None:
     """Return both tests at the chosen resolution, or nothing where the similarity is too steep."""
     if query.too_steep():
         return None
-    return front(query.where(), query.form(), query.item_count, query.radius(), tolerance=ACCURACY).point
+    return front(
+        query.where(),
+        similarity=query.form(),
+        item_count=query.item_count,
+        resolutions=query.radius(),
+        tolerance=ACCURACY,
+    ).point
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def whole_front(query: FrontQuery) -> Front:
     """Return the front and its peak."""
-    return front(query.where(), query.form(), query.item_count, tolerance=ACCURACY)
+    return front(query.where(), similarity=query.form(), item_count=query.item_count, tolerance=ACCURACY)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -487,7 +493,7 @@ def _python(query: FrontQuery) -> str:
         "from genlaws import semanticity\n\n"
         f'space = semanticity.space("{query.space}"{sizes})\n'
         f'similarity = semanticity.similarity("{query.similarity}", {radius!r}{floor}{power})\n'
-        f"found = semanticity.front(space, similarity, {n}, tolerance={ACCURACY})\n"
+        f"found = semanticity.front(space, similarity=similarity, item_count={n}, tolerance={ACCURACY})\n"
         f"{point}print(found.peak)\n"
     )
 

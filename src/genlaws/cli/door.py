@@ -1,0 +1,165 @@
+"""A command made from a question: its options are the parameters of the question, its answer is the result.
+
+What the command line writes differently from Python is declared as an *adapter*: a function whose options stand in
+place of some parameters, such as a file in place of an array. Parameters that may have several values are written as a
+grid, ``2,4,10`` or ``0.1:100:30:log``; the answer is then over all combinations.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import cyclopts
+import numpy as np
+
+from genlaws.cli.numbers import read_numbers
+from genlaws.cli.output import Json, ProgressBar, print_json
+from genlaws.core.files import check_folder
+from genlaws.core.parameters import Parameter, parameters_of
+from genlaws.core.result import Result
+
+GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
+COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
+Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to.")]
+Adapter = Callable[..., dict[str, Any]]
+RUNNING = "running"  # the parameter that shows progress; the command fills it
+
+
+def fills(*parameters: str) -> Callable[[Adapter], Adapter]:
+    """Declare which parameters of a question an adapter gives the values of."""
+
+    def declare(adapter: Adapter) -> Adapter:
+        adapter.fills = parameters  # type: ignore[attr-defined]
+        return adapter
+
+    return declare
+
+
+def command_of(question: Callable[..., Result], *adapters: Adapter, about: str = "") -> Callable[..., None]:
+    """Return the command of a question.
+
+    Parameters
+    ----------
+    question : callable
+        Made with :func:`~genlaws.core.result.question`, or one that chooses between such questions.
+    adapters : callables
+        Made with `fills`. An option that both the question and an adapter have goes to both.
+    about : str
+        More sentences for the help of the command.
+    """
+    filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
+    described, parameters = parameters_of(question), _parameters(question)
+    own = {name: one for name, one in parameters.items() if name not in {*filled, RUNNING}}
+    options = {name: one for adapter in adapters for name, one in _parameters(adapter).items()}
+    options |= {name: _option(one, described.get(name)) for name, one in own.items()}
+
+    def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the question for the options given; those left out have their default."""
+        every = {name: one.default for name, one in options.items()} | dict(given)
+        values = {name: _value(name, every[name], described.get(name)) for name in own}
+        for adapter in adapters:
+            values |= _call(adapter, every)
+        return combined({name: values[name] for name in parameters if name in values}, described)
+
+    def command(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs).arguments
+        json, out = given.pop("json", False), given.pop("out", None)
+        check_folder("out", out)
+        values = arguments(given)
+        with ExitStack() as stack:
+            if RUNNING in parameters:
+                values[RUNNING] = stack.enter_context(ProgressBar(quiet=json))
+            found = question(**values)
+        show(found, json=json, out=out)
+
+    signature = inspect.Signature(sorted([*_keyword_only(options), *_shared()], key=lambda one: one.kind))
+    command.__name__ = question.__name__
+    command.__doc__ = _help(question, about, any(one.several for one in described.values()))
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    command.answer, command.arguments = question, arguments  # type: ignore[attr-defined]
+    return command
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(function, eval_str=True).parameters)
+
+
+def _call(adapter: Adapter, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that an adapter gives for the options."""
+    bound = inspect.signature(adapter).bind_partial()
+    bound.arguments = {name: given[name] for name in _parameters(adapter)}
+    return adapter(*bound.args, **bound.kwargs)
+
+
+def _keyword_only(options: Mapping[str, inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return options as keywords, but for those that an adapter takes by place."""
+    by_place = inspect.Parameter.POSITIONAL_ONLY
+    return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options.values()]
+
+
+def _shared() -> list[inspect.Parameter]:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter("json", keyword, default=False, annotation=Json),
+        inspect.Parameter("out", keyword, default=None, annotation=Out),
+    ]
+
+
+def _help(question: Callable[..., Result], about: str, grids: bool) -> str:
+    """Return the first sentence of the docstring, and what else there is to know."""
+    sentence = (inspect.getdoc(question) or "").partition("\n\n")[0].replace("\n", " ")
+    more = [about] * bool(about) + [COMBINATIONS] * grids
+    return "\n\n".join([sentence, " ".join(more)]).strip()
+
+
+def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspect.Parameter:
+    """Return the option of a parameter: text where several numbers may be given, else what the question takes."""
+    if described is None:
+        return parameter
+    kind = parameter.annotation
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if described.several or described.listed or str in get_args(plain):
+        plain = str | None if parameter.default is None else str
+    default = parameter.default
+    if plain is str and isinstance(default, int | float):
+        default = str(default)  # read as if it were typed
+    about = f"{described.about} {GRID_HELP}" if described.several or described.listed else described.about
+    negative = "" if parameter.default is False else None
+    kind = Annotated[plain, cyclopts.Parameter(help=about, negative=negative)]
+    return parameter.replace(default=default, annotation=kind)
+
+
+def _value(name: str, given: Any, described: Parameter | None) -> Any:
+    """Return the value of an option: numbers where several may be given."""
+    if described is None or not isinstance(given, str) or given in described.words:
+        return given
+    if described.listed:
+        return np.atleast_1d(read_numbers(name, given))
+    return read_numbers(name, given) if described.several else given
+
+
+def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return every combination of the values that may be several, numbers or kernels, as flat arrays."""
+    grids = {
+        name: value
+        for name, value in values.items()
+        if name in described and described[name].several and getattr(value, "shape", None)
+    }
+    places = np.indices([value.shape[0] for value in grids.values()])
+    return values | {name: value[place.ravel()] for (name, value), place in zip(grids.items(), places, strict=True)}
+
+
+def show(result: Result, *, json: bool, out: Path | None) -> None:
+    """Print the summary, or one JSON object, and write the result to a folder."""
+    files = [] if out is None else result.save(out)
+    if json:
+        print_json({"result": result.to_dict(), "files": [str(path) for path in files]})
+        return
+    print(result)
+    for path in files:
+        print(f"Written to {path}")

@@ -1,0 +1,238 @@
+"""What a question answers with: numbers under names, the call that gave them, a summary, a table and files.
+
+A *question* is a public function that a user comes with, such as :func:`genlaws.rules_facts.solve`. It returns one
+`Result`, a frozen dataclass, whose call is recorded: the function and its arguments, with a fingerprint in place of a
+large array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import wraps
+from html import escape
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from textwrap import fill
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.files import write_contents
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import from_plain, parts_of, to_plain, types_of
+
+SCHEMA = 1  # of the dictionaries; grows when a name or a form changes
+PICTURE_KINDS, PICTURE_DPI = ("png", "pdf"), 300
+LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
+Given = ParamSpec("Given")
+Found = TypeVar("Found", bound="Result")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A question and its arguments.
+
+    Attributes
+    ----------
+    function : str
+        Name of the question below ``genlaws``.
+    arguments : dict
+        As given, in a form that JSON can hold; for a large array its shape, type and fingerprint.
+    """
+
+    function: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a summary as text."""
+
+    label: str
+    value: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A short answer: a headline, a table or rows of numbers, what they mean, and what to be careful about."""
+
+    rows: Sequence[Row] = ()
+    sentences: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    table: str = ""
+    headline: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        width = max((len(row.label) for row in self.rows), default=0)
+        rows = [f"{row.label:<{width}}  {row.value}{f'  {row.meaning}' if row.meaning else ''}" for row in self.rows]
+        table = [self.table] if self.table else []
+        first = [*self.headline, *[""] * bool(self.headline), *table, *[""] * bool(table and rows)]
+        sentences = [line for sentence in (*self.sentences, *self.warnings) for line in sentence.split("\n")]
+        return "\n".join([*first, *rows, *(fill(line, LINE_WIDTH, **WHOLE_WORDS) for line in sentences)])
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The answer to a question.
+
+    Attributes
+    ----------
+    call : Call or None
+        The question and its arguments; None if the result was made in another way.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Properties that are written with the attributes."""
+
+    drawn_by: ClassVar[str] = ""
+    """Where its pictures are made, as ``module:function``; loaded when it is drawn or saved."""
+
+    call: Call | None = field(default=None, kw_only=True)
+
+    def summary(self) -> Summary:
+        """Return the answer in a few lines."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: the schema, the question with its inputs, and every attribute under its name."""
+        call = self.call or Call("", {})
+        derived = {name: to_plain(getattr(self, name)) for name in self.derived}
+        header = {"schema": SCHEMA, "question": call.function, "inputs": to_plain(call.arguments)}
+        written: dict[str, Any] = header | to_plain(self) | derived
+        return written
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the result that `to_dict` wrote."""
+        kinds = types_of(cls)
+        names = [one.name for one in fields(cls) if one.name in plain]
+        parts = {name: from_plain(kinds[name], plain[name]) for name in names}
+        return cls(**parts, call=Call(plain["question"], plain["inputs"]) if plain["question"] else None)
+
+    def columns(self) -> dict[str, Any]:
+        """Return inputs and attributes as columns of one length, in C order."""
+        given = {} if self.call is None else self.call.arguments
+        parts = {name: value for name, value in {**given, **parts_of(self)}.items() if value is not None}
+        flat = {name: value for part in parts.items() for name, value in _flat(*part).items()}
+        arrays = {name: np.asarray(value) for name, value in flat.items()}
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        return {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each element, with the inputs as the first columns."""
+        return frame_of(self.columns())
+
+    def table(self, *hidden: str) -> str:
+        """Return the table as text, without some of its columns and without the middle of a long one."""
+        shown = {name: column for name, column in self.columns().items() if name not in hidden}
+        frame = frame_of(shown)
+        text = frame.to_string(index=False, float_format="{:.6g}".format, max_rows=MAX_ROWS_SHOWN)
+        return text if len(frame) <= MAX_ROWS_SHOWN else f"{text}\n{len(frame):,} rows; to_frame() gives all of them."
+
+    def pictures(self) -> dict[str, Any]:
+        """Return its matplotlib pictures by name; none where numbers say it all."""
+        if not self.drawn_by:
+            return {}
+        module, _, name = self.drawn_by.partition(":")
+        drawn: dict[str, Any] = getattr(import_module(module), name)(self)
+        return drawn
+
+    def plot(self) -> Any:
+        """Return the first picture, or None."""
+        return next(iter(self.pictures().values()), None)
+
+    def files(self) -> dict[str, str | bytes]:
+        """Return the content of every file that `save` writes, by its name."""
+        texts: dict[str, str | bytes] = {"result.json": json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"}
+        texts["result.csv"] = self.to_frame().to_csv(index=False)
+        for name, picture in self.pictures().items():
+            texts |= {f"{name}.{kind}": picture_bytes(picture, kind) for kind in PICTURE_KINDS}
+        return texts
+
+    def save(self, folder: Path | str) -> list[Path]:
+        """Write the numbers, the table and the pictures into a folder, all or none, and return their paths."""
+        return write_contents(Path(folder), self.files())
+
+
+def picture_bytes(picture: Any, kind: str) -> bytes:
+    """Return a matplotlib picture as a file; without a date the same picture gives the same bytes."""
+    content = BytesIO()
+    without_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+    picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=without_date)
+    return content.getvalue()
+
+
+def _flat(name: str, value: Any) -> dict[str, Any]:
+    """Return an argument or attribute as columns: an interval as three, a recorded object as its parts but the name."""
+    if isinstance(value, Estimate):
+        return interval_columns(name, value)
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {part: one for part, one in value.items() if part != "name"}
+
+
+def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Return a function whose result records the call, and register it as a question."""
+    name = f"{function.__module__.split('.')[1]}.{function.__name__}"
+    parameters = inspect.signature(function)
+
+    @wraps(function)
+    def answer(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        found = function(*args, **kwargs)
+        bound = parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        bound.arguments.pop("running", None)  # how it ran does not change the answer
+        object.__setattr__(found, "call", Call(name, {key: recorded(value) for key, value in bound.arguments.items()}))
+        return found
+
+    QUESTIONS[name] = answer
+    return answer
+
+
+QUESTIONS: dict[str, Callable[..., Result]] = {}
+"""Every question by its name below ``genlaws``, as far as its system is imported."""
+
+
+def fingerprint(*arrays: NDArray[Any]) -> str:
+    """Return the SHA-256 of the numbers of arrays."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def recorded(value: Any) -> Any:
+    """Return an argument as a call records it."""
+    if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
+    if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
+        return to_plain(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        if "__str__" in vars(type(value)):
+            return str(value)
+        parts = value.call_parts() if hasattr(value, "call_parts") else parts_of(value)
+        return {key: recorded(part) for key, part in parts.items()}
+    return getattr(value, "__name__", type(value).__name__)

@@ -1,0 +1,50 @@
+"""The parameters of the questions about relations, each described once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genlaws.core.arguments import Array, fraction, scalar, within
+from genlaws.core.errors import InputError
+from genlaws.core.parameters import Parameter
+from genlaws.relations.inference.hypotheses import Hypotheses
+
+
+def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
+    shares = np.atleast_1d(fraction(name, value, hint))
+    if shares.ndim > 1:
+        raise InputError(f"{name} must be one number or a list; got {shares.ndim} dimensions.")
+    return shares
+
+
+def _accuracy(name: str, value: ArrayLike, hint: str = "") -> Array:
+    return scalar(name, within(name, value, 0.0, 1.0, open_low=True, hint=hint))
+
+
+TARGET_ACCURACY = Parameter(
+    "Accuracy to reach on all entries, above 0 and at most 1.", symbol="α", label="target accuracy", check=_accuracy
+)
+TRAIN_FRACTIONS = Parameter(
+    "Share of all entries that are known.",
+    symbol="p",
+    label="training fraction",
+    check=_shares,
+    hint="Shares, not percentages.",
+    listed=True,
+)
+
+TrainFractions = Annotated[ArrayLike, TRAIN_FRACTIONS]
+MaybeTrainFractions = Annotated[ArrayLike | None, TRAIN_FRACTIONS]
+TargetAccuracy = Annotated[float, TARGET_ACCURACY]
+CountMethod = Annotated[str, Parameter("How automorphisms are counted: auto, closed-form, igraph, networkx or search.")]
+ENTITIES = Parameter("Elements of a file's relation: the entities it has used, or all of the file.")
+Entities = Annotated[str, ENTITIES]
+KNOWN_CLASS = Parameter("What the learner knows; if left out, what the relation is.")
+KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
+GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
+BoundMethod = Annotated[str, Parameter("auto, exact, or chain (the Markov chain).")]
+Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
+Seed = Annotated[int, Parameter("Seed of the random draws.")]
