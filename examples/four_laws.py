@@ -16,7 +16,7 @@ from PIL import Image
 
 from genlaws import relations, residual_stream, rules_facts, semanticity
 from genlaws.figures.bundled import bundled_table
-from genlaws.figures.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PAGE, VERMILLION, house_style, new_figure
+from genlaws.render.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PAGE, VERMILLION, house_style, new_figure
 from genlaws.rules_facts.finite_size import learn_path
 
 LAW_LINE, RUN_STYLE = "solid", {"linestyle": "none", "marker": "o", "markersize": 3.2, "elinewidth": 0.8}

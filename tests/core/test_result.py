@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from genlaws.core.arguments import Array, Elementwise
 from genlaws.core.estimate import Estimate
 from genlaws.core.parameters import Parameter, parameters_of
-from genlaws.core.plain import from_plain, to_plain
+from genlaws.core.plain import UNWRITTEN, from_plain, to_plain
 from genlaws.core.result import MAX_RECORDED_NUMBERS, QUESTIONS, Call, Result, Row, Summary, question
 from genlaws.rules_facts import Kernel, solve
 
@@ -132,7 +132,10 @@ def test_a_table_has_the_inputs_first():
 
 def test_a_result_is_saved_as_a_whole(tmp_path):
     found = solve(sample_ratio=[1.0, 2.0], fact_fraction=0.2, regularization=0.0)
-    document, table = found.save(tmp_path / "new" / "folder")
+    document, table, page = found.save(tmp_path / "new" / "folder")
+    assert "rules_facts.solve" in page.read_text()
+    assert found.save(tmp_path / "pages" / "one.html") == [tmp_path / "pages" / "one.html"]
+    assert [path.name for path in (tmp_path / "pages").iterdir()] == ["one.html"]
     assert json.loads(document.read_text()) == found.to_dict()
     pd.testing.assert_frame_equal(pd.read_csv(table), found.to_frame(), check_dtype=False)
     blocked = tmp_path / "file"
@@ -148,6 +151,45 @@ def test_parameters_are_described_once():
     assert described["fact_fraction"].checked("fact_fraction", 0.5) == 0.5
     with pytest.raises(ValueError, match="not a percentage"):
         described["fact_fraction"].checked("fact_fraction", 50)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plain(Result):
+    derived = ("twice",)
+    share: float
+    error: Estimate
+    curve: Array
+    names: tuple[str, ...]
+    missing: float | None = None
+    runs: Array | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
+
+    @property
+    def twice(self) -> float:
+        return 2 * self.share
+
+
+def test_a_result_without_a_summary_of_its_own_shows_its_parts():
+    found = Plain(0.25, Estimate(0.5, 0.4, 0.6, 7), np.array([[1.0, 2.0], [3.0, np.nan]]), ("a", "b"), runs=np.ones(3))
+    assert str(found).splitlines() == [
+        "share  0.25",
+        "error  0.50 ± 0.10 (n = 7)",
+        "curve  2 × 2 numbers from 1 to 3",
+        "names  2 of them",
+        "twice  0.5",
+    ]
+
+
+def test_raw_parts_are_not_written():
+    found = Plain(0.25, Estimate(0.5), np.ones(2), (), runs=np.ones(3))
+    assert "runs" not in found.to_dict()
+    assert Plain.from_dict(found.to_dict()).runs is None
+
+
+def test_a_page_is_escaped_and_whole():
+    page = example(value=2).page()
+    assert "a &lt;number&gt;" in page
+    assert "Few samples." in page
+    assert "<script" not in page
 
 
 def test_a_result_without_a_question_has_no_inputs():

@@ -13,8 +13,8 @@ from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import compare_templates, run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.vision import pictures
+from genlaws.render.html import escaped, quoted
 from genlaws.report import probe_page
-from genlaws.report.page import escaped, quoted
 from genlaws.report.probe import format_estimate, percent
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 

@@ -18,13 +18,15 @@ import numpy as np
 
 from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import Json, ProgressBar, print_json
+from genlaws.core.errors import ConvergenceError
 from genlaws.core.files import check_folder
 from genlaws.core.parameters import Parameter, parameters_of
-from genlaws.core.result import Result
+from genlaws.core.result import PAGE_SUFFIXES, Result
 
 GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
 COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
-Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to.")]
+Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to, or one page (.html).")]
+Jobs = Annotated[int, cyclopts.Parameter(help="Processes on this machine.")]
 Adapter = Callable[..., dict[str, Any]]
 RUNNING = "running"  # the parameter that shows progress; the command fills it
 
@@ -39,7 +41,9 @@ def fills(*parameters: str) -> Callable[[Adapter], Adapter]:
     return declare
 
 
-def command_of(question: Callable[..., Result], *adapters: Adapter, about: str = "") -> Callable[..., None]:
+def command_of(
+    question: Callable[..., Result], *adapters: Adapter, about: str = "", resumes: bool = False
+) -> Callable[..., None]:
     """Return the command of a question.
 
     Parameters
@@ -50,6 +54,9 @@ def command_of(question: Callable[..., Result], *adapters: Adapter, about: str =
         Made with `fills`. An option that both the question and an adapter have goes to both.
     about : str
         More sentences for the help of the command.
+    resumes : bool
+        Whether the question uses the jobs and the folder of its `Running`: the command gets ``--jobs``, and with
+        ``--out`` finished parts are stored in its folder ``cells``.
     """
     filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
     described, parameters = parameters_of(question), _parameters(question)
@@ -67,16 +74,17 @@ def command_of(question: Callable[..., Result], *adapters: Adapter, about: str =
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out = given.pop("json", False), given.pop("out", None)
-        check_folder("out", out)
+        json, out, jobs = given.pop("json", False), given.pop("out", None), given.pop("jobs", 1)
+        check_out(out)
         values = arguments(given)
         with ExitStack() as stack:
             if RUNNING in parameters:
-                values[RUNNING] = stack.enter_context(ProgressBar(quiet=json))
+                cells = out / "cells" if resumes and out is not None else None
+                values[RUNNING] = stack.enter_context(ProgressBar(quiet=json, jobs=jobs, folder=cells))
             found = question(**values)
         show(found, json=json, out=out)
 
-    signature = inspect.Signature(sorted([*_keyword_only(options), *_shared()], key=lambda one: one.kind))
+    signature = inspect.Signature(sorted([*_keyword_only(options), *_shared(resumes)], key=lambda one: one.kind))
     command.__name__ = question.__name__
     command.__doc__ = _help(question, about, any(one.several for one in described.values()))
     command.__signature__ = signature  # type: ignore[attr-defined]
@@ -102,12 +110,14 @@ def _keyword_only(options: Mapping[str, inspect.Parameter]) -> list[inspect.Para
     return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options.values()]
 
 
-def _shared() -> list[inspect.Parameter]:
+def _shared(resumes: bool) -> list[inspect.Parameter]:
+    """Return the options that every command has, and those of one that resumes."""
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
+    shared = [
         inspect.Parameter("json", keyword, default=False, annotation=Json),
         inspect.Parameter("out", keyword, default=None, annotation=Out),
     ]
+    return shared + [inspect.Parameter("jobs", keyword, default=1, annotation=Jobs)] * resumes
 
 
 def _help(question: Callable[..., Result], about: str, grids: bool) -> str:
@@ -154,12 +164,20 @@ def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict
     return values | {name: value[place.ravel()] for (name, value), place in zip(grids.items(), places, strict=True)}
 
 
+def check_out(out: Path | None) -> None:
+    """Raise if results cannot be written there; a page needs no folder of its own."""
+    if out is not None and out.suffix.lower() not in PAGE_SUFFIXES:
+        check_folder("out", out)
+
+
 def show(result: Result, *, json: bool, out: Path | None) -> None:
-    """Print the summary, or one JSON object, and write the result to a folder."""
+    """Print the summary, or one JSON object, and write the result to a folder; a question without answer raises."""
     files = [] if out is None else result.save(out)
     if json:
         print_json({"result": result.to_dict(), "files": [str(path) for path in files]})
-        return
-    print(result)
-    for path in files:
-        print(f"Written to {path}")
+    else:
+        print(result)
+        for path in files:
+            print(f"Written to {path}")
+    if result.unanswered:
+        raise ConvergenceError(result.unanswered, result)

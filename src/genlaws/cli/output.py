@@ -38,14 +38,17 @@ class ProgressBar:
     ----------
     quiet : bool
         Show nothing: for ``--json``.
+    jobs, folder :
+        Of the `Running`.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, jobs: int = 1, folder: Path | None = None) -> None:
         self._progress = bar_on_stderr(quiet=quiet)
         self._task: TaskID | None = None
+        self._running = Running(self, jobs=jobs, folder=folder)
 
     def __enter__(self) -> Running:
-        return Running(self)
+        return self._running
 
     def __exit__(self, *error: object) -> None:
         if self._task is not None:

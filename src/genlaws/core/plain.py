@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-CALL_FIELD = "call"  # of a result, which writes it on its own
+UNWRITTEN = {"written": False}  # metadata of a field that JSON does not hold, such as raw runs
 NOT_FINITE = ("inf", "-inf", "nan")
 
 
@@ -69,8 +69,8 @@ def _path(value: Path) -> str:
 
 
 def parts_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name, without the call of a result."""
-    return {one.name: getattr(value, one.name) for one in fields(value) if one.name != CALL_FIELD}
+    """Return the fields of a dataclass that are written, by name."""
+    return {one.name: getattr(value, one.name) for one in fields(value) if one.metadata.get("written", True)}
 
 
 def from_plain(kind: Any, plain: Any) -> Any:

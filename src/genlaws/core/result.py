@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.core.plain import from_plain, parts_of, to_plain, types_of
+from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
 SCHEMA = 1  # of the dictionaries; grows when a name or a form changes
 PICTURE_KINDS, PICTURE_DPI = ("png", "pdf"), 300
+PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
@@ -104,11 +105,21 @@ class Result:
     drawn_by: ClassVar[str] = ""
     """Where its pictures are made, as ``module:function``; loaded when it is drawn or saved."""
 
-    call: Call | None = field(default=None, kw_only=True)
+    page_by: ClassVar[str] = "genlaws.render.pages:result_page"
+    """Where its page is made, likewise."""
+
+    call: Call | None = field(default=None, kw_only=True, metadata=UNWRITTEN)  # written on its own
 
     def summary(self) -> Summary:
-        """Return the answer in a few lines."""
-        raise NotImplementedError
+        """Return the answer in a few lines: single numbers as they are, and the size and range of arrays."""
+        parts = {**parts_of(self), **{name: getattr(self, name) for name in self.derived}}
+        shown = {name.replace("_", " "): _shown(part) for name, part in parts.items()}
+        return Summary([Row(label, text) for label, text in shown.items() if text])
+
+    @property
+    def unanswered(self) -> str:
+        """Why there is no answer, in one sentence; empty if there is one. A command then exits with 1."""
+        return ""
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -152,29 +163,61 @@ class Result:
         text = frame.to_string(index=False, float_format="{:.6g}".format, max_rows=MAX_ROWS_SHOWN)
         return text if len(frame) <= MAX_ROWS_SHOWN else f"{text}\n{len(frame):,} rows; to_frame() gives all of them."
 
+    def tables(self) -> dict[str, DataFrame]:
+        """Return every table of the result by the name of its file."""
+        return {"result": self.to_frame()}
+
     def pictures(self) -> dict[str, Any]:
         """Return its matplotlib pictures by name; none where numbers say it all."""
-        if not self.drawn_by:
-            return {}
-        module, _, name = self.drawn_by.partition(":")
-        drawn: dict[str, Any] = getattr(import_module(module), name)(self)
+        drawn: dict[str, Any] = _loaded(self.drawn_by)(self) if self.drawn_by else {}
         return drawn
 
     def plot(self) -> Any:
         """Return the first picture, or None."""
         return next(iter(self.pictures().values()), None)
 
+    def page(self) -> str:
+        """Return one HTML page with the answer, its tables and its pictures, which needs no network."""
+        text: str = _loaded(self.page_by)(self)
+        return text
+
     def files(self) -> dict[str, str | bytes]:
         """Return the content of every file that `save` writes, by its name."""
         texts: dict[str, str | bytes] = {"result.json": json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"}
-        texts["result.csv"] = self.to_frame().to_csv(index=False)
+        texts |= {f"{name}.csv": table.to_csv(index=False) for name, table in self.tables().items()}
         for name, picture in self.pictures().items():
             texts |= {f"{name}.{kind}": picture_bytes(picture, kind) for kind in PICTURE_KINDS}
-        return texts
+        return texts | {"report.html": self.page()}
 
-    def save(self, folder: Path | str) -> list[Path]:
-        """Write the numbers, the table and the pictures into a folder, all or none, and return their paths."""
-        return write_contents(Path(folder), self.files())
+    def save(self, out: Path | str) -> list[Path]:
+        """Write numbers, tables, pictures and a page into a folder, all or none, and return their paths.
+
+        If `out` ends in ``.html``, only the page is written.
+        """
+        path = Path(out)
+        if path.suffix.lower() in PAGE_SUFFIXES:
+            return write_contents(path.parent, {path.name: self.page()})
+        return write_contents(path, self.files())
+
+
+def _loaded(place: str) -> Callable[[Result], Any]:
+    """Return the function at ``module:function``."""
+    module, _, name = place.partition(":")
+    found: Callable[[Result], Any] = getattr(import_module(module), name)
+    return found
+
+
+def _shown(part: Any) -> str:
+    """Return a part of a result in a few words: a number as it is, and of an array its size and range."""
+    if isinstance(part, bool | int | str | Estimate):
+        return str(part)
+    if isinstance(part, float):
+        return f"{part:.6g}"
+    if isinstance(part, np.ndarray) and part.size and part.dtype.kind in "iuf":
+        return f"{' × '.join(map(str, part.shape))} numbers from {np.nanmin(part):.6g} to {np.nanmax(part):.6g}"
+    if isinstance(part, Mapping | tuple | list | np.ndarray):
+        return f"{len(part)} of them" if len(part) else "none"
+    return type(part).__name__ if part is not None else ""
 
 
 def picture_bytes(picture: Any, kind: str) -> bytes:

@@ -29,7 +29,7 @@ FORMATS = ("pdf", "png", "svg")
 
 def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
     """Save a picture as pdf, png or svg. Without a date the same picture gives the same bytes."""
-    from genlaws.figures.style import house_style  # noqa: PLC0415
+    from genlaws.render.style import house_style  # noqa: PLC0415
 
     maker = f"genlaws {genlaws.__version__}"
     metadata: dict[str, dict[str, Any]] = {

@@ -71,7 +71,7 @@ class Figure:
 
     def draw(self, frame: pd.DataFrame, settings: Settings | Mapping[str, Any] | None = None) -> Picture:
         """Return the picture of a table."""
-        from genlaws.figures.style import house_style  # noqa: PLC0415
+        from genlaws.render.style import house_style  # noqa: PLC0415
 
         with house_style():
             picture = self.load().draw(frame, self.settings(settings))

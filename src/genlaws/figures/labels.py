@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
-from genlaws.figures.style import SMALL_TYPE, text_color
+from genlaws.render.style import SMALL_TYPE, text_color
 
 Pixels = NDArray[np.float64]
 

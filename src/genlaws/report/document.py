@@ -13,9 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from genlaws import __version__
 from genlaws.claims.records import verdict_counts
 from genlaws.core.running import Running, checked_running
+from genlaws.render.html import escaped, number_table, static_text
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash, panel_script, panel_style, plotly_script
 from genlaws.report.ledger import ledger_summary
-from genlaws.report.page import escaped, number_table, static_text
 from genlaws.report.section import Section, section_html
 from genlaws.report.sections.relations import relations_section
 from genlaws.report.sections.residual_stream import residual_stream_section
@@ -109,8 +109,8 @@ def _makers(
 
 def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
     """Return the page; its policy allows exactly the scripts and styles it contains."""
-    scripts = (plotly_script(), panel_script(), static_text("report.js"))
-    styles = (f"\n{static_text('page.css')}{static_text('report.css')}", panel_style())
+    scripts = (plotly_script(), panel_script(), static_text("report.js", "genlaws.report"))
+    styles = (f"\n{static_text('page.css')}{static_text('report.css', 'genlaws.report')}", panel_style())
     body = [
         f"<h1>{escaped(TITLE)}</h1>",
         f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",

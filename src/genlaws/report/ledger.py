@@ -13,7 +13,7 @@ from genlaws.claims.claim import CORRECTED, FAILS, TITLES, VERDICTS
 from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import NOT_RUN, bundled_records, verdict_counts
 from genlaws.core.errors import InputError
-from genlaws.report.page import escaped, folded
+from genlaws.render.html import escaped, folded
 
 NEAR_Z = 1.96  # standard errors that contain 95 % of correct comparisons
 MIN_CHANCE = 0.01  # of the largest z; below, theory and runs differ

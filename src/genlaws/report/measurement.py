@@ -12,7 +12,7 @@ from genlaws.core.estimate import INTERVAL_MEANING
 from genlaws.figures.semanticity import measurement as pictures
 from genlaws.figures.semanticity.measurement import draw_encoder
 from genlaws.probes.layers.embeddings import LayerMeasurements
-from genlaws.report.page import data_table, escaped, number_table, paragraphs, picture, whole_page
+from genlaws.render.html import data_table, escaped, number_table, paragraphs, picture, whole_page
 from genlaws.semanticity.measurement.result import Measurement, or_none
 
 ENCODER_NOTES = (

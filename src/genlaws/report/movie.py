@@ -16,7 +16,7 @@ from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.figures.relations.learned import color_key, element_colors
 from genlaws.relations.networks.embeddings import ElementGroups, principal_plane
-from genlaws.report.page import static_text
+from genlaws.render.html import static_text
 
 PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_MARGIN = 640.0, 480.0, 26.0  # in units of the picture
 MOVIE_DIGITS = 4
@@ -121,7 +121,7 @@ def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], t
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{static_text('movie.css')}</style></head><body><main>",
+        f"<style>\n{static_text('movie.css', 'genlaws.report')}</style></head><body><main>",
         f"<h1>{heading}</h1>",
         f'<p class="soft">{len(names)} elements, {axes}; colored by {COLORED_BY[groups.kind]}. '
         f"genlaws {html.escape(__version__)}.</p>",
@@ -130,7 +130,7 @@ def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], t
         _controls(film, nameless=len(names) > MAX_VISIBLE_NAMES),
         "</main>",
         f'<script type="application/json" id="film">{data}</script>',
-        f"<script>\n{static_text('movie.js')}</script></body></html>",
+        f"<script>\n{static_text('movie.js', 'genlaws.report')}</script></body></html>",
     ]
     return "\n".join(parts) + "\n"
 

@@ -28,7 +28,7 @@ from genlaws.probes.probe import Example, ProbeResult, compare_templates
 from genlaws.probes.rates import Rates
 from genlaws.probes.vision.pictures import picture_of
 from genlaws.probes.vision.scenes import VisionTrial
-from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
+from genlaws.render.html import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
 
 PICTURE_PIXELS = 360  # side of a picture of a prompt, scaled down
 TRIAL_QUESTIONS = {

@@ -10,7 +10,7 @@ from functools import partial
 from genlaws import __version__
 from genlaws.core.estimate import Estimate
 from genlaws.figures.residual_stream.entries import StreamPicture, pictures_of
-from genlaws.report.page import data_table, escaped, folded, number_table, paragraphs, picture, whole_page
+from genlaws.render.html import data_table, escaped, folded, number_table, paragraphs, picture, whole_page
 from genlaws.residual_stream.results import Analysis, StreamClaim
 
 NO_VALUE = "–"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from genlaws.render import Curve, Panel
-from genlaws.report.page import data_table, escaped, folded, number_table
+from genlaws.render.html import data_table, escaped, folded, number_table
 
 WITHOUT_TORCH = "Not compared with networks: that needs torch, pip install 'genlaws[networks]'."
 MAX_LINE_POINTS = 25  # of a line in the table of numbers; the file has all

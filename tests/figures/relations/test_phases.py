@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from genlaws.core.running import Running
-from genlaws.figures import get_figure, style
+from genlaws.figures import get_figure
 from genlaws.figures.relations import phases as relations_phases
 from genlaws.figures.relations.phases import (
     FILLED_FRACTION,
@@ -24,6 +24,7 @@ from genlaws.figures.relations.phases import (
 )
 from genlaws.relations.networks.phases import PHASES, classify_phases
 from genlaws.relations.networks.runs import log_every
+from genlaws.render import style
 
 SMALL = {"relations": ("less-than",), "grid": 3, "repeats": 2, "width": 8, "steps": 200}
 RATES = np.logspace(-4, -1, 7)

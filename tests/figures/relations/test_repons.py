@@ -15,8 +15,8 @@ from genlaws.figures.relations.repons import (
     CollisionFigureSettings,
     PairPlaneSettings,
 )
-from genlaws.figures.style import house_style
 from genlaws.relations.repons import collision_probability, pair_invariant
+from genlaws.render.style import house_style
 
 SIGMAS = 5.0
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.figures import style
 from genlaws.figures.residual_stream import dimensions, drawing, units
 from genlaws.figures.residual_stream import perturbation as disturbed
 from genlaws.figures.residual_stream import portraits as turning
 from genlaws.figures.residual_stream.dimensions import draw_compression_explained, draw_compression_steps
 from genlaws.figures.residual_stream.entries import PICTURES, pictures_of
+from genlaws.render import style
 from toy_stream_analysis import UNITS, measured, whole
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
-from genlaws.figures import style
 from genlaws.figures.semanticity import layers as layer_pictures
 from genlaws.figures.semanticity import probe as pictures
 from genlaws.figures.semanticity import probe as preferences
@@ -16,6 +15,7 @@ from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.vision import pictures as vision_stimuli
+from genlaws.render import style
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 PLANTED = 75.0  # years

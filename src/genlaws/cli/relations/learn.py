@@ -32,7 +32,6 @@ from genlaws.core.estimate import Estimate
 from genlaws.core.files import made_folder, write_together
 from genlaws.figures.drawing import save_picture
 from genlaws.figures.relations.learned import draw_courses, draw_places
-from genlaws.figures.style import house_style
 from genlaws.relations import networks
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
@@ -41,6 +40,7 @@ from genlaws.relations.networks.embeddings import element_groups, principal_plan
 from genlaws.relations.networks.phases import PHASES, classify_phases
 from genlaws.relations.networks.runs import ACCURACIES, MAX_TRAINING_STEPS, mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
+from genlaws.render.style import house_style
 from genlaws.report import embedding_movie
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from genlaws.core.running import Running
 from genlaws.figures import FIGURES
 from genlaws.figures.drawing import save_picture
 from genlaws.figures.relations.phases import draw_phases
-from genlaws.figures.style import house_style
 from genlaws.relations import phase_diagram
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.relations.networks.diagram import EXPERIMENT, format_slope, side_of
+from genlaws.render.style import house_style
 from genlaws.sweeps import Axis, Store, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 

@@ -25,7 +25,7 @@ from genlaws.core.files import check_folder
 from genlaws.core.tables import read_lines
 from genlaws.figures.drawing import save_picture
 from genlaws.figures.residual_stream.entries import pictures_of
-from genlaws.figures.style import house_style
+from genlaws.render.style import house_style
 from genlaws.report.residual_stream import residual_stream_page
 from genlaws.residual_stream.analysis import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES
 from genlaws.residual_stream.analysis import analyze as measure

@@ -15,8 +15,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.files import made_folder, write_together
 from genlaws.figures.drawing import save_picture
 from genlaws.figures.residual_stream.semanticity import draw_stream_semanticity
-from genlaws.figures.style import house_style
 from genlaws.probes.encoders.stimuli import PICTURE_STIMULI, word_stimuli
+from genlaws.render.style import house_style
 
 if TYPE_CHECKING:
     from genlaws.probes.stream.result import StreamSemanticity

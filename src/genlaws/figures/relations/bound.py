@@ -13,13 +13,13 @@ from pydantic import Field
 
 from genlaws.core.estimate import from_standard_error
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
 from genlaws.relations.inference.hypotheses import hypotheses_of
 from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
+from genlaws.render import style
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Result, Settings

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     Depth,
@@ -32,6 +31,7 @@ from genlaws.figures.relations.cells import (
 )
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations.networks.runs import log_every
+from genlaws.render import style
 
 # Read from the paper's Figure 7: hidden layers, train and test accuracy of what looks like one network each.
 PAPER_POINTS = (

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import Depth, Fraction, Rate, Scale, Steps, Width
 from genlaws.figures.relations.learned import LEARNED_ACCURACY, key_handles, scatter_elements
@@ -19,6 +18,7 @@ from genlaws.relations.networks.embeddings import ElementGroups, class_spread, e
 from genlaws.relations.networks.network import learn_relation
 from genlaws.relations.networks.runs import RelationRuns
 from genlaws.relations.structure.families import named_relation
+from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
 Rates = tuple[Rate, Rate]

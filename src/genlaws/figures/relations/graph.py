@@ -19,7 +19,6 @@ from scipy import stats
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, interval_columns
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     NetworkFigureSettings,
@@ -34,6 +33,7 @@ from genlaws.relations.inference.bound_curve import crossing
 from genlaws.relations.structure.description_length import description_length_exact
 from genlaws.relations.structure.knowledge_graph import read_knowledge_graph
 from genlaws.relations.structure.relation import Relation, relation_to_text
+from genlaws.render import style
 
 GRAPH_BOOTSTRAP_REPLICATES = 2000
 NETWORK_TARGET = 0.9  # of the networks, part of their seeds; the figure's own target is a balanced accuracy

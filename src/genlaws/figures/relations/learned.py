@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from genlaws.core.arguments import Array
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.relations.networks.embeddings import ElementGroups
+from genlaws.render import style
 
 CLASS_COLORS = (style.BLUE, style.ORANGE, style.GREEN, style.VERMILLION, style.PURPLE, style.SKY_BLUE, style.YELLOW)
 ACCURACY_CURVES = {

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
@@ -38,6 +37,7 @@ from genlaws.relations.inference.hypotheses import hypotheses_of
 from genlaws.relations.structure.description_length import description_length_exact
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.training_set import draw_order, training_set_of
+from genlaws.render import style
 
 # Mode, hidden layers, units, dimension of the embeddings.
 Architecture = tuple[str, Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]

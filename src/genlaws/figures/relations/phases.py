@@ -29,7 +29,6 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     Fraction,
@@ -53,6 +52,7 @@ from genlaws.relations.networks.phases import (
 )
 from genlaws.relations.networks.runs import log_every
 from genlaws.relations.structure.families import named_relation
+from genlaws.render import style
 
 Cells = tuple[ArrayLike, ArrayLike]
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=3)]

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repons.ensemble import simulate_repons
 from genlaws.relations.repons.forces import ReponSystem
 from genlaws.relations.repons.pair import decoder_pull, gain_shrink_time, pair_limit, pair_path, separation_shrink_time
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
 from genlaws.relations.repons.whole_class import class_collision_probability
+from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
 Cluster = Annotated[float, Field(ge=1)]

@@ -15,7 +15,6 @@ from pydantic import Field
 
 from genlaws.core.arguments import Array
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import (
     Fraction,
@@ -33,6 +32,7 @@ from genlaws.figures.relations.cells import (
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations.networks.runs import log_every
 from genlaws.relations.repons import collision_probability, collision_rate_ratio, sign_collision_probability
+from genlaws.render import style
 
 Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]
 Variant = tuple[str, Annotated[int, Field(ge=1)] | None, Scale]

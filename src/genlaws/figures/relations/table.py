@@ -13,7 +13,6 @@ from pydantic import Field
 
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.relations.structure import families
 from genlaws.relations.structure.classes import RelationClass, classify_relation
@@ -23,6 +22,7 @@ from genlaws.relations.structure.description_length import (
     description_length_table,
 )
 from genlaws.relations.structure.relation import Relation
+from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
 Elements = Annotated[int, Field(ge=6, le=500)]

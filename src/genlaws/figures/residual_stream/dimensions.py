@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from genlaws.figures import style
 from genlaws.figures.residual_stream import drawing
+from genlaws.render import style
 from genlaws.residual_stream.measures.dimensions import ExplainedVariance
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
-from genlaws.figures import style
 from genlaws.models.stream import Site
+from genlaws.render import style
 from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest
 

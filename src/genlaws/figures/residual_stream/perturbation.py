@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from genlaws.figures import style
 from genlaws.figures.residual_stream import drawing
+from genlaws.render import style
 
 if TYPE_CHECKING:
     from genlaws.residual_stream.dynamics.perturbation import Perturbation

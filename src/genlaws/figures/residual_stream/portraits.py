@@ -13,9 +13,9 @@ from matplotlib.patches import Circle, Patch
 from matplotlib.ticker import MaxNLocator
 
 from genlaws.core.arguments import Array
-from genlaws.figures import style
 from genlaws.figures.residual_stream import drawing
 from genlaws.models.stream import Stream
+from genlaws.render import style
 from genlaws.residual_stream.dynamics.linear import Modes
 from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations, portraits, rotations
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest

@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from genlaws.core.errors import InputError
-from genlaws.figures import style
 from genlaws.figures.residual_stream.drawing import WRITE_COLORS, WRITE_NAMES, layer_axis, site_places
 from genlaws.probes.layers.embeddings import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import TESTS, WriteChange
 from genlaws.probes.stream.result import StreamSemanticity
+from genlaws.render import style
 
 TEST_LABELS = {"generalization": "generalization $p_S$", "identification": "identification $p_I$"}
 CLEAR, UNCLEAR = 2.0, 0.7  # widths of a write whose change stands after Holm's procedure, and of any other

@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from genlaws.core.arguments import Array
-from genlaws.figures import style
 from genlaws.figures.residual_stream import drawing
 from genlaws.models.stream import Site
+from genlaws.render import style
 from genlaws.residual_stream.measures.curves import SiteCurve
 from genlaws.residual_stream.measures.information import Information
 

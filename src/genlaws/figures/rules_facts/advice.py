@@ -14,8 +14,8 @@ from matplotlib.ticker import FuncFormatter
 from scipy.interpolate import PchipInterpolator
 
 from genlaws.core.estimate import wilson_interval
-from genlaws.figures import style
 from genlaws.figures.rules_facts.tables import regularization_path
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 

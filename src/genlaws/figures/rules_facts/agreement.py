@@ -14,7 +14,6 @@ from scipy import special
 
 from genlaws.core.estimate import from_standard_error
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
@@ -38,6 +37,7 @@ from genlaws.figures.rules_facts.tables import (
     run_cells,
 )
 from genlaws.figures.rules_facts.tradeoff import loss_panels
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.finite_size.extrapolation import extrapolate
 from genlaws.sweeps.experiment import Settings

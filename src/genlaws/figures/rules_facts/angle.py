@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import PAPER_LOSSES, REGULARIZATIONS
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_angle, solve
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells

@@ -16,7 +16,6 @@ from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
     Redraws,
@@ -38,6 +37,7 @@ from genlaws.figures.rules_facts.tables import (
     regularization_path,
     task_errors,
 )
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.finite_size import Preference, preferred_parameters
 from genlaws.rules_facts.kernels.families import FAMILIES

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Recipe
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.sweeps.experiment import Settings

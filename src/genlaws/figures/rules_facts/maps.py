@@ -9,9 +9,9 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import PAPER_LOSSES, samples_table
+from genlaws.render import style
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Settings

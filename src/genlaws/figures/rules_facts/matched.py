@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Ratio, Recipe
 from genlaws.figures.rules_facts.redraws import (
@@ -28,6 +27,7 @@ from genlaws.figures.rules_facts.redraws import (
     task_columns,
 )
 from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, Angle
+from genlaws.render import style
 from genlaws.rules_facts import Kernel
 from genlaws.sweeps import Axis
 from genlaws.sweeps.computing import compute_cells

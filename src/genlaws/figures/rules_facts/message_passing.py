@@ -13,7 +13,6 @@ from matplotlib.ticker import MaxNLocator
 from pydantic import Field, model_validator
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
@@ -25,6 +24,7 @@ from genlaws.figures.rules_facts.tables import (
     interval_of,
     mean_columns,
 )
+from genlaws.render import style
 from genlaws.rules_facts import bayes_optimal, solve
 from genlaws.rules_facts.theory.message_passing import state_evolution
 from genlaws.sweeps import Axis, get_experiment, make_sweep

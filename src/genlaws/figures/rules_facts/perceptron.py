@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import PAPER_LOSSES, errors_table
+from genlaws.render import style
 from genlaws.rules_facts import interpolation_threshold
 from genlaws.sweeps.experiment import Settings
 

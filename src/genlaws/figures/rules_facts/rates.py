@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import PAPER_LOSSES, errors_table, samples_table
+from genlaws.render import style
 from genlaws.rules_facts import large_sample_bayes_error, large_sample_error
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells

@@ -20,10 +20,10 @@ from pydantic import Field, model_validator
 
 from genlaws.core.arguments import Array, Mask
 from genlaws.core.estimate import Estimate, from_standard_error
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio
 from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, draw_path, pad_error_axis
+from genlaws.render import style
 from genlaws.rules_facts.labels.data import pools_of, sizes_of
 from genlaws.rules_facts.labels.loading import load_labeled
 from genlaws.sweeps import Axis, Sweep, get_experiment, make_sweep

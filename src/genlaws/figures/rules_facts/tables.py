@@ -16,8 +16,8 @@ from pydantic import Field
 
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import InnerShare, Ratio
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.finite_size import read_input_kernel
 from genlaws.sweeps import Axis, get_experiment, make_sweep

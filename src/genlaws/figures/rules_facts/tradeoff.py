@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
@@ -31,6 +30,7 @@ from genlaws.figures.rules_facts.tables import (
     regularization_path,
     task_errors,
 )
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
 

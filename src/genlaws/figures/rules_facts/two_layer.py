@@ -14,7 +14,6 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
 from genlaws.figures.rules_facts.tables import (
     ERROR_COLUMNS,
@@ -26,6 +25,7 @@ from genlaws.figures.rules_facts.tables import (
     interval_of,
     mean_columns,
 )
+from genlaws.render import style
 from genlaws.rules_facts import Kernel, bayes_optimal, fit_decay, optimal_angle, solve
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells

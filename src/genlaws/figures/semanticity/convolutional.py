@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe, Share
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, Seed, draw_bars, interval_of, mean_columns
+from genlaws.render import style
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings

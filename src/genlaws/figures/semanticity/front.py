@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Points, Ratio, Recipe
+from genlaws.render import style
 from genlaws.semanticity import Front, circle, front, segment, similarity
 from genlaws.semanticity.theory.front import format_place
 from genlaws.sweeps.experiment import Settings

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.figures.semanticity.front import Background, background_colors
+from genlaws.render import style
 from genlaws.semanticity import (
     best_ball_mass,
     best_generalization,

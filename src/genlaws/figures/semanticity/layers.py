@@ -21,7 +21,6 @@ from pydantic import Field
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.semanticity.measurement import (
     FIGURE_WIDTH,
@@ -31,6 +30,7 @@ from genlaws.figures.semanticity.measurement import (
     TEST_COLORS,
 )
 from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_figure_model
+from genlaws.render import style
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 TRAINED, RANDOM = "trained", "random weights"

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
+from genlaws.render import style
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement
 

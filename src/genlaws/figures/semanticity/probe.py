@@ -14,7 +14,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
-from genlaws.figures import style
 from genlaws.figures.semanticity.measurement import (
     FIGURE_HEIGHT,
     FIGURE_WIDTH,
@@ -25,6 +24,7 @@ from genlaws.probes.collapse import ITEMS_LAW
 from genlaws.probes.probe import ProbeResult
 from genlaws.probes.rates import Rates
 from genlaws.probes.resolution import AnchorPoint
+from genlaws.render import style
 
 RATE_POINT_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
 GUIDE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}

@@ -15,10 +15,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from pydantic import Field
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import Seed, mean_columns
+from genlaws.render import style
 from genlaws.semanticity.networks.relu_runs import set_front, space_front
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.plane_curve import PlaneCurve

@@ -15,7 +15,6 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from pydantic import Field, model_validator
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of, mean_columns
@@ -30,6 +29,7 @@ from genlaws.figures.semanticity.relu import (
     relu_cells,
     step_axis,
 )
+from genlaws.render import style
 from genlaws.semanticity import front, similarity, space
 from genlaws.sweeps.computing import ComputedCell
 

@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 from pydantic import Field, model_validator
 
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, Seed, draw_bars, interval_of, mean_columns
 from genlaws.figures.semanticity.relu import FRONT_STYLE
+from genlaws.render import style
 from genlaws.semanticity.theory.tradeoff import linear_on_circle
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells

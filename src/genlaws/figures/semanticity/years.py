@@ -16,12 +16,12 @@ from pydantic import Field
 
 from genlaws.core.estimate import Estimate
 from genlaws.core.running import Running
-from genlaws.figures import style
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.probes import ReplyStore, SimulatedModel, domain_of
 from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import ProbeResult, run_probe
+from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
 SIMULATED = "simulated"  # a chooser whose resolution is known, in place of a model

@@ -28,8 +28,8 @@ from genlaws.relations.inference.bound_curve import crossing, paper_accuracy
 from genlaws.relations.inference.hypotheses import hypotheses_of
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.render import Curve, Panel
+from genlaws.render.html import brackets, formula, inline, number, over, power, root, sign, symbol, together
 from genlaws.report.ledger import Agreement, agreement
-from genlaws.report.page import brackets, formula, inline, number, over, power, root, sign, symbol, together
 from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 
 _P_IJ, _B = symbol("P", "ij"), symbol("b")

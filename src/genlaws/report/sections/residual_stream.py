@@ -16,9 +16,9 @@ from genlaws.core.running import Running
 from genlaws.models.texts import WRITE_EXAMPLES_CODE, example_texts
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import with_new_file
+from genlaws.render.html import brackets, formula, inline, number, over, power, root, sign, symbol
 from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel
 from genlaws.report.ledger import agreement
-from genlaws.report.page import brackets, formula, inline, number, over, power, root, sign, symbol
 from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 from genlaws.residual_stream.dynamics.portraits import rotations
 from genlaws.residual_stream.measures.correlations import unit_correlations

@@ -10,8 +10,8 @@ from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
+from genlaws.render.html import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol
 from genlaws.report.ledger import Agreement, agreement
-from genlaws.report.page import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol
 from genlaws.report.section import Section
 from genlaws.rules_facts import (
     Advice,

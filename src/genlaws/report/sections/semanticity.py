@@ -14,8 +14,8 @@ from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
 from genlaws.core.panel import curve_of_estimates
 from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
+from genlaws.render.html import brackets, formula, inline, number, over, side_by_side, sign, symbol
 from genlaws.report.ledger import Agreement, agreement
-from genlaws.report.page import brackets, formula, inline, number, over, side_by_side, sign, symbol
 from genlaws.report.section import WITHOUT_TORCH, Section, has_torch
 from genlaws.semanticity import generalization_of_many, identification_of_many, measure
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from matplotlib.figure import Figure
 
-from genlaws.figures.style import house_style
+from genlaws.render.style import house_style
 
 # The page runs no script and fetches nothing, whatever text a model wrote.
 PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -22,9 +22,9 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u206
 
 
 @cache
-def static_text(name: str) -> str:
+def static_text(name: str, package: str = "genlaws.render") -> str:
     """Return a style sheet or a script of the pages, to embed in one."""
-    return (files("genlaws.report") / "static" / name).read_text(encoding="utf-8")
+    return (files(package) / "static" / name).read_text(encoding="utf-8")
 
 
 def formula(*parts: str) -> str:

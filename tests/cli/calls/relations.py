@@ -1,0 +1,28 @@
+"""Command lines that ask each question on relations, with one number and with several."""
+
+COMMANDS = {
+    "relations.data_needed": [
+        "relations data-needed mod3 --elements 9 --repeats 3 --seed 5",
+        "relations data-needed less-than --elements 6 --repeats 2 --class tournament",
+        "relations data-needed bipartite-2-2 --prior relations --target-accuracy 1",
+    ],
+    "relations.describe_relation": [
+        "relations describe mod3 --method closed-form",
+        "relations describe graph.tsv --relation knows --entities all",
+        "relations describe matrix.csv --method search",
+    ],
+    "relations.describe_graph": [
+        "relations describe graph.tsv",
+    ],
+    "relations.bound_curve": [
+        "relations bound mod3 --elements 6 --train-fraction 0.2 --repeats 3 --seed 5",
+        "relations bound less-than --elements 6 --train-fraction 0.1:0.3:3 --method chain",
+    ],
+    "relations.training_set_bound": [
+        "relations bound --train known.csv --names names.txt --class equivalence-2",
+        "relations bound --train known.csv --class equivalence-2 --method chain",
+    ],
+}
+
+# Questions without a command.
+EXAMPLES = {}
