@@ -67,7 +67,7 @@ def draw_rules_facts(axes: Axes) -> None:
         runs = [
             learn_path(
                 rules_facts.draw_gaussian(dimension=300, **task, test_count=8000, seed=seed),
-                loss,
+                loss=loss,
                 kernel="erf",
                 regularization=strengths,
                 normalize=True,

@@ -78,7 +78,7 @@ def rows_of(ratio: float, share: float) -> list[tuple[object, ...]]:
         draw = draw_gaussian(DIMENSION, ratio, share, test_count=TEST_COUNT, seed=seed)
         products = DrawProducts.of(draw, normalize=True)
         for (loss, angle), here in strengths.items():
-            path = learn_path(draw, loss, regularization=here, kernel=odd_kernel(angle), products=products)
+            path = learn_path(draw, loss=loss, regularization=here, kernel=odd_kernel(angle), products=products)
             assert path.converged.all()
             one = (path.generalization_error, np.nan_to_num(path.memorization_error), float(draw.is_fact.sum()))
             found.setdefault((loss, angle), []).append(one)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cyclopts import App
 
-from genlaws.cli import app
+from genlaws.cli.commands import app
 
 
 def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:

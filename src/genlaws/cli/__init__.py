@@ -15,9 +15,6 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from traceback import walk_tb
 
-from cyclopts import App, CycloptsError
-
-from genlaws.cli.numbers import check_values
 from genlaws.core.errors import ConvergenceError, InputError
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
@@ -44,22 +41,9 @@ EXTRAS = {
 MODEL_PACKAGES = ("genlaws.models", "genlaws.probes", "genlaws.cli.semanticity.probe", "genlaws.cli.residual_stream")
 
 
-def _version() -> str:
-    import genlaws
-
-    return str(genlaws.__version__)
-
-
-app = App(
-    name="genlaws",
-    help="Exact laws of generalizing versus remembering: theory, simulation, measurement of your own model.",
-    version=_version,
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # run() reports that it stopped
-    config=check_values,
-)
+ABOUT = "Exact laws of generalizing versus remembering: theory, simulation, measurement of your own model."
 # The location and the help text of each command, which is imported when it runs.
-_COMMANDS = {
+COMMANDS = {
     "rules-facts": ("rules_facts:app", "Data that is part rule and part fact."),
     "semanticity": ("semanticity:app", "How finely a representation distinguishes things, and what that costs."),
     "relations": ("relations:app", "How many examples a relation needs, and when representations merge."),
@@ -73,8 +57,6 @@ _COMMANDS = {
     "report": ("report:report", "One page: the laws compared with new runs, and your own data."),
     "explore": ("explore:explore", "Serve a page with sliders for every law."),
 }
-for command, (place, about) in _COMMANDS.items():
-    app.command(f"genlaws.cli.{place}", name=command, help=about)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -87,6 +69,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal need not know Greek letters
+    if tokens in ([], ["--help"], ["-h"]):
+        print(help_text())
+        return 0
+    from cyclopts import CycloptsError
+
+    from genlaws.cli.commands import app
+
     code = 0
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
@@ -106,6 +95,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         code = _print_error(str(stopped) or "Stopped.", EXIT_INTERRUPTED)
     return code
+
+
+def help_text() -> str:
+    """Return what ``genlaws --help`` prints; the help of a command is made from its signature."""
+    width = max(map(len, COMMANDS)) + 2
+    lines = [f"  {name:<{width}}{about}" for name, (_, about) in sorted(COMMANDS.items())]
+    options = {"--help": "Print this text, or after a command its options.", "--version": "Print the version."}
+    listed = [f"  {name:<{width}}{about}" for name, about in options.items()]
+    return "\n".join(["Usage: genlaws COMMAND", "", ABOUT, "", "Commands:", *lines, "", "Options:", *listed])
 
 
 def require_installed(*libraries: str) -> None:

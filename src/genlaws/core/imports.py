@@ -1,29 +1,47 @@
-"""Packages whose modules are imported on first access (PEP 562), and the versions of what is installed."""
+"""Packages whose names and modules are imported on first access (PEP 562), and the versions of what is installed."""
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 
 
-def loaded_on_access(package: str) -> tuple[Callable[[str], ModuleType], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose modules are imported on first access."""
+def loaded_on_access(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package.
 
-    def names() -> set[str]:
+    Its modules are imported on first access, and so are the names that it imports for type checkers only, below ``if
+    TYPE_CHECKING:``. One list therefore serves type checkers, documentation and Python.
+    """
+    named = _places(Path(str(sys.modules[package].__file__)))
+    places = {name: module for name, module in named.items() if module != package}  # its own modules are found below
+
+    def modules() -> set[str]:
         return {module.name for module in iter_modules(sys.modules[package].__path__)}
 
-    def load(name: str) -> ModuleType:
-        if not name.startswith("_") and name in names():
+    def load(name: str) -> object:
+        if name in places:
+            found = getattr(import_module(places[name]), name)
+            setattr(sys.modules[package], name, found)  # the next access finds it without this function
+            return found
+        if not name.startswith("_") and name in modules():
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *names()})
+        return sorted({*vars(sys.modules[package]), *places, *modules()})
 
     return load, listed
+
+
+def _places(path: Path) -> dict[str, str]:
+    """Return the module of each name that a file imports below ``if TYPE_CHECKING:``."""
+    blocks = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a parameter of a question is: described once, and read by checks, command options, sliders and labels.
 
 Each system names its parameters in its own ``parameters`` module, because the same word means different things in
-different systems. A question has them as the types of its signature::
+different systems. A question has them as the types of its signature, and gets its arguments checked::
 
     SampleRatio = Annotated[ArrayLike, Parameter("Training samples per input dimension.", symbol="α", ...)]
 """
@@ -9,9 +9,12 @@ different systems. A question has them as the types of its signature::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, get_args
+
+from genlaws.core.arguments import Array, scalar
+from genlaws.core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Parameter:
         Whether several values may be given at once, with an answer for each.
     listed : bool
         Whether it is a list of numbers by itself.
+    optional : bool
+        Whether None stands for no value; read from the type by `parameters_of`.
     """
 
     about: str
@@ -46,14 +51,34 @@ class Parameter:
     words: tuple[str, ...] = ()
     several: bool = False
     listed: bool = False
+    optional: bool = False
 
     def checked(self, name: str, value: Any) -> Any:
         """Return the checked value; InputError says what is allowed."""
-        return value if self.check is None else self.check(name, value, hint=self.hint)
+        allowed = (value is None and self.optional) or (isinstance(value, str) and value in self.words)
+        if self.check is None or allowed:
+            return value
+        if isinstance(value, str) and self.words:
+            words = " or ".join(map(repr, self.words))
+            raise InputError(f"{name} must be a number or {words}; got {value!r}. {self.hint}".rstrip())
+        return self.check(name, value, hint=self.hint)
+
+
+def one(check: Callable[..., Array]) -> Callable[..., float]:
+    """Return the check of a single number."""
+
+    def checked(name: str, value: Any, hint: str = "") -> float:
+        return float(scalar(name, check(name, value, hint=hint)))
+
+    return checked
 
 
 def parameters_of(question: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Return the descriptions of the parameters of a question, by name."""
-    found = {name: one.annotation for name, one in signature(question, eval_str=True).parameters.items()}
-    described = {name: [part for part in get_args(kind) if isinstance(part, Parameter)] for name, kind in found.items()}
-    return {name: parts[0] for name, parts in described.items() if parts}
+    found = {name: get_args(one.annotation) for name, one in signature(question, eval_str=True).parameters.items()}
+    described = {name: [part for part in parts if isinstance(part, Parameter)] for name, parts in found.items()}
+    return {
+        name: replace(parts[0], optional=type(None) in get_args(found[name][0]))
+        for name, parts in described.items()
+        if parts
+    }

@@ -11,8 +11,9 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import cache, partial, wraps
 from html import escape
 from importlib import import_module
 from io import BytesIO
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.parameters import parameters_of
 from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
 SCHEMA = 1  # of the dictionaries; grows when a name or a form changes
@@ -34,6 +36,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
+RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
 
@@ -238,23 +241,36 @@ def _flat(name: str, value: Any) -> dict[str, Any]:
 
 
 def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Return a function whose result records the call, and register it as a question."""
+    """Return a function that checks its arguments and whose result records the call, and register it as a question."""
     name = f"{function.__module__.split('.')[1]}.{function.__name__}"
-    parameters = inspect.signature(function)
+    signature = inspect.signature(function)
+    described = cache(partial(parameters_of, function))  # read when it is asked first: annotations are loaded then
 
     @wraps(function)
     def answer(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        found = function(*args, **kwargs)
-        bound = parameters.bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        given = dict(bound.arguments)
+        for key, value in given.items():
+            if key in described():
+                bound.arguments[key] = described()[key].checked(key, value)
+        if _ANSWERING.get():  # a part of another question, which records its own call
+            return function(*bound.args, **bound.kwargs)
+        token = _ANSWERING.set(True)
+        try:
+            found = function(*bound.args, **bound.kwargs)
+        finally:
+            _ANSWERING.reset(token)
+        bound.arguments.update(given)
         bound.apply_defaults()
-        bound.arguments.pop("running", None)  # how it ran does not change the answer
-        object.__setattr__(found, "call", Call(name, {key: recorded(value) for key, value in bound.arguments.items()}))
+        asked = {key: recorded(value) for key, value in bound.arguments.items() if key not in RUNNING}
+        object.__setattr__(found, "call", Call(name, asked))
         return found
 
     QUESTIONS[name] = answer
     return answer
 
 
+_ANSWERING: ContextVar[bool] = ContextVar("answering", default=False)
 QUESTIONS: dict[str, Callable[..., Result]] = {}
 """Every question by its name below ``genlaws``, as far as its system is imported."""
 

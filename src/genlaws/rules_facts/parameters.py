@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, non_negative, positive, within
-from genlaws.core.parameters import Parameter
+from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number, within
+from genlaws.core.parameters import Parameter, one
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import LOSSES, Loss
 
+TRAINABLE_LOSSES = ("square", "hinge")  # of learners of finite size
 MAX_RATIO = 1e12  # squares and cubes of the ratios must stay within double precision
 
 
@@ -62,11 +64,24 @@ LossChoice = Annotated[str | Loss, Parameter(f"One of {', '.join(LOSSES)}.")]
 KernelChoice = Annotated[
     Kernel | str | None, Parameter("A name with its parameter, such as relu or gaussian:0.5.", several=True)
 ]
-TrainableLoss = Annotated[str, Parameter("square or hinge.")]
+TrainableLoss = Annotated[str, Parameter("square or hinge.", check=partial(one_of, allowed=TRAINABLE_LOSSES))]
 KernelFamily = Annotated[str, Parameter("gaussian, exponential, geometric or quadratic.")]
 KernelParameters = Annotated[
     ArrayLike | None, Parameter("Kernel parameters to try; the theory's are added.", listed=True)
 ]
 Normalize = Annotated[bool, Parameter("Scale every input to the same length.")]
 Folds = Annotated[int, Parameter("Parts of the cross-validation for the hinge loss.")]
-Seed = Annotated[int, Parameter("Seed of whatever is random; recorded with the result.")]
+Seed = Annotated[int | np.random.Generator, Parameter("Seed of whatever is random; recorded with the result.")]
+GivenFactFraction = Annotated[float | None, FACT_FRACTION]
+StandardErrors = Annotated[ArrayLike | None, Parameter("Standard errors, one for each number.", listed=True)]
+Replicates = Annotated[
+    int, Parameter("Resamples of the bootstrap.", check=partial(whole_number, at_least=20), hint="At least 20.")
+]
+Iterations = Annotated[int, Parameter("Rounds at most.", check=whole_number)]
+Tolerance = Annotated[float, Parameter("Relative change at which it stops.", check=one(positive))]
+Damping = Annotated[
+    float,
+    Parameter("Share of the old state in the new one.", check=one(partial(within, low=0.0, high=1.0, open_high=True))),
+]
+Teacher = Annotated[ArrayLike | None, Parameter("The weights of the rule, where they are known.")]
+Strengths = Annotated[ArrayLike, Parameter("Regularizations, one for each learner.", symbol="λ", listed=True)]

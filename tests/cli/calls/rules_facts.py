@@ -1,5 +1,11 @@
 """Command lines that ask each question on rules facts, with one number and with several."""
 
+import numpy as np
+
+from genlaws import rules_facts
+from genlaws.rules_facts import finite_size
+from genlaws.rules_facts.networks import two_layer
+
 COMMANDS = {
     "rules_facts.solve": [
         "rules-facts solve --sample-ratio 10 --fact-fraction 0.2",
@@ -24,5 +30,33 @@ COMMANDS = {
     ],
 }
 
+DRAW = rules_facts.draw_gaussian(12, 3.0, 0.2, test_count=20, seed=1)
+PRODUCTS = finite_size.inner_products(DRAW.inputs)
+RATIOS, RNG = np.array([4.0, 8.0, 16.0]), np.random.default_rng(0)
+
+
+def train_two_layer():
+    return two_layer.train_two_layer(
+        dimension=6, sample_ratio=3, fact_fraction=0.2, width=8, seeds=[0, 1], steps=5, log_at=[0, 5], test_count=10
+    )
+
+
+def path_errors():
+    train, test = finite_size.DrawProducts.of(DRAW).grams("relu")
+    return finite_size.path_errors(DRAW, train=train, test=test, regularization=[0.1, 1.0])
+
+
 # Questions without a command.
-EXAMPLES = {}
+EXAMPLES = {
+    "rules_facts.fit_decay": lambda: rules_facts.fit_decay(RATIOS, 0.4 / RATIOS),
+    "rules_facts.message_passing": lambda: rules_facts.message_passing(DRAW.inputs, DRAW.labels, fact_fraction=None),
+    "rules_facts.state_evolution": lambda: rules_facts.state_evolution(sample_ratio=2, fact_fraction=0.2, iterations=3),
+    "rules_facts.learn_path": lambda: finite_size.learn_path(DRAW, loss="hinge", kernel="erf", regularization=[0.1]),
+    "rules_facts.path_errors": path_errors,
+    "rules_facts.extrapolate": lambda: finite_size.extrapolate([100, 200], [0.3, 0.28], [0.01, 0.01]),
+    "rules_facts.preferred_parameters": lambda: finite_size.preferred_parameters(
+        [1.0, 2.0, 4.0], 0.3 + 0.1 * RNG.random((3, 3, 2)), replicates=20
+    ),
+    "rules_facts.gram_numbers": lambda: finite_size.gram_numbers(PRODUCTS.gram("relu"), PRODUCTS),
+    "rules_facts.train_two_layer": train_two_layer,
+}

@@ -227,7 +227,7 @@ def test_a_table_and_the_hinge_loss(genlaws, tmp_path: Path):
 def test_out_writes_answer_table_and_picture(genlaws, tmp_path: Path):
     folder = tmp_path / "new"
     answer = ask(genlaws, *TASK, "--out", folder)
-    names = ["advice.csv", "advice.pdf", "advice.png", "advice.txt", "result.csv", "result.json"]
+    names = ["advice.csv", "advice.pdf", "advice.png", "advice.txt", "report.html", "result.csv", "result.json"]
     assert sorted(file.name for file in folder.iterdir()) == names
     assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == answer
     table = pd.read_csv(folder / "advice.csv")

@@ -79,7 +79,7 @@ def test_several_values_give_a_table_over_all_combinations(genlaws, tmp_path: Pa
     )
     assert row.generalization_error == pytest.approx(expected.generalization_error, rel=1e-12)
     assert json.loads((out / "result.json").read_text()) == answer.json["result"]
-    assert answer.json["files"] == [str(out / "result.json"), str(out / "result.csv")]
+    assert answer.json["files"] == [str(out / name) for name in ("result.json", "result.csv", "report.html")]
 
 
 def test_text_answers_first_and_then_explains(genlaws):

@@ -35,7 +35,7 @@ def test_sweep_writes_the_front_with_its_picture(genlaws, tmp_path: Path):
     assert np.all(np.diff(points["resolution"]) > 0)
     assert np.all(np.diff(points["identification"]) < 0)
     files = {path.name: path for path in map(Path, document["files"])}
-    assert set(files) == {"result.json", "result.csv", "front.pdf", "front.png"}
+    assert set(files) == {"result.json", "result.csv", "front.pdf", "front.png", "report.html"}
     assert {path.name for path in (tmp_path / "new").iterdir()} == set(files)
     assert json.loads(files["result.json"].read_text()) == answer
     table = pd.read_csv(files["result.csv"])

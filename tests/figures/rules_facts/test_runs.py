@@ -240,7 +240,7 @@ def test_summary_of_the_z_scores(limits):
 
 def test_message_passing_stands_beside_its_state_evolution_and_the_bayes_curve(passing):
     steps = passing[passing["series"] == "iterations"]
-    theory = state_evolution(3.0, 0.2, 12).overlap
+    theory = state_evolution(sample_ratio=3.0, fact_fraction=0.2, iterations=12).overlap
     assert steps["teacher_overlap"].tolist() == pytest.approx(theory.tolist(), abs=TOLERANCE)
     bayes = passing[passing["learner"] == "bayes"]
     best = bayes_optimal(sample_ratio=bayes["sample_ratio"].to_numpy(), fact_fraction=0.2).generalization_error

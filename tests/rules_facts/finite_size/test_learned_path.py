@@ -68,7 +68,7 @@ def test_hinge_errors_are_those_of_the_usual_machine():
         half.test_inputs,
         half.test_labels,
     )
-    path = learn_path(twice, "hinge", regularization=PATH, tolerance=1e-9)
+    path = learn_path(twice, loss="hinge", regularization=PATH, tolerance=1e-9)
     train, test = gram_matrix("linear", twice.inputs), gram_matrix("linear", twice.test_inputs, twice.inputs)
     for column, lam in enumerate(PATH):
         machine = SVC(kernel="precomputed", C=1 / lam, tol=1e-8).fit(train, twice.labels)
@@ -79,7 +79,7 @@ def test_hinge_errors_are_those_of_the_usual_machine():
 
 @pytest.mark.parametrize("loss", ["square", "hinge"])
 def test_random_features_are_the_layer_of_the_same_seed(draw, loss):
-    path = learn_path(draw, loss, regularization=PATH, activation="relu", width=70, seed=5)
+    path = learn_path(draw, loss=loss, regularization=PATH, activation="relu", width=70, seed=5)
     layer = FeatureLayer.draw("relu", 70, draw.dimension, 5)
     train, test = layer(draw.inputs), layer(draw.test_inputs)
     for column, lam in enumerate(PATH):
@@ -104,7 +104,7 @@ def test_learners_follow_the_theory(name):
     found = []
     for seed in range(RUNS):
         draw = draw_gaussian(DIMENSION, alpha, 0.3, test_count=3000, seed=seed)
-        path = learn_path(draw, loss, normalize=True, seed=seed, **arguments)
+        path = learn_path(draw, loss=loss, normalize=True, seed=seed, **arguments)
         assert path.converged.all()
         found.append([path.generalization_error[0], path.memorization_error[0]])
     kernel = arguments.get("kernel", arguments.get("activation"))
@@ -133,7 +133,7 @@ def test_products_are_shared(draw):
 def test_a_matrix_of_ones_own_is_taken(draw):
     train = gram_matrix("relu", draw.inputs)
     test = gram_matrix("relu", draw.test_inputs, draw.inputs)
-    frame = path_errors(draw, train, test, "square", PATH).to_frame()
+    frame = path_errors(draw, train=train, test=test, loss="square", regularization=PATH).to_frame()
     assert frame.equals(learn_path(draw, regularization=PATH, kernel="relu").to_frame())
     assert list(frame["regularization"]) == list(PATH)
     assert frame.columns.tolist()[1:4] == ["generalization_error", "memorization_error", "training_error"]
@@ -144,7 +144,7 @@ def test_no_regularization_is_allowed_for_the_square_loss(draw):
     assert path.training_error[0] == 0
     assert path.memorization_error[0] == 0
     with pytest.raises(InputError, match="regularization must be positive"):
-        learn_path(draw, "hinge", regularization=0.0, kernel="relu")
+        learn_path(draw, loss="hinge", regularization=0.0, kernel="relu")
 
 
 def test_without_facts_nothing_can_be_remembered():
@@ -163,7 +163,7 @@ def test_an_output_of_zero_is_half_an_error():
 def test_labels_of_one_class_are_learned(draw):
     same = Draw(draw.inputs, np.ones(draw.sample_count), draw.is_fact, draw.test_inputs, draw.test_labels)
     for loss in ("square", "hinge"):
-        path = learn_path(same, loss, regularization=0.01, kernel="gaussian:1.0")
+        path = learn_path(same, loss=loss, regularization=0.01, kernel="gaussian:1.0")
         assert path.training_error[0] == 0
     single = Draw(draw.inputs[:1], [1.0], [True], draw.test_inputs, draw.test_labels)
     assert learn_path(single, regularization=PATH, kernel="relu").memorization_error.tolist() == [0.0] * 4

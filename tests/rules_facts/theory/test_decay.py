@@ -23,7 +23,7 @@ def test_an_exact_power_law_comes_back(exponent):
     assert np.isnan(found.exponent.low)
     assert np.isnan(found.misfit)
     np.testing.assert_allclose(found.local_exponent, exponent)
-    assert str(found) == f"exponent {exponent:g} for sample ratios from 2 to 32"
+    assert str(found) == f"exponent   {exponent:g}  for sample ratios from 2 to 32\nprefactor  0.4"
 
 
 def test_intervals_of_runs_cover_as_often_as_they_say():

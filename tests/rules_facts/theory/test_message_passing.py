@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
+from genlaws.core.plain import parts_of
 from genlaws.rules_facts import bayes_optimal
 from genlaws.rules_facts.theory.message_passing import channel, message_passing, state_evolution
 
@@ -68,7 +69,7 @@ def test_channel_is_the_derivative_of_log_z(u, epsilon):
 @pytest.mark.parametrize(("alpha", "epsilon"), [(0.5, 0.6), (2.0, 0.2), (5.0, 0.0), (10.0, 0.2)])
 def test_answer_solves_the_equations(alpha, epsilon):
     inputs, labels, _, _ = draw(200, alpha, 0, epsilon)
-    found = message_passing(inputs, labels, epsilon, tolerance=1e-9, iterations=2000)
+    found = message_passing(inputs, labels, fact_fraction=epsilon, tolerance=1e-9, iterations=2000)
     assert found.converged, found.message
     rows, v = inputs / np.linalg.norm(inputs, axis=1, keepdims=True), found.weight_variance
     # At a fixed point ŵ = Σ g a with g from ω = a·ŵ - v g: find g from the old margins, without the library's steps.
@@ -87,7 +88,10 @@ def test_answer_solves_the_equations(alpha, epsilon):
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.9, 1.0])
 @pytest.mark.parametrize("alpha", [0.1, 2.0, 30.0])
 def test_state_evolution_ends_on_the_bayes_curve(alpha, epsilon):
-    path, curve = state_evolution(alpha, epsilon, 400), bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon)
+    path, curve = (
+        state_evolution(sample_ratio=alpha, fact_fraction=epsilon, iterations=400),
+        bayes_optimal(sample_ratio=alpha, fact_fraction=epsilon),
+    )
     assert path.overlap.shape == path.generalization_error.shape == (401,)
     assert path.overlap[-1] == pytest.approx(curve.teacher_overlap, rel=1e-10)
     assert path.generalization_error[-1] == pytest.approx(curve.generalization_error, rel=1e-10)
@@ -106,7 +110,7 @@ def errors_of_runs(dimension, alpha, runs):
     found = []
     for seed in range(runs):
         inputs, labels, teacher, _ = draw(dimension, alpha, seed)
-        result = message_passing(inputs, labels, FACTS)
+        result = message_passing(inputs, labels, fact_fraction=FACTS)
         assert result.converged, result.message
         found.append((result.true_generalization_error(teacher), result.generalization_error))
     return np.array(found)
@@ -139,11 +143,13 @@ def test_generalization_error_is_on_the_bayes_curve_at_larger_size(alpha):
 @pytest.mark.parametrize(("alpha", "epsilon"), [(2.0, 0.2), (2.0, 0.0), (5.0, 0.5)])
 def test_state_evolution_is_followed_iteration_by_iteration(alpha, epsilon):
     dimension, steps, runs = 300, 12, 30
-    theory = state_evolution(alpha, epsilon, steps).overlap
+    theory = state_evolution(sample_ratio=alpha, fact_fraction=epsilon, iterations=steps).overlap
     paths = np.empty((runs, 2, steps + 1))
     for seed in range(runs):
         inputs, labels, teacher, _ = draw(dimension, alpha, seed, epsilon)
-        found = message_passing(inputs, labels, epsilon, iterations=steps, tolerance=1e-15, teacher=teacher)
+        found = message_passing(
+            inputs, labels, fact_fraction=epsilon, iterations=steps, tolerance=1e-15, teacher=teacher
+        )
         paths[seed] = found.overlap_history, found.teacher_overlap_history
     assert (paths[:, :, 0] == 0.0).all()
     bound = DEVIATIONS * standard_error(paths) + OVERLAP_TERM / dimension
@@ -162,7 +168,7 @@ def test_fact_probabilities_are_calibrated(given):
     probability, fact = [], []
     for seed in range(8):
         inputs, labels, _, facts = draw(500, 5.0, seed)
-        probability.append(message_passing(inputs, labels, given).fact_probability)
+        probability.append(message_passing(inputs, labels, fact_fraction=given).fact_probability)
         fact.append(facts)
     probability, fact = np.concatenate(probability), np.concatenate(fact)
     # Of all labels with a probability near p a share p are facts; a learned ε adds its own error to every bin.
@@ -178,7 +184,7 @@ def test_fact_probabilities_are_calibrated(given):
 
 @pytest.mark.parametrize(("alpha", "epsilon"), [(2.0, 0.2), (5.0, 0.05), (10.0, 0.6)])
 def test_fact_fraction_is_learned(alpha, epsilon):
-    found = [message_passing(*draw(300, alpha, seed, epsilon)[:2], None) for seed in range(16)]
+    found = [message_passing(*draw(300, alpha, seed, epsilon)[:2], fact_fraction=None) for seed in range(16)]
     shares, errors = (
         np.array([getattr(run, name) for run in found]) for name in ("fact_fraction", "fact_fraction_error")
     )
@@ -193,7 +199,7 @@ def test_fact_fraction_is_learned(alpha, epsilon):
 
 def test_learning_the_fact_fraction_costs_little():
     inputs, labels, teacher, _ = draw(1000, 5.0, 0)
-    known, learned = (message_passing(inputs, labels, given) for given in (FACTS, None))
+    known, learned = (message_passing(inputs, labels, fact_fraction=given) for given in (FACTS, None))
     assert known.fact_fraction_error == 0.0
     assert learned.true_generalization_error(teacher) == pytest.approx(
         known.true_generalization_error(teacher), abs=2e-3
@@ -235,7 +241,7 @@ def exact_posterior(inputs, labels, epsilon, chains, steps, rng):
 
 def test_agrees_with_samples_of_the_posterior():
     inputs, labels, _, _ = draw(30, 2.0, 1)
-    found = message_passing(inputs, labels, FACTS)
+    found = message_passing(inputs, labels, fact_fraction=FACTS)
     mean, fact = exact_posterior(inputs, labels, FACTS, 100, 800, np.random.default_rng(0))
     assert np.mean((found.weights - mean) ** 2) < 0.01 * found.overlap_history[-1]
     assert np.sqrt(np.mean((found.fact_probability - fact) ** 2)) < 0.03
@@ -246,12 +252,12 @@ def test_agrees_with_samples_of_the_posterior():
 
 def test_no_facts_and_nothing_but_facts():
     inputs, labels, teacher, _ = draw(300, 3.0, 0, 0.0)
-    rule = message_passing(inputs, labels, 0.0, iterations=2000)
+    rule = message_passing(inputs, labels, fact_fraction=0.0, iterations=2000)
     assert rule.converged
     assert (rule.fact_probability == 0.0).all()
     curve = bayes_optimal(sample_ratio=3.0, fact_fraction=0.0).generalization_error
     assert rule.true_generalization_error(teacher) == pytest.approx(curve, abs=DEVIATIONS * 0.2 / np.sqrt(300))
-    facts = message_passing(inputs, labels, 1.0)
+    facts = message_passing(inputs, labels, fact_fraction=1.0)
     assert facts.converged
     assert facts.iterations == 1
     assert (facts.weights == 0.0).all()
@@ -262,9 +268,9 @@ def test_no_facts_and_nothing_but_facts():
 
 def test_learning_at_the_ends():
     inputs, labels, _, _ = draw(300, 5.0, 1, 0.0)
-    assert message_passing(inputs, labels, None).fact_fraction < 0.01
+    assert message_passing(inputs, labels, fact_fraction=None).fact_fraction < 0.01
     coins = np.random.default_rng(0).choice([-1.0, 1.0], len(inputs))
-    found = message_passing(inputs, coins, None)
+    found = message_passing(inputs, coins, fact_fraction=None)
     assert 0.8 < found.fact_fraction < 1.0
     assert found.overlap_history[-1] < 0.2
 
@@ -272,7 +278,7 @@ def test_learning_at_the_ends():
 def test_one_sample():
     # The posterior mean is known: the label, the mean of a half-normal variable, and the direction of the input.
     x = np.random.default_rng(0).normal(size=(1, 400))
-    found = message_passing(x, [-1], FACTS)
+    found = message_passing(x, [-1], fact_fraction=FACTS)
     assert found.converged
     exact = -(1 - FACTS) * np.sqrt(2 / np.pi) * x[0] / np.linalg.norm(x)
     assert np.linalg.norm(found.weights - exact) < 1 / 400
@@ -281,8 +287,8 @@ def test_one_sample():
 
 def test_length_of_inputs_and_of_the_rule_is_free():
     inputs, labels, teacher, _ = draw(100, 2.0, 0)
-    plain = message_passing(inputs, labels, FACTS, teacher=teacher)
-    scaled = message_passing(inputs * 10.0 ** np.arange(-100, 100)[:, None], labels, FACTS)
+    plain = message_passing(inputs, labels, fact_fraction=FACTS, teacher=teacher)
+    scaled = message_passing(inputs * 10.0 ** np.arange(-100, 100)[:, None], labels, fact_fraction=FACTS)
     assert scaled.weights == pytest.approx(plain.weights, abs=1e-9)
     assert plain.true_generalization_error(teacher) == pytest.approx(
         plain.true_generalization_error(7 * teacher), abs=1e-15
@@ -294,7 +300,7 @@ def test_length_of_inputs_and_of_the_rule_is_free():
 
 def test_generalization_error_is_the_share_of_wrong_predictions():
     inputs, labels, teacher, _ = draw(100, 2.0, 0)
-    found = message_passing(inputs, labels, FACTS)
+    found = message_passing(inputs, labels, fact_fraction=FACTS)
     fresh = np.random.default_rng(1).normal(size=(40_000, 100))
     share, error = np.mean(found.predict(fresh) != np.sign(fresh @ teacher)), found.true_generalization_error(teacher)
     assert abs(share - error) < DEVIATIONS * np.sqrt(error * (1 - error) / 40_000)
@@ -303,7 +309,9 @@ def test_generalization_error_is_the_share_of_wrong_predictions():
 
 def test_damping_keeps_the_answer():
     inputs, labels, _, _ = draw(200, 2.0, 0)
-    plain, damped = (message_passing(inputs, labels, FACTS, damping=damping, tolerance=1e-8) for damping in (0.0, 0.6))
+    plain, damped = (
+        message_passing(inputs, labels, fact_fraction=FACTS, damping=damping, tolerance=1e-8) for damping in (0.0, 0.6)
+    )
     assert damped.iterations > plain.iterations
     assert damped.weights == pytest.approx(plain.weights, abs=SETTLED)
 
@@ -313,22 +321,22 @@ def test_damping_keeps_the_answer():
 def test_inputs_it_is_not_made_for_are_reported(shift, given):
     inputs, _, teacher, facts = draw(400, 2.5, 0)
     labels = np.where(facts, 1.0, np.sign((inputs + shift) @ teacher))
-    found = message_passing(inputs + shift, labels, given, teacher=teacher)
+    found = message_passing(inputs + shift, labels, fact_fraction=given, teacher=teacher)
     assert not found.converged
     assert "center and whiten" in found.message
-    numbers = [value for value in vars(found).values() if not isinstance(value, str)]
+    numbers = [value for value in parts_of(found).values() if not isinstance(value, str)]
     assert not any(np.isnan(value).any() for value in numbers)
 
 
 def test_damping_can_help():
     inputs, _, teacher, facts = draw(400, 2.5, 0)
     labels = np.where(facts, 1.0, np.sign((inputs + 0.3) @ teacher))
-    assert message_passing(inputs + 0.3, labels, FACTS, damping=0.97, iterations=2000).converged
+    assert message_passing(inputs + 0.3, labels, fact_fraction=FACTS, damping=0.97, iterations=2000).converged
 
 
 def test_too_few_iterations_are_reported():
     inputs, labels, _, _ = draw(200, 2.0, 0)
-    found = message_passing(inputs, labels, FACTS, iterations=8)
+    found = message_passing(inputs, labels, fact_fraction=FACTS, iterations=8)
     assert not found.converged
     assert found.iterations == 8
     assert found.message.endswith("after 8 iterations; allow more.")
@@ -366,7 +374,7 @@ def test_wrong_input_is_explained(change, sentence):
 
 
 def test_wrong_input_of_the_rest_is_explained():
-    found = message_passing([[1.0, 2.0], [0.5, -1.0]], [1, -1], 0.2)
+    found = message_passing([[1.0, 2.0], [0.5, -1.0]], [1, -1], fact_fraction=0.2)
     for wrong in ([1.0, 2.0, 3.0], 1.0, [np.inf, 1.0]):
         with pytest.raises(InputError, match="inputs must be finite and have 2 columns"):
             found.predict(wrong)
@@ -374,4 +382,4 @@ def test_wrong_input_of_the_rest_is_explained():
         found.true_generalization_error([1.0])
     for arguments in ((0.0, 0.2, 5), (1.0, 2.0, 5), (1.0, 0.2, -1), ([1.0, 2.0], 0.2, 5)):
         with pytest.raises(InputError):
-            state_evolution(*arguments)
+            state_evolution(**dict(zip(("sample_ratio", "fact_fraction", "iterations"), arguments, strict=True)))

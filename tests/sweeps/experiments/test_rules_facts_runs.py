@@ -50,11 +50,11 @@ def test_a_cell_follows_from_its_seed(settings):
 def test_a_cell_is_the_learner_on_the_draw_of_its_seed(loss):
     for_draw, for_features = (np.random.default_rng(child) for child in np.random.SeedSequence(9).spawn(2))
     draw = draw_gaussian(30, 3.0, 0.4, test_count=300, seed=for_draw)
-    expected = learn_path(draw, loss, regularization=(0.1, 1.0), activation="relu", width=15, seed=for_features)
+    expected = learn_path(draw, loss=loss, regularization=(0.1, 1.0), activation="relu", width=15, seed=for_features)
     found = gaussian(9, loss=loss, kernel="relu", width_ratio=0.5, sample_ratio=3.0, fact_fraction=0.4)
     for name in ERRORS:
         assert found[name].tolist() == getattr(expected, name).tolist()
-    alone = learn_path(draw, loss, regularization=(0.1, 1.0), kernel="erf", normalize=True)
+    alone = learn_path(draw, loss=loss, regularization=(0.1, 1.0), kernel="erf", normalize=True)
     found = gaussian(9, loss=loss, kernel="erf", sample_ratio=3.0, fact_fraction=0.4)
     assert found["generalization_error"].tolist() == alone.generalization_error.tolist()
 

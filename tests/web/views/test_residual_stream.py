@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from copied_lines import run_program
-from genlaws.cli import app
+from genlaws.cli.commands import app
 from genlaws.core.errors import InputError
 from genlaws.models.texts import example_texts
 from genlaws.residual_stream.surrogates.walks import geometric_walk

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from genlaws.cli import app
+from genlaws.cli.commands import app
 from genlaws.semanticity import front, linear_on_circle, similarity, space
 from genlaws.semanticity.theory.exact import probabilities
 from genlaws.semanticity.theory.fixed_rule import ACCURACY

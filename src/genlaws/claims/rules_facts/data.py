@@ -60,7 +60,7 @@ def check_intercept(quick: bool) -> Finding:
             train, test = products.grams(MATCHED_KERNEL)
             machine = SVC(C=1.0 / lam, kernel="precomputed").fit(train, draw.labels)
             free.append(float((machine.predict(test) != draw.test_labels).mean()))
-            path = learn_path(draw, "hinge", kernel=MATCHED_KERNEL, regularization=[lam], products=products)
+            path = learn_path(draw, loss="hinge", kernel=MATCHED_KERNEL, regularization=[lam], products=products)
             bound.append(float(path.generalization_error[0]))
         with_one[count], without[count] = float(np.mean(free)), float(np.mean(bound))
     numbers = {f"with_intercept_{n}_samples": one for n, one in with_one.items()}
@@ -104,7 +104,9 @@ def _preferred_bandwidth(loss: str, quick: bool) -> Finding:
         )
         products, strengths = DrawProducts.of(draw), np.logspace(-5.0, 2.0, steps)
         how: dict[str, Any] = {"regularization": strengths, "products": products}
-        table.append([learn_path(draw, loss, kernel=f"gaussian:{one}", **how).generalization_error for one in rates])
+        table.append(
+            [learn_path(draw, loss=loss, kernel=f"gaussian:{one}", **how).generalization_error for one in rates]
+        )
     found = preferred_parameters(rates, table)
     low, high = float(found.log_ratio.low), float(found.log_ratio.high)
     return graded(

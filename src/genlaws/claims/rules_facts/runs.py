@@ -53,7 +53,7 @@ def _errors_of_trained(learner: LearnerCase, dimension: int, seed: int) -> tuple
     how: dict[str, Any] = {"kernel": name, "normalize": True}
     if width is not None:
         how = {"activation": name, "width": round(width * dimension), "seed": seed}
-    found = learn_path(draw, loss, regularization=[lam], **how)
+    found = learn_path(draw, loss=loss, regularization=[lam], **how)
     return float(found.generalization_error[0]), float(found.memorization_error[0])
 
 
@@ -134,7 +134,7 @@ def matched_gap(draw: Draw, kernel: str, regularization: float) -> float:
     """Return how far the generalization errors of a kernel and of the quadratic one with its numbers are apart."""
     products = DrawProducts.of(draw, normalize=True)
     first, second = (
-        learn_path(draw, "square", kernel=one, regularization=[regularization], products=products)
+        learn_path(draw, loss="square", kernel=one, regularization=[regularization], products=products)
         for one in (kernel, quadratic_match(kernel))
     )
     return float(first.generalization_error[0] - second.generalization_error[0])
@@ -150,7 +150,7 @@ def check_message_passing(quick: bool) -> Finding:
         for seed in range(runs):
             draw = draw_gaussian(dimension, alpha, FACT_FRACTION, test_count=1, seed=seed)
             errors.append(
-                message_passing(draw.inputs, draw.labels, FACT_FRACTION).true_generalization_error(
+                message_passing(draw.inputs, draw.labels, fact_fraction=FACT_FRACTION).true_generalization_error(
                     np.asarray(draw.teacher)
                 )
             )
@@ -167,7 +167,7 @@ def check_bayes_forgets(quick: bool) -> Finding:
     wrong = []
     for seed in range(runs):
         draw = draw_gaussian(dimension, alpha, FACT_FRACTION, test_count=1, seed=seed)
-        weights = np.asarray(message_passing(draw.inputs, draw.labels, FACT_FRACTION).weights)
+        weights = np.asarray(message_passing(draw.inputs, draw.labels, fact_fraction=FACT_FRACTION).weights)
         facts = draw.inputs[draw.is_fact] @ weights * draw.labels[draw.is_fact]
         wrong.append(float((facts < 0.0).mean()))
     return holds_if(

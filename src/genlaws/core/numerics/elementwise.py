@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import elementwise
 
 from genlaws.core.arguments import Array, Whole
 
@@ -23,6 +22,8 @@ EQUAL_VALUE_TOLERANCE = 1e-13  # smaller differences between function values are
 
 def find_roots(function: Callable[..., Array], low: Array, high: Array, *arguments: Array) -> Array:
     """Return the root of ``function(x, *arguments)`` between `low` and `high`, element by element."""
+    from scipy.optimize import elementwise  # noqa: PLC0415  takes half as long as importing NumPy and SciPy
+
     found = elementwise.find_root(function, (low, high), args=arguments, tolerances=_ROOT_TOLERANCES)  # type: ignore[call-overload]
     return np.asarray(found.x, dtype=np.float64)
 

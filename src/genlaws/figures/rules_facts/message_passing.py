@@ -87,7 +87,7 @@ def message_passing_data(settings: MessagePassingFigureSettings, running: Runnin
 def _iterations(ratio: float, cells: list[ComputedCell], settings: MessagePassingFigureSettings) -> pd.DataFrame:
     """Return the overlap with the teacher after each iteration."""
     steps = settings.shown_iterations
-    theory = state_evolution(ratio, settings.fact_fraction, steps).overlap
+    theory = state_evolution(sample_ratio=ratio, fact_fraction=settings.fact_fraction, iterations=steps).overlap
     overlaps = np.array([cell.result["teacher_overlap"] for cell in cells])
     rows = [
         {"iteration": t, "teacher_overlap": theory[t], **mean_columns("run_teacher_overlap", overlaps[:, t])}

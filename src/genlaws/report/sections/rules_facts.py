@@ -137,9 +137,9 @@ def _errors(name: str, dimension: int, ratio: float, stream: np.random.Generator
     """Return the generalization and the memorization error of one learner on one draw."""
     draw = draw_gaussian(dimension, ratio, RUN_FACT_FRACTION, test_count=RUN_TEST_COUNT, seed=stream)
     if name == "Bayes" and draw.teacher is not None:
-        found = message_passing(draw.inputs, draw.labels, RUN_FACT_FRACTION)
+        found = message_passing(draw.inputs, draw.labels, fact_fraction=RUN_FACT_FRACTION)
         return float(found.true_generalization_error(draw.teacher)), float("nan")
-    path = learn_path(draw, name, kernel=KERNEL, regularization=[REGULARIZATION], normalize=True)
+    path = learn_path(draw, loss=name, kernel=KERNEL, regularization=[REGULARIZATION], normalize=True)
     return float(path.generalization_error[0]), float(path.memorization_error[0])
 
 

@@ -20,8 +20,8 @@ from genlaws.rules_facts.finite_size.features import FeatureLayer, read_activati
 from genlaws.rules_facts.finite_size.gram import blocks, inner_products, read_inputs
 from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, MAX_ITERATIONS, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
-from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.finite_size.ridge import ridge_solution, ridge_weights
+from genlaws.rules_facts.parameters import TRAINABLE_LOSSES
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +20,18 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.parameters import Parameter
+from genlaws.core.result import Result, Row, Summary, question
 
+Dimensions = Annotated[ArrayLike, Parameter("Dimensions of the runs.", symbol="d", check=positive, listed=True)]
+Means = Annotated[ArrayLike, Parameter("Mean error of the runs in each dimension.", listed=True)]
+StandardErrors = Annotated[ArrayLike, Parameter("Standard error of each mean.", listed=True)]
+Order = Annotated[int, Parameter("Highest power of 1/d.", check=partial(whole_number, at_least=1))]
 ZERO_HINT = "Runs with equal errors give no standard error; take more runs, or leave out errors that hardly ever occur."
 
 
-@dataclass(frozen=True)
-class Extrapolation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Extrapolation(Result):
     r"""Limit of infinite dimension with its standard error.
 
     Attributes
@@ -45,6 +53,8 @@ class Extrapolation:
     chi_square: float
     freedom: int
 
+    derived = ("interval",)
+
     @property
     def interval(self) -> Estimate:
         """The value with its 95 % interval."""
@@ -54,12 +64,17 @@ class Extrapolation:
         """Return how many standard errors the value lies above an expected one."""
         return (self.value - expected) / self.error
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
+        """Return the limit, the correction, and how well the form fits."""
         slope = from_standard_error(self.correction, self.correction_error, 0, freedom=math.inf)
-        return f"{self.interval}, with a correction of ({slope})/d"
+        fit = f"χ² {self.chi_square:.3g} with {self.freedom} degrees of freedom"
+        return Summary([Row("limit", str(self.interval)), Row("correction", f"({slope})/d")], [f"{fit}."])
 
 
-def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayLike, order: int = 1) -> Extrapolation:
+@question
+def extrapolate(
+    dimensions: Dimensions, means: Means, standard_errors: StandardErrors, *, order: Order = 1
+) -> Extrapolation:
     r"""Fit means in several dimensions by a polynomial in 1/d and return its value at 1/d = 0.
 
     .. math:: \min_{c_0, \dots, c_k} \sum_d \Bigl(\frac{\bar\varepsilon(d) - \sum_j c_j d^{-j}}{s_d}\Bigr)^2,
@@ -86,14 +101,13 @@ def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
     A standard error estimated from the same few runs as the mean is correlated with it where the runs are skewed, as
     counts of rare errors are: low means then get too much weight. Errors that are smooth in d are better.
     """
-    k = whole_number("order", order, at_least=1)
     d, y, s = (np.ravel(one) for one in _read_means(dimensions, means, standard_errors))
-    if len(np.unique(d)) < k + 1:
+    if len(np.unique(d)) < order + 1:
         raise InputError(
-            f"dimensions must have at least {k + 1} different values for order {k}; got {len(np.unique(d))}."
+            f"dimensions must have at least {order + 1} different values for order {order}; got {len(np.unique(d))}."
         )
     scale = d.min()  # powers of scale/d lie in (0, 1], whatever the dimensions
-    design = (scale / d[:, None]) ** np.arange(k + 1) / s[:, None]
+    design = (scale / d[:, None]) ** np.arange(order + 1) / s[:, None]
     orthogonal, triangular = np.linalg.qr(design)
     inverse = np.linalg.inv(triangular)
     coefficients = inverse @ (orthogonal.T @ (y / s))
@@ -105,7 +119,7 @@ def extrapolate(dimensions: ArrayLike, means: ArrayLike, standard_errors: ArrayL
         correction=float(scale * coefficients[1]),
         correction_error=float(scale * errors[1]),
         chi_square=float(residuals @ residuals),
-        freedom=len(d) - k - 1,
+        freedom=len(d) - order - 1,
     )
 
 

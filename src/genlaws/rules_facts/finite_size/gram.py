@@ -22,12 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.parameters import Parameter
+from genlaws.core.plain import parts_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
 from genlaws.rules_facts.kernels.kernel import Kernel
 
@@ -154,8 +159,8 @@ def read_inputs(name: str, inputs: ArrayLike, normalize: bool) -> Array:
     return np.asarray(shape * (np.sqrt(array.shape[1]) / length)[:, None])
 
 
-@dataclass(frozen=True)
-class GramNumbers:
+@dataclass(frozen=True, eq=False, repr=False)
+class GramNumbers(Result):
     """Effective numbers of a Gram matrix.
 
     Attributes
@@ -178,13 +183,36 @@ class GramNumbers:
     effective_dimension: float
     sample_count: int
 
+    derived = ("effective_sample_ratio",)
+
+    def summary(self) -> Summary:
+        """Return the effective numbers of the theory."""
+        kernel = f"μ1 {float(self.kernel.mu_1):.4g}, μ* {float(self.kernel.mu_star):.4g}"
+        rows = [
+            Row("kernel", kernel, f"angle {float(self.kernel.kernel_angle):.4g} rad"),
+            Row("linear share", f"{self.linear_share:.4g}", "near 1, the matrix has the form that the theory assumes"),
+            Row("effective dimension", f"{self.effective_dimension:.4g}"),
+            Row("effective sample ratio", f"{self.effective_sample_ratio:.4g}"),
+        ]
+        return Summary(rows)
+
+    def to_frame(self) -> DataFrame:
+        """Return one row."""
+        parts = {name: part for name, part in parts_of(self).items() if name != "kernel"}
+        return frame_of([{"mu_1": float(self.kernel.mu_1), "mu_star": float(self.kernel.mu_star)} | parts])
+
     @property
     def effective_sample_ratio(self) -> float:
         """Samples per effective dimension."""
         return self.sample_count / self.effective_dimension
 
 
-def gram_numbers(gram: Array, products: Products) -> GramNumbers:
+GramMatrix = Annotated[Array, Parameter("Kernel of each input with each training input.")]
+GivenProducts = Annotated[Products, Parameter("Products of the same inputs with themselves.")]
+
+
+@question
+def gram_numbers(gram: GramMatrix, products: GivenProducts) -> GramNumbers:
     """Measure the effective kernel of a Gram matrix and the effective dimension of its inputs.
 
     Parameters

@@ -7,29 +7,34 @@ the labels they were given. An output of exactly zero counts as half an error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, Mask, one_of
+from genlaws.core.arguments import Array, Mask, positive
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.parameters import Parameter, one
+from genlaws.core.plain import parts_of
+from genlaws.core.result import MAX_ROWS_SHOWN, Result, Summary, question
 from genlaws.rules_facts.finite_size.features import FeatureLayer
-from genlaws.rules_facts.finite_size.gram import Products, inner_products
+from genlaws.rules_facts.finite_size.gram import GramMatrix, Products, inner_products
 from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, HingePath, hinge_path
 from genlaws.rules_facts.finite_size.input_kernel import KernelLike, read_input_kernel
 from genlaws.rules_facts.finite_size.ridge import RidgePath, ridge_path
 from genlaws.rules_facts.labels.task import Draw
+from genlaws.rules_facts.parameters import Normalize, Seed, Strengths, TrainableLoss
 
-if TYPE_CHECKING:
-    import pandas as pd
+LearnerKernel = Annotated[KernelLike, Parameter("A name such as relu or gaussian:0.5; the linear model if left out.")]
+FeatureActivation = Annotated[str | Callable[..., object] | None, Parameter("Of random features, instead of a kernel.")]
+FeatureCount = Annotated[int | None, Parameter("Number of random features, in place of a kernel.")]
+LeaveOneOut = Annotated[bool, Parameter("Also predict each training sample without it; square loss only.")]
+DualityGap = Annotated[float, Parameter("Relative duality gap of the hinge loss.", check=one(positive))]
 
-TRAINABLE_LOSSES = ("square", "hinge")
 
-
-@dataclass(frozen=True)
-class LearnedPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnedPath(Result):
     """Errors of one learner on one draw, at L regularizations.
 
     Attributes
@@ -59,11 +64,16 @@ class LearnedPath:
     duality_gap: Array
     converged: Mask
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per regularization."""
-        import pandas as pd  # noqa: PLC0415
+    def to_frame(self) -> DataFrame:
+        """Return one row for each regularization."""
+        return frame_of(parts_of(self))
 
-        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+    def summary(self) -> Summary:
+        """Return the errors at every regularization, or at the only one."""
+        failed = int((~self.converged).sum())
+        caution = [f"{failed} of {self.converged.size} did not converge."] if failed else []
+        text = self.to_frame().to_string(index=False, float_format="{:.6g}".format, max_rows=MAX_ROWS_SHOWN)
+        return Summary(table=text, warnings=caution)
 
 
 @dataclass(frozen=True)
@@ -85,19 +95,23 @@ class DrawProducts:
         return self.train.gram(chosen), self.test.gram(chosen)
 
 
+SharedProducts = Annotated[DrawProducts | None, Parameter("Products of the draw, shared among kernels.")]
+
+
+@question
 def learn_path(
     draw: Draw,
-    loss: str = "square",
     *,
-    regularization: ArrayLike,
-    kernel: KernelLike = None,
-    activation: str | Callable[..., object] | None = None,
-    width: int | None = None,
-    normalize: bool = False,
-    products: DrawProducts | None = None,
-    leave_one_out: bool = False,
-    tolerance: float = GAP_TOLERANCE,
-    seed: int | np.random.Generator = 0,
+    loss: TrainableLoss = "square",
+    regularization: Strengths,
+    kernel: LearnerKernel = None,
+    activation: FeatureActivation = None,
+    width: FeatureCount = None,
+    normalize: Normalize = False,
+    products: SharedProducts = None,
+    leave_one_out: LeaveOneOut = False,
+    tolerance: DualityGap = GAP_TOLERANCE,
+    seed: Seed = 0,
 ) -> LearnedPath:
     """Train a learner on a draw at every regularization and count its errors.
 
@@ -126,7 +140,6 @@ def learn_path(
     -------
     LearnedPath
     """
-    one_of("loss", loss, TRAINABLE_LOSSES)
     if (activation is None) != (width is None) or (kernel is not None and width is not None):
         raise InputError("Give either a kernel, or an activation and a width for random features.")
     if leave_one_out and loss != "square":
@@ -138,21 +151,40 @@ def learn_path(
     else:
         shared = products or DrawProducts.of(draw, normalize=normalize)
         train, test = shared.grams(kernel)
-    return path_errors(draw, train, test, loss, regularization, leave_one_out=leave_one_out, tolerance=tolerance)
+    return path_errors(
+        draw,
+        train=train,
+        test=test,
+        loss=loss,
+        regularization=regularization,
+        leave_one_out=leave_one_out,
+        tolerance=tolerance,
+    )
 
 
+@question
 def path_errors(
     draw: Draw,
-    train: Array,
-    test: Array,
-    loss: str,
-    regularization: ArrayLike,
     *,
-    leave_one_out: bool = False,
-    tolerance: float = GAP_TOLERANCE,
+    train: GramMatrix,
+    test: GramMatrix,
+    loss: TrainableLoss = "square",
+    regularization: Strengths,
+    leave_one_out: LeaveOneOut = False,
+    tolerance: DualityGap = GAP_TOLERANCE,
 ) -> LearnedPath:
-    """Train on a Gram matrix of your own, (n, n), and count errors with the test inputs' rows, (m, n)."""
-    one_of("loss", loss, TRAINABLE_LOSSES)
+    """Train on a Gram matrix of your own at every regularization and count the errors of the learner.
+
+    Parameters
+    ----------
+    draw : Draw
+    train : array, (n, n)
+        Among the training inputs of the draw.
+    test : array, (m, n)
+        Of the test inputs with the training inputs.
+    loss, regularization, leave_one_out, tolerance :
+        As in :func:`learn_path`.
+    """
     shape = (len(draw.test_inputs), len(draw.inputs))
     if test.shape != shape:
         raise InputError(

@@ -12,8 +12,8 @@ from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.finite_size.hinge import GAP_TOLERANCE, hinge_path
-from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES
 from genlaws.rules_facts.finite_size.ridge import read_path, ridge_path
+from genlaws.rules_facts.parameters import TRAINABLE_LOSSES
 
 
 def left_out_outputs(

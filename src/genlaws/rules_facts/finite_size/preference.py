@@ -11,23 +11,30 @@ difference.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, positive, whole_number
+from genlaws.core.arguments import Array, positive
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.parameters import Parameter
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
+from genlaws.rules_facts.parameters import Replicates, Seed
 
+TriedParameters = Annotated[ArrayLike, Parameter("Kernel parameters tried, ascending.", check=positive, listed=True)]
+ErrorTable = Annotated[ArrayLike, Parameter("Errors of each redraw, parameter and regularization.")]
 # Points on either side of the lowest one that the parabola is fitted to.
 PARABOLA_NEIGHBORS = 2
 # A smaller curvature of the parabola, relative to the height of the curve over its points, is rounding.
 MIN_CURVATURE_SHARE = 1e-12
 
 
-@dataclass(frozen=True)
-class Preference:
+@dataclass(frozen=True, eq=False, repr=False)
+class Preference(Result):
     """Preferred kernel parameters of several redraws.
 
     Attributes
@@ -56,9 +63,22 @@ class Preference:
     price: Estimate
     at_edge: bool
 
+    def summary(self) -> Summary:
+        """Return both preferred parameters and what the difference costs."""
+        names = ("preferred_at_zero", "preferred_at_best", "log_ratio", "price")
+        edge = "A preferred parameter lies at the end of those tried; try a wider range."
+        rows = [Row(name.replace("_", " "), str(getattr(self, name))) for name in names]
+        return Summary(rows, warnings=[edge] if self.at_edge else [])
 
+    def to_frame(self) -> DataFrame:
+        """Return one row for each parameter, with both errors averaged over redraws."""
+        means = {name: getattr(self, name).mean(axis=0) for name in ("error_at_zero", "error_at_best")}
+        return frame_of({"parameter": self.parameter} | means)
+
+
+@question
 def preferred_parameters(
-    parameters: ArrayLike, errors: ArrayLike, *, replicates: int = 2000, seed: int | np.random.Generator = 0
+    parameters: TriedParameters, errors: ErrorTable, *, replicates: Replicates = 2000, seed: Seed = 0
 ) -> Preference:
     """Compare the parameter that is best without regularization with the one that is best with it.
 
@@ -81,7 +101,6 @@ def preferred_parameters(
             f"errors must be finite, of shape (redraws, {len(grid)}, regularizations) with two redraws or more; "
             f"got shape {table.shape}."
         )
-    whole_number("replicates", replicates, at_least=20)
     count, log_grid = len(table), np.log(grid)
     at_zero, at_best = table[:, :, 0], _errors_at_best(table)
     picks = generator_of(seed).integers(0, count, (replicates, count))

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.optimize import elementwise
 
 from genlaws.core.arguments import Array, one_of, real, whole_number, within
-from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.errors import InputError
+from genlaws.core.numerics.elementwise import find_roots
 
 # A correlation above one by at most this is rounding and counts as one.
 CORRELATION_ROUNDING = 1e-12
@@ -192,10 +192,7 @@ def _solve_for_angle(angle: Array, degree: int | None) -> Array:
         return _log_tangent_squared(log_parameter, degree) - wanted
 
     bracket = (np.full_like(target, low), np.full_like(target, high))
-    root = elementwise.find_root(mismatch, bracket, args=(target,))
-    if not np.all(root.success):
-        raise ConvergenceError("The search for the parameter of this angle did not finish.", root)
-    return np.asarray(np.exp(root.x), dtype=np.float64)[()]
+    return np.asarray(np.exp(find_roots(mismatch, *bracket, target)), dtype=np.float64)[()]
 
 
 def _log_tangent_squared(log_parameter: ArrayLike, degree: int | None) -> Array:

@@ -23,7 +23,7 @@ from genlaws.core.estimate import Estimate
 from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
 from genlaws.rules_facts.finite_size.gram import gram_numbers, inner_products
-from genlaws.rules_facts.finite_size.learned_path import TRAINABLE_LOSSES, wrong_signs
+from genlaws.rules_facts.finite_size.learned_path import wrong_signs
 from genlaws.rules_facts.kernels.families import FAMILIES
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.labels.fact_fraction import MIN_SAMPLES, estimate_fact_fraction
@@ -305,7 +305,6 @@ def advise(
     Advice
     """
     x, y, flags = _read_samples(inputs, labels, is_fact)
-    one_of("loss", loss, TRAINABLE_LOSSES)
     one_of("family", family, PARAMETER_RANGES)
     if not isinstance(normalize, bool | np.bool_):
         raise InputError(f"normalize must be true or false; got {normalize!r}.")

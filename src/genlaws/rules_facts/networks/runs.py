@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
+from genlaws.core.estimate import bootstrap_mean
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Summary, text_table
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+ERRORS = ("generalization_error", "memorization_error")
 MEASURED_COLUMNS = (
     "generalization_error",
     "generalization_error_standard_error",
@@ -24,8 +24,8 @@ MEASURED_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class TwoLayerRuns:
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoLayerRuns(Result):
     r"""Networks along their training; arrays are (networks, logs) unless stated otherwise.
 
     Attributes
@@ -63,7 +63,7 @@ class TwoLayerRuns:
     training_loss: Array
     alignment: Array
     direction_error: Array
-    seeds: Whole = field(repr=False)
+    seeds: Whole
     learning_rate: Array
     weight_decay: Array
     failed: Mask
@@ -92,13 +92,23 @@ class TwoLayerRuns:
         values = np.asarray(getattr(self, name))[np.arange(len(self)), log]
         return np.where(np.asarray(log) >= 0, values, np.nan)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row for each network and log."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return both errors at the end, at the best time to stop, and when every fact is reproduced."""
+        last = np.full(len(self), len(self.steps) - 1)
+        moments = {"at the end": last, "at the best time for the rule": self.best_log, "memorized": self.memorized_log}
+        header = ("", "networks", "generalization error", "memorization error")
+        rows = [header] + [
+            (label, str((log >= 0).sum()), *(str(bootstrap_mean(self.at(name, log))) for name in ERRORS))
+            for label, log in moments.items()
+        ]
+        failed = [f"{self.failed.sum()} of {len(self)} networks became infinite."] if self.failed.any() else []
+        return Summary(table=text_table(rows), warnings=failed)
 
+    def to_frame(self) -> DataFrame:
+        """Return one row for each network and log."""
         networks, logs = self.generalization_error.shape
         about = {name: np.repeat(getattr(self, name), logs) for name in ("seeds", "learning_rate", "weight_decay")}
         measured = {name: getattr(self, name).ravel() for name in MEASURED_COLUMNS}
-        return pd.DataFrame({"network": np.repeat(np.arange(networks), logs), **about}).assign(
+        return frame_of({"network": np.repeat(np.arange(networks), logs), **about}).assign(
             step=np.tile(self.steps, networks), **measured
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, real, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import question
 from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Perceptron, TrainedStack, train
 from genlaws.ensembles.optimizers import OPTIMIZERS
@@ -36,6 +38,7 @@ FIRST_LAYER, READOUT_LAYER = "first", "readout"
 LOG_COUNT = 24
 
 
+@question
 def train_two_layer(
     *,
     dimension: int,
@@ -158,7 +161,7 @@ def train_two_layer(
 
 
 def _as_runs(training: TrainedStack, task: StackedTask, rates: _Rates) -> TwoLayerRuns:
-    measured = {
+    measured: dict[str, Any] = {
         name: training.measured[name].astype(np.float64) for name in MEASURED_COLUMNS if name in training.measured
     }
     error = measured["generalization_error"]

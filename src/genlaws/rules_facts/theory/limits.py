@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
 from genlaws.rules_facts.kernels.kernel import Kernel
-from genlaws.rules_facts.parameters import SAMPLE_RATIO
+from genlaws.rules_facts.parameters import SAMPLE_RATIO, Replicates, Seed, StandardErrors
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.losses import get_loss
 from genlaws.rules_facts.theory.point_solver import solve_points
@@ -96,8 +98,8 @@ def infinite_regularization(
     )
 
 
-@dataclass(frozen=True)
-class DecayFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecayFit(Result):
     r"""The power law :math:`\varepsilon_{gen} = C\alpha^{-\gamma}` that fits best.
 
     Attributes
@@ -121,18 +123,32 @@ class DecayFit:
     local_exponent: Array
     misfit: float
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
+        """Return the exponent and how well a power law fits."""
         low, high = self.sample_ratio[[0, -1]]
-        return f"exponent {self.exponent} for sample ratios from {low:g} to {high:g}"
+        rows = [
+            Row("exponent", str(self.exponent), f"for sample ratios from {low:g} to {high:g}"),
+            Row("prefactor", str(self.prefactor)),
+        ]
+        if np.isfinite(self.misfit):
+            rows.append(Row("misfit", f"{self.misfit:.3g}", "χ² per degree of freedom; about 1 where a power law fits"))
+        return Summary(rows)
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each sample ratio."""
+        names = ("sample_ratio", "generalization_error", "relative_error")
+        columns = {name: getattr(self, name) for name in names}
+        return frame_of(columns | {"local_exponent": np.append(self.local_exponent, np.nan)})
 
 
+@question
 def fit_decay(
     sample_ratio: ArrayLike,
     generalization_error: ArrayLike,
     *,
-    standard_error: ArrayLike | None = None,
-    replicates: int = 2000,
-    seed: int | np.random.Generator = 0,
+    standard_error: StandardErrors = None,
+    replicates: Replicates = 2000,
+    seed: Seed = 0,
 ) -> DecayFit:
     r"""Fit a power law to errors at several sample ratios.
 

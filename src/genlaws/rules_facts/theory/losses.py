@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from genlaws.core.arguments import Array, one_of, positive, scalar
 from genlaws.core.errors import InputError
+from genlaws.core.numerics.elementwise import find_roots
 
 # Margins searched at V = 1, and the spacing at which the search starts.
 SEARCH_REACH, SEARCH_SPACING = 40.0, 0.02
@@ -170,12 +170,13 @@ def _check_proximal(name: str, proximal: Proximal) -> None:
 def _slope_at_zero(name: str, proximal: Proximal) -> float:
     """Return s from the zero of the proximal map at response 1."""
 
-    def at(u: float) -> float:
-        return float(np.asarray(proximal(np.array([u]), np.array([1.0])))[0])
+    def at(u: Array) -> Array:
+        return np.asarray(proximal(u, np.ones_like(u)), dtype=np.float64)
 
-    if not at(-MAX_SLOPE) < 0.0 < at(MAX_SLOPE):
+    low, high = np.array([-MAX_SLOPE]), np.array([MAX_SLOPE])
+    if not at(low) < 0.0 < at(high):
         raise InputError(f"proximal of '{name}' must rise through zero. {PROXIMAL_HINT}")
-    slope = -float(brentq(at, -MAX_SLOPE, MAX_SLOPE, xtol=1e-15, rtol=1e-15))
+    slope = -float(find_roots(at, low, high)[0])
     if slope <= 0.0:
         raise InputError(f"proximal of '{name}' must push a margin of zero upward: the loss must fall there.")
     return slope

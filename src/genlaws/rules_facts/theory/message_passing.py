@@ -7,16 +7,29 @@ probability that it is a fact. On Gaussian inputs of large dimension its error i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfcx, expit, log_ndtr, ndtr
 
-from genlaws.core.arguments import Array, positive, real, scalar, whole_number, within
+from genlaws.core.arguments import Array, Whole, real, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
-from genlaws.rules_facts.parameters import SAMPLE_RATIO
+from genlaws.core.result import Result, Row, Summary, question
+from genlaws.rules_facts.parameters import (
+    SAMPLE_RATIO,
+    Damping,
+    FactFraction,
+    GivenFactFraction,
+    Iterations,
+    SampleRatio,
+    Teacher,
+    Tolerance,
+)
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.problem import read_fact_fraction
 
@@ -34,8 +47,8 @@ DIVERGED_MESSAGE = (
 LEARNED_MESSAGE = " The fact fraction was learned: {2:.3g}, standard error {3:.1g}."
 
 
-@dataclass(frozen=True)
-class MessagePassing:
+@dataclass(frozen=True, eq=False, repr=False)
+class MessagePassing(Result):
     r"""The learned rule. Histories have an entry for the start and one per iteration.
 
     Attributes
@@ -69,6 +82,26 @@ class MessagePassing:
     iterations: int
     message: str
 
+    derived = ("generalization_error",)
+
+    def summary(self) -> Summary:
+        """Return the expected error, the share of facts and how the iteration ended."""
+        learned = Estimate(self.fact_fraction) if self.fact_fraction_error == 0.0 else self._learned_share()
+        rows = [
+            Row("generalization error", f"{self.generalization_error:.6g}", "expected, against the rule"),
+            Row("share of facts", str(learned), "as given" if self.fact_fraction_error == 0.0 else "learned"),
+            Row("likely facts", f"{(self.fact_probability > 0.5).sum()} of {self.fact_probability.size} labels"),
+        ]
+        return Summary(rows, [self.message])
+
+    def _learned_share(self) -> Estimate:
+        found = from_standard_error(self.fact_fraction, self.fact_fraction_error, 0, math.inf)
+        return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each training sample: the probability that its label is a fact."""
+        return frame_of({"sample": np.arange(self.fact_probability.size), "fact_probability": self.fact_probability})
+
     @property
     def generalization_error(self) -> float:
         r"""Expected generalization error :math:`\arccos(\sqrt q)/\pi`, the angle to a rule of the posterior over π.
@@ -95,26 +128,38 @@ class MessagePassing:
         return np.where(given @ self.weights >= 0.0, 1.0, -1.0)
 
 
-@dataclass(frozen=True)
-class StateEvolution:
-    """Message passing in large dimension: overlap q_t, with itself and with the teacher, and generalization error.
+@dataclass(frozen=True, eq=False, repr=False)
+class StateEvolution(Result):
+    """Message passing in large dimension, along its iterations; entry 0 is the start without information.
 
-    Both are arrays of shape (iterations + 1,); entry 0 is the start without information.
+    Attributes
+    ----------
+    iteration : int array, shape (iterations + 1,)
+    overlap : array of the same shape
+        q_t, the overlap of the weights with themselves and with the teacher.
+    generalization_error : array of the same shape
     """
+
+    iteration: Whole
 
     overlap: Array
     generalization_error: Array
 
+    def summary(self) -> Summary:
+        """Return the error and the overlap after every iteration."""
+        return Summary(table=self.table("sample_ratio", "fact_fraction", "iterations"))
 
+
+@question
 def message_passing(
     inputs: ArrayLike,
     labels: ArrayLike,
-    fact_fraction: float | None,
     *,
-    iterations: int = 500,
-    tolerance: float = 1e-6,
-    damping: float = 0.0,
-    teacher: ArrayLike | None = None,
+    fact_fraction: GivenFactFraction,
+    iterations: Iterations = 500,
+    tolerance: Tolerance = 1e-6,
+    damping: Damping = 0.0,
+    teacher: Teacher = None,
 ) -> MessagePassing:
     r"""Learn the rule behind labels of which a share are facts, as well as any learner can.
 
@@ -164,19 +209,17 @@ def message_passing(
     if given is None and len(rows) < 2:
         raise InputError("fact_fraction can be learned from two samples or more; got one. Give its value.")
     most = whole_number("iterations", iterations, at_least=1)
-    smallest = scalar("tolerance", positive("tolerance", tolerance)).item()
-    old_share = scalar("damping", within("damping", damping, 0.0, 1.0, open_high=True)).item()
     state = _State(np.zeros(rows.shape[1]), 1.0, np.zeros(len(rows)), np.zeros(len(rows)))
     epsilon, error = (INITIAL_FACT_FRACTION, np.inf) if given is None else (given, 0.0)
     history, residual, sound = [(0.0, state.overlap(rule), epsilon)], np.inf, True
-    while sound and residual > smallest and len(history) <= most:
-        new, change = state.advance(rows, factors, epsilon, old_share)
+    while sound and residual > tolerance and len(history) <= most:
+        new, change = state.advance(rows, factors, epsilon, damping)
         sound = new.is_sound()
         if sound:
             state, residual = new, change
             epsilon, error = state.likeliest_share() if given is None else (given, 0.0)
             history.append((state.overlap(state.weights), state.overlap(rule), epsilon))
-    count, converged = len(history) - 1, sound and residual <= smallest
+    count, converged = len(history) - 1, sound and residual <= tolerance
     unsettled = UNSETTLED_MESSAGE if sound and residual < MAX_SETTLING_CHANGE else DIVERGED_MESSAGE
     message = SETTLED_MESSAGE if converged else unsettled
     message = (message + (LEARNED_MESSAGE if given is None else "")).format(count, residual, epsilon, error)
@@ -187,7 +230,10 @@ def message_passing(
     )
 
 
-def state_evolution(sample_ratio: float, fact_fraction: float, iterations: int) -> StateEvolution:
+@question
+def state_evolution(
+    *, sample_ratio: SampleRatio, fact_fraction: FactFraction, iterations: Iterations
+) -> StateEvolution:
     r"""Overlap and error of message passing after each iteration, in the limit of large dimension.
 
     .. math:: q_{t+1} = \frac{\hat q(q_t)}{1 + \hat q(q_t)}, \qquad q_0 = 0, \qquad
@@ -213,7 +259,7 @@ def state_evolution(sample_ratio: float, fact_fraction: float, iterations: int) 
         # The logit of q is log q̂, so log √(1-q) is minus half of log(1 + q̂).
         drive = np.log(prefactor * channel_integral(logits[t : t + 1], epsilon))
         logits[t + 1] = drive.item() + 0.5 * np.logaddexp(0.0, logits[t])
-    return StateEvolution(expit(logits), np.arctan(np.exp(-0.5 * logits)) / np.pi)
+    return StateEvolution(np.arange(logits.size), expit(logits), np.arctan(np.exp(-0.5 * logits)) / np.pi)
 
 
 def channel(margin: Array, variance: float, fact_fraction: float) -> tuple[Array, Array, Array]:

@@ -10,7 +10,6 @@ from genlaws.core.arguments import Array
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.result import question
 from genlaws.rules_facts.parameters import (
-    REGULARIZATION,
     FactFraction,
     KernelChoice,
     LossChoice,
@@ -79,8 +78,6 @@ def solve(
     """
     loss = get_loss(loss)
     optimal = isinstance(regularization, str)
-    if isinstance(regularization, str) and regularization != "optimal":
-        raise InputError(f"regularization must be a number or 'optimal'; got {regularization!r}. {REGULARIZATION.hint}")
     problem = read_problem(
         sample_ratio, fact_fraction, kernel, width_ratio, 0.0 if isinstance(regularization, str) else regularization
     )

@@ -126,7 +126,7 @@ def gaussian_run(settings: GaussianRunSettings, seed: int) -> dict[str, Any]:
     else:
         kernel = quadratic_match(settings.kernel) if settings.matched else settings.kernel
         learner = {"kernel": kernel, "normalize": True}
-    path = learn_path(draw, settings.loss, regularization=settings.regularizations, **learner)
+    path = learn_path(draw, loss=settings.loss, regularization=settings.regularizations, **learner)
     return {
         "regularization": path.regularization,
         "generalization_error": path.generalization_error,
@@ -180,7 +180,9 @@ def labeled_run(settings: LabeledRunSettings, seed: int) -> dict[str, Any]:
     for parameter in settings.parameters:
         name = f"{settings.family}:{parameter!r}"
         train, test = products.grams(quadratic_match(name) if settings.matched else name)
-        path = path_errors(draw, train, test, settings.loss, lam, tolerance=settings.tolerance)
+        path = path_errors(
+            draw, train=train, test=test, loss=settings.loss, regularization=lam, tolerance=settings.tolerance
+        )
         measured = gram_numbers(train, products.train)
         errors = {name: getattr(path, name) for name in ("generalization_error", "memorization_error", "duality_gap")}
         rows.append({**errors, "mu_1": measured.kernel.mu_1, "mu_star": measured.kernel.mu_star})
@@ -214,7 +216,7 @@ def message_passing_run(settings: MessagePassingSettings, seed: int) -> dict[str
     found = message_passing(
         draw.inputs,
         draw.labels,
-        settings.fact_fraction,
+        fact_fraction=settings.fact_fraction,
         iterations=settings.iterations,
         teacher=draw.teacher,
     )
