@@ -4,6 +4,7 @@ import inspect
 import json
 from dataclasses import is_dataclass
 from importlib import import_module
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from genlaws.core.result import QUESTIONS, Result
 from golden.inputs import working_folder
 
 PACKAGES = ("rules_facts", "semanticity", "relations")
-for package in PACKAGES:
-    import_module(f"genlaws.{package}")  # registers its questions
+for package in PACKAGES:  # importing a module registers its questions
+    for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
+        import_module(module.name)
 SYSTEMS = [import_module(f"cli.calls.{package}") for package in PACKAGES]
 CALLS = {name: [tuple(line.split()) for line in lines] for one in SYSTEMS for name, lines in one.COMMANDS.items()}
 EXAMPLES = {name: example for one in SYSTEMS for name, example in one.EXAMPLES.items()}
@@ -103,6 +105,7 @@ def test_a_signature_reads_like_the_others(name):
 def test_checked_parameters_refuse_what_is_no_number(name):
     for parameter, described in parameters_of(QUESTIONS[name]).items():
         if described.check is not None:
-            for wrong in ("text", float("nan"), -1.0, [[1.0], [1.0, 2.0]], None, 1j):
+            nothing = [] if described.optional else [None]
+            for wrong in ("text", float("nan"), -1.0, [[1.0], [1.0, 2.0]], 1j, *nothing):
                 with pytest.raises(ValueError, match=f"^{parameter} must"):
                     described.checked(parameter, wrong)
