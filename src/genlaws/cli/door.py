@@ -20,7 +20,7 @@ from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import Json, ProgressBar, print_json
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.files import check_folder
-from genlaws.core.parameters import Parameter, parameters_of
+from genlaws.core.parameters import NO_CHOICES, Parameter, parameters_of
 from genlaws.core.result import PAGE_SUFFIXES, Result
 
 GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
@@ -138,7 +138,10 @@ def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspec
     default = parameter.default
     if plain is str and isinstance(default, int | float):
         default = str(default)  # read as if it were typed
-    about = f"{described.about} {GRID_HELP}" if described.several or described.listed else described.about
+    if isinstance(default, tuple):
+        default = ",".join(default) or NO_CHOICES
+    grid = (described.several or described.listed) and not described.choices
+    about = f"{described.help} {GRID_HELP}" if grid else described.help
     negative = "" if parameter.default is False else None
     kind = Annotated[plain, cyclopts.Parameter(help=about, negative=negative)]
     return parameter.replace(default=default, annotation=kind)
@@ -146,7 +149,7 @@ def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspec
 
 def _value(name: str, given: Any, described: Parameter | None) -> Any:
     """Return the value of an option: numbers where several may be given."""
-    if described is None or not isinstance(given, str) or given in described.words:
+    if described is None or described.choices or not isinstance(given, str) or given in described.words:
         return given
     if described.listed:
         return np.atleast_1d(read_numbers(name, given))

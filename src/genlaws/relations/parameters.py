@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, fraction, scalar, within
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
+from genlaws.relations.inference.bayes_bound import BOUND_METHODS
 from genlaws.relations.inference.hypotheses import Hypotheses
+from genlaws.relations.structure.automorphisms import COUNT_METHODS
 
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -39,12 +41,12 @@ TRAIN_FRACTIONS = Parameter(
 TrainFractions = Annotated[ArrayLike, TRAIN_FRACTIONS]
 MaybeTrainFractions = Annotated[ArrayLike | None, TRAIN_FRACTIONS]
 TargetAccuracy = Annotated[float, TARGET_ACCURACY]
-CountMethod = Annotated[str, Parameter("How automorphisms are counted: auto, closed-form, igraph, networkx or search.")]
+CountMethod = Annotated[str, Parameter("How automorphisms are counted.", choices=COUNT_METHODS)]
 ENTITIES = Parameter("Elements of a file's relation: the entities it has used, or all of the file.")
 Entities = Annotated[str, ENTITIES]
 KNOWN_CLASS = Parameter("What the learner knows; if left out, what the relation is.")
 KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
 GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
-BoundMethod = Annotated[str, Parameter("auto, exact, or chain (the Markov chain).")]
+BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
 Seed = Annotated[int, Parameter("Seed of the random draws.")]

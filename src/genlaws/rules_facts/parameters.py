@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number, within
+from genlaws.core.arguments import Array, fraction, non_negative, positive, whole_number, within
 from genlaws.core.parameters import Parameter, one
 from genlaws.rules_facts.kernels.kernel import Kernel
 from genlaws.rules_facts.theory.losses import LOSSES, Loss
@@ -64,7 +64,7 @@ LossChoice = Annotated[str | Loss, Parameter(f"One of {', '.join(LOSSES)}.")]
 KernelChoice = Annotated[
     Kernel | str | None, Parameter("A name with its parameter, such as relu or gaussian:0.5.", several=True)
 ]
-TrainableLoss = Annotated[str, Parameter("square or hinge.", check=partial(one_of, allowed=TRAINABLE_LOSSES))]
+TrainableLoss = Annotated[str, Parameter("Loss of the learner.", choices=TRAINABLE_LOSSES)]
 KernelFamily = Annotated[str, Parameter("gaussian, exponential, geometric or quadratic.")]
 KernelParameters = Annotated[
     ArrayLike | None, Parameter("Kernel parameters to try; the theory's are added.", listed=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, non_negative, positive, real, whole_number
 from genlaws.core.parameters import Parameter
+from genlaws.semanticity.theory.finite_sets import TIES
 from genlaws.semanticity.theory.similarity import SHAPES, Shape
 
 
@@ -48,4 +49,4 @@ Background = Annotated[ArrayLike, BACKGROUND]
 ItemCount = Annotated[ArrayLike, ITEM_COUNT]
 Cut = Annotated[float | None, Parameter("Distance beyond which only the background remains.")]
 Exponent = Annotated[float | None, Parameter("Exponent of the power law; 2 if left out.")]
-Ties = Annotated[str, Parameter("What to do with items equally near: split or drop.")]
+Ties = Annotated[str, Parameter("What to do with items equally near.", choices=TIES)]

@@ -141,11 +141,11 @@ def describe_relation(relation: Relation, *, method: CountMethod = "auto") -> Re
     ----------
     relation : Relation
     method : str
-        As for :func:`~genlaws.relations.count_automorphisms`; ``closed-form`` is ``closed form``.
+        As for :func:`~genlaws.relations.count_automorphisms`.
     """
     known = properties(relation)
     kind = classify_relation(relation, known)
-    automorphisms = count_automorphisms(relation, method.replace("-", " "))
+    automorphisms = count_automorphisms(relation, method)
     bits = description_length_exact(relation, automorphisms=automorphisms)
     return RelationDescription(
         relation=relation.label,
