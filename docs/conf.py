@@ -18,8 +18,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinxcontrib.bibtex",
-    "claims_table",  # this and the next two write pages from the library itself, so that nothing can drift
+    "claims_table",  # this and the next three write pages from the library itself, so that nothing can drift
     "equations_table",
+    "public_names",
     "gallery",  # draws the figures once; `-t nopictures` leaves them out
 ]
 exclude_patterns = ["_build"]

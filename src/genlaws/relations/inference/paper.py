@@ -148,6 +148,12 @@ def _log_missed(description_length: Array) -> Array:
 def paper_bound(relation: Relation, training_set: TrainingSet, *, seed: int | np.random.Generator = 0) -> float:
     """Return the paper's estimate of the upper bound for an equivalence, a complete bipartite relation or an order.
 
+    Parameters
+    ----------
+    relation : Relation
+    training_set : TrainingSet
+    seed : int or Generator
+
     References
     ----------
     :cite:p:`baek2024`, Appendix D.

@@ -197,13 +197,18 @@ def collision_rate_ratio(
         at_most=MAX_COUNT,
         hint="With fewer outputs than dimensions no pair merges.",
     )
-    s_x, s_a = positive("encoder_scale", encoder_scale), positive("decoder_scale", decoder_scale)
+    p, s_x, s_a, pull = broadcast(
+        probability=p,
+        encoder_scale=positive("encoder_scale", encoder_scale),
+        decoder_scale=positive("decoder_scale", decoder_scale),
+        cluster=decoder_pull(cluster),
+    )
     a, b = 0.5 * d, 0.5 * (k - d + 1)
     # The smaller of the two shares is accurate at either end.
     low, high = special.betaincinv(a, b, p), special.betaincinv(b, a, 1.0 - p)
     with np.errstate(divide="ignore", over="ignore"):
         odds = np.where(low < 0.5, low / (1.0 - low), (1.0 - high) / high)
-    ratio = odds * decoder_pull(cluster) * (_half_separation(s_x, encoder_scale_of) / s_a) ** 2
+    ratio = odds * pull * (_half_separation(s_x, encoder_scale_of) / s_a) ** 2
     return np.asarray(ratio)
 
 

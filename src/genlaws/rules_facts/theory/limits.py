@@ -42,6 +42,11 @@ def large_sample_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLike) -> 
     whatever the kernel and the regularization. Relative corrections are of order 1/α. Infinite at ε = 1, where
     nothing is learned and the expansion does not hold.
 
+    Parameters
+    ----------
+    sample_ratio : array_like > 0
+    fact_fraction : array_like in [0, 1]
+
     References
     ----------
     :cite:t:`farne2026`, Eq. 42.
@@ -59,6 +64,11 @@ def large_sample_bayes_error(*, sample_ratio: ArrayLike, fact_fraction: ArrayLik
     .. math:: \varepsilon_{gen} \simeq \frac{(2\pi)^{3/2}}{4\pi\,\delta^2\,I(1)}\,\frac1\alpha ,
 
     with I the integral of :func:`~genlaws.rules_facts.bayes_optimal`; 0.4417/α at ε = 0.
+
+    Parameters
+    ----------
+    sample_ratio : array_like > 0
+    fact_fraction : array_like in [0, 1]
 
     References
     ----------
@@ -86,6 +96,11 @@ def infinite_regularization(
               \varepsilon_{mem} = \tfrac12\,\mathrm{erfc}\frac{1+\mu_*^2/\mu_1^2}{\sqrt{2(\alpha+\rho^2\alpha^2)}} .
 
     Every sample then pulls with the same force and the learner is Hebb's rule.
+
+    Parameters
+    ----------
+    sample_ratio, fact_fraction, kernel, width_ratio
+        As for :func:`~genlaws.rules_facts.solve`.
 
     References
     ----------

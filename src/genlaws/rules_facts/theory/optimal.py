@@ -199,6 +199,11 @@ def optimal_regularization(
     found numerically, to about 1e-7 relative. In the flattest minima it is known to about 1e-3 only, while the error
     there is the least to 1e-12.
 
+    Parameters
+    ----------
+    loss, sample_ratio, fact_fraction, kernel, width_ratio
+        As for :func:`~genlaws.rules_facts.solve`.
+
     Returns
     -------
     float or array

@@ -147,7 +147,13 @@ def best_ball_mass(item_count: ArrayLike, background: ArrayLike = 0.0) -> Array:
 
 
 def best_generalization(item_count: ArrayLike, background: ArrayLike = 0.0) -> Array:
-    """Return the largest generalization any ball mass gives; 0.75 for two items, tending to 0.51735 for many."""
+    """Return the largest generalization any ball mass gives; 0.75 for two items, tending to 0.51735 for many.
+
+    Parameters
+    ----------
+    item_count, background
+        As for :func:`best_ball_mass`.
+    """
     return generalization_of_many(best_ball_mass(item_count, background), item_count, background)
 
 
