@@ -12,7 +12,7 @@ import pytest
 from genlaws.cli.commands import app
 from genlaws.core.parameters import parameters_of
 from genlaws.core.plain import parts_of
-from genlaws.core.result import QUESTIONS, Result
+from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
 PACKAGES = ("rules_facts", "semanticity", "relations")
@@ -89,7 +89,22 @@ def test_the_result_of_a_command_comes_back_and_is_a_table(name, call):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_result_of_a_question_comes_back_and_is_a_table(name):
-    check_result(name, EXAMPLES[name]())
+    found = EXAMPLES[name]()
+    check_result(name, found)
+    assert EXAMPLES[name]().to_dict() == found.to_dict()  # the same seed, the same result
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_result_is_saved_with_its_tables_pictures_and_page(name, tmp_path):
+    found = answer_in_python(name, CALLS[name][0])
+    files = {path.name for path in found.save(tmp_path / "out")}
+    pictures = found.pictures()
+    assert files >= {"result.json", "report.html", *(f"{one}.csv" for one in found.tables())}
+    assert files >= {f"{one}.{kind}" for one in pictures for kind in PICTURE_KINDS}
+    assert bool(pictures) == bool(found.plot())
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<img") + page.count("<svg") >= len(pictures)
+    assert [path.name for path in found.save(tmp_path / "one.html")] == ["one.html"]
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

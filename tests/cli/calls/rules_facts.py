@@ -32,7 +32,7 @@ COMMANDS = {
 
 DRAW = rules_facts.draw_gaussian(12, 3.0, 0.2, test_count=20, seed=1)
 PRODUCTS = finite_size.inner_products(DRAW.inputs)
-RATIOS, RNG = np.array([4.0, 8.0, 16.0]), np.random.default_rng(0)
+RATIOS, ERRORS = np.array([4.0, 8.0, 16.0]), 0.3 + 0.1 * np.random.default_rng(0).random((3, 3, 2))
 
 
 def train_two_layer():
@@ -55,7 +55,7 @@ EXAMPLES = {
     "rules_facts.path_errors": path_errors,
     "rules_facts.extrapolate": lambda: finite_size.extrapolate([100, 200], [0.3, 0.28], [0.01, 0.01]),
     "rules_facts.preferred_parameters": lambda: finite_size.preferred_parameters(
-        [1.0, 2.0, 4.0], 0.3 + 0.1 * RNG.random((3, 3, 2)), replicates=20
+        [1.0, 2.0, 4.0], ERRORS, replicates=20
     ),
     "rules_facts.gram_numbers": lambda: finite_size.gram_numbers(PRODUCTS.gram("relu"), PRODUCTS),
     "rules_facts.train_two_layer": train_two_layer,
