@@ -244,7 +244,7 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
     """Return a function that checks its arguments and whose result records the call, and register it as a question."""
     name = f"{function.__module__.split('.')[1]}.{function.__name__}"
     signature = inspect.signature(function)
-    described = cache(partial(parameters_of, function))  # read when it is asked first: annotations are loaded then
+    described = cache(partial(parameters_of, function))  # read when it is used first: annotations are loaded then
 
     @wraps(function)
     def answer(*args: Given.args, **kwargs: Given.kwargs) -> Found:
@@ -262,8 +262,8 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
             _ANSWERING.reset(token)
         bound.arguments.update(given)
         bound.apply_defaults()
-        asked = {key: recorded(value) for key, value in bound.arguments.items() if key not in RUNNING}
-        object.__setattr__(found, "call", Call(name, asked))
+        inputs = {key: recorded(value) for key, value in bound.arguments.items() if key not in RUNNING}
+        object.__setattr__(found, "call", Call(name, inputs))
         return found
 
     QUESTIONS[name] = answer
