@@ -18,7 +18,7 @@ from genlaws.models.passes import extended, shortened
 from genlaws.models.vision import VisionModel
 from genlaws.probes.asking import ask_and_report
 from genlaws.probes.outcomes import recorded
-from genlaws.probes.rates import summary
+from genlaws.probes.rates import rates_of
 from genlaws.probes.store import ReplyStore
 from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.pictures import picture_of, vision_prompt
@@ -317,7 +317,7 @@ def test_the_whole_way_from_trials_to_rates(task, tmp_path):
             again, report = ask_and_report(model, requested, mode, store=store)
             assert report.sent == 0
         given = recorded(trials, again, mode)
-        found = summary(given)
+        found = rates_of(given)
         assert [(one.kind, one.item_count, one.sent) for one in found.rates] == [
             (kind, COUNTS[task], 3) for kind in sorted(TRIAL_KINDS)
         ]

@@ -15,6 +15,7 @@ from genlaws.cli import run
 from genlaws.core.errors import InputError
 from genlaws.web import serving
 from genlaws.web.serving import address_of, is_loopback, listen, serve
+from genlaws.web.static_files import PAGE_FOLDER, PANEL_FOLDER, PLOTLY, served_files
 
 LONGEST = 60  # seconds that a busy machine may take
 
@@ -130,3 +131,9 @@ def test_port_zero_takes_a_free_one():
     with listen("127.0.0.1", 0) as one, listen("127.0.0.1", 0) as other:
         assert one.getsockname()[1] != other.getsockname()[1]
         assert os.get_inheritable(one.fileno()) is False
+
+
+def test_no_two_static_files_have_one_name():
+    names = [path.name for folder in (PAGE_FOLDER, PANEL_FOLDER) for path in folder.iterdir()]
+    assert len(names) == len(set(names))
+    assert set(served_files()) - {PLOTLY} <= set(names)

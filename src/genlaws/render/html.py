@@ -110,7 +110,7 @@ def whole_page(heading: str, parts: Iterable[str]) -> str:
         f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(heading)}</title>',
         f'<meta http-equiv="Content-Security-Policy" content="{PAGE_SECURITY_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{static_text('page.css')}</style></head><body><main>",
+        f"<style>\n{static_text('document.css')}</style></head><body><main>",
         f"<h1>{escaped(heading)}</h1>",
     ]
     return "\n".join([*head, *parts, "</main></body></html>"]) + "\n"

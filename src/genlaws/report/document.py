@@ -110,7 +110,7 @@ def _makers(
 def _page(sections: Sequence[Section], seconds: Sequence[float], seed: int, quick: bool) -> str:
     """Return the page; its policy allows exactly the scripts and styles it contains."""
     scripts = (plotly_script(), panel_script(), static_text("report.js", "genlaws.report"))
-    styles = (f"\n{static_text('page.css')}{static_text('report.css', 'genlaws.report')}", panel_style())
+    styles = (f"\n{static_text('document.css')}{static_text('report.css', 'genlaws.report')}", panel_style())
     body = [
         f"<h1>{escaped(TITLE)}</h1>",
         f"<p>{' '.join(escaped(one) for one in INTRODUCTION)}</p>",

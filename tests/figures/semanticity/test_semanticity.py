@@ -243,7 +243,7 @@ def test_a_front_of_one_s_own_is_saved_with_its_points(found, tmp_path):
     frame = pd.read_csv(table)
     assert list(frame["series"]) == ["front"] * 15 + ["peak", "marked"]
     np.testing.assert_allclose(frame["generalization"][:15], found.generalization)
-    assert [path.name for path in pictures] == ["front.png", "front.pdf"]
+    assert [path.name for path in pictures] == ["front.png", "front.pdf", "report.html"]
     (axes,) = found.plot().axes
     assert axes.get_title() == "linear similarity, background 0.05\n2 items on the circle"
     again = found.save(tmp_path / "again")
