@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genlaws import relations
-from genlaws.cli.door import command_of
+from genlaws.cli.questions import command_of
 from genlaws.cli.relations.source import known_entries
 from genlaws.core.errors import InputError
 from genlaws.core.result import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from genlaws import relations
-from genlaws.cli.door import command_of, fills
+from genlaws.cli.questions import command_of, fills
 from genlaws.cli.relations.source import Elements, RelationName, Source, read_source
 from genlaws.core.result import Result
 from genlaws.relations import KnowledgeGraph, Relation

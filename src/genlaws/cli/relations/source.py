@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.cli.door import fills
+from genlaws.cli.questions import fills
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.tables import is_number, read_lines, read_table

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from genlaws import rules_facts
-from genlaws.cli.door import command_of, fills
+from genlaws.cli.questions import command_of, fills
 from genlaws.core.errors import InputError
 from genlaws.rules_facts import draw_labeled, load_labeled
 from genlaws.rules_facts.labels.data import largest_sample_count, pools_of

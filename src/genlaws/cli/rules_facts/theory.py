@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from genlaws import rules_facts
-from genlaws.cli.door import command_of, fills
+from genlaws.cli.questions import command_of, fills
 from genlaws.cli.numbers import read_numbers
 from genlaws.core.errors import InputError
 from genlaws.rules_facts import Kernel

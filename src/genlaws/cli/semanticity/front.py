@@ -9,7 +9,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from genlaws import semanticity
-from genlaws.cli.door import command_of, fills
+from genlaws.cli.questions import command_of, fills
 from genlaws.cli.numbers import read_item_counts
 from genlaws.core.arguments import real
 from genlaws.core.errors import InputError
