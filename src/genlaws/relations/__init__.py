@@ -25,7 +25,7 @@ from genlaws.relations.inference.hypotheses import (
     hypotheses_of,
     named_hypotheses,
 )
-from genlaws.relations.inference.next_pair import NextPair, QueryCurve, next_pair, query_curve
+from genlaws.relations.inference.next_pair import NextPair, QueryCurve, StrategyCurve, next_pair, query_curve
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
@@ -118,6 +118,7 @@ __all__ = [
     "ReponRun",
     "ReponSystem",
     "SeparationPath",
+    "StrategyCurve",
     "TotalOrder",
     "TrainingSet",
     "TrainingSetBound",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, scalar, within
+from genlaws.core.arguments import Array, fraction, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
 from genlaws.relations.inference.bayes_bound import BOUND_METHODS
 from genlaws.relations.inference.hypotheses import Hypotheses
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
+
+QUERY_STRATEGIES = ("best", "random")
+MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
 
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -50,3 +55,25 @@ GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
 BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
 Seed = Annotated[int, Parameter("Seed of the random draws.")]
+DrawnFraction = Annotated[float | None, Parameter("Share of a relation's entries that are known, drawn at random.")]
+TieSeed = Annotated[
+    int | np.random.Generator | None,
+    Parameter("Seed of the choice among equally good entries; the first of them if left out."),
+]
+QueryStrategies = Annotated[Sequence[str], Parameter("How queries are chosen.", choices=QUERY_STRATEGIES, listed=True)]
+Queries = Annotated[
+    int | None,
+    Parameter(
+        "How many queries; until all is known if left out.",
+        check=partial(whole_number, at_least=1, at_most=MAX_QUERIES),
+        hint="All answers are held in memory.",
+    ),
+]
+QueryRepeats = Annotated[
+    int,
+    Parameter(
+        "Runs of each strategy.",
+        check=partial(whole_number, at_least=1, at_most=MAX_QUERY_REPEATS),
+        hint="Every run is held in memory.",
+    ),
+]

@@ -22,6 +22,15 @@ COMMANDS = {
         "relations bound --train known.csv --names names.txt --class equivalence-2",
         "relations bound --train known.csv --class equivalence-2 --method chain",
     ],
+    "relations.next_pair": [
+        "relations next-pair --train known.csv --names names.txt --class equivalence-3",
+        "relations next-pair less-than --elements 6 --train-fraction 0.2 --seed 3 --method chain",
+        "relations next-pair mod3 --elements 6 --train-fraction 1",
+    ],
+    "relations.query_curve": [
+        "relations next-pair mod3 --elements 6 --curve --queries 4 --repeats 2",
+        "relations next-pair less-than --elements 4 --curve --repeats 1 --seed 2",
+    ],
 }
 
 # Questions without a command.

@@ -16,7 +16,8 @@ from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
 from genlaws.relations.inference.hypotheses import hypotheses_of
-from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
+from genlaws.relations.inference.next_pair import query_curve
+from genlaws.relations.parameters import QUERY_STRATEGIES
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 from genlaws.render import style
@@ -130,11 +131,11 @@ def query_data(settings: QuerySettings, running: Running) -> pd.DataFrame:
     tables = []
     for name in settings.relations:
         relation = named_relation(name)
-        for strategy in STRATEGIES:
+        for strategy in QUERY_STRATEGIES:
             running.start(settings.repeats * settings.queries, f"{relation.label}, {STRATEGY_NAMES[strategy]}")
             curve = query_curve(
                 relation,
-                strategy,
+                strategies=[strategy],
                 queries=settings.queries,
                 repeats=settings.repeats,
                 seed=settings.seed,
@@ -163,7 +164,7 @@ def draw_queries(frame: pd.DataFrame, settings: QuerySettings) -> Figure:
         panels[1, column].set_ylim(0.0, None)
     panels[0, 0].set_ylabel(ACCURACY_LABEL)
     panels[1, 0].set_ylabel("bits left")
-    handles = [Line2D([], [], color=STRATEGY_COLORS[one], label=STRATEGY_NAMES[one]) for one in STRATEGIES]
+    handles = [Line2D([], [], color=STRATEGY_COLORS[one], label=STRATEGY_NAMES[one]) for one in QUERY_STRATEGIES]
     limit = Line2D([], [], color=style.GRAY, linewidth=0.6, label="one bit for each answer")
     style.legend_below(figure, [*handles, limit])
     return figure
