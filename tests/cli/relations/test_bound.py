@@ -135,7 +135,7 @@ def test_a_bound_below_the_majority_answer_says_so(genlaws):
 def test_next_pair_of_a_sparse_relation_names_the_majority_answer(genlaws, sparse):
     arguments = ("relations", "next-pair", sparse, "--curve", "--repeats", "2", "--queries", "3")
     assert "Always answering no is right on 0.94 of this relation" in " ".join(genlaws(*arguments).out.split())
-    assert genlaws(*arguments, "--json").json["majority_accuracy"] == 0.94
+    assert genlaws(*arguments, "--json").json["result"]["majority_accuracy"] == 0.94
 
 
 def test_bound_of_a_file_of_answers(genlaws, answers):
@@ -192,10 +192,10 @@ def test_next_pair_for_a_file_of_answers(genlaws, answers, tmp_path):
     names.write_text("a\nb\nc\nd\ne\n", encoding="utf-8")
     found = genlaws(
         "relations", "next-pair", "--train", answers, "--names", names, "--class", "total-order", "--json"
-    ).json
-    expected = next_pair(read_training_set(answers, elements=list("abcde")), TotalOrder())
+    ).json["result"]
+    expected = next_pair(read_training_set(answers, elements=list("abcde")), hypotheses=TotalOrder())
     # e has five places among d < a < b < c; asking about a or b splits them 2 to 3.
-    assert found["pair"] == list(expected.names)
+    assert found["names"] == list(expected.names)
     assert found["bits"] == pytest.approx(-(0.4 * math.log2(0.4) + 0.6 * math.log2(0.6)), abs=1e-12)
     assert found["ties"] == 4
     assert genlaws("relations", "next-pair", "--train", answers, "--class", "total-order").out.startswith(
@@ -208,12 +208,11 @@ def test_answers_are_said_to_be_taken_as_certain(genlaws, answers):
     for command, known in (("next-pair", "total-order"), ("next-pair", "equivalence-3"), ("bound", "total-order")):
         arguments = ("relations", command, "--train", answers, "--class", known)
         assert "Every answer is taken as certain" in " ".join(genlaws(*arguments).out.split())
-        printed = genlaws(*arguments, "--json").json
-        assert printed.get("result", printed)["answers_taken_as_certain"] is True
+        assert genlaws(*arguments, "--json").json["result"]["answers_taken_as_certain"] is True
 
 
 def test_next_pair_of_a_relation(genlaws):
-    found = genlaws("relations", "next-pair", "less-than", "--train-fraction", "0", "--json").json
+    found = genlaws("relations", "next-pair", "less-than", "--train-fraction", "0", "--json").json["result"]
     assert found["bits"] == pytest.approx(1.0)
     assert found["ties"] == 30 * 29
     text = genlaws("relations", "next-pair", "mod3", "--train-fraction", "0.1")
@@ -223,12 +222,13 @@ def test_next_pair_of_a_relation(genlaws):
 def test_asking_well_beats_asking_at_random(genlaws):
     found = genlaws(
         "relations", "next-pair", "less-than", "--elements", "7", "--curve", "--repeats", "3", "--json"
-    ).json
-    assert found["bits_left_best"][0] == pytest.approx(math.log2(math.factorial(7)))
-    assert found["queries_to_certainty_best"] < found["queries_to_certainty_random"]
-    assert found["queries_to_certainty_best"] >= math.floor(math.log2(math.factorial(7)))
-    assert found["accuracy_best"][-1] == found["accuracy_random"][-1] == 1.0
-    assert len(found["queries"]) == len(found["accuracy_best"]) == len(found["bits_left_random"])
+    ).json["result"]
+    best, random = found["strategies"]
+    assert [one[0] for one in best["bits_left"]] == pytest.approx([math.log2(math.factorial(7))] * 3)
+    needed = best["queries_to_certainty"]["value"]
+    assert math.floor(math.log2(math.factorial(7))) <= needed < random["queries_to_certainty"]["value"]
+    assert [one[-1] for one in best["accuracy"] + random["accuracy"]] == [1.0] * 6
+    assert np.shape(random["accuracy"]) == np.shape(random["bits_left"])
     text = genlaws("relations", "next-pair", "bipartite-3-3", "--curve", "--repeats", "2", "--queries", "4")
     assert text.code == 0
     assert "Queries until all is certain" in text.out
@@ -293,6 +293,8 @@ def test_both_priors_are_offered(genlaws):
         (("next-pair", "mod3"), "Give --train-fraction"),
         (("next-pair", "mod3", "--train-fraction", "-1"), "train_fraction must lie in [0, 1]"),
         (("next-pair", "mod3", "--curve", "--queries", "0"), "queries must be a whole number, at least 1"),
+        (("next-pair", "mod3", "--train-fraction", "0", "--queries", "3"), "--queries and --repeats belong to --curve"),
+        (("next-pair", "mod3", "--train-fraction", "0", "--curve"), "with --curve nothing is known at the start"),
     ],
 )
 def test_wrong_input_is_refused_with_a_sentence(genlaws, arguments, sentence):
