@@ -31,33 +31,28 @@ from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
 from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
-from genlaws.relations.repons import (
-    PairState,
-    ReponRun,
-    ReponSystem,
+from genlaws.relations.repons.ensemble import ReponRun, evolve_repons, simulate_repons
+from genlaws.relations.repons.flow import TwoReponPath, simulate_two_repons, two_repon_path
+from genlaws.relations.repons.forces import ReponSystem
+from genlaws.relations.repons.matrix import (
     SeparationPath,
-    TwoReponPath,
-    class_collision_probability,
-    class_invariant,
-    class_limit,
-    collision_probability,
-    collision_rate_ratio,
-    decoder_pull,
-    evolve_repons,
-    gain_shrink_time,
     matrix_invariant,
-    pair_invariant,
-    pair_limit,
-    pair_path,
     separation_limit,
     separation_merges,
     separation_path,
-    separation_shrink_time,
-    sign_collision_probability,
-    simulate_repons,
-    simulate_two_repons,
-    two_repon_path,
 )
+from genlaws.relations.repons.merging import MergingCase, MergingProbability, merging_probability
+from genlaws.relations.repons.pair import (
+    PairState,
+    decoder_pull,
+    gain_shrink_time,
+    pair_invariant,
+    pair_limit,
+    pair_path,
+    separation_shrink_time,
+)
+from genlaws.relations.repons.probability import collision_probability, collision_rate_ratio, sign_collision_probability
+from genlaws.relations.repons.whole_class import class_collision_probability, class_invariant, class_limit
 from genlaws.relations.structure.automorphisms import AutomorphismCount, count_automorphisms
 from genlaws.relations.structure.classes import RelationClass, classify_relation
 from genlaws.relations.structure.description import (
@@ -103,6 +98,8 @@ __all__ = [
     "Hypotheses",
     "KnowledgeGraph",
     "LearningAdvice",
+    "MergingCase",
+    "MergingProbability",
     "NextPair",
     "PairState",
     "PhaseDiagram",
@@ -153,6 +150,7 @@ __all__ = [
     "inferable_fraction",
     "less_than",
     "matrix_invariant",
+    "merging_probability",
     "modulo",
     "named_hypotheses",
     "named_relation",

@@ -9,15 +9,18 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, scalar, whole_number, within
+from genlaws.core.arguments import MAX_COUNT, Array, fraction, positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.parameters import Parameter
+from genlaws.core.parameters import Parameter, one
 from genlaws.relations.inference.bayes_bound import BOUND_METHODS
 from genlaws.relations.inference.hypotheses import Hypotheses
+from genlaws.relations.repons.forces import UPDATES
+from genlaws.relations.repons.probability import SCALES
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
 
 QUERY_STRATEGIES = ("best", "random")
 MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
+MAX_SIMULATED_DRAWS = 1_000_000
 
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -75,5 +78,54 @@ QueryRepeats = Annotated[
         "Runs of each strategy.",
         check=partial(whole_number, at_least=1, at_most=MAX_QUERY_REPEATS),
         hint="Every run is held in memory.",
+    ),
+]
+EncoderRate = Annotated[
+    ArrayLike,
+    Parameter("Learning rate of the representations.", symbol="η_x", check=positive, several=True),
+]
+DecoderRate = Annotated[
+    ArrayLike, Parameter("Learning rate of the decoder.", symbol="η_A", check=positive, several=True)
+]
+EncoderScale = Annotated[
+    ArrayLike,
+    Parameter("Width of the representations at the start, see encoder_scale_of.", check=positive, several=True),
+]
+DecoderScale = Annotated[
+    ArrayLike,
+    Parameter("Width of the decoder's entries at the start.", symbol="s_a", check=positive, several=True),
+]
+EncoderScaleOf = Annotated[
+    str | None,
+    Parameter(
+        "What the encoder's scale is the width of; if left out, half-separation for a pair and repon for a class.",
+        choices=SCALES,
+    ),
+]
+_at_least_one = partial(whole_number, at_least=1, at_most=MAX_COUNT)
+ReponDimension = Annotated[int, Parameter("Dimension of the representations.", symbol="d", check=_at_least_one)]
+Outputs = Annotated[int, Parameter("Outputs of the decoder.", symbol="k", check=_at_least_one)]
+ClusterSize = Annotated[
+    float,
+    Parameter(
+        "Coincident representations opposite the single one; inf is allowed.",
+        symbol="N",
+        check=one(partial(within, low=1.0, high=np.inf)),
+        hint="It counts coincident repons.",
+    ),
+]
+ReponUpdate = Annotated[str, Parameter("Gradient flow, or sign updates as of Adam with small steps.", choices=UPDATES)]
+ClassSize = Annotated[
+    int | None,
+    Parameter(
+        "Size of a class whose representations all merge, instead of a pair.",
+        symbol="m",
+        check=partial(whole_number, at_least=2, at_most=MAX_COUNT),
+    ),
+]
+SimulatedDraws = Annotated[
+    int | None,
+    Parameter(
+        "Also follow this many random starts.", check=partial(whole_number, at_least=1, at_most=MAX_SIMULATED_DRAWS)
     ),
 ]

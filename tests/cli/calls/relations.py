@@ -27,6 +27,13 @@ COMMANDS = {
         "relations next-pair less-than --elements 6 --train-fraction 0.2 --seed 3 --method chain",
         "relations next-pair mod3 --elements 6 --train-fraction 1",
     ],
+    "relations.merging_probability": [
+        "relations repons --encoder-rate 1e-2 --decoder-rate 1e-3 --encoder-scale-of repon --cluster 2",
+        "relations repons --encoder-rate 1e-3,1e-2 --decoder-rate 1e-3 --dimension 2 --outputs 3",
+        "relations repons --encoder-rate 1e-3 --decoder-rate 2e-3 --update sign --simulate 50 --seed 1",
+        "relations repons --encoder-rate 1,2 --decoder-rate 1 --update sign --dimension 2 --outputs 2 --simulate 20",
+        "relations repons --encoder-rate 1e-2 --decoder-rate 1e-3 --class-size 4 --outputs 2 --encoder-scale 0.5",
+    ],
     "relations.query_curve": [
         "relations next-pair mod3 --elements 6 --curve --queries 4 --repeats 2",
         "relations next-pair less-than --elements 4 --curve --repeats 1 --seed 2",

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import pytest
 
-from genlaws.figures import registry
-from genlaws.figures.figure import Figure
+from genlaws.relations import merging_probability
 
 RATES = ("--encoder-rate", "1e-3", "--decoder-rate", "1e-3")
 EXACT = 1e-12
 
 
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    plane = Figure("relations.4", "Plane", "a paper", "A plane.", "genlaws.figures.relations.repons:PLANE")
-    if plane.id not in registry.FIGURES:
-        monkeypatch.setitem(registry.FIGURES, plane.id, plane)
-
-
 def ask(genlaws, *arguments):
     answer = genlaws("relations", "repons", *arguments, "--json")
     assert answer.code == 0, answer.err
-    return answer.json
+    return answer.json["result"]
 
 
 @pytest.mark.parametrize(
@@ -34,15 +25,15 @@ def ask(genlaws, *arguments):
         ((), 2 / math.pi * math.atan(math.sqrt(1 / 2))),
         (("--cluster", "3"), 2 / math.pi * math.atan(math.sqrt(1 / 3))),
         (("--cluster", "inf"), 2 / math.pi * math.atan(1 / 2)),
-        (("--scale-of", "repon"), 0.5),
+        (("--encoder-scale-of", "repon"), 0.5),
         (("--encoder-scale", "2", "--decoder-scale", "4"), 2 / math.pi * math.atan(2 * math.sqrt(1 / 2))),
         (("--dimension", "2", "--outputs", "5"), 5 / 9),
         (("--dimension", "2"), 0.0),
         (("--class-size", "2"), 0.5),
-        (("--class-size", "2", "--scale-of", "half-separation"), 2 / math.pi * math.atan(math.sqrt(1 / 2))),
+        (("--class-size", "2", "--encoder-scale-of", "half-separation"), 2 / math.pi * math.atan(math.sqrt(1 / 2))),
         (("--class-size", "3"), 1 - math.sqrt(0.5)),
         (("--update", "sign"), 0.5),
-        (("--update", "sign", "--scale-of", "repon"), 2 / math.pi * math.atan(math.sqrt(2))),
+        (("--update", "sign", "--encoder-scale-of", "repon"), 2 / math.pi * math.atan(math.sqrt(2))),
         (("--update", "sign", "--class-size", "2"), 2 / math.pi * math.atan(math.sqrt(2))),
     ],
 )
@@ -50,21 +41,23 @@ def test_laws(genlaws, options, expected):
     answer = ask(genlaws, *RATES, *options)
     assert answer["collision_probability"] == pytest.approx(expected, abs=EXACT)
     assert answer["rate_ratio"] == 1.0
-    assert "simulated_probability" not in answer
+    assert answer["simulated"] is None
 
 
 def test_the_answer_explains_itself(genlaws):
     answer = ask(genlaws, "--encoder-rate", "2e-3", "--decoder-rate", "1e-3", "--seed", "5")
     assert answer["law"] == "pair, Eq. 12"
     assert answer["conserved"].startswith("A^T A / (2 decoder_rate) - r r^T / encoder_rate")
-    assert answer["merges_if"] == "the conserved matrix has no negative eigenvalue"
+    assert answer["condition"] == "They merge if half their separation starts below 1 times the decoder's gain."
     assert answer["boundary_slope"] == pytest.approx(1.0)
-    assert answer["encoder_scale_of"] == "half-separation"
-    assert answer["seed"] == 5
+    assert answer["case"]["encoder_scale_of"] == "half-separation"
+    assert answer["inputs"]["seed"] == 5
     sign = ask(genlaws, *RATES, "--update", "sign", "--outputs", "2")
     assert sign["conserved"] is None
-    assert "vanishes before the largest gain" in sign["merges_if"]
-    assert ask(genlaws, *RATES, "--class-size", "4")["law"].startswith("class")
+    assert "vanishes before the largest gain" in sign["condition"]
+    whole = ask(genlaws, *RATES, "--class-size", "4")
+    assert whole["law"].startswith("class")
+    assert whole["condition"] == "They merge if the conserved matrix has no negative eigenvalue."
 
 
 def test_text_gives_the_number_first(genlaws):
@@ -89,8 +82,9 @@ def test_several_rates_make_a_table(genlaws):
     expected = [2 / math.pi * math.atan(math.sqrt(ratio / 2)) for ratio in answer["rate_ratio"]]
     assert answer["collision_probability"] == pytest.approx(expected)
     text = genlaws("relations", "repons", *rates)
-    assert len(text.out.splitlines()) == 8
-    assert "encoder_scale is the width of half the separation" in text.out
+    assert len(text.out.splitlines()) == 10
+    assert "encoder_scale is the width of half the separation" in " ".join(text.out.split())
+    assert "below boundary_slope times" in text.out
 
 
 @pytest.mark.parametrize(
@@ -99,10 +93,10 @@ def test_several_rates_make_a_table(genlaws):
 )
 def test_simulation_agrees_with_the_law(genlaws, options):
     answer = ask(genlaws, *RATES, *options, "--simulate", "600", "--seed", "3")
-    assert answer["simulated_low"] < answer["simulated_probability"] < answer["simulated_high"]
-    law = answer["collision_probability"]
-    assert abs(answer["simulated_probability"] - law) < 5 * math.sqrt(law * (1 - law) / 600)
-    assert answer["simulated_draws"] == 600
+    found, law = answer["simulated"], answer["collision_probability"]
+    assert found["low"] < found["value"] < found["high"]
+    assert abs(found["value"] - law) < 5 * math.sqrt(law * (1 - law) / 600)
+    assert found["count"] == 600
     assert answer["unsettled_draws"] <= 6
     assert answer == ask(genlaws, *RATES, *options, "--simulate", "600", "--seed", "3")
 
@@ -110,26 +104,35 @@ def test_simulation_agrees_with_the_law(genlaws, options):
 def test_without_a_law_the_simulated_share_is_the_answer(genlaws):
     options = ("--update", "sign", "--dimension", "2", "--outputs", "2", "--simulate", "200")
     answer = ask(genlaws, *RATES, *options)
-    assert answer["collision_probability"] == answer["simulated_probability"]
+    assert answer["collision_probability"] == answer["simulated"]["value"]
     assert answer["law"] == "none: simulated"
     text = genlaws("relations", "repons", *RATES, *options).out
-    assert "There is no law for sign updates in more than one dimension: this is the simulated share." in text
+    assert (
+        "There is no law for sign updates in more than one dimension: the probability is the simulated share." in text
+    )
     assert "Exact" not in text
     table = genlaws("relations", "repons", "--encoder-rate", "1,2", "--decoder-rate", "1", *options).out
-    assert "these are simulated shares" in table
+    assert "the probability is the simulated share" in table
 
 
 def test_out_writes_answer_and_plane(genlaws, tmp_path: Path):
-    answer = ask(genlaws, *RATES, "--scale-of", "repon", "--cluster", "2", "--out", tmp_path / "pair")
+    pair = (*RATES, "--encoder-scale-of", "repon", "--cluster", "2")
+    answer = ask(genlaws, *pair, "--out", tmp_path / "pair")
     names = {file.name for file in (tmp_path / "pair").iterdir()}
-    assert {"repons.json", "repons.csv", "relations.4.png", "relations.4.pdf", "relations.4.csv"} <= names
-    assert Path(answer["picture"]).is_file()
-    assert json.loads((tmp_path / "pair" / "repons.json").read_text()) == answer
-    summary = (tmp_path / "pair" / "relations.4.summary.csv").read_text().splitlines()[1]
-    assert float(summary.split(",")[1]) == pytest.approx(answer["collision_probability"], rel=1e-9)
-    plain = ask(genlaws, *RATES, "--class-size", "3", "--out", tmp_path / "class")
-    assert "picture" not in plain
-    assert {file.name for file in (tmp_path / "class").iterdir()} == {"repons.json", "repons.csv"}
+    assert names == {"result.json", "result.csv", "plane.png", "plane.pdf", "report.html"}
+    table = (tmp_path / "pair" / "result.csv").read_text().splitlines()
+    row = dict(zip(table[0].split(","), table[1].split(","), strict=True))
+    assert float(row["collision_probability"]) == pytest.approx(answer["collision_probability"], rel=1e-9)
+    ask(genlaws, *RATES, "--class-size", "3", "--out", tmp_path / "class")
+    assert {file.name for file in (tmp_path / "class").iterdir()} == {"result.json", "result.csv", "report.html"}
+
+
+def test_the_plane_has_the_probability_of_the_answer():
+    given = {"encoder_rate": 1e-3, "decoder_rate": 1e-3, "encoder_scale_of": "repon", "cluster": 2}
+    found = merging_probability(**given)
+    title = found.plot().axes[0].get_title()
+    assert f"{found.collision_probability:.3g} of starts merge" in title
+    assert "one against 2" in title
 
 
 @pytest.mark.parametrize(
@@ -140,7 +143,7 @@ def test_out_writes_answer_and_plane(genlaws, tmp_path: Path):
         (("--encoder-rate", "1", "--decoder-rate", "nan"), "decoder_rate must not contain NaN"),
         (("--encoder-rate", "1"), "--decoder-rate"),
         ((*RATES, "--encoder-scale", "-1"), "encoder_scale must be positive"),
-        ((*RATES, "--scale-of", "both"), "scale_of must be one of half-separation, repon"),
+        ((*RATES, "--encoder-scale-of", "both"), "encoder_scale_of must be one of half-separation, repon"),
         ((*RATES, "--dimension", "0"), "dimension must be a whole number, at least 1"),
         ((*RATES, "--outputs", "0"), "outputs must be a whole number"),
         ((*RATES, "--cluster", "0.5"), "cluster must lie in [1, inf]"),
@@ -148,7 +151,7 @@ def test_out_writes_answer_and_plane(genlaws, tmp_path: Path):
         ((*RATES, "--update", "adam"), "update must be one of flow, sign"),
         ((*RATES, "--class-size", "1"), "class_size must be a whole number, at least 2"),
         ((*RATES, "--class-size", "3", "--cluster", "2"), "give only one of them"),
-        ((*RATES, "--update", "sign", "--dimension", "2"), "add --simulate 2000"),
+        ((*RATES, "--update", "sign", "--dimension", "2"), "simulate must be given, such as 2000"),
         ((*RATES, "--simulate", "0"), "simulate must be a whole number, at least 1"),
         ((*RATES, "--simulate", "10", "--cluster", "inf"), "cluster must be finite to be simulated"),
         ((*RATES, "--simulate", "1000000", "--dimension", "9", "--outputs", "9"), "Use fewer draws"),

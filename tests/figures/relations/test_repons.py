@@ -15,7 +15,7 @@ from genlaws.figures.relations.repons import (
     CollisionFigureSettings,
     PairPlaneSettings,
 )
-from genlaws.relations.repons import collision_probability, pair_invariant
+from genlaws.relations import collision_probability, pair_invariant
 from genlaws.render.style import house_style
 
 SIGMAS = 5.0

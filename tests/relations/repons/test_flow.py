@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.relations.repons import (
+from genlaws.relations import (
     ReponSystem,
     collision_probability,
     evolve_repons,

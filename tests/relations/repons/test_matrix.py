@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from genlaws.core.errors import InputError
-from genlaws.relations.repons import (
+from genlaws.relations import (
     class_invariant,
     class_limit,
     matrix_invariant,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from genlaws.core.errors import InputError
-from genlaws.relations.repons import (
+from genlaws.relations import (
     decoder_pull,
     gain_shrink_time,
     pair_invariant,

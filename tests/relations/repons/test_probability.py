@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from genlaws.core.errors import InputError
-from genlaws.relations.repons import (
+from genlaws.relations import (
     class_collision_probability,
     collision_probability,
     collision_rate_ratio,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from genlaws.core.errors import InputError
-from genlaws.relations.repons import class_collision_probability, collision_probability
+from genlaws.relations import class_collision_probability, collision_probability
 from genlaws.relations.repons.probability import largest_root_probability
 
 SIGMAS = 5.0

@@ -19,6 +19,7 @@ from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repons.ensemble import simulate_repons
 from genlaws.relations.repons.forces import ReponSystem
+from genlaws.relations.repons.merging import MergingProbability
 from genlaws.relations.repons.pair import decoder_pull, gain_shrink_time, pair_limit, pair_path, separation_shrink_time
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
 from genlaws.relations.repons.whole_class import class_collision_probability
@@ -195,6 +196,21 @@ def _handles() -> list[Patch | Line2D]:
         Line2D([], [], color=style.DARK_GRAY, linewidth=2.4, label="at rest"),
         Line2D([], [], color=style.BLACK, linestyle="--", linewidth=1.0, label=r"boundary, $C=0$"),
     ]
+
+
+def merging_pictures(found: MergingProbability) -> dict[str, Figure]:
+    """Return the plane of a pair on a line under gradient flow, with one rate and scale; none for any other answer."""
+    if not found.case.on_a_line or found.case.update != "flow" or np.ndim(found.collision_probability):
+        return {}
+    settings = PairPlaneSettings(
+        encoder_rate=found.encoder_rate,
+        decoder_rate=found.decoder_rate,
+        encoder_scale=found.encoder_scale * found.case.repon_width / np.sqrt(2.0),
+        decoder_scale=found.decoder_scale,
+        cluster=found.case.cluster,
+    )
+    with style.house_style():
+        return {"plane": draw_plane(plane_data(settings, Running()), settings)}
 
 
 PLANE = Recipe(PairPlaneSettings, plane_data, draw_plane, plane_summary)

@@ -30,8 +30,8 @@ from genlaws.figures.relations.cells import (
     threshold_columns,
 )
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
+from genlaws.relations import collision_probability, collision_rate_ratio, sign_collision_probability
 from genlaws.relations.networks.runs import log_every
-from genlaws.relations.repons import collision_probability, collision_rate_ratio, sign_collision_probability
 from genlaws.render import style
 
 Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]
