@@ -131,7 +131,7 @@ def repons() -> list[tuple[object, ...]]:
                         update=update,
                     )
                     seed = np.random.default_rng((dimension, outputs, cluster, number))
-                    share = simulate_repons(system, DRAWS, seed, encoder_scale=np.sqrt(2.0)).collision
+                    share = simulate_repons(system, draws=DRAWS, seed=seed, encoder_scale=np.sqrt(2.0)).collision
                     numbers = (f"{share.value:.4f}", f"{share.low:.4f}", f"{share.high:.4f}")
                     rows.append((update, dimension, outputs, cluster, ratio, *numbers))
     return rows

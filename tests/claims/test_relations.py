@@ -156,7 +156,7 @@ PLANTED = [
     ("eq-12-region", collision, "_eq_12_probability", lambda *args, **kwargs: 0.578, HOLDS),
     ("eq-12-width", collision, "_eq_12_probability", lambda *args, **kwargs: 0.5, HOLDS),
     ("theorem-3-ratio", collision, "_pairs_that_merge", lambda a, r, ratio: np.arange(len(a)) % 1000 < 392, HOLDS),
-    ("theorem-3-two-repons", collision, "simulate_two_repons", lambda *a, **k: SimpleNamespace(merged=[0.0]), HOLDS),
+    ("theorem-3-two-repons", collision, "simulate_repons", lambda *a, **k: SimpleNamespace(merged=[0.0]), HOLDS),
     ("eq-13", collision, "decoder_pull", lambda count: 2.0, FAILS),
     ("fig-5-sign", collision, "collision_probability", lambda encoder, decoder: encoder * decoder, HOLDS),
     ("fig-3-delay", learning, "bundled_table", table_with(table_accuracy=always_right), FAILS),

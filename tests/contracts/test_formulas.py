@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 import numpy as np
@@ -101,6 +101,18 @@ EXAMPLES = {
     "relations.pair_invariant": Example(PAIR),
     "relations.separation_shrink_time": Example(PAIR | {"factor": (0.5, 0.9)}),
     "relations.gain_shrink_time": Example(PAIR | {"factor": (0.5, 0.9)}),
+    "relations.pair_path": Example(PAIR | {"time": (0.5, 20.0)}),
+    "relations.pair_limit": Example(PAIR),
+    "relations.separation_path": replace(MATRIX_PAIR, fixed=MATRIX_PAIR.fixed | {"time": [0.0, 5.0]}),
+    "relations.two_repon_path": Example(
+        fixed={
+            "decoder_gain": 1.0,
+            "positions": (0.4, -0.2),
+            "time": [0.0, 5.0],
+            "encoder_rate": 0.1,
+            "decoder_rate": 1,
+        }
+    ),
     "relations.separation_limit": MATRIX_PAIR,
     "relations.separation_merges": MATRIX_PAIR,
     "relations.matrix_invariant": MATRIX_PAIR,

@@ -11,8 +11,10 @@ from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import (
     BoundCurve,
     BoundPoint,
+    InductionGap,
     TrainingSetBound,
     bound_curve,
+    induction_gap,
     training_set_bound,
 )
 from genlaws.relations.inference.data_needed import DataNeeded, data_needed
@@ -32,7 +34,7 @@ from genlaws.relations.networks.advice import LearningAdvice, advise_relation, q
 from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons.ensemble import ReponRun, evolve_repons, simulate_repons
-from genlaws.relations.repons.flow import TwoReponPath, simulate_two_repons, two_repon_path
+from genlaws.relations.repons.flow import TwoReponPath, two_repon_path
 from genlaws.relations.repons.forces import ReponSystem
 from genlaws.relations.repons.matrix import (
     SeparationPath,
@@ -96,6 +98,7 @@ __all__ = [
     "Equivalence",
     "GraphDescription",
     "Hypotheses",
+    "InductionGap",
     "KnowledgeGraph",
     "LearningAdvice",
     "MergingCase",
@@ -147,6 +150,7 @@ __all__ = [
     "gain_shrink_time",
     "hypotheses_of",
     "incomplete_bipartite",
+    "induction_gap",
     "inferable_fraction",
     "less_than",
     "matrix_invariant",
@@ -173,7 +177,6 @@ __all__ = [
     "separation_shrink_time",
     "sign_collision_probability",
     "simulate_repons",
-    "simulate_two_repons",
     "training_set_bound",
     "tree",
     "two_repon_path",

@@ -20,7 +20,7 @@ from genlaws.relations.structure.automorphisms import COUNT_METHODS
 
 QUERY_STRATEGIES = ("best", "random")
 MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
-MAX_SIMULATED_DRAWS = 1_000_000
+MAX_SIMULATED_DRAWS = MAX_BOOTSTRAP_REPLICATES = 1_000_000
 
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -129,3 +129,24 @@ SimulatedDraws = Annotated[
         "Also follow this many random starts.", check=partial(whole_number, at_least=1, at_most=MAX_SIMULATED_DRAWS)
     ),
 ]
+RandomSeed = Annotated[int | np.random.Generator, Parameter("Seed of the random draws.")]
+Draws = Annotated[int, Parameter("Random starts.", check=_at_least_one)]
+EncoderWidth = Annotated[float, Parameter("Width of each coordinate of each representation.", check=one(positive))]
+DecoderWidth = Annotated[float, Parameter("Width of each entry of the decoder.", check=one(positive))]
+FlowTolerance = Annotated[
+    float,
+    Parameter(
+        "Error of one step, relative to the largest variable of the draw.",
+        check=one(partial(within, low=1e-13, high=1e-3)),
+    ),
+]
+MaxSteps = Annotated[int, Parameter("Steps at most.", check=_at_least_one)]
+StartDecoders = Annotated[ArrayLike, Parameter("Decoder of each draw at the start.")]
+StartPositions = Annotated[ArrayLike, Parameter("Positions of the repons of each draw at the start.")]
+StartBias = Annotated[ArrayLike, Parameter("Trained bias of each draw at the start.")]
+Replicates = Annotated[
+    int,
+    Parameter("Resamples of the bootstrap.", check=partial(whole_number, at_least=1, at_most=MAX_BOOTSTRAP_REPLICATES)),
+]
+NetworkAccuracies = Annotated[ArrayLike, Parameter("Accuracies of networks, one row each.")]
+BestAccuracies = Annotated[ArrayLike, Parameter("Best accuracies, one row for each training set.")]

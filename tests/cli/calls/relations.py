@@ -1,5 +1,9 @@
 """Command lines that ask each question on relations, with one number and with several."""
 
+import numpy as np
+
+from genlaws import relations
+
 COMMANDS = {
     "relations.data_needed": [
         "relations data-needed mod3 --elements 9 --repeats 3 --seed 5",
@@ -41,4 +45,14 @@ COMMANDS = {
 }
 
 # Questions without a command.
-EXAMPLES = {}
+PAIR = relations.ReponSystem(1.0, 0.5, class_sizes=(2, 3), targets=[[0.0], [1.0]])
+STARTS = {"decoder": [[[1.0]], [[0.5]]], "positions": [[[0.3], [0.1]], [[0.4], [2.0]]], "bias": 0.2}
+SHARES, BOUND = [0.1, 0.2, 0.4, 0.8], np.array([[0.6, 0.8, 0.95, 1.0], [0.65, 0.75, 0.9, 1.0]])
+
+EXAMPLES = {
+    "relations.simulate_repons": lambda: relations.simulate_repons(PAIR, draws=20, seed=1, tolerance=1e-6),
+    "relations.evolve_repons": lambda: relations.evolve_repons(
+        relations.ReponSystem(1.0, 2.0, bias="trained"), **STARTS
+    ),
+    "relations.induction_gap": lambda: relations.induction_gap(SHARES, accuracies=BOUND - 0.1, bound=BOUND, seed=3),
+}

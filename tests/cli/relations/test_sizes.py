@@ -78,7 +78,7 @@ def test_sizes_are_found():
         lambda size: posterior(TrainingSet(4, [], []), TotalOrder()).draw(size),
         lambda size: Relation(size, []),
         lambda size: TrainingSet(size, [], []),
-        lambda size: simulate_repons(ReponSystem(1.0, 1.0), size),
+        lambda size: simulate_repons(ReponSystem(1.0, 1.0), draws=size),
         lambda size: ReponSystem(1.0, 1.0, dimension=size, outputs=2),
         lambda size: ReponSystem(1.0, 1.0, class_sizes=(size,)),
         lambda size: class_collision_probability(1.0, 1.0, class_size=3, dimension=3, outputs=size),

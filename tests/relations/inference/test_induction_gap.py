@@ -32,7 +32,7 @@ def brute_force(shares, curve, target):
 def test_area_and_shift_of_straight_lines():
     # The bound is 0.5 + p/2 and the network 0.1 less: area 0.1 · 0.7, and a fifth of the table later everywhere.
     bound = 0.5 + SHARES / 2
-    gap = induction_gap(SHARES, repeated(bound - 0.1), repeated(bound, 5), target_accuracy=0.65)
+    gap = induction_gap(SHARES, accuracies=repeated(bound - 0.1), bound=repeated(bound, 5), target_accuracy=0.65)
     assert gap.area.value == pytest.approx(0.1 * 0.7, abs=ROUNDING)
     assert gap.bound_fraction.value == pytest.approx(0.3, abs=ROUNDING)
     assert gap.network_fraction.value == pytest.approx(0.5, abs=ROUNDING)
@@ -47,12 +47,14 @@ def test_area_and_shift_of_straight_lines():
 
 def test_the_bound_itself_has_no_gap():
     bound = repeated([0.6, 0.8, 0.95, 1.0])
-    gap = induction_gap(SHARES, bound, bound)
+    gap = induction_gap(SHARES, accuracies=bound, bound=bound)
     assert (gap.area.value, gap.shift.value, gap.ratio.value) == (0.0, 0.0, 1.0)
 
 
 def test_a_target_out_of_reach_is_infinitely_far():
-    gap = induction_gap(SHARES, repeated([0.5, 0.6, 0.7, 0.8]), repeated([0.6, 0.8, 0.95, 1.0]), target_accuracy=0.9)
+    gap = induction_gap(
+        SHARES, accuracies=repeated([0.5, 0.6, 0.7, 0.8]), bound=repeated([0.6, 0.8, 0.95, 1.0]), target_accuracy=0.9
+    )
     for part in (gap.network_fraction, gap.shift, gap.ratio):
         assert (part.value, part.low, part.high) == (math.inf, math.inf, math.inf)
     assert math.isfinite(gap.area.value)
@@ -60,7 +62,7 @@ def test_a_target_out_of_reach_is_infinitely_far():
 
 def test_no_shift_where_the_bound_does_not_reach_the_target_either():
     low = repeated([0.5, 0.55, 0.6, 0.65])
-    gap = induction_gap(SHARES, low - 0.1, low, target_accuracy=0.9)
+    gap = induction_gap(SHARES, accuracies=low - 0.1, bound=low, target_accuracy=0.9)
     assert gap.bound_fraction.value == math.inf
     for part in (gap.shift, gap.ratio):
         assert all(math.isnan(one) for one in (part.value, part.low, part.high))
@@ -69,7 +71,7 @@ def test_no_shift_where_the_bound_does_not_reach_the_target_either():
 def test_an_interval_is_open_where_some_networks_do_not_get_there():
     # Half the networks end at 1, half at 0.82: their mean ends at 0.91, those of other draws below 0.9.
     runs = np.concatenate([repeated([0.5, 0.6, 0.7, 1.0], 4), repeated([0.5, 0.6, 0.7, 0.82], 4)])
-    gap = induction_gap(SHARES, runs, repeated([0.6, 0.8, 0.95, 1.0]), target_accuracy=0.9)
+    gap = induction_gap(SHARES, accuracies=runs, bound=repeated([0.6, 0.8, 0.95, 1.0]), target_accuracy=0.9)
     assert 0.4 < gap.network_fraction.value < 0.8
     assert gap.network_fraction.low <= gap.network_fraction.value
     assert gap.network_fraction.high == math.inf
@@ -101,7 +103,7 @@ def test_crossings_and_areas_agree_with_brute_force():
     for _ in range(20):
         runs = np.clip(np.sort(rng.random((6, 9)), axis=1) + 0.2 * rng.normal(size=(6, 9)), 0.0, 1.0)
         best = np.sort(rng.random((4, 9)), axis=1)
-        gap = induction_gap(shares, runs, best, target_accuracy=0.6, replicates=1)
+        gap = induction_gap(shares, accuracies=runs, bound=best, target_accuracy=0.6, replicates=1)
         for found, curve in ((gap.network_fraction, runs.mean(axis=0)), (gap.bound_fraction, best.mean(axis=0))):
             assert found.value == pytest.approx(brute_force(shares, curve, 0.6), abs=1e-5)
         fine = np.union1d(np.linspace(shares[0], shares[-1], 1001), shares)
@@ -113,7 +115,9 @@ def test_crossings_and_areas_agree_with_brute_force():
 def test_more_networks_make_a_narrower_interval():
     def width(rows):
         noise = np.random.default_rng(0).uniform(-0.08, 0.08, (rows, 4))
-        gap = induction_gap(SHARES, np.array([0.5, 0.6, 0.8, 0.9]) + noise, repeated([0.6, 0.8, 0.95, 1.0]))
+        gap = induction_gap(
+            SHARES, accuracies=np.array([0.5, 0.6, 0.8, 0.9]) + noise, bound=repeated([0.6, 0.8, 0.95, 1.0])
+        )
         return np.array([gap.area.high - gap.area.low, gap.bound_fraction.high - gap.bound_fraction.low])
 
     few, many = width(10), width(160)
@@ -130,16 +134,17 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     for seed in range(200):
         runs = network + rng.uniform(-0.02, 0.02, (20, 4))
         best = np.clip(bound + rng.uniform(-0.02, 0.02, (20, 4)) * [1, 1, 1, 0], 0.0, 1.0)
-        gap = induction_gap(SHARES, runs, best, replicates=200, seed=seed)
+        gap = induction_gap(SHARES, accuracies=runs, bound=best, replicates=200, seed=seed)
         held += [gap.area.low <= area <= gap.area.high, gap.shift.low <= shift <= gap.shift.high]
     assert (held / 200 > LEAST_COVERAGE).all()
 
 
 def test_a_seed_fixes_the_interval():
     noise = np.random.default_rng(0).uniform(-0.08, 0.08, (8, 4))
-    given = (SHARES, np.array([0.5, 0.6, 0.8, 0.9]) + noise, repeated([0.6, 0.8, 0.95, 1.0]))
-    assert induction_gap(*given, seed=4) == induction_gap(*given, seed=4)
-    assert induction_gap(*given, seed=4).area != induction_gap(*given, seed=5).area
+    accuracies, bound = np.array([0.5, 0.6, 0.8, 0.9]) + noise, repeated([0.6, 0.8, 0.95, 1.0])
+    first, again, other = (induction_gap(SHARES, accuracies=accuracies, bound=bound, seed=seed) for seed in (4, 4, 5))
+    assert first.to_dict() == again.to_dict()
+    assert first.area != other.area
 
 
 GOOD = {"train_fractions": SHARES, "accuracies": repeated([0.5] * 4), "bound": repeated([0.9] * 4)}
@@ -156,7 +161,7 @@ GOOD = {"train_fractions": SHARES, "accuracies": repeated([0.5] * 4), "bound": r
         ({"accuracies": np.empty((0, 4))}, "accuracies must have a row for each run"),
         ({"accuracies": repeated([0.5, 0.5, 0.5, math.nan])}, "accuracies must not contain NaN"),
         ({"bound": repeated([0.5, 0.5, 0.5, 1.2])}, r"bound must lie in \[0, 1\]; got 1.2"),
-        ({"target_accuracy": 90}, r"target_accuracy must lie in \[0, 1\]; got 90"),
+        ({"target_accuracy": 90}, r"target_accuracy must lie in \(0, 1\]; got 90"),
         ({"target_accuracy": [0.9, 0.95]}, "target_accuracy must be a single number"),
         ({"replicates": 0}, "replicates must be a whole number, at least 1"),
         ({"seed": -1}, "seed must be a whole number"),

@@ -65,7 +65,7 @@ def vars_of(system):
 def test_draws_end_where_an_independent_integrator_ends():
     rng = np.random.default_rng(1)
     decoder, positions = rng.normal(size=(6, 3, 2)), rng.normal(size=(6, 5, 2))
-    run = evolve_repons(MANY, decoder, positions, bias=0.3, tolerance=1e-12)
+    run = evolve_repons(MANY, decoder=decoder, positions=positions, bias=0.3, tolerance=1e-12)
     assert run.settled.all()
     assert run.message == "All 6 draws came to rest."
     weights, targets = np.array([1.0, 2.0, 1.0, 1.0, 3.0]), np.array(MANY.targets)[[0, 0, 1, 1, 1]]
@@ -87,7 +87,7 @@ def test_draws_end_where_an_independent_integrator_ends():
 @pytest.mark.parametrize("bias", ["trained", "none", "instant"])
 def test_the_matrix_is_conserved_whatever_the_targets(bias):
     system = ReponSystem(**{**vars_of(MANY), "bias": bias})
-    run = simulate_repons(system, 100, 2)
+    run = simulate_repons(system, draws=100, seed=2)
     assert run.invariant_drift.max() < DRIFT
     assert run.merged.shape == (100, 2)
     each = [share.value for share in run.collision_by_class]
@@ -108,7 +108,7 @@ def test_pairs_meet_the_law_and_their_predicted_ends(options, weights):
     rng = np.random.default_rng(3)
     decoder = rng.normal(size=(DRAWS, options["outputs"], options["dimension"]))
     positions = rng.normal(size=(DRAWS, 2, options["dimension"]))
-    run = evolve_repons(system, decoder, positions)
+    run = evolve_repons(system, decoder=decoder, positions=positions)
     law = collision_probability(0.6, 1.0, encoder_scale_of="repon", **options, cluster=weights)
     assert agrees(run, float(law))
     assert run.invariant_drift.max() < DRIFT
@@ -124,7 +124,7 @@ def test_a_class_meets_its_law_and_its_predicted_scatter():
     system = ReponSystem(encoder_rate=1.0, decoder_rate=0.4, dimension=2, outputs=3, class_sizes=(4,))
     rng = np.random.default_rng(4)
     decoder, positions = rng.normal(size=(600, 3, 2)), rng.normal(size=(600, 4, 2))
-    run = evolve_repons(system, decoder, positions, tolerance=1e-8, most_steps=2000)
+    run = evolve_repons(system, decoder=decoder, positions=positions, tolerance=1e-8, most_steps=2000)
     law = class_collision_probability(1.0, 0.4, class_size=4, dimension=2, outputs=3)
     assert agrees(run, float(law))
     offsets = run.positions - run.positions.mean(axis=1, keepdims=True)
@@ -140,7 +140,7 @@ def test_sign_updates_meet_their_law(size, outputs, weights):
     system = ReponSystem(
         encoder_rate=0.8, decoder_rate=1.0, outputs=outputs, class_sizes=(size,), weights=weights, update="sign"
     )
-    run = simulate_repons(system, 4000, 5)
+    run = simulate_repons(system, draws=4000, seed=5)
     law = sign_collision_probability(0.8, 1.0, encoder_scale_of="repon", outputs=outputs, class_size=size)
     assert agrees(run, float(law))
     assert run.settled.all()
@@ -150,33 +150,36 @@ def test_sign_updates_merge_exactly_the_predicted_draws():
     system = ReponSystem(encoder_rate=0.5, decoder_rate=1.0, update="sign")
     rng = np.random.default_rng(6)
     decoder, positions = rng.normal(size=(3000, 1, 1)), rng.normal(size=(3000, 2, 1))
-    run = evolve_repons(system, decoder, positions)
+    run = evolve_repons(system, decoder=decoder, positions=positions)
     lead = np.abs(decoder[:, 0, 0]) - np.abs(positions[:, 0, 0] - positions[:, 1, 0]) / (2 * 0.5)
     clear = np.abs(lead) > 0.02  # a few of the longest steps
     np.testing.assert_array_equal(run.merged[clear, 0], lead[clear] > 0)
 
 
 def test_the_same_seed_gives_the_same_run_and_scales_cancel():
-    first, second = simulate_repons(MANY, 20, 7), simulate_repons(MANY, 20, np.random.default_rng(7))
+    first, second = (
+        simulate_repons(MANY, draws=20, seed=7),
+        simulate_repons(MANY, draws=20, seed=np.random.default_rng(7)),
+    )
     np.testing.assert_array_equal(first.positions, second.positions)
     pair = ReponSystem(**EQUAL)
-    small = simulate_repons(pair, 200, 8, encoder_scale=1e-3, decoder_scale=1e-3)
-    large = simulate_repons(pair, 200, 8, encoder_scale=1e3, decoder_scale=1e3)
+    small = simulate_repons(pair, draws=200, seed=8, encoder_scale=1e-3, decoder_scale=1e-3)
+    large = simulate_repons(pair, draws=200, seed=8, encoder_scale=1e3, decoder_scale=1e3)
     np.testing.assert_array_equal(small.merged, large.merged)
     np.testing.assert_allclose(small.positions * 1e6, large.positions, rtol=1e-5, atol=1e-2)
 
 
 def test_rest_is_left_alone_and_lack_of_steps_is_said():
     pair = ReponSystem(**EQUAL)
-    run = evolve_repons(pair, [[[1.0]], [[0.0]]], [[[2.0], [2.0]], [[1.0], [-1.0]]])
+    run = evolve_repons(pair, decoder=[[[1.0]], [[0.0]]], positions=[[[2.0], [2.0]], [[1.0], [-1.0]]])
     np.testing.assert_array_equal(run.steps, 0)
     np.testing.assert_array_equal(run.merged[:, 0], [True, False])
-    short = simulate_repons(pair, 50, 9, most_steps=3)
+    short = simulate_repons(pair, draws=50, seed=9, most_steps=3)
     assert not short.settled.any()
     assert short.message == "50 of 50 draws had not come to rest after 3 steps."
 
 
-STARTS = (np.ones((2, 1, 1)), np.ones((2, 2, 1)))
+STARTS = {"decoder": np.ones((2, 1, 1)), "positions": np.ones((2, 2, 1))}
 
 
 @pytest.mark.parametrize(
@@ -195,15 +198,24 @@ STARTS = (np.ones((2, 1, 1)), np.ones((2, 2, 1)))
         (lambda: ReponSystem(1.0, 1.0, bias_rate=1.0), "bias_rate needs bias 'trained'"),
         (lambda: ReponSystem(1.0, 1.0, bias="trained", bias_rate=0.0), "bias_rate must be positive"),
         (lambda: ReponSystem(1.0, 1.0, update="adam"), "update must be one of flow, sign"),
-        (lambda: simulate_repons(ReponSystem(**EQUAL), 0), "draws must be a whole number, at least 1"),
-        (lambda: simulate_repons(ReponSystem(**EQUAL), 5, -1), "seed must be a whole number"),
-        (lambda: simulate_repons(ReponSystem(**EQUAL), 5, encoder_scale=0.0), "encoder_scale must be positive"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[1], STARTS[1]), "decoder must have shape (draws, 1, 1)"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[0][:1], STARTS[1]), "same number of draws; got 1 and 2"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), *STARTS, bias=[1.0, 2.0]), "bias must broadcast to shape (2, 1)"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), STARTS[0] * np.inf, STARTS[1]), "must be finite"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), *STARTS, tolerance=1.0), "tolerance must lie in"),
-        (lambda: evolve_repons(ReponSystem(**EQUAL), *STARTS, most_steps=0), "most_steps must be a whole number"),
+        (lambda: simulate_repons(ReponSystem(**EQUAL), draws=0), "draws must be a whole number, at least 1"),
+        (lambda: simulate_repons(ReponSystem(**EQUAL), draws=5, seed=-1), "seed must be a whole number"),
+        (lambda: simulate_repons(ReponSystem(**EQUAL), draws=5, encoder_scale=0.0), "encoder_scale must be positive"),
+        (
+            lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS | {"decoder": STARTS["positions"]}),
+            "decoder must have shape (draws, 1, 1)",
+        ),
+        (
+            lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS | {"decoder": np.ones((1, 1, 1))}),
+            "same number of draws; got 1 and 2",
+        ),
+        (lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS, bias=[1.0, 2.0]), "bias must broadcast to shape (2, 1)"),
+        (
+            lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS | {"decoder": np.full((2, 1, 1), np.inf)}),
+            "must be finite",
+        ),
+        (lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS, tolerance=1.0), "tolerance must lie in"),
+        (lambda: evolve_repons(ReponSystem(**EQUAL), **STARTS, most_steps=0), "most_steps must be a whole number"),
     ],
 )
 def test_wrong_input_is_refused(call, complaint):

@@ -9,7 +9,7 @@ from genlaws.relations import (
     collision_probability,
     evolve_repons,
     pair_path,
-    simulate_two_repons,
+    simulate_repons,
     two_repon_path,
 )
 
@@ -21,9 +21,13 @@ KNOWN = {0.0: 0.463, 1.0: 0.547, 3.0: 0.811}
 KNOWN_ERROR = 0.0035
 
 
+def learning_bias(target, **options):
+    return ReponSystem(**RATES, targets=target, bias="trained", **options)
+
+
 @pytest.mark.parametrize("target", KNOWN)
 def test_the_target_decides(target):
-    found = simulate_two_repons(target, DRAWS, 1, **RATES).collision.value
+    found = simulate_repons(learning_bias(target), draws=DRAWS, seed=1).collision.value
     error = np.hypot(KNOWN_ERROR, 0.5 / np.sqrt(DRAWS))
     assert abs(found - KNOWN[target]) <= SIGMAS * error
 
@@ -33,7 +37,7 @@ def test_it_bounds_nothing_and_a_fast_bias_restores_the_law():
     assert law == pytest.approx(0.5)
     assert KNOWN[0.0] < law - SIGMAS * KNOWN_ERROR
     assert KNOWN[3.0] > law + SIGMAS * KNOWN_ERROR
-    fast = [simulate_two_repons(y, 600, 2, bias_rate=20.0, **RATES) for y in (0.0, 3.0)]
+    fast = [simulate_repons(learning_bias(y, bias_rate=20.0), draws=600, seed=2) for y in (0.0, 3.0)]
     for run in fast:
         # What is left depends on the bias rate; 0.02 is allowed for it on top of the draws.
         assert abs(run.collision.value - law) <= 0.02 + SIGMAS * 0.5 / np.sqrt(600)
@@ -53,7 +57,7 @@ def test_paths_conserve_and_agree_with_the_simulator():
 
 def test_the_end_of_a_path_is_that_of_the_simulator():
     system = ReponSystem(encoder_rate=0.7, decoder_rate=1.3, targets=0.8, bias="trained")
-    run = evolve_repons(system, [[[1.2]]], [[[0.5], [-0.9]]], bias=0.1, tolerance=1e-12)
+    run = evolve_repons(system, decoder=[[[1.2]]], positions=[[[0.5], [-0.9]]], bias=0.1, tolerance=1e-12)
     path = two_repon_path(
         1.2, (0.5, -0.9), [0.0, run.time[0]], encoder_rate=0.7, decoder_rate=1.3, target=0.8, bias=0.1
     )
@@ -96,4 +100,4 @@ def test_wrong_input_is_refused(options, complaint):
         two_repon_path(**arguments)
     assert complaint in str(caught.value)
     with pytest.raises(InputError, match="targets must have shape"):
-        simulate_two_repons([1.0, 2.0], 5, **RATES)
+        learning_bias([1.0, 2.0])

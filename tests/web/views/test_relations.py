@@ -208,7 +208,7 @@ def test_path_of_gradient_flow_is_the_librarys():
 def test_path_of_sign_updates_ends_where_the_simulation_does(separation):
     one = pair(update="sign", encoder_rate=0.5, decoder_rate=1.0, separation=separation)
     system = relations.ReponSystem(0.5, 1.0, update="sign")
-    run = relations.evolve_repons(system, [[[1.0]]], [[[separation], [-separation]]])
+    run = relations.evolve_repons(system, decoder=[[[1.0]]], positions=[[[separation], [-separation]]])
     assert bool(run.merged.all()) == one.merges
     gain, half = merging_course(one)[1][-1], merging_course(one)[2][-1]
     assert abs(run.decoder[0, 0, 0]) == pytest.approx(gain, abs=2e-3)

@@ -9,7 +9,7 @@ from scipy import integrate
 
 from genlaws.claims.claim import MAX_Z_SCORE, Finding, corrected_if, graded, holds_if, number_id
 from genlaws.core.arguments import Array, Mask
-from genlaws.relations import collision_probability, decoder_pull, simulate_two_repons
+from genlaws.relations import ReponSystem, collision_probability, decoder_pull, simulate_repons
 
 RATE_RATIOS = (0.1, 1.0, 10.0)  # encoder rate over decoder rate
 FLOW_TOLERANCE = 1e-6
@@ -117,7 +117,7 @@ def check_target(quick: bool) -> Finding:
     law = float(collision_probability(1.0, 1.0, encoder_scale_of="repon"))
     shares = {}
     for target in (0.0, 1.0, 3.0):
-        run = simulate_two_repons(target, draws, encoder_rate=1.0, decoder_rate=1.0)
+        run = simulate_repons(ReponSystem(1.0, 1.0, targets=target, bias="trained"), draws=draws)
         shares[target] = float(np.mean(run.merged))
     error = 0.5 / math.sqrt(draws)
     numbers = {number_id(f"share_that_merges_target_{target:g}"): one for target, one in shares.items()}

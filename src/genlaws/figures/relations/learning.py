@@ -150,8 +150,8 @@ def curve_summary(frame: pd.DataFrame, settings: LearningCurveSettings) -> pd.Da
         for architecture, group in grouped(learners, ARCHITECTURE):
             gap = induction_gap(
                 sorted(set(group["train_fraction"])),
-                _matrix(group),
-                best,
+                accuracies=_matrix(group),
+                bound=best,
                 target_accuracy=settings.target,
                 seed=settings.seed,
             )

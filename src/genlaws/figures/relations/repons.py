@@ -328,7 +328,7 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionFigureSettings) -> F
 def _simulate_point(curve: _Curve, ratio: float, draws: int, rng: np.random.Generator) -> dict[str, Any]:
     # The time scale is arbitrary: the faster of the two rates is 1.
     system = ReponSystem(encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio), **curve.system)
-    found = simulate_repons(system, draws, rng, tolerance=1e-7, most_steps=MAX_SIMULATION_STEPS).collision
+    found = simulate_repons(system, draws=draws, seed=rng, tolerance=1e-7, most_steps=MAX_SIMULATION_STEPS).collision
     return {
         "series": "simulation",
         "panel": curve.panel,

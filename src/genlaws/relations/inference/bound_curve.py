@@ -39,11 +39,15 @@ from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.parameters import (
     TRAIN_FRACTIONS,
+    BestAccuracies,
     BoundMethod,
     GivenClass,
     KnownClass,
+    NetworkAccuracies,
     Repeats,
+    Replicates,
     Seed,
+    TargetAccuracy,
     TrainFractions,
 )
 from genlaws.relations.structure.description_length import description_length_table
@@ -54,7 +58,7 @@ DEFAULT_REPEATS = 20  # as in the paper for equivalences
 MAX_REPEATS = 100_000  # training sets, all held in memory
 # Closer accuracies are equal: with no entries seen, the bound of an order is its majority accuracy.
 MAJORITY_TOLERANCE = 1e-9
-BOOTSTRAP_REPLICATES, MAX_BOOTSTRAP_REPLICATES = 1000, 1_000_000
+BOOTSTRAP_REPLICATES = 1000
 INTERVAL_QUANTILES = (0.025, 0.975)
 CURVES_AT_ONCE = 1000  # in the isotonic regression
 ACCURACY_TOLERANCE = 1e-12  # rounding of a mean
@@ -426,8 +430,8 @@ def paper_accuracy(element_count: int, hypotheses: Hypotheses, train_fractions: 
     return accuracy_formula(train_fractions, element_count, length, guess_accuracy(hypotheses))
 
 
-@dataclass(frozen=True)
-class InductionGap:
+@dataclass(frozen=True, eq=False, repr=False)
+class InductionGap(Result):
     """A learner compared with the best one; bootstrap intervals over networks and over training sets of the bound.
 
     Attributes
@@ -452,17 +456,39 @@ class InductionGap:
     target_accuracy: float
     network_count: int
 
+    def to_frame(self) -> DataFrame:
+        """Return one row."""
+        row: dict[str, float] = {}
+        for name in ("area", "network_fraction", "bound_fraction", "shift", "ratio"):
+            row |= interval_columns(name, getattr(self, name))
+        return frame_of([row | {"target_accuracy": self.target_accuracy, "network_count": self.network_count}])
 
+    def summary(self) -> Summary:
+        """Return the area, and how many more entries the networks need."""
+        target = f"{self.target_accuracy:g}"
+        return Summary(
+            rows=[
+                Row("area between the curves", str(self.area)),
+                Row(f"networks reach {target} at", str(self.network_fraction)),
+                Row(f"the best learner reaches {target} at", str(self.bound_fraction)),
+                Row("additional share of the entries", str(self.shift)),
+                Row("times as many entries", str(self.ratio)),
+            ],
+            sentences=[f"Means over {self.network_count} networks, compared with the exact bound."],
+        )
+
+
+@question
 def induction_gap(
-    train_fractions: ArrayLike,
-    accuracies: ArrayLike,
-    bound: ArrayLike,
+    train_fractions: TrainFractions,
     *,
-    target_accuracy: float = 0.9,
-    replicates: int = BOOTSTRAP_REPLICATES,
-    seed: int = 0,
+    accuracies: NetworkAccuracies,
+    bound: BestAccuracies,
+    target_accuracy: TargetAccuracy = 0.9,
+    replicates: Replicates = BOOTSTRAP_REPLICATES,
+    seed: Seed = 0,
 ) -> InductionGap:
-    """Compare the learning curve of networks with the exact bound.
+    """Give how far the learning curve of networks is below the exact bound, and how many more entries they need.
 
     Parameters
     ----------
@@ -472,7 +498,7 @@ def induction_gap(
         On the whole table, as the bound is.
     bound : array of shape (training sets, points)
         The best accuracy for each of several random training sets.
-    target_accuracy : float in [0, 1]
+    target_accuracy : float in (0, 1]
         Of the shift.
     replicates, seed : int
         Of the bootstrap.
@@ -484,10 +510,9 @@ def induction_gap(
     """
     shares = _increasing(train_fractions)
     runs, best = _curves("accuracies", accuracies, len(shares)), _curves("bound", bound, len(shares))
-    target = float(scalar("target_accuracy", fraction("target_accuracy", target_accuracy)))
+    target = float(target_accuracy)
     rng = np.random.default_rng(whole_number("seed", seed))
-    count = whole_number("replicates", replicates, at_least=1, at_most=MAX_BOOTSTRAP_REPLICATES)
-    network, optimum = (_mean_curves(one, count, rng) for one in (runs, best))
+    network, optimum = (_mean_curves(one, replicates, rng) for one in (runs, best))
     area = integrate.trapezoid(optimum - network, shares, axis=1)
     network_fraction, bound_fraction = (_crossings(shares, one, target) for one in (network, optimum))
     shift, ratio = _shift_and_ratio(network_fraction, bound_fraction)

@@ -20,7 +20,8 @@ decrease predicted by the gradient. At a minimum the steps shrink with the gradi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,15 +32,24 @@ from genlaws.core.arguments import (
     Mask,
     Whole,
     fits_memory,
-    positive,
     real,
-    scalar,
-    whole_number,
-    within,
 )
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.estimate import Estimate, interval_columns, wilson_interval
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
+from genlaws.relations.parameters import (
+    DecoderWidth,
+    Draws,
+    EncoderWidth,
+    FlowTolerance,
+    MaxSteps,
+    RandomSeed,
+    StartBias,
+    StartDecoders,
+    StartPositions,
+)
 from genlaws.relations.repons.forces import Forces, ReponSystem
 
 Velocity = Callable[[Array], Array]
@@ -208,12 +218,27 @@ def descend_by_sign(forces: Forces, start: Array, *, longest_step: float, most_s
     return Integrated(final, time, done, tried)
 
 
-@dataclass(frozen=True)
-class ReponRun:
-    """Where the draws ended, and what merged.
+def _left_out() -> Any:
+    """Return the array of a run that was read from JSON, which does not hold it."""
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReponRun(Result):
+    """What merged; not written to JSON are the arrays of all draws, which state where each ended.
 
     Attributes
     ----------
+    collision : Estimate
+        Share of draws in which every class merged, with Wilson's interval.
+    collision_by_class : tuple of Estimate
+        Share of draws in which each class merged.
+    unsettled_draws : int
+        Draws for which the steps ran out; their last state counts.
+    largest_drift : float
+        Largest `invariant_drift` of all draws.
+    message : str
+        How many draws came to rest.
     decoder : array, shape (draws, outputs, dimension)
     bias : array, shape (draws, outputs)
     positions : array, shape (draws, repons, dimension)
@@ -227,45 +252,45 @@ class ReponRun:
     steps : array of int, shape (draws,)
     """
 
-    decoder: Array
-    bias: Array
-    positions: Array
-    merged: Mask
-    invariant_drift: Array
-    time: Array
-    settled: Mask
-    steps: Whole
+    collision: Estimate
+    collision_by_class: tuple[Estimate, ...]
+    unsettled_draws: int
+    largest_drift: float
+    message: str
+    decoder: Array = field(default_factory=_left_out, metadata=UNWRITTEN)
+    bias: Array = field(default_factory=_left_out, metadata=UNWRITTEN)
+    positions: Array = field(default_factory=_left_out, metadata=UNWRITTEN)
+    merged: Mask = field(default_factory=_left_out, metadata=UNWRITTEN)
+    invariant_drift: Array = field(default_factory=_left_out, metadata=UNWRITTEN)
+    time: Array = field(default_factory=_left_out, metadata=UNWRITTEN)
+    settled: Mask = field(default_factory=_left_out, metadata=UNWRITTEN)
+    steps: Whole = field(default_factory=_left_out, metadata=UNWRITTEN)
 
-    @property
-    def collision(self) -> Estimate:
-        """Share of draws in which every class merged, with Wilson's interval."""
-        return wilson_interval(int(self.merged.all(axis=1).sum()), len(self.merged))
+    def columns(self) -> dict[str, Any]:
+        """Return the share of draws that merged, for each class."""
+        rows = [interval_columns("collision", one) for one in self.collision_by_class]
+        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        return {"class": np.arange(len(rows)), **columns, "draws": np.full(len(rows), self.collision.count)}
 
-    @property
-    def collision_by_class(self) -> tuple[Estimate, ...]:
-        """Share of draws in which each class merged, with Wilson's interval."""
-        return tuple(wilson_interval(int(column.sum()), len(column)) for column in self.merged.T)
-
-    @property
-    def message(self) -> str:
-        """How many draws came to rest."""
-        count, late = len(self.settled), int((~self.settled).sum())
-        if not late:
-            return f"All {count} draws came to rest."
-        return f"{late} of {count} draws had not come to rest after {int(self.steps.max())} steps."
+    def summary(self) -> Summary:
+        """Return the share of draws in which every class merged, and that of each class."""
+        shares = self.collision_by_class
+        rows = [Row(f"class {number} merged", str(share)) for number, share in enumerate(shares) if len(shares) > 1]
+        return Summary([Row("every class merged", str(self.collision)), *rows], [self.message])
 
 
+@question
 def simulate_repons(
     system: ReponSystem,
-    draws: int,
-    seed: int | np.random.Generator = 0,
     *,
-    encoder_scale: float = 1.0,
-    decoder_scale: float = 1.0,
-    tolerance: float = DEFAULT_TOLERANCE,
-    most_steps: int = DEFAULT_MAX_STEPS,
+    draws: Draws,
+    seed: RandomSeed = 0,
+    encoder_scale: EncoderWidth = 1.0,
+    decoder_scale: DecoderWidth = 1.0,
+    tolerance: FlowTolerance = DEFAULT_TOLERANCE,
+    most_steps: MaxSteps = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
-    """Draw decoders and repons from normal distributions and follow them until they come to rest.
+    """Draw decoders and repons from normal distributions, follow them until they come to rest, and give who merged.
 
     Parameters
     ----------
@@ -277,29 +302,27 @@ def simulate_repons(
     tolerance, most_steps
         As in :func:`evolve_repons`.
     """
-    count = whole_number("draws", draws, at_least=1)
     variables = system.dimension * (system.outputs + system.repons)
     fits_memory(
-        "draws and the variables of each", FLOAT_BYTES * count * variables, "Take fewer draws or a smaller system."
+        "draws and the variables of each", FLOAT_BYTES * draws * variables, "Take fewer draws or a smaller system."
     )
-    s_x = float(scalar("encoder_scale", positive("encoder_scale", encoder_scale)))
-    s_a = float(scalar("decoder_scale", positive("decoder_scale", decoder_scale)))
     generator = generator_of(seed)
-    decoder = s_a * generator.standard_normal((count, system.outputs, system.dimension))
-    positions = s_x * generator.standard_normal((count, system.repons, system.dimension))
-    return evolve_repons(system, decoder, positions, tolerance=tolerance, most_steps=most_steps)
+    decoder = decoder_scale * generator.standard_normal((draws, system.outputs, system.dimension))
+    positions = encoder_scale * generator.standard_normal((draws, system.repons, system.dimension))
+    return evolve_repons(system, decoder=decoder, positions=positions, tolerance=tolerance, most_steps=most_steps)
 
 
+@question
 def evolve_repons(
     system: ReponSystem,
-    decoder: ArrayLike,
-    positions: ArrayLike,
-    bias: ArrayLike = 0.0,
     *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    most_steps: int = DEFAULT_MAX_STEPS,
+    decoder: StartDecoders,
+    positions: StartPositions,
+    bias: StartBias = 0.0,
+    tolerance: FlowTolerance = DEFAULT_TOLERANCE,
+    most_steps: MaxSteps = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
-    r"""Follow given starts until they come to rest.
+    r"""Follow given starts until they come to rest, and give who merged.
 
     Parameters
     ----------
@@ -321,14 +344,12 @@ def evolve_repons(
     start. Sign updates are made in steps of at most a thousandth of the time in which the largest variable vanishes.
     """
     a, x, b = _starts(system, decoder, positions, bias)
-    within("tolerance", tolerance, 1e-13, 1e-3)
-    most = whole_number("most_steps", most_steps, at_least=1)
     forces = Forces.of(system)
     start = forces.pack(a, b, x)
     if system.update == "sign":
-        found = descend_by_sign(forces, start, longest_step=MAX_SIGN_STEP, most_steps=most)
+        found = descend_by_sign(forces, start, longest_step=MAX_SIGN_STEP, most_steps=most_steps)
     else:
-        found = _flow(forces, start, tolerance, most)
+        found = _flow(forces, start, tolerance, most_steps)
     return _report(system, forces, start, found)
 
 
@@ -376,12 +397,19 @@ def _report(system: ReponSystem, forces: Forces, start: Array, found: Integrated
     drift = np.abs((after[0] - after[1]) - (before[0] - before[1])).max(axis=(1, 2)) / size
     decoder, bias, positions = forces.unpack(found.state)
     x = positions.transpose(2, 0, 1)
-    merged = [_merged(system, after[0], x, part, size) for part in system.class_slices]
+    parts = [_merged(system, after[0], x, part, size) for part in system.class_slices]
+    merged, draws, late = np.stack(parts, axis=1), len(x), int((~found.settled).sum())
+    moving = f"{late} of {draws} draws had not come to rest after {int(found.steps.max())} steps."
     return ReponRun(
+        collision=wilson_interval(int(merged.all(axis=1).sum()), draws),
+        collision_by_class=tuple(wilson_interval(int(column.sum()), draws) for column in merged.T),
+        unsettled_draws=late,
+        largest_drift=float(drift.max()),
+        message=moving if late else f"All {draws} draws came to rest.",
         decoder=decoder.transpose(2, 0, 1),
         bias=bias.T,
         positions=x,
-        merged=np.stack(merged, axis=1),
+        merged=merged,
         invariant_drift=drift,
         time=found.time,
         settled=found.settled,

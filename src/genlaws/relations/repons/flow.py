@@ -11,7 +11,7 @@ bias, :math:`\eta_b\to\infty`; for a bias as slow as the decoder they are bounds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,15 +19,12 @@ from scipy import integrate
 
 from genlaws.core.arguments import Array, non_negative, positive, real, scalar
 from genlaws.core.errors import ConvergenceError, InputError
-from genlaws.relations.repons.ensemble import ReponRun, simulate_repons
-from genlaws.relations.repons.forces import ReponSystem
 from genlaws.relations.repons.matrix import checked_rates
 
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-14
 
 
-@dataclass(frozen=True)
-class TwoReponPath:
+class TwoReponPath(NamedTuple):
     r"""Two repons on a line, their decoder and its bias, over time; each array has shape (times,).
 
     Attributes
@@ -114,49 +111,3 @@ def two_repon_path(
     c = 0.5 * (x1 - x2)
     conserved = a**2 / eta_a - (x1**2 + x2**2) / eta_x
     return TwoReponPath(t, a, b, c, 0.5 * (x1 + x2), conserved, a**2 / (2.0 * eta_a) - c**2 / eta_x)
-
-
-def simulate_two_repons(
-    target: ArrayLike,
-    draws: int,
-    seed: int | np.random.Generator = 0,
-    *,
-    encoder_rate: float,
-    decoder_rate: float,
-    encoder_scale: float = 1.0,
-    decoder_scale: float = 1.0,
-    dimension: int = 1,
-    outputs: int = 1,
-    bias_rate: float | None = None,
-) -> ReponRun:
-    """Follow many random pairs with a bias that learns from zero, to a given target.
-
-    Parameters
-    ----------
-    target : array_like, shape (outputs,) or a number
-    draws : int >= 1
-    seed : int or Generator
-    encoder_rate, decoder_rate : float > 0
-    encoder_scale, decoder_scale : float > 0
-        Width of each coordinate of *each repon*, and of each entry of the decoder.
-    dimension, outputs : int >= 1
-    bias_rate : float > 0, optional
-        By default that of the decoder.
-
-    Returns
-    -------
-    ReponRun
-        Its ``collision`` is the share of pairs that merged: with equal rates and scales 0.46, 0.55 and 0.81 for the
-        targets 0, 1 and 3, where the law for a fast bias gives 0.50 for all of them.
-    """
-    wanted = np.atleast_1d(real("target", target))[None, :]
-    system = ReponSystem(
-        encoder_rate=encoder_rate,
-        decoder_rate=decoder_rate,
-        dimension=dimension,
-        outputs=outputs,
-        targets=wanted,
-        bias="trained",
-        bias_rate=bias_rate,
-    )
-    return simulate_repons(system, draws, seed, encoder_scale=encoder_scale, decoder_scale=decoder_scale)

@@ -23,6 +23,7 @@ from genlaws.core.arguments import (
     whole_number,
 )
 from genlaws.core.errors import InputError
+from genlaws.core.plain import UNWRITTEN
 
 BIASES = ("instant", "trained", "none")
 UPDATES = ("flow", "sign")
@@ -62,8 +63,8 @@ class ReponSystem:
     bias: str = "instant"
     bias_rate: float | None = None
     update: str = "flow"
-    _targets: Array = field(init=False, repr=False)
-    _weights: Array = field(init=False, repr=False)
+    _targets: Array = field(init=False, repr=False, metadata=UNWRITTEN)
+    _weights: Array = field(init=False, repr=False, metadata=UNWRITTEN)
 
     def __post_init__(self) -> None:
         for name in ("encoder_rate", "decoder_rate"):

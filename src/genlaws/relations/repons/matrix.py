@@ -16,6 +16,7 @@ eigenvector of :math:`A_0^TA_0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +28,7 @@ from genlaws.relations.repons.pair import decaying_integral, decoder_pull, produ
 ROUNDING_UNITS = 16.0  # of the largest term, per dimension; smaller eigenvalues are zero
 
 
-@dataclass(frozen=True)
-class SeparationPath:
+class SeparationPath(NamedTuple):
     """Half the separation of a pair, and the decoder's Gram matrix.
 
     Attributes

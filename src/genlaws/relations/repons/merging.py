@@ -115,8 +115,8 @@ class MergingCase:
             update=self.update,
         )
         rng, width = np.random.default_rng(seed), widths[0] * self.repon_width
-        run = simulate_repons(system, draws, rng, encoder_scale=width, decoder_scale=widths[1])
-        return run.collision, int((~run.settled).sum())
+        run = simulate_repons(system, draws=draws, seed=rng, encoder_scale=width, decoder_scale=widths[1])
+        return run.collision, run.unsettled_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False)

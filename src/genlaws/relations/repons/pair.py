@@ -13,6 +13,7 @@ separation vanishes (the two merge: generalization) or the gain does (they stay 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +24,7 @@ from genlaws.core.errors import InputError
 MIN_SQUARABLE_FACTOR = 1e-100  # below it, the inverse square may overflow
 
 
-@dataclass(frozen=True)
-class PairState:
+class PairState(NamedTuple):
     r"""A pair at one or many times; all arrays have the same shape.
 
     Attributes

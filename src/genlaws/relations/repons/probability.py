@@ -4,7 +4,7 @@ The decoder's entries are normal with width :math:`s_a`, the half separation :ma
 width :math:`s_c`. The paper draws :math:`r`; if instead each repon is drawn with width :math:`s_x`, then
 :math:`s_c = s_x/\sqrt2`. The argument ``encoder_scale_of`` selects one of the two. The bias is always
 at its best value; with a bias that learns at a finite rate the probability also depends on the target
-(:func:`~genlaws.relations.repons.flow.simulate_two_repons`), so none of these is a bound on a real network.
+(:func:`~genlaws.relations.simulate_repons`), so none of these is a bound on a real network.
 
 Whether a whole class collapses depends on the largest root of one Wishart matrix against another, whose distribution is
 computed exactly. The joint density of the roots is a product of weights and of all their differences, so an ordered

@@ -227,7 +227,7 @@ def run_merging(ratios: tuple[float, ...], draws: int, seed: int, running: Runni
         for ratio in ratios:
             # The time scale is free: the faster of the two rates is 1.
             rated = replace(system, encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio))
-            run = simulate_repons(rated, draws, rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
+            run = simulate_repons(rated, draws=draws, seed=rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
             found.append(run.collision)
         runs.append(Merging(name, color, ratios, tuple(found), law))
         running.advance()

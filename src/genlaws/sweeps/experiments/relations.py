@@ -93,7 +93,7 @@ def collisions(settings: CollisionSettings, seed: int) -> dict[str, Any]:
     shape = settings.model_dump(include={"encoder_rate", "decoder_rate", "dimension", "outputs", "update"})
     system = ReponSystem(**shape, class_sizes=(settings.class_size,))
     scales = settings.model_dump(include={"encoder_scale", "decoder_scale"})
-    share = simulate_repons(system, settings.draws, seed, **scales).collision
+    share = simulate_repons(system, draws=settings.draws, seed=seed, **scales).collision
     return {"share": share.value, "draws": share.count}
 
 
