@@ -14,7 +14,7 @@ from genlaws.core.arguments import Array, Elementwise
 from genlaws.core.estimate import Estimate
 from genlaws.core.parameters import Parameter, parameters_of
 from genlaws.core.plain import UNWRITTEN, from_plain, to_plain
-from genlaws.core.result import MAX_RECORDED_NUMBERS, QUESTIONS, Call, Result, Row, Summary, question
+from genlaws.core.result import MAX_RECORDED_NUMBERS, QUESTIONS, Call, Result, Row, Summary, question, recorded
 from genlaws.rules_facts import Kernel, solve
 
 
@@ -120,6 +120,20 @@ def test_large_arrays_are_recorded_by_their_fingerprint():
     one, same, other = (ask(values).call.arguments["values"] for values in (numbers, numbers.copy(), numbers + 1.0))
     assert one == same != other
     assert one["shape"] == [len(numbers)]
+
+
+def test_what_a_call_says_of_an_object_is_its_own_parts_before_its_text():
+    @dataclass(frozen=True)
+    class Named:
+        def __str__(self) -> str:
+            return "text"
+
+    class Parted(Named):
+        def call_parts(self) -> dict[str, object]:
+            return {"sizes": (1, 2)}
+
+    assert recorded(Named()) == "text"
+    assert recorded(Parted()) == {"sizes": [1, 2]}
 
 
 def test_a_table_has_the_inputs_first():

@@ -290,8 +290,9 @@ def recorded(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
-        if "__str__" in vars(type(value)):
+        own_parts = getattr(value, "call_parts", None)
+        if own_parts is None and "__str__" in vars(type(value)):
             return str(value)
-        parts = value.call_parts() if hasattr(value, "call_parts") else parts_of(value)
+        parts = parts_of(value) if own_parts is None else own_parts()
         return {key: recorded(part) for key, part in parts.items()}
     return getattr(value, "__name__", type(value).__name__)

@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 from genlaws.core.errors import InputError
+from genlaws.core.result import recorded
 from genlaws.relations.structure.relation import MAX_MATRIX_SIZE, Relation
+from genlaws.relations.structure.training_set import TrainingSet
 
 TABLE = np.array([[0, 1, 0], [0, 1, 1], [0, 0, 0]])
 
@@ -30,6 +32,16 @@ def test_pairs_are_sorted_and_each_is_kept_once():
     assert str(relation) == "relation: 3 elements, 2 of 9 pairs hold"
     with pytest.raises(ValueError, match="read-only"):
         relation.pairs[0, 0] = 5
+
+
+def test_relations_and_training_sets_of_one_size_are_recorded_apart():
+    one, same, other = Relation(3, [[0, 1]]), Relation(3, [[0, 1], [0, 1]]), Relation(3, [[1, 0]])
+    assert recorded(one) == recorded(same) != recorded(other)
+    assert {**recorded(one), "sha256": recorded(other)["sha256"]} == recorded(other)
+    assert recorded(one)["name"] == "relation"
+    seen, unseen = (TrainingSet(3, [[0, 1]], [value]) for value in (1, 0))
+    assert recorded(seen)["entries_known"] == 1
+    assert recorded(seen) != recorded(unseen)
 
 
 def test_values_of_pairs():

@@ -6,11 +6,13 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from genlaws.core.arguments import Whole, one_of
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import edge_rows
 
@@ -42,6 +44,11 @@ class KnowledgeGraph:
     entities: tuple[str, ...] = field(repr=False)
     relation_names: tuple[str, ...]
     facts: Whole = field(repr=False)
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this graph."""
+        sizes = {"entities": len(self.entities), "relations": len(self.relation_names), "facts": len(self.facts)}
+        return {"name": self.label, **sizes, "sha256": fingerprint(self.facts)}
 
     @property
     def counts(self) -> dict[str, int]:

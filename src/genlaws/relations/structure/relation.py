@@ -20,6 +20,7 @@ from scipy import sparse
 
 from genlaws.core.arguments import Mask, Whole, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 
 MAX_ELEMENTS = 10_000_000  # the name of each is stored
 MAX_MATRIX_SIZE = 20_000  # elements of a dense table of booleans; 400 MB
@@ -136,6 +137,11 @@ class Relation:
         ones = np.ones(len(self.pairs), dtype=np.int64)
         shape = (self.element_count, self.element_count)
         return sparse.csr_array((ones, (self.pairs[:, 0], self.pairs[:, 1])), shape=shape)
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this relation."""
+        sizes = {"element_count": self.element_count, "pairs_holding": len(self.pairs)}
+        return {"name": self.label, **sizes, "sha256": fingerprint(self.pairs)}
 
     @property
     def pair_count(self) -> int:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Mask, Whole, fraction, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.core.seeds import generator_of
 from genlaws.core.tables import TextTable, read_lines
 from genlaws.relations.structure.relation import MAX_ELEMENTS, Relation, checked_pairs, element_names
@@ -54,6 +56,11 @@ class TrainingSet:
 
     def __str__(self) -> str:
         return f"{len(self.pairs)} of {self.element_count**2} entries of {self.element_count} elements"
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a recorded call says about this training set."""
+        sizes = {"element_count": self.element_count, "entries_known": len(self.pairs)}
+        return {**sizes, "sha256": fingerprint(self.pairs, self.values)}
 
     @property
     def train_fraction(self) -> float:

@@ -234,32 +234,26 @@ def _data_command(about: Described, name: str, share: float, target: float) -> s
 
 
 def _pair_python(pair: MergingPair) -> str:
-    rates = f"{pair.encoder_rate:g}, {pair.decoder_rate:g}"
+    rates = f"encoder_rate={pair.encoder_rate:g}, decoder_rate={pair.decoder_rate:g}"
+    cluster = f", cluster={pair.cluster}" if pair.update == "flow" else ""
+    shape = f"dimension={pair.dimension}, outputs={pair.outputs}{cluster}"
     scales = f"{pair.encoder_scale:g}, {pair.decoder_scale:g}"
-    start = "from genlaws import relations\n\n"
+    numbers = f"{rates}, encoder_scale={pair.encoder_scale:g}, decoder_scale={pair.decoder_scale:g}"
+    simulate = "" if pair.has_law else f", simulate={SIMULATED_DRAWS}"
+    lines = [
+        "from genlaws import relations\n",
+        "found = relations.merging_probability(",
+        f'    {numbers},\n    {shape}, update="{pair.update}"{simulate},\n)',
+        "print(found.collision_probability)",
+    ]
     if pair.update == "flow":
-        shape = f"dimension={pair.dimension}, outputs={pair.outputs}, cluster={pair.cluster}"
-        named = f"encoder_rate={pair.encoder_rate:g}, decoder_rate={pair.decoder_rate:g}, cluster={pair.cluster}"
-        critical = f"print(relations.collision_rate_ratio(0.5, {scales}, {shape}))\n"
-        return (
-            f"{start}print(relations.collision_probability({rates}, {scales}, {shape}))\n"
-            f"print(relations.pair_limit({pair.gain:g}, {pair.separation:g}, {named}).merges)\n"
-            f"{'' if math.isnan(critical_ratio(pair)) else critical}"
-        )
-    if pair.has_law:
-        return (
-            f"{start}print(relations.sign_collision_probability({rates}, {scales}, outputs={pair.outputs}))\n"
-            f"print({rates.replace(', ', ' / ')} >= {pair.separation:g} / {pair.gain:g})  # the pair drawn merges\n"
-        )
-    fastest = max(pair.encoder_rate, pair.decoder_rate)
-    units = f"{pair.encoder_rate / fastest:g}, {pair.decoder_rate / fastest:g}"
-    widths = f"encoder_scale={pair.encoder_scale * math.sqrt(2.0):g}, decoder_scale={pair.decoder_scale:g}"
-    return (
-        f"{start}system = relations.ReponSystem(\n"
-        f'    {units}, dimension={pair.dimension}, outputs={pair.outputs}, update="sign"\n'
-        ")\n"
-        f"print(relations.simulate_repons(system, {SIMULATED_DRAWS}, {widths}).collision)\n"
-    )
+        lines.append(f"print(relations.pair_limit({pair.gain:g}, {pair.separation:g}, {rates}{cluster}).merges)")
+        if not math.isnan(critical_ratio(pair)):
+            lines.append(f"print(relations.collision_rate_ratio(0.5, {scales}, {shape}))")
+    elif pair.has_law:
+        ratio = f"{pair.encoder_rate:g} / {pair.decoder_rate:g}"
+        lines.append(f"print({ratio} >= {pair.separation:g} / {pair.gain:g})  # the pair drawn merges")
+    return "\n".join(lines) + "\n"
 
 
 def _pair_command(pair: MergingPair) -> str:
