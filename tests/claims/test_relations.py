@@ -94,7 +94,7 @@ def enough_for_chains(name, *, element_count, chain_length):
 
 def wrong_limit(*start, **rates):
     found = rel.pair_limit(*start, **rates)
-    return replace(found, merges=~found.merges)
+    return found._replace(merges=~found.merges)
 
 
 def without_squares(frame):

@@ -80,18 +80,18 @@ QueryRepeats = Annotated[
         hint="Every run is held in memory.",
     ),
 ]
-EncoderRate = Annotated[
+EncoderRates = Annotated[
     ArrayLike,
     Parameter("Learning rate of the representations.", symbol="η_x", check=positive, several=True),
 ]
-DecoderRate = Annotated[
+DecoderRates = Annotated[
     ArrayLike, Parameter("Learning rate of the decoder.", symbol="η_A", check=positive, several=True)
 ]
-EncoderScale = Annotated[
+EncoderScales = Annotated[
     ArrayLike,
     Parameter("Width of the representations at the start, see encoder_scale_of.", check=positive, several=True),
 ]
-DecoderScale = Annotated[
+DecoderScales = Annotated[
     ArrayLike,
     Parameter("Width of the decoder's entries at the start.", symbol="s_a", check=positive, several=True),
 ]

@@ -5,10 +5,9 @@ A relation is the name of a family, a 0/1 matrix, or a file of edges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -17,16 +16,12 @@ from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.tables import is_number, read_lines, read_table
 from genlaws.relations.inference.equivalences import PRIORS
-from genlaws.relations.inference.hypotheses import hypotheses_of, named_hypotheses
+from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of, named_hypotheses
 from genlaws.relations.parameters import ENTITIES
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.knowledge_graph import KnowledgeGraph, read_knowledge_graph
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import edge_rows, read_training_set
-
-if TYPE_CHECKING:
-    from genlaws.relations.inference.hypotheses import Hypotheses
-    from genlaws.relations.structure.training_set import TrainingSet
 
 ARRAY_SUFFIXES, TEXT_SUFFIXES = (".npy", ".npz", ".parquet"), (".csv", ".tsv")
 MATRIX_SUFFIXES, EDGE_SUFFIXES = (*ARRAY_SUFFIXES, *TEXT_SUFFIXES), (*TEXT_SUFFIXES, ".txt", ".gz")
@@ -70,7 +65,6 @@ Train = Annotated[
     Path | None, Parameter(help="File with the known entries: first, second, value (0 or 1); instead of a relation.")
 ]
 Names = Annotated[Path | None, Parameter(help="With --train: file with the name of every element, one a line.")]
-Method = Annotated[str, Parameter(help="auto, exact, or chain (the Markov chain).")]
 Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
 Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
 BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
@@ -151,49 +145,6 @@ def _is_matrix(path: Path) -> bool:
     return not bad
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class QueryOptions:
-    """The known entries, of a relation or of a file, and the known class."""
-
-    train: Train = None
-    names: Names = None
-    elements: Elements = None
-    relation: RelationName = None
-    known_class: KnownClass = None
-    prior: Prior = "elements"
-    method: Method = "auto"
-
-
-DEFAULT_QUERY = QueryOptions()
-
-
-@dataclass(frozen=True)
-class Query:
-    """A relation or a training set, and what the learner knows in advance."""
-
-    relation: Relation | None
-    training_set: TrainingSet | None
-    hypotheses: Hypotheses
-
-
-def read_query(source: str | None, options: QueryOptions) -> Query:
-    """Return the query that the options describe, or raise if something is missing."""
-    prior, known_class = one_of("prior", options.prior, PRIORS), options.known_class
-    if (source is None) == (options.train is None):
-        raise InputError("Give a relation (such as mod3 or a file) or --train with a file of known entries, not both.")
-    if options.train is None:
-        if options.names is not None:
-            raise InputError("--names belongs to --train.")
-        found = read_relation(str(source), options.elements, options.relation)
-        chosen = hypotheses_of(found, prior) if known_class is None else named_hypotheses(known_class, prior)
-        return Query(found, None, chosen)
-    if known_class is None:
-        raise InputError("With --train the class must be named, such as --class total-order or --class equivalence-3.")
-    known = read_training_set(options.train, elements=_read_names(options.names))
-    return Query(None, known, named_hypotheses(known_class, prior))
-
-
 @fills("relation", "hypotheses")
 def known_relation(
     source: Source,
@@ -205,8 +156,9 @@ def known_relation(
     prior: Prior = "elements",
 ) -> dict[str, Any]:
     """Return a relation and what the learner knows of it."""
-    query = read_query(source, QueryOptions(None, None, elements, relation, known_class, prior))
-    return {"relation": query.relation, "hypotheses": query.hypotheses}
+    one_of("prior", prior, PRIORS)
+    found = read_relation(source, elements, relation)
+    return {"relation": found, "hypotheses": _known_class(found, known_class, prior)}
 
 
 @fills("source", "hypotheses")
@@ -222,8 +174,25 @@ def known_entries(
     prior: Prior = "elements",
 ) -> dict[str, Any]:
     """Return a relation or a file of known entries, and what the learner knows of it."""
-    query = read_query(source, QueryOptions(train, names, elements, relation, known_class, prior))
-    return {"source": query.relation or query.training_set, "hypotheses": query.hypotheses}
+    one_of("prior", prior, PRIORS)
+    if (source is None) == (train is None):
+        raise InputError("Give a relation (such as mod3 or a file) or --train with a file of known entries, not both.")
+    if train is None:
+        if names is not None:
+            raise InputError("--names belongs to --train.")
+        found = read_relation(str(source), elements, relation)
+        return {"source": found, "hypotheses": _known_class(found, known_class, prior)}
+    if elements is not None or relation is not None:
+        raise InputError("--elements and --relation select a relation; --train has the elements of its file.")
+    if known_class is None:
+        raise InputError("With --train the class must be named, such as --class total-order or --class equivalence-3.")
+    known = read_training_set(train, elements=_read_names(names))
+    return {"source": known, "hypotheses": named_hypotheses(known_class, prior)}
+
+
+def _known_class(relation: Relation, name: str | None, prior: str) -> Hypotheses:
+    """Return the class of a name, or else the smallest known class that contains the relation."""
+    return hypotheses_of(relation, prior) if name is None else named_hypotheses(name, prior)
 
 
 def _read_names(path: Path | None) -> list[str]:
