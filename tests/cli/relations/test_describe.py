@@ -139,7 +139,7 @@ def test_unknown_class_counts_are_null(genlaws):
         ),
         (["mod5", "--elements", "3"], None, "A class would be empty"),
         (["mod3", "--relation", "x"], None, "relation selects from a knowledge-graph file; 'mod3' is"),
-        (["mod3", "--method", "guess"], None, "method must be one of auto, closed form"),
+        (["mod3", "--method", "guess"], None, "method must be one of auto, closed-form"),
         (["binary-tree", "--method", "closed-form"], None, "is in no family with a closed form"),
         (["FOLDER/none.tsv"], None, "There is no file"),
         (["FOLDER/none.csv"], None, "There is no file"),
