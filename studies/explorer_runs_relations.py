@@ -23,7 +23,7 @@ import numpy as np
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.figures.bundled import bundled_table
 from genlaws.relations import (
-    ReponSystem,
+    MergingCase,
     bound_curve,
     data_needed,
     named_relation,
@@ -121,15 +121,7 @@ def repons() -> list[tuple[object, ...]]:
         for dimension, outputs in SHAPES:
             for cluster in CLUSTERS if update == "flow" and dimension == 1 else (1,):
                 for number, ratio in enumerate(RATIOS):
-                    fastest = max(ratio, 1.0)
-                    system = ReponSystem(
-                        encoder_rate=ratio / fastest,
-                        decoder_rate=1.0 / fastest,
-                        dimension=dimension,
-                        outputs=outputs,
-                        weights=(1.0, float(cluster)),
-                        update=update,
-                    )
+                    system = MergingCase(dimension, outputs, float(cluster), update).system(ratio)
                     seed = np.random.default_rng((dimension, outputs, cluster, number))
                     share = simulate_repons(system, draws=DRAWS, seed=seed, encoder_scale=np.sqrt(2.0)).collision
                     numbers = (f"{share.value:.4f}", f"{share.low:.4f}", f"{share.high:.4f}")

@@ -95,7 +95,7 @@ def test_simulated_points_meet_their_laws(collisions):
         law, points = here[here["series"] == "law"], here[here["series"] == "simulation"]
         assert len(law) == 9
         assert (np.diff(law["collision_probability"]) >= 0).all()
-        expected = curve.law(points["rate_ratio"].to_numpy())
+        expected = curve.case.probability(points["rate_ratio"].to_numpy())
         error = np.sqrt(np.maximum(expected * (1 - expected), 1e-3) / 100)
         assert (np.abs(points["collision_probability"] - expected) <= SIGMAS * error).all()
         assert (points["low"] <= points["collision_probability"]).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,18 +17,15 @@ from pydantic import Field
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Ratio, Recipe
 from genlaws.relations.repons.ensemble import simulate_repons
-from genlaws.relations.repons.forces import ReponSystem
-from genlaws.relations.repons.merging import MergingProbability
+from genlaws.relations.repons.merging import MergingCase, MergingProbability
 from genlaws.relations.repons.pair import decoder_pull, gain_shrink_time, pair_limit, pair_path, separation_shrink_time
-from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
-from genlaws.relations.repons.whole_class import class_collision_probability
+from genlaws.relations.repons.probability import collision_probability
 from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
 Cluster = Annotated[float, Field(ge=1)]
 Lines = Annotated[int, Field(ge=1, le=40)]
 Draws = Annotated[int, Field(ge=10, le=1_000_000)]
-CollisionLaw = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 MERGE_COLOR, APART_COLOR = style.GREEN, style.VERMILLION
 MERGE_FILL, APART_FILL = "#D9F0E8", "#FBE5D6"  # the same two colors, pale enough for the lines to stand out
@@ -235,42 +231,23 @@ class _Curve:
     name: str
     label: str
     color: str
-    law: CollisionLaw
-    system: dict[str, Any]
-
-
-def _pair(dimension: int, outputs: int) -> CollisionLaw:
-    return lambda ratio: collision_probability(
-        ratio, 1.0, encoder_scale_of="repon", dimension=dimension, outputs=outputs
-    )
-
-
-def _class(size: int, dimension: int = 1, outputs: int = 1) -> CollisionLaw:
-    return lambda ratio: class_collision_probability(ratio, 1.0, class_size=size, dimension=dimension, outputs=outputs)
+    case: MergingCase
 
 
 COLLISION_CURVES = (
-    _Curve(PAIR, "pair, d=1, k=1", "$d=k=1$", style.BLUE, _pair(1, 1), {}),
-    _Curve(PAIR, "pair, d=2, k=2", "$d=k=2$", style.ORANGE, _pair(2, 2), {"dimension": 2, "outputs": 2}),
-    _Curve(PAIR, "pair, d=2, k=20", "$d=2$, $k=20$", style.PURPLE, _pair(2, 20), {"dimension": 2, "outputs": 20}),
-    _Curve(
-        PAIR,
-        "pair, sign updates",
-        "$d=k=1$, sign updates",
-        style.BLACK,
-        lambda ratio: sign_collision_probability(ratio, 1.0, encoder_scale_of="repon"),
-        {"update": "sign"},
-    ),
-    _Curve(CLASS, "class of 2", "$m=2$, $d=k=1$", style.BLUE, _class(2), {}),
-    _Curve(CLASS, "class of 3", "$m=3$, $d=k=1$", style.GREEN, _class(3), {"class_sizes": (3,)}),
-    _Curve(CLASS, "class of 10", "$m=10$, $d=k=1$", style.VERMILLION, _class(10), {"class_sizes": (10,)}),
+    _Curve(PAIR, "pair, d=1, k=1", "$d=k=1$", style.BLUE, MergingCase()),
+    _Curve(PAIR, "pair, d=2, k=2", "$d=k=2$", style.ORANGE, MergingCase(dimension=2, outputs=2)),
+    _Curve(PAIR, "pair, d=2, k=20", "$d=2$, $k=20$", style.PURPLE, MergingCase(dimension=2, outputs=20)),
+    _Curve(PAIR, "pair, sign updates", "$d=k=1$, sign updates", style.BLACK, MergingCase(update="sign")),
+    _Curve(CLASS, "class of 2", "$m=2$, $d=k=1$", style.BLUE, MergingCase(class_size=2)),
+    _Curve(CLASS, "class of 3", "$m=3$, $d=k=1$", style.GREEN, MergingCase(class_size=3)),
+    _Curve(CLASS, "class of 10", "$m=10$, $d=k=1$", style.VERMILLION, MergingCase(class_size=10)),
     _Curve(
         CLASS,
         "class of 10, d=2, k=5",
         "$m=10$, $d=2$, $k=5$",
         style.PURPLE,
-        _class(10, 2, 5),
-        {"class_sizes": (10,), "dimension": 2, "outputs": 5},
+        MergingCase(class_size=10, dimension=2, outputs=5),
     ),
 )
 
@@ -285,7 +262,9 @@ def collision_data(settings: CollisionFigureSettings, running: Running) -> pd.Da
     tables = []
     for number, curve in enumerate(COLLISION_CURVES):
         columns = {"panel": curve.panel, "curve": curve.name, "rate_ratio": ratios}
-        tables.append(pd.DataFrame({"series": "law", **columns, "collision_probability": curve.law(ratios)}))
+        tables.append(
+            pd.DataFrame({"series": "law", **columns, "collision_probability": curve.case.probability(ratios)})
+        )
         rng = np.random.default_rng([settings.seed, number])
         rows = [_simulate_point(curve, ratio, settings.draws, rng) for ratio in settings.simulated_ratios]
         tables.append(pd.DataFrame(rows))
@@ -326,8 +305,7 @@ def draw_collisions(frame: pd.DataFrame, settings: CollisionFigureSettings) -> F
 
 
 def _simulate_point(curve: _Curve, ratio: float, draws: int, rng: np.random.Generator) -> dict[str, Any]:
-    # The time scale is arbitrary: the faster of the two rates is 1.
-    system = ReponSystem(encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio), **curve.system)
+    system = curve.case.system(ratio)
     found = simulate_repons(system, draws=draws, seed=rng, tolerance=1e-7, most_steps=MAX_SIMULATION_STEPS).collision
     return {
         "series": "simulation",

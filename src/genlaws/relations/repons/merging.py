@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Elementwise, whole_number
 from genlaws.core.errors import InputError
@@ -56,12 +57,12 @@ class MergingCase:
         What the encoder's scale is the width of.
     """
 
-    dimension: int
-    outputs: int
-    cluster: float
-    update: str
-    class_size: int | None
-    encoder_scale_of: str
+    dimension: int = 1
+    outputs: int = 1
+    cluster: float = 1.0
+    update: str = "flow"
+    class_size: int | None = None
+    encoder_scale_of: str = "repon"
 
     @property
     def has_law(self) -> bool:
@@ -88,24 +89,42 @@ class MergingCase:
         """Width of each representation where the encoder's scale is 1."""
         return math.sqrt(2.0) if self.encoder_scale_of == "half-separation" else 1.0
 
-    def probability(self, **numbers: Any) -> Array:
+    def probability(
+        self,
+        encoder_rate: ArrayLike,
+        decoder_rate: ArrayLike = 1.0,
+        encoder_scale: ArrayLike = 1.0,
+        decoder_scale: ArrayLike = 1.0,
+    ) -> Array:
         """Return the law at these rates and scales."""
-        scale_of, outputs = self.encoder_scale_of, self.outputs
+        numbers, scale_of = (encoder_rate, decoder_rate, encoder_scale, decoder_scale), self.encoder_scale_of
         if self.update == "sign":
             size = self.class_size or 2
-            return sign_collision_probability(**numbers, encoder_scale_of=scale_of, outputs=outputs, class_size=size)
-        shape: dict[str, Any] = {"dimension": self.dimension, "outputs": outputs}
+            return sign_collision_probability(
+                *numbers, encoder_scale_of=scale_of, outputs=self.outputs, class_size=size
+            )
         if self.class_size is None:
-            return collision_probability(**numbers, encoder_scale_of=scale_of, cluster=self.cluster, **shape)
-        numbers["encoder_scale"] = self.repon_width * numbers["encoder_scale"]
-        return class_collision_probability(**numbers, class_size=self.class_size, **shape)
+            return collision_probability(
+                *numbers,
+                encoder_scale_of=scale_of,
+                dimension=self.dimension,
+                outputs=self.outputs,
+                cluster=self.cluster,
+            )
+        return class_collision_probability(
+            encoder_rate,
+            decoder_rate,
+            self.repon_width * np.asarray(encoder_scale),
+            decoder_scale,
+            class_size=self.class_size,
+            dimension=self.dimension,
+            outputs=self.outputs,
+        )
 
-    def simulated(
-        self, encoder_rate: float, decoder_rate: float, widths: tuple[float, float], draws: int, seed: tuple[int, int]
-    ) -> tuple[Estimate, int]:
-        """Return the share of random starts that merged, and how many were still moving."""
-        fastest = max(encoder_rate, decoder_rate)  # only the ratio matters; time steps suit rates up to 1
-        system = ReponSystem(
+    def system(self, encoder_rate: float, decoder_rate: float = 1.0) -> ReponSystem:
+        """Return the system to simulate; only the ratio of the rates matters, and the faster is made 1."""
+        fastest = max(encoder_rate, decoder_rate)
+        return ReponSystem(
             encoder_rate=encoder_rate / fastest,
             decoder_rate=decoder_rate / fastest,
             dimension=self.dimension,
@@ -114,9 +133,6 @@ class MergingCase:
             weights=1.0 if self.class_size else (1.0, self.cluster),
             update=self.update,
         )
-        rng, width = np.random.default_rng(seed), widths[0] * self.repon_width
-        run = simulate_repons(system, draws=draws, seed=rng, encoder_scale=width, decoder_scale=widths[1])
-        return run.collision, run.unsettled_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,25 +305,28 @@ def merging_probability(
     usual = "half-separation" if class_size is None else "repon"
     case = MergingCase(dimension, outputs, cluster, update, class_size, encoder_scale_of or usual)
     given = rates_and_scales(encoder_rate, decoder_rate, encoder_scale, decoder_scale)
-    numbers, shape = dict(zip(RATES_AND_SCALES, given, strict=True)), given[0].shape
+    shape = given[0].shape
     _check_simulation(case, given[0].size, simulate)
     entropy, shown = whole_number("seed", seed), checked_running(running)
-    law = case.probability(**numbers) if case.has_law else None
-    found = []
+    law = case.probability(*given) if case.has_law else None
+    runs = []
     if simulate is not None:
         shown.start(given[0].size, "random starts")
-        for place, (x_rate, a_rate, *widths) in enumerate(zip(*(one.ravel().tolist() for one in given), strict=True)):
-            found.append(case.simulated(x_rate, a_rate, (widths[0], widths[1]), simulate, (entropy, place)))
+        for place, row in enumerate(np.stack(given, axis=-1).reshape(-1, len(given)).tolist()):
+            rng, width = np.random.default_rng((entropy, place)), row[2] * case.repon_width
+            system = case.system(*row[:2])
+            runs.append(simulate_repons(system, draws=simulate, seed=rng, encoder_scale=width, decoder_scale=row[3]))
             shown.advance()
-    shares = tuple(share for share, _ in found)
-    unsettled = np.array([late for _, late in found])
+    shares, unsettled = tuple(run.collision for run in runs), np.array([run.unsettled_draws for run in runs])
     if law is None:
         law = np.array([share.value for share in shares]).reshape(shape)
     single = shape == ()
-    shown_numbers: dict[str, Any] = {name: value.item() if single else value for name, value in numbers.items()}
+    numbers: dict[str, Any] = {
+        name: value.item() if single else value for name, value in zip(RATES_AND_SCALES, given, strict=True)
+    }
     return MergingProbability(
         case=case,
-        **shown_numbers,
+        **numbers,
         collision_probability=law.item() if single else law,
         simulated=None if simulate is None else shares[0] if single else shares,
         unsettled_draws=None if simulate is None else unsettled.item() if single else unsettled.reshape(shape),

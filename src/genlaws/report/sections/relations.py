@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,16 +11,13 @@ from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.running import Running
 from genlaws.relations import (
     BoundCurve,
+    MergingCase,
     Relation,
-    ReponSystem,
     bound_curve,
-    class_collision_probability,
-    collision_probability,
     data_needed,
     description_length_exact,
     named_relation,
     networks,
-    sign_collision_probability,
     simulate_repons,
 )
 from genlaws.relations.inference.bound_curve import crossing, paper_accuracy
@@ -183,53 +179,36 @@ class Merging:
     name, color : str
     rate_ratio : tuple of float
     found : tuple of Estimate
-    law : callable
-        The theory, a function of the ratio.
+    case : MergingCase
+        What merges.
     """
 
     name: str
     color: str
     rate_ratio: tuple[float, ...]
     found: tuple[Estimate, ...]
-    law: Callable[[Array], Array]
+    case: MergingCase
 
 
-def _pair(dimension: int, outputs: int) -> Callable[[Array], Array]:
-    return lambda ratio: collision_probability(
-        ratio, 1.0, encoder_scale_of="repon", dimension=dimension, outputs=outputs
-    )
-
-
-MERGING_KINDS: tuple[tuple[str, str, Callable[[Array], Array], ReponSystem], ...] = (
-    ("two, one dimension", "blue", _pair(1, 1), ReponSystem(1.0, 1.0)),
-    ("two, two dimensions", "orange", _pair(2, 2), ReponSystem(1.0, 1.0, dimension=2, outputs=2)),
-    (
-        "a class of five",
-        "green",
-        lambda ratio: class_collision_probability(ratio, 1.0, class_size=5),
-        ReponSystem(1.0, 1.0, class_sizes=(5,)),
-    ),
-    (
-        "two, sign updates",
-        "ink",
-        lambda ratio: sign_collision_probability(ratio, 1.0, encoder_scale_of="repon"),
-        ReponSystem(1.0, 1.0, update="sign"),
-    ),
+MERGING_CASES = (
+    ("two, one dimension", "blue", MergingCase()),
+    ("two, two dimensions", "orange", MergingCase(dimension=2, outputs=2)),
+    ("a class of five", "green", MergingCase(class_size=5)),
+    ("two, sign updates", "ink", MergingCase(update="sign")),
 )
 
 
 def run_merging(ratios: tuple[float, ...], draws: int, seed: int, running: Running) -> tuple[Merging, ...]:
     """Draw representations and decoders at random, follow them until they come to rest, and count the merged ones."""
     runs = []
-    for place, (name, color, law, system) in enumerate(MERGING_KINDS):
+    for place, (name, color, case) in enumerate(MERGING_CASES):
         rng = np.random.default_rng([seed, 3, place])
         found = []
         for ratio in ratios:
-            # The time scale is free: the faster of the two rates is 1.
-            rated = replace(system, encoder_rate=min(1.0, ratio), decoder_rate=min(1.0, 1.0 / ratio))
-            run = simulate_repons(rated, draws=draws, seed=rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
+            system = case.system(ratio)
+            run = simulate_repons(system, draws=draws, seed=rng, tolerance=REPON_TOLERANCE, most_steps=REPON_STEPS)
             found.append(run.collision)
-        runs.append(Merging(name, color, ratios, tuple(found), law))
+        runs.append(Merging(name, color, ratios, tuple(found), case))
         running.advance()
     return tuple(runs)
 
@@ -341,7 +320,9 @@ def _merging_panel(merging: tuple[Merging, ...]) -> Panel:
     line = np.geomspace(low / 3.0, high * 3.0, 61)
     curves = []
     for one in merging:
-        curves.append(Curve(f"{one.name}, theory", "theory", line.tolist(), one.law(line).tolist(), one.color))
+        curves.append(
+            Curve(f"{one.name}, theory", "theory", line.tolist(), one.case.probability(line).tolist(), one.color)
+        )
         values = [found.value for found in one.found]
         ends = _ends(list(one.found))
         curves.append(Curve(f"{one.name}, simulated", "run", list(one.rate_ratio), values, one.color, *ends))
@@ -470,7 +451,7 @@ def _compared(merging: tuple[Merging, ...]) -> Agreement:
     """Return how the shares of merged draws agree with the laws."""
     z = []
     for one in merging:
-        law = one.law(np.array(one.rate_ratio))
+        law = one.case.probability(one.rate_ratio)
         count = np.array([found.count for found in one.found])
         share = np.array([found.value for found in one.found])
         counted = count * np.minimum(law, 1.0 - law) >= MIN_EXPECTED_DRAWS
