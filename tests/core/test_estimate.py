@@ -59,19 +59,19 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
 @pytest.mark.parametrize(
     ("estimate", "printed"),
     [
-        (Estimate(0.8131, 0.8070, 0.8192, 4000), "0.8131 ± 0.0061 (n = 4000)"),
-        (Estimate(0.8131, 0.7931, 0.8331), "0.813 ± 0.020"),
-        (Estimate(0.8131, 0.8000, 0.9000, 5), "0.813 [0.800, 0.900] (n = 5)"),
-        (Estimate(123.4, 100.4, 146.4), "123 ± 23"),
+        (Estimate(0.8131, 0.8070, 0.8192, 4000), "0.8131 ± 0.0061 (95 %, n = 4000)"),
+        (Estimate(0.8131, 0.7931, 0.8331), "0.813 ± 0.020 (95 %)"),
+        (Estimate(0.8131, 0.8000, 0.9000, 5), "0.813 [0.800, 0.900] (95 %, n = 5)"),
+        (Estimate(123.4, 100.4, 146.4), "123 ± 23 (95 %)"),
         (Estimate(0.123456789), "0.1235"),
         (Estimate(math.nan, count=3), "nan (n = 3)"),
-        (Estimate(2.5e-9, 2.3e-9, 2.7e-9), "2.50e-09 ± 2.0e-10"),
-        (Estimate(2.5e-9, 2.5e-9, 2.5e-9), "2.500000e-09 ± 0.0e+00"),
-        (Estimate(2e12, 1e12, 9e12), "2.0e+12 [1.0e+12, 9.0e+12]"),
-        (Estimate(0.0, -1e-9, 1e-9), "0.0e+00 ± 1.0e-09"),
-        (Estimate(0.0, 0.0, 0.0), "0.000000 ± 0.000000"),
-        (Estimate(0.25, 0.25, 0.25), "0.250000 ± 0.000000"),
-        (Estimate(0.25, 0.25 - 1e-12, 0.25 + 1e-12), "0.250000 ± 0.000000"),
+        (Estimate(2.5e-9, 2.3e-9, 2.7e-9), "2.50e-09 ± 2.0e-10 (95 %)"),
+        (Estimate(2.5e-9, 2.5e-9, 2.5e-9), "2.500000e-09 ± 0.0e+00 (95 %)"),
+        (Estimate(2e12, 1e12, 9e12), "2.0e+12 [1.0e+12, 9.0e+12] (95 %)"),
+        (Estimate(0.0, -1e-9, 1e-9), "0.0e+00 ± 1.0e-09 (95 %)"),
+        (Estimate(0.0, 0.0, 0.0), "0.000000 ± 0.000000 (95 %)"),
+        (Estimate(0.25, 0.25, 0.25), "0.250000 ± 0.000000 (95 %)"),
+        (Estimate(0.25, 0.25 - 1e-12, 0.25 + 1e-12), "0.250000 ± 0.000000 (95 %)"),
     ],
 )
 def test_an_estimate_is_printed_with_the_digits_it_has(estimate, printed):
@@ -87,7 +87,7 @@ def test_wilson_interval_solves_its_equation():
             assert abs(found.value - end) == pytest.approx(z * np.sqrt(end * (1 - end) / count), abs=1e-12)
     assert wilson_interval(0, 10).low == 0.0
     assert wilson_interval(10, 10).high == 1.0
-    assert str(wilson_interval(400, 1000)) == "0.400 ± 0.030 (n = 1000)"
+    assert str(wilson_interval(400, 1000)) == "0.400 ± 0.030 (95 %, n = 1000)"
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 10), (3, 17), (17, 17)])

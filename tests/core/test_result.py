@@ -186,7 +186,7 @@ def test_a_result_without_a_summary_of_its_own_shows_its_parts():
     found = Plain(0.25, Estimate(0.5, 0.4, 0.6, 7), np.array([[1.0, 2.0], [3.0, np.nan]]), ("a", "b"), runs=np.ones(3))
     assert str(found).splitlines() == [
         "share  0.25",
-        "error  0.50 ± 0.10 (n = 7)",
+        "error  0.50 ± 0.10 (95 %, n = 7)",
         "curve  2 × 2 numbers from 1 to 3",
         "names  2 of them",
         "twice  0.5",

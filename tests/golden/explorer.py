@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.render import Curve, Panel
 from genlaws.web.http_errors import HttpError
-from genlaws.web.registry import all_views
 from genlaws.web.view import View, properties_of, read_settings
+from genlaws.web.views import all_views
 from golden.compact import compact_numbers, numbers_in
 from golden.store import Case
 

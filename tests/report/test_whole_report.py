@@ -181,7 +181,7 @@ def shown_in(section, printed):
         value = number["value"]
         first = re.match(r"(?:theory )?(\d+)\.(\d+)(?=$| bits| rad|, drawn)", value)
         same = first and any(f"{one:.{len(first[2])}f}" == f"{first[1]}.{first[2]}" for one in words)
-        if value.partition(" (n = ")[0] in printed or same:
+        if re.split(r" \((?:95 %|n = )", value)[0] in printed or same:
             found.add(number["name"])
     return found
 

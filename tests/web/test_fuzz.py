@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode, checks
 
 from genlaws.web.app import make_app
-from genlaws.web.registry import all_views
+from genlaws.web.views import all_views
 from toy_explorer import LINE
 
 HOST = "testserver"  # what the client calls the server

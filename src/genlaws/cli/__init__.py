@@ -74,10 +74,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 0
     from cyclopts import CycloptsError
 
-    from genlaws.cli.commands import app
+    from genlaws.cli.commands import app, show_whole_help
 
     code = 0
     try:
+        show_whole_help(tokens)
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except (CycloptsError, InputError) as error:
         code = _print_error(str(error), EXIT_WRONG_INPUT)

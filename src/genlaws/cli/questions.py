@@ -1,13 +1,14 @@
 """A command made from a question: its options are the parameters of the question, its answer is the result.
 
 What the command line writes differently from Python is declared as an *adapter*: a function whose options stand in
-place of some parameters, such as a file in place of an array. Parameters that may have several values are written as a
-grid, ``2,4,10`` or ``0.1:100:30:log``; the answer is then over all combinations.
+place of some parameters, such as a file in place of an array, and are described in its docstring. Parameters that may
+have several values are written as a grid, ``2,4,10`` or ``0.1:100:30:log``; the answer is then over all combinations.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,6 +29,7 @@ COMBINATIONS = "Where several numbers are given the answer is a table over all c
 Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to, or one page (.html).")]
 Jobs = Annotated[int, cyclopts.Parameter(help="Processes on this machine.")]
 Adapter = Callable[..., dict[str, Any]]
+DOCUMENTED_PARAMETER = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)  # name and description
 RUNNING = "running"  # the parameter that shows progress; the command fills it
 
 
@@ -61,7 +63,7 @@ def command_of(
     filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
     described, parameters = parameters_of(question), _parameters(question)
     own = {name: one for name, one in parameters.items() if name not in {*filled, RUNNING}}
-    options = {name: one for adapter in adapters for name, one in _parameters(adapter).items()}
+    options = {name: one for adapter in adapters for name, one in _options_of(adapter).items()}
     options |= {name: _option(one, described.get(name)) for name, one in own.items()}
 
     def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,12 +129,27 @@ def _help(question: Callable[..., Result], about: str, grids: bool) -> str:
     return "\n\n".join([sentence, " ".join(more)]).strip()
 
 
+def _options_of(adapter: Adapter) -> dict[str, inspect.Parameter]:
+    """Return the options of an adapter, described in its docstring; a switch has no opposite."""
+    described = dict(DOCUMENTED_PARAMETER.findall(inspect.getdoc(adapter) or ""))
+    options = {}
+    for name, parameter in _parameters(adapter).items():
+        ways: dict[str, Any] = {"help": " ".join(described[name].split())} if name in described else {}
+        if parameter.default is False or get_origin(parameter.annotation) is tuple:
+            ways |= {"negative": "", "consume_multiple": True, "show_default": bool(parameter.default)}
+        kind = parameter.annotation
+        options[name] = parameter.replace(annotation=Annotated[kind, cyclopts.Parameter(**ways)])
+    return options
+
+
 def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspect.Parameter:
     """Return the option of a parameter: text where several numbers may be given, else what the question takes."""
     if described is None:
         return parameter
     kind = parameter.annotation
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if np.random.Generator in get_args(plain):
+        plain = int
     if described.several or described.listed or str in get_args(plain):
         plain = str | None if parameter.default is None else str
     default = parameter.default

@@ -41,14 +41,20 @@ class Estimate:
     level: float = CONFIDENCE
 
     def __str__(self) -> str:
-        sample_size = f" (n = {self.count})" if self.count else ""
+        level = [f"{100 * self.level:.3g} %"] * math.isfinite(self.low + self.high)
+        known = ", ".join([*level, *[f"n = {self.count}"] * bool(self.count)])
+        return f"{self.brief} ({known})" if known else self.brief
+
+    @property
+    def brief(self) -> str:
+        """The value and its interval without the level and the count, for a text that states them once."""
         if not math.isfinite(self.low + self.high):
-            return f"{self.value:.4g}{sample_size}"
+            return f"{self.value:.4g}"
         half = 0.5 * (self.high - self.low)
         form = _format_spec(max(abs(self.low), abs(self.high)), half)
         if abs((self.high - self.value) - (self.value - self.low)) <= 0.1 * half:
-            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}{sample_size}"
-        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]{sample_size}"
+            return f"{self.value:{form}} ± {half:{form if form.endswith('f') else '.1e'}}"
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
 def _format_spec(size: float, half: float) -> str:

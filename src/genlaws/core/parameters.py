@@ -8,15 +8,23 @@ different systems. A question has them as the types of its signature, and gets i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
-from typing import Any, get_args
+from numbers import Real
+from os import PathLike
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, one_of, scalar
 from genlaws.core.errors import InputError
 
 ALL_CHOICES, NO_CHOICES = "all", "none"
+MAX_CHARACTERS_SHOWN = 100  # of a value that is refused
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,99 @@ def one(check: Callable[..., Array]) -> Callable[..., float]:
         return float(scalar(name, check(name, value, hint=hint)))
 
     return checked
+
+
+def checks_of(question: Callable[..., Any]) -> Mapping[str, Callable[[str, Any], Any]]:
+    """Return the check of every parameter of a question: its own, or that the value is of the annotated type."""
+    described = parameters_of(question)
+    own = {name: one.checked for name, one in described.items() if one.check or one.choices}
+    kinds = {name: one.annotation for name, one in signature(question, eval_str=True).parameters.items()}
+    return {name: partial(of_type, kind) for name, kind in kinds.items()} | own
+
+
+def of_type(kind: Any, name: str, value: Any) -> Any:
+    """Return a value that is of an annotated type; InputError says what it must be."""
+    if not is_of_type(kind, value):
+        words = " or ".join(dict.fromkeys(_word_for(part) for part in members(kind)))
+        raise InputError(f"{name} must be {words}; got {repr(value)[:MAX_CHARACTERS_SHOWN]}.")
+    return value
+
+
+def is_of_type(kind: Any, value: Any) -> bool:
+    """Return whether a value is of an annotated type, or may be: of numbers only kind and shape are compared."""
+    return any(_is_one(part, value) for part in members(kind))
+
+
+def members(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union; all that numpy makes an array of is one of them."""
+    if get_origin(kind) is Annotated:
+        return members(get_args(kind)[0])
+    if kind == ArrayLike:
+        return (np.ndarray,)
+    if get_origin(kind) not in (Union, UnionType):
+        return (kind,)
+    parts, arrays = get_args(kind), get_args(ArrayLike)
+    if set(arrays) <= set(parts):
+        parts = (np.ndarray, *(part for part in parts if part is str or part not in arrays))
+    return tuple(one for part in parts for one in members(part))
+
+
+def _is_one(kind: Any, value: Any) -> bool:
+    """Return whether a value is of a type that is no union."""
+    base = get_origin(kind) or kind
+    if base is Literal:
+        return value in get_args(kind)
+    if base in TYPES:
+        return TYPES[base][1](value) and (base not in LISTS or _holds(get_args(kind), value))
+    unknown = not isinstance(base, type) or getattr(base, "_is_protocol", False)
+    return unknown or isinstance(value, base)
+
+
+def _holds(kinds: tuple[Any, ...], value: Any) -> bool:
+    """Return whether the elements of a list are of its types; those of an array are looked at where they are used."""
+    if not kinds or not isinstance(value, list | tuple):
+        return True
+    return all(any(is_of_type(kind, one) for kind in kinds if kind is not ...) for one in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | np.ndarray) and not isinstance(value, bool) and _is_numeric(value, single=True)
+
+
+def _is_numeric(value: Any, *, single: bool = False) -> bool:
+    """Return whether numpy makes an array of numbers or of truth values of it."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    return array.dtype.kind in "biuf" and not (single and array.ndim)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+
+
+def _word_for(kind: Any) -> str:
+    base = get_origin(kind) or kind
+    if base is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    name = getattr(base, "__name__", str(base))
+    return TYPES[base][0] if base in TYPES else f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+LISTS = (Sequence, Iterable, tuple, list)
+# What values of a type are called in a message, and how they are recognized.
+TYPES: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    NoneType: ("None", lambda value: value is None),
+    bool: ("True or False", lambda value: isinstance(value, bool | np.bool_)),
+    int: ("a whole number", _is_number),
+    float: ("a number", _is_number),
+    np.ndarray: ("numbers", _is_numeric),
+    Callable: ("a function", callable),
+    **dict.fromkeys(LISTS, ("a list", _is_list)),
+    str: ("a text", lambda value: isinstance(value, str)),
+    PathLike: ("a path", lambda value: isinstance(value, PathLike)),
+}
 
 
 def parameters_of(question: Callable[..., Any]) -> Mapping[str, Parameter]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.core.parameters import parameters_of
+from genlaws.core.parameters import checks_of
 from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
 SCHEMA = 1  # of the dictionaries; grows when a name or a form changes
@@ -244,15 +244,14 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
     """Return a function that checks its arguments and whose result records the call, and register it as a question."""
     name = f"{function.__module__.split('.')[1]}.{function.__name__}"
     signature = inspect.signature(function)
-    described = cache(partial(parameters_of, function))  # read when it is used first: annotations are loaded then
+    checks = cache(partial(checks_of, function))  # read when it is used first: annotations are loaded then
 
     @wraps(function)
     def answer(*args: Given.args, **kwargs: Given.kwargs) -> Found:
         bound = signature.bind(*args, **kwargs)
         given = dict(bound.arguments)
         for key, value in given.items():
-            if key in described():
-                bound.arguments[key] = described()[key].checked(key, value)
+            bound.arguments[key] = checks()[key](key, value)
         if _ANSWERING.get():  # a part of another question, which records its own call
             return function(*bound.args, **bound.kwargs)
         token = _ANSWERING.set(True)

@@ -9,7 +9,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from io import BytesIO
 
@@ -127,7 +127,7 @@ def format_estimate(given: Estimate, unit: str = "") -> str:
     elif 0.0 <= given.high - given.low < NARROW_INTERVAL * abs(given.value):
         text = f"{given.value:.5g}"
     else:
-        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", str(replace(given, count=0)))
+        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", given.brief)
     return f"{text} {unit}".rstrip()
 
 

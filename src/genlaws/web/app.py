@@ -15,11 +15,11 @@ from starlette.routing import Route
 from genlaws.web.api import Api, api_page
 from genlaws.web.http_errors import HANDLERS, UnhandledErrors
 from genlaws.web.openapi import openapi_document
-from genlaws.web.registry import all_views
 from genlaws.web.security import LOOPBACK, Guard, Hosts, hosts_of
 from genlaws.web.static_files import index, static_file, unknown_page
 from genlaws.web.upload import Uploads
 from genlaws.web.view import View
+from genlaws.web.views import all_views
 
 
 def make_app(

@@ -6,10 +6,12 @@ settings from the query of an address and raises an HTTP error with a sentence w
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -228,3 +230,10 @@ def _validation_error(
         sentence = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
         return WrongInputError(sentence, name)
     return WrongInputError(f"{name} {allowed_values(known[name])}; got {quote_input(str(given.get(name)))}.", name)
+
+
+@cache
+def bundled_rows(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a bundled table of runs, as text by column; callers must not change them."""
+    text = (files("genlaws.web") / "bundled_runs" / name).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))

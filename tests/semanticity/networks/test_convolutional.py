@@ -253,7 +253,7 @@ def test_the_easy_images_are_learned_and_the_distances_matched(images):
     assert gained[2:].min() > gained[:2].max()
     assert gained.max() <= found.tree_tests.peak_generalization
     said = str(found.estimate("peak_generalization", 1.0))
-    assert "(n = 2)" in said
+    assert "(95 %, n = 2)" in said
 
 
 def test_no_more_stimuli_than_wanted_are_tested_and_always_the_same(images, tuned):

@@ -9,7 +9,7 @@ import pytest
 from copied_lines import printed_by
 from genlaws import relations
 from genlaws.cli import run
-from genlaws.web.bundled import bundled_rows
+from genlaws.web.view import bundled_rows
 from genlaws.web.views.data_needed import bundled_bound, nearest_element_count
 from genlaws.web.views.merging import MergingPair, critical_ratio, merging_course, probability
 from genlaws.web.views.relations import VIEW, RelationSettings

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from genlaws import rules_facts
 from genlaws.cli.questions import command_of, fills
@@ -19,41 +17,39 @@ MAX_SAMPLES = 1000
 # Cross-validation replaces a test set; a draw needs one sample of each class.
 TEST_COUNT = 2
 
-Data = Annotated[
-    str,
-    Parameter(
-        help="digits, a table with a column of labels (.csv, .tsv, .parquet), arrays X and y (.npz), or the folder of "
-        "CIFAR-10's batches."
-    ),
-]
-RuleClasses = Annotated[
-    tuple[str, str], Parameter(help="The two classes of the rule, by value or name.", negative="", show_default=False)
-]
-Share = Annotated[
-    float | None,
-    Parameter(help="Make this share of the samples facts: coin-flip labels on other classes. If left out, estimate."),
-]
-FactClasses = Annotated[
-    tuple[str, ...],
-    Parameter(help="Classes whose samples become facts; all others if left out.", consume_multiple=True, negative=""),
-]
-Count = Annotated[int | None, Parameter(help=f"Samples; as many as there are, up to {MAX_SAMPLES:,}, if left out.")]
-Ratio = Annotated[float | None, Parameter(help="Samples per dimension, instead of --sample-count.")]
-
 
 @fills("inputs", "labels", "is_fact", "fact_fraction", "name")
 def labeled_task(
-    data: Data = "digits",
+    data: str = "digits",
     /,
     *,
-    rule_classes: RuleClasses,
-    fact_fraction: Share = None,
-    fact_classes: FactClasses = (),
-    sample_count: Count = None,
-    sample_ratio: Ratio = None,
+    rule_classes: tuple[str, str],
+    fact_fraction: float | None = None,
+    fact_classes: tuple[str, ...] = (),
+    sample_count: int | None = None,
+    sample_ratio: float | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return the task: made of rule and facts, or with the given labels if no share of facts is given."""
+    """Return the task: made of rule and facts, or with the given labels if no share of facts is given.
+
+    Parameters
+    ----------
+    data : str
+        digits, a table with a column of labels (.csv, .tsv, .parquet), arrays X and y (.npz), or the folder of
+        CIFAR-10's batches.
+    rule_classes : str, str
+        The two classes of the rule, by value or name.
+    fact_fraction : float, optional
+        Make this share of the samples facts: coin-flip labels on other classes. If left out, estimate.
+    fact_classes : str, ...
+        Classes whose samples become facts; all others if left out.
+    sample_count : int, optional
+        Samples; as many as there are, up to 1,000, if left out.
+    sample_ratio : float, optional
+        Samples per dimension, instead of --sample-count.
+    seed : int
+        Seed of whatever is random; recorded with the result.
+    """
     if fact_fraction is None and fact_classes:
         raise InputError("fact_classes must come with fact_fraction; without it no sample is made a fact.")
     epsilon = float(FACT_FRACTION.checked("fact_fraction", fact_fraction or 0.0))

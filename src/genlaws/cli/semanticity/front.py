@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 
 from genlaws import semanticity
-from genlaws.cli.questions import command_of, fills
 from genlaws.cli.numbers import read_item_counts
+from genlaws.cli.questions import command_of, fills
 from genlaws.core.arguments import real
 from genlaws.core.errors import InputError
-from genlaws.core.result import Result
+from genlaws.core.parameters import Parameter
 from genlaws.core.tables import read_table
 from genlaws.semanticity.parameters import (
     Background,
@@ -26,26 +25,18 @@ from genlaws.semanticity.parameters import (
     Ties,
 )
 from genlaws.semanticity.theory.exact import Items
-from genlaws.semanticity.theory.front import resolutions_of
-
-SpaceName = Annotated[
-    str | None, Parameter(help="circle (if left out), segment, torus, sphere, hypercube or tree.", show_default=False)
-]
-Dimension = Annotated[int | None, Parameter(help="Dimension of the torus, sphere or hypercube.")]
-Branching = Annotated[int | None, Parameter(help="Children of each node of the tree.")]
-Depth = Annotated[int | None, Parameter(help="Levels of the tree.")]
-Matrix = Annotated[
-    Path | None, Parameter(help="Distance matrix: .npy, .npz, .csv, .tsv or .parquet; not with --space.")
-]
-Weights = Annotated[Path | None, Parameter(help="One weight for each row of --distances, in a file of the same kinds.")]
-SetSize = Annotated[int | None, Parameter(help="Draw the items from this many stimuli, none of them twice.")]
-Count = Annotated[str, Parameter(help="Items to choose from; several as 2,10 or 2:1000:9:log, rounded.")]
-Sweep = Annotated[bool, Parameter(negative="", help="Give the whole front, from fine to coarse, and draw it.")]
+from genlaws.semanticity.theory.front import Front, FrontPoints, resolutions_of
 
 
 @fills("item_count")
-def item_options(items: Count = "2") -> dict[str, Any]:
-    """Return one number of items, or several."""
+def item_options(items: str = "2") -> dict[str, Any]:
+    """Return one number of items, or several.
+
+    Parameters
+    ----------
+    items : str
+        Items to choose from; several as 2,10 or 2:1000:9:log, rounded.
+    """
     counts = read_item_counts(items)
     return {"item_count": counts[0] if len(counts) == 1 else np.array(counts)}
 
@@ -53,15 +44,33 @@ def item_options(items: Count = "2") -> dict[str, Any]:
 @fills("where")
 def place_options(
     *,
-    space: SpaceName = None,
-    dimension: Dimension = None,
-    branching: Branching = None,
-    depth: Depth = None,
-    distances: Matrix = None,
-    weights: Weights = None,
-    set_size: SetSize = None,
+    space: str | None = None,
+    dimension: int | None = None,
+    branching: int | None = None,
+    depth: int | None = None,
+    distances: Path | None = None,
+    weights: Path | None = None,
+    set_size: int | None = None,
 ) -> dict[str, Any]:
-    """Return a space by name or by its distances, or a set of stimuli."""
+    """Return a space by name or by its distances, or a set of stimuli.
+
+    Parameters
+    ----------
+    space : str, optional
+        circle (if left out), segment, torus, sphere, hypercube or tree.
+    dimension : int, optional
+        Dimension of the torus, sphere or hypercube.
+    branching : int, optional
+        Children of each node of the tree.
+    depth : int, optional
+        Levels of the tree.
+    distances : path, optional
+        Distance matrix: .npy, .npz, .csv, .tsv or .parquet; not with --space.
+    weights : path, optional
+        One weight for each row of --distances, in a file of the same kinds.
+    set_size : int, optional
+        Draw the items from this many stimuli, none of them twice.
+    """
     sizes = {"dimension": dimension, "branching": branching, "depth": depth}
     if distances is not None:
         return {"where": _given_items(distances, {"space": space, **sizes}, weights, set_size)}
@@ -102,8 +111,8 @@ def points_or_front(
     ball_mass: BallMass = None,
     resolution: Resolution = None,
     ties: Ties = "split",
-    sweep: Sweep = False,
-) -> Result:
+    sweep: Annotated[bool, Parameter("Give the whole front, from fine to coarse, and draw it.")] = False,
+) -> FrontPoints | Front:
     """Give the chance to pick the nearest item (generalization) and the original of a copy (identification)."""
     form: dict[str, Any] = {"background": background, "cut": cut, "exponent": exponent}
     if not sweep:

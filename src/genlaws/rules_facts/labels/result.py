@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -96,13 +96,9 @@ class Choice:
         """The nested error with its interval, and whether it was clipped."""
         error = self.nested_generalization_error
         if not self.nested_generalization_error_clipped:
-            return str(replace(error, count=0))
+            return error.brief
         # An interval that was below zero as a whole has no width after clipping, which must not look certain.
-        return (
-            f"{replace(error, count=0)} (clipped at 0)"
-            if error.high > 0.0
-            else "0 (clipped at 0, with its whole interval)"
-        )
+        return f"{error.brief} (clipped at 0)" if error.high > 0.0 else "0 (clipped at 0, with its whole interval)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,7 +229,7 @@ class Advice(Result):
             for misfit in self.misfits_at(choice)
         ]
         worse = [
-            f"its choice for {what} breaks the rule more often than cross-validation's, by {replace(price, count=0)}"
+            f"its choice for {what} breaks the rule more often than cross-validation's, by {price.brief}"
             for what, (_, price) in own.items()
             if price.low > 0.0
         ]
@@ -250,7 +246,7 @@ class Advice(Result):
             forgotten = wilson_interval(round(choice.memorization_error * self.memory_count), self.memory_count)
             compared.append(("memorization", choice.predicted_memorization_error, forgotten))
         return [
-            f"it predicts a {what} error of {predicted:.3f}, measured {replace(measured, count=0)}"
+            f"it predicts a {what} error of {predicted:.3f}, measured {measured.brief}"
             for what, predicted, measured in compared
             if not measured.low <= predicted <= measured.high
         ]
@@ -408,4 +404,4 @@ def _format_regularization(advice: Advice, choice: Choice) -> str:
 
 
 def _format_interval(estimate: Estimate) -> str:
-    return str(replace(estimate, count=0))
+    return estimate.brief

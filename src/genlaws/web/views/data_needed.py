@@ -21,7 +21,7 @@ from genlaws.relations.inference.bound_curve import guess_accuracy, table_length
 from genlaws.relations.inference.hypotheses import Hypotheses, average_meaning
 from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.render import Curve, Panel
-from genlaws.web.bundled import bundled_rows
+from genlaws.web.view import bundled_rows
 
 BUNDLED_TRAINING_SETS = 20  # behind each point of the bundled bound
 TRAIN_FRACTION_RANGE = (0.005, 1.0)

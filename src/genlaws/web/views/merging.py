@@ -20,7 +20,7 @@ from genlaws.relations import (
     sign_collision_probability,
 )
 from genlaws.render import Curve, Panel
-from genlaws.web.bundled import bundled_rows
+from genlaws.web.view import bundled_rows
 
 RATE_RATIOS = (1e-4, 1e4)
 LAW_POINTS, MERGING_PATH_POINTS = 65, 80

@@ -26,8 +26,7 @@ from genlaws.render.copied_commands import with_new_file
 from genlaws.render.walk_panels import neighbors_panel, rotations_panel, shares_panel, sizes_panel
 from genlaws.residual_stream.surrogates.walk_comparison import NORMAL, path_shares_of, rotation_curve
 from genlaws.residual_stream.surrogates.walks import Walk, geometric_walk, walked
-from genlaws.web.bundled import bundled_rows
-from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.view import Answer, Number, View, ViewSettings, bundled_rows, choice, slider
 
 PAPER_MODEL = "paper"
 SHOWN_MODELS = ("SmolLM2", "MiniLM", "stories260K", PAPER_MODEL)

@@ -21,7 +21,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array
 from genlaws.rules_facts import Kernel, bayes_optimal, optimal_regularization, solve
-from genlaws.web.bundled import bundled_rows
+from genlaws.web.view import bundled_rows
 
 SAMPLE_RATIOS = (0.1, 100.0)
 KERNEL_ANGLE_RANGE = (0.05, 1.57)

@@ -28,9 +28,8 @@ from genlaws.semanticity import (
 )
 from genlaws.semanticity.theory.fixed_rule import ACCURACY, fixed_rule
 from genlaws.semanticity.theory.spaces import DiscreteSpace, Space
-from genlaws.web.bundled import bundled_rows
 from genlaws.web.measurement import GENERALIZATION_COLOR, IDENTIFICATION_COLOR, SHAPE_COLORS
-from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.view import Answer, Number, View, ViewSettings, bundled_rows, choice, slider
 
 CACHE_SIZE = 256  # entries of each cache
 # Nats by which a similarity may fall over the space, so that an answer takes milliseconds: where the distances have a

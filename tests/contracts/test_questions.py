@@ -1,0 +1,74 @@
+"""Every question of every system refuses what its parameters cannot be, in one sentence that names the parameter."""
+
+import inspect
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from cli.test_questions import CALLS, EXAMPLES, QUESTIONS
+from genlaws.cli.commands import app
+from genlaws.core.errors import InputError
+from golden.inputs import working_folder
+
+LONGEST_MESSAGE = 400
+WRONG = {"an object": object(), "a complex number": 1j, "a dictionary": {"a": 1}, "ragged lists": [[1.0], [1.0, 2.0]]}
+# What is looked up in a dictionary or converted by a function that the user gives.
+ANYTHING = {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _files_of_the_calls():
+    with working_folder(with_model=False):
+        yield
+
+
+def arguments_of(name: str) -> dict:
+    """Return the arguments with which the question is called in its first example."""
+    function = inspect.unwrap(QUESTIONS[name])
+    seen = {}
+
+    def look(frame, event, _):
+        if event == "call" and frame.f_code is function.__code__ and not seen:
+            seen.update(frame.f_locals)
+
+    sys.setprofile(look)
+    try:
+        if name in CALLS:
+            command, bound, _ = app.parse_args(CALLS[name][0], exit_on_error=False, print_error=False)
+            command.answer(**command.arguments(bound.arguments))
+        else:
+            EXAMPLES[name]()
+    finally:
+        sys.setprofile(None)
+    return {one: seen[one] for one in inspect.signature(function).parameters}
+
+
+def problem_of(name: str, given: dict, parameter: str, wrong: object) -> str:
+    """Return what is wrong with the refusal of a value; empty if it is refused well."""
+    parameters = inspect.signature(QUESTIONS[name]).parameters
+    by_place = [one for one in given if parameters[one].kind != inspect.Parameter.KEYWORD_ONLY]
+    values = given | {parameter: wrong}
+    places = [values.pop(one) for one in by_place]
+    try:
+        QUESTIONS[name](*places, **values)
+    except InputError as error:
+        message = str(error)
+        named = re.search(rf"\b{parameter}\b", message) and message.endswith(".") and "\n" not in message
+        return "" if named and len(message) <= LONGEST_MESSAGE else f"message: {message}"
+    except Exception as error:  # noqa: BLE001 - the contract is about all of them
+        return f"{type(error).__name__}: {error}"
+    return "answered"
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_wrong_values_are_refused(name):
+    given = arguments_of(name)
+    problems = {
+        (parameter, kind): problem
+        for parameter in given
+        for kind, wrong in WRONG.items()
+        if (problem := problem_of(name, given, parameter, wrong))
+    }
+    assert problems == {}
