@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from genlaws.cli import EXTRAS
+from genlaws.core.imports import EXTRAS
 from genlaws.sweeps.registry import experiment_names
 from project_paths import ROOT
 

@@ -16,27 +16,10 @@ from io import TextIOWrapper
 from traceback import walk_tb
 
 from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.imports import EXTRAS
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 LONG_WORDS = re.compile(r"(\S{80})\S{160,}")  # of an error message, longer than any path in use
-# Optional libraries, and the extra that installs each.
-EXTRAS = {
-    "torch": "networks",
-    "transformers": "models",
-    "accelerate": "models",
-    "gguf": "models",
-    "httpx": "servers",
-    "igraph": "graphs",
-    "networkx": "graphs",
-    "dask": "cluster",
-    "distributed": "cluster",
-    "xarray": "export",
-    "pyarrow": "export",
-    "plotly": "page",
-    "starlette": "page",
-    "uvicorn": "page",
-    "python_multipart": "page",
-}
 # Packages that load a trained model: they need both torch and transformers.
 MODEL_PACKAGES = ("genlaws.models", "genlaws.probes", "genlaws.cli.semanticity.probe", "genlaws.cli.residual_stream")
 

@@ -9,6 +9,25 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+# Optional libraries, and the extra that installs each.
+EXTRAS = {
+    "torch": "networks",
+    "transformers": "models",
+    "accelerate": "models",
+    "gguf": "models",
+    "httpx": "servers",
+    "igraph": "graphs",
+    "networkx": "graphs",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "xarray": "export",
+    "pyarrow": "export",
+    "plotly": "page",
+    "starlette": "page",
+    "uvicorn": "page",
+    "python_multipart": "page",
+}
+
 
 def loaded_on_access(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.

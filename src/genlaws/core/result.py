@@ -111,6 +111,9 @@ class Result:
     page_by: ClassVar[str] = "genlaws.render.pages:result_page"
     """Where its page is made, likewise."""
 
+    default_out: ClassVar[str] = ""
+    """Where its command saves it if ``--out`` is left out; nowhere if empty."""
+
     call: Call | None = field(default=None, kw_only=True, metadata=UNWRITTEN)  # written on its own
 
     def summary(self) -> Summary:
@@ -270,6 +273,15 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return answer
 
 
+def asked_apart(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a function gives if the questions it asks are no parts of another: each records its own call."""
+    token = _ANSWERING.set(False)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _ANSWERING.reset(token)
+
+
 _ANSWERING: ContextVar[bool] = ContextVar("answering", default=False)
 QUESTIONS: dict[str, Callable[..., Result]] = {}
 """Every question by its name below ``genlaws``, as far as its system is imported."""
@@ -287,11 +299,13 @@ def recorded(value: Any) -> Any:
     """Return an argument as a call records it."""
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
+    if isinstance(value, Mapping):
+        return {str(key): recorded(part) for key, part in value.items()}
+    if isinstance(value, list | tuple) and any(map(is_dataclass, value)):
+        return [recorded(one) for one in value]
     if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
-        if "__str__" in vars(type(value)):
-            return str(value)
         parts = value.call_parts() if hasattr(value, "call_parts") else parts_of(value)
-        return {key: recorded(part) for key, part in parts.items()}
+        return str(value) if "__str__" in vars(type(value)) else recorded(parts)
     return getattr(value, "__name__", type(value).__name__)
