@@ -24,6 +24,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+import genlaws
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
@@ -178,6 +179,10 @@ class Result:
         drawn: dict[str, Any] = _loaded(self.drawn_by)(self) if self.drawn_by else {}
         return drawn
 
+    def titles(self) -> Mapping[str, tuple[str, str]]:
+        """Return title and caption of its pictures, which their files hold."""
+        return {}
+
     def plot(self) -> Any:
         """Return the first picture, or None."""
         return next(iter(self.pictures().values()), None)
@@ -191,8 +196,9 @@ class Result:
         """Return the content of every file that `save` writes, by its name."""
         texts: dict[str, str | bytes] = {"result.json": json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"}
         texts |= {f"{name}.csv": table.to_csv(index=False) for name, table in self.tables().items()}
+        titles = self.titles()
         for name, picture in self.pictures().items():
-            texts |= {f"{name}.{kind}": picture_bytes(picture, kind) for kind in PICTURE_KINDS}
+            texts |= {f"{name}.{kind}": picture_bytes(picture, kind, *titles.get(name, ())) for kind in PICTURE_KINDS}
         return texts | {"report.html": self.page()}
 
     def save(self, out: Path | str) -> list[Path]:
@@ -206,10 +212,10 @@ class Result:
         return write_contents(path, self.files())
 
 
-def _loaded(place: str) -> Callable[[Result], Any]:
+def _loaded(place: str) -> Callable[..., Any]:
     """Return the function at ``module:function``."""
     module, _, name = place.partition(":")
-    found: Callable[[Result], Any] = getattr(import_module(module), name)
+    found: Callable[..., Any] = getattr(import_module(module), name)
     return found
 
 
@@ -226,11 +232,16 @@ def _shown(part: Any) -> str:
     return type(part).__name__ if part is not None else ""
 
 
-def picture_bytes(picture: Any, kind: str) -> bytes:
-    """Return a matplotlib picture as a file; without a date the same picture gives the same bytes."""
-    content = BytesIO()
-    without_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
-    picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=without_date)
+def picture_bytes(picture: Any, kind: str, title: str = "", caption: str = "") -> bytes:
+    """Return a matplotlib picture as a pdf, png or svg; without a date the same picture gives the same bytes."""
+    content, maker = BytesIO(), f"genlaws {genlaws.__version__}"
+    metadata: dict[str, dict[str, Any]] = {
+        "pdf": {"Title": title, "Subject": caption, "Creator": maker, "CreationDate": None},
+        "png": {"Title": title, "Description": caption, "Software": maker},
+        "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
+    }
+    with _loaded("genlaws.render.style:house_style")():
+        picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=metadata[kind])
     return content.getvalue()
 
 
