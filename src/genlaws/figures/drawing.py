@@ -213,9 +213,7 @@ def draw_figures(
     """
     shown = checked_running(running, "jobs", "folder")
     if bundled and settings is not None:
-        raise InputError(
-            "bundled tables have the settings they were computed with; leave settings (--set) out."
-        )
+        raise InputError("bundled tables have the settings they were computed with; leave settings (--set) out.")
     # Every setting is checked before the first figure is computed.
     tables = {name: bundled_table(name) if bundled else None for name in figures}
     given = {name: settings if table is None else table.settings for name, table in tables.items()}

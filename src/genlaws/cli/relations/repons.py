@@ -14,7 +14,8 @@ from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, show
 from genlaws.core.arguments import one_of, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.figures import draw_figure
+from genlaws.core.files import write_contents
+from genlaws.figures import draw_figures
 from genlaws.relations.repons.ensemble import simulate_repons
 from genlaws.relations.repons.forces import ReponSystem
 from genlaws.relations.repons.pair import decoder_pull
@@ -332,4 +333,6 @@ def _draw(options: ReponOptions, row: dict[str, float], output: Output) -> str:
     assert output.out is not None
     narrowed = row["encoder_scale"] / (1.0 if options.encoder_scale_of == "half-separation" else math.sqrt(2.0))
     settings = {**row, "encoder_scale": narrowed, "cluster": options.cluster}
-    return str(draw_figure(FIGURE_ID, output.out, settings).paths["png"])
+    files = draw_figures(FIGURE_ID, settings=settings).files()
+    write_contents(output.out, {name: content for name, content in files.items() if name.startswith(FIGURE_ID)})
+    return str(output.out / f"{FIGURE_ID}.png")
