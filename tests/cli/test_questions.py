@@ -16,7 +16,7 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
-PACKAGES = ("rules_facts", "semanticity", "relations", "claims", "figures")
+PACKAGES = ("rules_facts", "semanticity", "relations", "claims", "figures", "report")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)

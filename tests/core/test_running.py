@@ -220,7 +220,6 @@ def test_a_report_shows_the_steps_of_each_section(monkeypatch):
     kinds = ("semanticity", "rules_facts", "relations", "residual_stream")
     for kind in kinds:
         monkeypatch.setattr(f"genlaws.report.document.{kind}_section", section)
-    monkeypatch.setattr("genlaws.report.document._page", lambda *_: "")
     steps = CountedSteps()
     whole_report(running=steps.running, quick=True)
     steps.check_complete()

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from io import TextIOWrapper
 from traceback import walk_tb
 
@@ -87,13 +86,6 @@ def help_text() -> str:
     options = {"--help": "Print this text, or after a command its options.", "--version": "Print the version."}
     listed = [f"  {name:<{width}}{about}" for name, about in options.items()]
     return "\n".join(["Usage: genlaws COMMAND", "", ABOUT, "", "Commands:", *lines, "", "Options:", *listed])
-
-
-def require_installed(*libraries: str) -> None:
-    """Raise if an optional library is missing; nothing is imported, so a command can check before any work."""
-    for library in libraries:
-        if find_spec(library) is None:
-            raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
 
 def install_hint(error: ImportError) -> str:

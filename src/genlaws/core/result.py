@@ -24,10 +24,10 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-import genlaws
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.imports import installed_versions
 from genlaws.core.parameters import parameters_of
 from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
@@ -234,7 +234,7 @@ def _shown(part: Any) -> str:
 
 def picture_bytes(picture: Any, kind: str, title: str = "", caption: str = "") -> bytes:
     """Return a matplotlib picture as a pdf, png or svg; without a date the same picture gives the same bytes."""
-    content, maker = BytesIO(), f"genlaws {genlaws.__version__}"
+    content, maker = BytesIO(), " ".join(["genlaws", *installed_versions(["genlaws"]).values()])
     metadata: dict[str, dict[str, Any]] = {
         "pdf": {"Title": title, "Subject": caption, "Creator": maker, "CreationDate": None},
         "png": {"Title": title, "Description": caption, "Software": maker},
