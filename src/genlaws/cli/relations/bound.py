@@ -6,9 +6,8 @@ from genlaws import relations
 from genlaws.cli.questions import command_of
 from genlaws.cli.relations.source import known_entries
 from genlaws.core.errors import InputError
-from genlaws.core.result import Result
 from genlaws.core.running import Running
-from genlaws.relations import Relation, TrainingSet
+from genlaws.relations import BoundCurve, Relation, TrainingSet, TrainingSetBound
 from genlaws.relations.inference.bound_curve import DEFAULT_REPEATS
 from genlaws.relations.parameters import BoundMethod, GivenClass, MaybeTrainFractions, Repeats, Seed
 
@@ -22,7 +21,7 @@ def bound_of_entries(
     method: BoundMethod = "auto",
     seed: Seed = 0,
     running: Running | None = None,
-) -> Result:
+) -> BoundCurve | TrainingSetBound:
     """Give the best accuracy from some entries of a relation, averaged over all relations of its class.
 
     The entries are random training sets of a relation (--train-fraction) or the known entries of a file (--train).

@@ -7,8 +7,7 @@ from typing import Any
 from genlaws import relations
 from genlaws.cli.questions import command_of, fills
 from genlaws.cli.relations.source import Elements, RelationName, Source, read_source
-from genlaws.core.result import Result
-from genlaws.relations import KnowledgeGraph, Relation
+from genlaws.relations import GraphDescription, KnowledgeGraph, Relation, RelationDescription
 from genlaws.relations.parameters import CountMethod, Entities
 
 
@@ -22,7 +21,7 @@ def described_source(
 
 def describe_source(
     source: Relation | KnowledgeGraph, *, entities: Entities = "used", method: CountMethod = "auto"
-) -> Result:
+) -> RelationDescription | GraphDescription:
     """Give the description length of a relation in bits, its automorphisms and its properties.
 
     For a knowledge-graph file without --relation the answer is a table of all its relations.

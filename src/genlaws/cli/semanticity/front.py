@@ -13,7 +13,6 @@ from genlaws.cli.numbers import read_item_counts
 from genlaws.cli.questions import command_of, fills
 from genlaws.core.arguments import real
 from genlaws.core.errors import InputError
-from genlaws.core.result import Result
 from genlaws.core.tables import read_table
 from genlaws.semanticity.parameters import (
     Background,
@@ -26,7 +25,7 @@ from genlaws.semanticity.parameters import (
     Ties,
 )
 from genlaws.semanticity.theory.exact import Items
-from genlaws.semanticity.theory.front import resolutions_of
+from genlaws.semanticity.theory.front import Front, FrontPoints, resolutions_of
 
 SpaceName = Annotated[
     str | None, Parameter(help="circle (if left out), segment, torus, sphere, hypercube or tree.", show_default=False)
@@ -103,7 +102,7 @@ def points_or_front(
     resolution: Resolution = None,
     ties: Ties = "split",
     sweep: Sweep = False,
-) -> Result:
+) -> FrontPoints | Front:
     """Give the chance to pick the nearest item (generalization) and the original of a copy (identification)."""
     form: dict[str, Any] = {"background": background, "cut": cut, "exponent": exponent}
     if not sweep:
