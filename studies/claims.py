@@ -11,8 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from genlaws.claims import run_claims
 from genlaws.claims.records import write_records
-from genlaws.cli.claims import choose_claims, record_claims
+from genlaws.cli.output import ProgressBar
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "bundled_records"
 
@@ -22,13 +23,13 @@ def main():
     parser.add_argument("names", nargs="*", default=["all"], help="claims, papers, or all")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    chosen, skipped = choose_claims(given.names or ["all"])
-    records, broken = record_claims([one.id for one in chosen], quick=given.quick, jobs=1, quiet=False)
-    for file in write_records(records, FOLDER):
+    with ProgressBar() as running:
+        found = run_claims(given.names or ["all"], quick=given.quick, running=running)
+    for file in write_records(found.records, FOLDER):
         print(f"Written to {file}")
-    for name, reason in {**skipped, **broken}.items():
+    for name, reason in {**found.skipped, **found.failed}.items():
         print(f"Not recorded: {name}, {reason}", file=sys.stderr)
-    return 1 if broken else 0
+    return 1 if found.failed else 0
 
 
 if __name__ == "__main__":

@@ -87,12 +87,14 @@ def draw(plan: Plan, folder: Path) -> str:
     """Draw one figure and return a line with the seconds it took."""
     import torch  # noqa: PLC0415
 
-    from genlaws.figures import draw_figure  # noqa: PLC0415
+    from genlaws.core.result import picture_bytes  # noqa: PLC0415
+    from genlaws.figures import draw_figures  # noqa: PLC0415
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     started = perf_counter()
-    draw_figure(plan.id, folder, plan.settings, formats=("png",), bundled=plan.bundled)
+    found = draw_figures(plan.id, settings=plan.settings, bundled=plan.bundled)
+    (folder / f"{plan.id}.png").write_bytes(picture_bytes(found.plot(), "png", *found.titles()[plan.id]))
     (folder / f"{plan.id}.made").write_text(plan.fingerprint)
     return f"{plan.id} ({plan.size}): {perf_counter() - started:.1f} s"
 

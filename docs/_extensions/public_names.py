@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -17,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from genlaws.cli.commands import app
 from genlaws.core.estimate import Estimate
+from genlaws.core.plain import types_of
 from genlaws.core.result import QUESTIONS, Result
 
 PACKAGES = (
@@ -34,7 +36,7 @@ PACKAGES = (
 )
 NEEDS_TRITON = "genlaws.ensembles.fused."
 NUMBERS = (float, int, bool, str, bytes, np.ndarray, np.generic, Estimate, type(None))
-QUESTION, FORMULA, CONSTRUCTOR, RESULT, CONSTANT = "question", "formula", "constructor", "result", "constant"
+KINDS = QUESTION, FORMULA, CONSTRUCTOR, RESULT, CONSTANT = "question", "formula", "constructor", "result", "constant"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class PublicName:
         In the package.
     kind : str
         A question answers with a result, a formula maps numbers and arrays to numbers and arrays, a constructor makes
-        an object, and a class is its own constructor.
+        an object, and a class is its own constructor unless it is a result or a part of results.
     place : str
         Where it is defined, with all packages.
     command : tuple of str
@@ -74,11 +76,7 @@ def public_names() -> list[PublicName]:
             if not one.name.startswith(NEEDS_TRITON):
                 import_module(one.name)  # registers its questions
     commands = commands_by_result()
-    listed = [
-        _described(package, name, getattr(import_module(f"genlaws.{package}"), name), commands)
-        for package in PACKAGES
-        for name in sorted(import_module(f"genlaws.{package}").__all__)
-    ]
+    listed = [_described(*one, commands) for one in listed_names()]
     known = {one.place for one in listed}
     others = [
         _described(_package_of(value), value.__name__, value, commands)
@@ -86,6 +84,12 @@ def public_names() -> list[PublicName]:
         if place_of(value) not in known
     ]
     return listed + sorted(others, key=lambda one: (one.package, one.name))
+
+
+def listed_names() -> list[tuple[str, str, Any]]:
+    """Return package, name and value of every name that a package lists in ``__all__``."""
+    packages = {package: import_module(f"genlaws.{package}") for package in PACKAGES}
+    return [(name, one, getattr(package, one)) for name, package in packages.items() for one in sorted(package.__all__)]
 
 
 def _described(package: str, name: str, value: Any, commands: dict[str, tuple[str, ...]]) -> PublicName:
@@ -102,18 +106,57 @@ def kind_of(value: Any) -> str:
     if not callable(value):
         return CONSTANT
     if inspect.isclass(value):
-        return RESULT if issubclass(value, Result) else CONSTRUCTOR
+        return RESULT if value in result_classes() else CONSTRUCTOR
     if value in QUESTIONS.values():
         return QUESTION
     return FORMULA if is_numeric(returned_type(value)) else CONSTRUCTOR
 
 
+@cache
+def result_classes() -> frozenset[type]:
+    """Return the classes of results, and those of their parts that no public function takes."""
+    results = [Result, *_subclasses(Result)]
+    found = list(results)
+    for kind in found:
+        inside = {one for name in written_fields(kind) for one in classes_in(types_of(kind)[name])}
+        found += [one for one in inside if is_dataclass(one) and one not in (Estimate, *found)]
+    return frozenset(results) | frozenset(found) - taken_classes()
+
+
+def _subclasses(kind: type) -> Iterator[type]:
+    for one in kind.__subclasses__():
+        yield from (one, *_subclasses(one))
+
+
+def written_fields(kind: type) -> list[str]:
+    """Return the names of the fields that JSON holds."""
+    return [one.name for one in fields(kind) if one.metadata.get("written", True)]
+
+
+def taken_classes() -> frozenset[type]:
+    """Return the classes of what public functions take."""
+    values = {id(value): value for _, _, value in listed_names()}.values()
+    functions = [inspect.unwrap(one) for one in (*values, *QUESTIONS.values()) if inspect.isfunction(one)]
+    names = [(one, name) for one in functions for name in one.__annotations__ if name != "return"]
+    return frozenset(kind for one, name in names for kind in classes_in(annotated_type(one, name)))
+
+
+def classes_in(kind: Any) -> set[type]:
+    """Return the classes that a type is made of."""
+    inside = {one for part in get_args(kind) for one in classes_in(part)}
+    return inside | {kind} if inspect.isclass(kind) else inside
+
+
 def returned_type(function: Any) -> Any:
     """Return the annotated type of what a function returns; its name where it is imported for type checkers only."""
-    plain = inspect.unwrap(function)
-    written = plain.__annotations__.get("return", Any)
+    return annotated_type(inspect.unwrap(function), "return")
+
+
+def annotated_type(function: Any, name: str) -> Any:
+    """Return the type of a parameter or of what is returned; its text where it is imported for type checkers only."""
+    written = function.__annotations__.get(name, Any)
     try:
-        return eval(written, plain.__globals__) if isinstance(written, str) else written
+        return eval(written, function.__globals__) if isinstance(written, str) else written
     except NameError:
         return written
 
@@ -151,14 +194,14 @@ def _package_of(function: Any) -> str:
 def commands_by_result() -> dict[str, tuple[str, ...]]:
     """Return the commands whose answer is a result, by the class of the result."""
     found: dict[str, tuple[str, ...]] = {}
-    for words, function in _commands(app, ()):
+    for words, function in commands_of(app):
         if hasattr(function, "answer"):
             for kind in parts_of_type(returned_type(function.answer)):
                 found[kind.__name__] = (*found.get(kind.__name__, ()), " ".join(words))
     return found
 
 
-def _commands(group: App, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def commands_of(group: App, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every command with its words."""
     for name in group:
         if name.startswith("-"):
@@ -166,7 +209,7 @@ def _commands(group: App, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         one = group[name]
         if one.default_command is not None:
             yield (*words, name), one.default_command
-        yield from _commands(one, (*words, name))
+        yield from commands_of(one, (*words, name))
 
 
 class NameTable(SphinxDirective):

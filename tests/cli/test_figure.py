@@ -15,16 +15,17 @@ def test_without_a_name_the_figures_are_listed(genlaws):
     answer = genlaws("figure")
     assert answer.code == 0
     assert [line.split()[0] for line in answer.out.splitlines()] == list(FIGURES)
-    listed = genlaws("figure", "--json").json["figures"]
+    listed = genlaws("figure", "--json").json["result"]["figures"]
     assert [figure["id"] for figure in listed] == list(FIGURES)
 
 
 def test_several_figures_are_drawn_into_the_folder(genlaws, tmp_path: Path):
     answer = genlaws("figure", "rules-facts.4", "rules-facts.10", "--out", str(tmp_path / "new"), "--json")
     assert answer.code == 0, answer.err
-    for figure in answer.json["figures"]:
+    sizes = {Path(file).name: Path(file).stat().st_size for file in answer.json["files"]}
+    for figure in answer.json["result"]["figures"]:
         for kind in ("csv", "pdf", "png"):
-            assert Path(figure["files"][kind]).stat().st_size > 500
+            assert sizes[f"{figure['id']}.{kind}"] > 500
     assert len(pd.read_csv(tmp_path / "new" / "rules-facts.4.csv")) > 10
 
 
@@ -54,7 +55,7 @@ def test_a_setting_changes_the_figure(genlaws, tmp_path: Path):
         (("rules-facts.1", "--set", "fact_fraction=2"), "fact_fraction is not accepted"),
         (("rules-facts.1", "--set", "fact_fracton=0.2"), "fact_fracton is not accepted"),
         (("rules-facts.1", "--set", "fact_fraction"), "set must have the form field=value"),
-        (("rules-facts.1", "rules-facts.99"), "figure must be one of"),
+        (("rules-facts.1", "rules-facts.99"), "figures must be one of"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Path, arguments, sentence):
@@ -67,18 +68,30 @@ def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Pa
 
 def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
     answer = genlaws("figure", "rules-facts.10", "--out", str(tmp_path), "--json")
-    assert json.loads(answer.out)["seed"] == 0
+    assert json.loads(answer.out)["result"]["figures"][0]["id"] == "rules-facts.10"
     assert answer.err == ""
 
 
 def test_stored_cells_are_used_again(genlaws, tmp_path: Path):
-    arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--keep", tmp_path / "cells", "--out", tmp_path)
+    arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--out", tmp_path)
     first = genlaws("figure", "rules-facts.16", *arguments)
     assert first.code == 0, first.err
     before = (tmp_path / "rules-facts.16.csv").read_bytes()
-    assert (tmp_path / "cells" / "rules-facts.16" / "rules-facts.samples" / "sweep.sqlite").is_file()
+    (cells,) = (tmp_path / "cells").iterdir()
+    assert (cells / "rules-facts.samples" / "sweep.sqlite").is_file()
     assert genlaws("figure", "rules-facts.16", *arguments).code == 0
     assert (tmp_path / "rules-facts.16.csv").read_bytes() == before
+    assert genlaws("figure", "rules-facts.16", *arguments, "--set", "fact_points=2").code == 0
+    assert len(list((tmp_path / "cells").iterdir())) == 2
     refused = genlaws("figure", "rules-facts.16", "--jobs", "0", "--out", tmp_path)
     assert refused.code == 2
     assert "jobs must be a whole number" in refused.err
+
+
+def test_without_a_folder_pictures_are_written_to_the_usual_one(genlaws, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = genlaws("figure", "rules-facts.10", "--json")
+    assert str(Path("out/figures/rules-facts.10.png")) in answer.json["files"]
+    assert genlaws("figure", "--json").json["files"] == []
+    (tmp_path / "out" / "figures" / "rules-facts.10.png").rename(tmp_path / "kept.png")
+    assert genlaws("figure", "rules-facts.10", "--out", tmp_path / "kept.png").code == 2

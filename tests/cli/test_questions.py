@@ -16,7 +16,7 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
-PACKAGES = ("rules_facts", "semanticity", "relations")
+PACKAGES = ("rules_facts", "semanticity", "relations", "claims", "figures", "report")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -51,6 +51,9 @@ def assert_same(again: object, found: object) -> None:
     if is_dataclass(found):
         assert type(again) is type(found)
         assert_same(tuple(parts_of(again).values()), tuple(parts_of(found).values()))
+    elif isinstance(found, dict):
+        assert list(again) == list(found)
+        assert_same(tuple(again.values()), tuple(found.values()))
     elif isinstance(found, tuple):
         for one, other in zip(again, found, strict=True):
             assert_same(one, other)
@@ -68,8 +71,9 @@ def test_a_command_gives_the_result_of_its_question(genlaws, name, call):
     printed = genlaws(*call, "--json")
     assert printed.code == 0, printed.err
     expected = answer_in_python(name, call)
-    assert printed.json == {"result": json.loads(json.dumps(expected.to_dict())), "files": []}
-    assert genlaws(*call).out == f"{expected}\n"
+    files = [str(path) for path in expected.save(expected.default_out)] if expected.default_out else []
+    assert printed.json == {"result": json.loads(json.dumps(expected.to_dict())), "files": files}
+    assert genlaws(*call).out == "\n".join([str(expected), *(f"Written to {file}" for file in files), ""])
 
 
 def check_result(name: str, found: Result) -> None:

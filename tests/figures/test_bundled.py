@@ -13,7 +13,7 @@ import pytest
 
 from genlaws.cli import run
 from genlaws.core.errors import InputError
-from genlaws.figures import bundled, draw_figure, get_figure
+from genlaws.figures import bundled, draw_figures, get_figure
 from genlaws.figures.bundled import bundled_ids, bundled_table
 
 SMALL = {"relations": ["mod3"], "grid": 2, "repeats": 2, "width": 5, "steps": 40, "device": "cuda"}
@@ -67,13 +67,13 @@ def test_a_bundled_table_is_read_as_it_was_written(folder):
     pd.testing.assert_frame_equal(bundled_table("relations.delays").frame, found.frame)
 
 
-def test_exactly_that_table_is_drawn(folder, tmp_path, never_computed):
-    drawn = draw_figure("relations.5", tmp_path / "out", bundled=True, formats=("png",))
-    assert drawn.paths["csv"].read_bytes() == (folder / "relations.5.csv").read_bytes()
-    assert drawn.paths["png"].stat().st_size > 5000
-    summary = pd.read_csv(drawn.paths["summary"])
-    assert set(summary["relation"]) == {"mod3"}
-    text = drawn.paths["txt"].read_text(encoding="utf-8").splitlines()
+def test_exactly_that_table_is_drawn(folder, never_computed):
+    found = draw_figures("relations.5", bundled=True)
+    files = found.files()
+    assert files["relations.5.csv"] == (folder / "relations.5.csv").read_text()
+    assert len(files["relations.5.png"]) > 5000
+    assert set(found.tables()["relations.5.summary"]["relation"]) == {"mod3"}
+    text = files["relations.5.txt"].splitlines()
     assert "Computed on Abacus 3000 in 12.5 s, 2026-01-02 (torch 9.9)." in text
     assert "device = cuda" in text
     assert "steps = 40" in text
@@ -82,39 +82,38 @@ def test_exactly_that_table_is_drawn(folder, tmp_path, never_computed):
 
 def test_the_command_draws_it(folder, tmp_path, capsys, never_computed):
     assert run(["figure", "relations.5", "--bundled", "--out", str(tmp_path / "out"), "--json"]) == 0
-    files = json.loads(capsys.readouterr().out)["figures"][0]["files"]
-    assert Path(files["csv"]).read_bytes() == (folder / "relations.5.csv").read_bytes()
-    assert {"csv", "summary", "txt", "pdf", "png"} == set(files)
+    files = {Path(file).name: Path(file) for file in json.loads(capsys.readouterr().out)["files"]}
+    assert files.pop("relations.5.csv").read_bytes() == (folder / "relations.5.csv").read_bytes()
+    own = {f"relations.5.{ending}" for ending in ("summary.csv", "txt", "pdf", "png")}
+    assert set(files) == {"result.json", "report.html", *own}
 
 
 @pytest.mark.parametrize("settings", [{"steps": 10}, {}])
-def test_settings_and_a_bundled_table_exclude_each_other(folder, tmp_path, settings):
-    with pytest.raises(InputError, match="leave settings out"):
-        draw_figure("relations.5", tmp_path / "out", settings=settings, bundled=True)
-    assert not (tmp_path / "out").exists()
+def test_settings_and_a_bundled_table_exclude_each_other(folder, settings):
+    with pytest.raises(InputError, match="leave settings"):
+        draw_figures("relations.5", settings=settings, bundled=True)
 
 
 @pytest.mark.parametrize(
     ("figure_id", "complaint"),
     [
         ("relations.8", "relations.8 has no bundled table; figures with one: relations.5"),
-        ("relations.99", "figure must be one of"),
-        ("../bundled/relations.5", "figure must be one of"),
+        ("relations.99", "figures must be one of"),
+        ("../bundled/relations.5", "figures must be one of"),
     ],
 )
-def test_figures_without_a_bundled_table_are_rejected(folder, tmp_path, figure_id, complaint):
+def test_figures_without_a_bundled_table_are_rejected(folder, figure_id, complaint):
     with pytest.raises(InputError, match=complaint):
-        draw_figure(figure_id, tmp_path / "out", bundled=True)
-    assert not (tmp_path / "out").exists()
+        draw_figures(figure_id, bundled=True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("relations.5", "--set", "steps=10"), "leave out --set"),
+        (("relations.5", "--set", "steps=10"), "leave settings (--set) out"),
         (("relations.8",), "relations.8 has no bundled table"),
         (("relations.5", "relations.8"), "relations.8 has no bundled table"),
-        (("relations.99",), "figure must be one of"),
+        (("relations.99",), "figures must be one of"),
     ],
 )
 def test_the_command_refuses_before_it_draws(folder, tmp_path, capsys, arguments, complaint):
@@ -134,10 +133,10 @@ def test_half_a_table_or_no_folder_is_no_table(folder, tmp_path, monkeypatch, mi
         bundled_table("relations.5")
 
 
-def test_settings_that_the_figure_no_longer_takes_are_refused(folder, tmp_path):
+def test_settings_that_the_figure_no_longer_takes_are_refused(folder):
     (folder / "relations.5.json").write_text(json.dumps({"settings": {"grids": 3}, **ABOUT}), encoding="utf-8")
     with pytest.raises(InputError, match="grids is not accepted"):
-        draw_figure("relations.5", tmp_path / "out", bundled=True)
+        draw_figures("relations.5", bundled=True)
 
 
 def drawing_tests():
@@ -162,11 +161,12 @@ def test_every_table_that_comes_with_the_library_has_the_columns_of_its_figure(f
 
 
 @pytest.mark.parametrize("figure_id", bundled_ids())
-def test_every_table_that_comes_with_the_library_is_drawn(figure_id, tmp_path, never_computed):
-    drawn = draw_figure(figure_id, tmp_path, bundled=True, formats=())
-    pd.testing.assert_frame_equal(pd.read_csv(drawn.paths["csv"]), bundled_table(figure_id).frame)
-    text = drawn.paths["txt"].read_text(encoding="utf-8")
+def test_every_table_that_comes_with_the_library_is_drawn(figure_id, never_computed):
+    found = draw_figures(figure_id, bundled=True)
+    (drawn,) = found.figures
+    pd.testing.assert_frame_equal(drawn.table, bundled_table(figure_id).frame)
+    assert found.plot() is not None
     about = bundled_table(figure_id).about
-    assert f"Computed on {about['device']} in {about['seconds']} s, {about['date']} (torch " in text
+    assert f"Computed on {about['device']} in {about['seconds']} s, {about['date']} (torch " in drawn.text()
     if get_figure(figure_id).load().summary:
-        assert len(pd.read_csv(drawn.paths["summary"]))
+        assert len(drawn.numbers)

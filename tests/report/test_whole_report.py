@@ -17,16 +17,16 @@ from copied_lines import printed_by, printed_by_command
 from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import bundled_records
 from genlaws.cli import run
-from genlaws.cli.report_data import read_user_data
+from genlaws.cli.report import read_user_data
 from genlaws.core.running import Running
 from genlaws.render.scripts import PLOTLY_STYLE_HASH, content_hash
+from genlaws.report.document import user_data_section
 from genlaws.report.ledger import agreement
 from genlaws.report.sections.relations import RELATIONS_LAW, relations_section
 from genlaws.report.sections.rules_facts import RULES_FACTS_LAW
 from genlaws.report.sections.semanticity import SEMANTICITY_LAW, draw_choices, semanticity_section
 from genlaws.report.user_data import embeddings
 from genlaws.report.user_data.relation import relation_section
-from genlaws.report.user_data.section import user_data_section
 
 WITHOUT_END = {"meta", "link", "br", "input", "img", "hr", "rect"}
 SECTIONS = ["own-1", "own-2", "own-3", "semanticity", "rules-facts", "relations", "residual-stream"]
@@ -62,7 +62,7 @@ def made(own_files):
             ["report", "--quick", "--json", "--out", str(page), *data, "--positions", str(own_files / "places.csv")]
         )
     assert code == 0
-    return page, json.loads(printed.getvalue())
+    return page, json.loads(printed.getvalue())["result"]
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def _panels(read):
 
 
 def test_panels_of_the_page_are_those_of_the_sections(read, made):
-    listed = [name for section in made[1]["sections"] for name in section["panels"]]
+    listed = [panel["name"] for section in made[1]["sections"] for panel in section["panels"]]
     panels = _panels(read)
     assert [one["name"] for one in panels] == listed
     assert [one["data-panel"] for _, one in read.tags if "data-panel" in one] == listed
@@ -161,7 +161,7 @@ def test_sections_say_what_the_command_says(read, made):
     assert [one["name"] for one in made[1]["sections"]] == SECTIONS
     for section in made[1]["sections"]:
         assert section["findings"]
-        for sentence in [*section["findings"], *(number["value"] for number in section["numbers"])]:
+        for sentence in [*section["findings"], *(value for _, value, _ in section["numbers"])]:
             assert sentence in shown
 
 
@@ -177,12 +177,11 @@ def shown_in(section, printed):
     """Return the names of the numbers of a section that were printed, perhaps with more digits or without their n."""
     words = [float(one) for one in re.findall(r"(?<![\w.])-?\d+\.\d+", printed)]
     found = set()
-    for number in section["numbers"]:
-        value = number["value"]
+    for name, value, _ in section["numbers"]:
         first = re.match(r"(?:theory )?(\d+)\.(\d+)(?=$| bits| rad|, drawn)", value)
         same = first and any(f"{one:.{len(first[2])}f}" == f"{first[1]}.{first[2]}" for one in words)
         if re.split(r" \((?:95 %|n = )", value)[0] in printed or same:
-            found.add(number["name"])
+            found.add(name)
     return found
 
 
@@ -228,7 +227,7 @@ def test_lines_about_other_files_run_as_they_stand(own_files, tmp_path, file, po
     data = read_user_data(str(own_files / file), None if positions is None else own_files / positions)
     section = user_data_section(data, Running(), 3)
     printed = printed_by(section.python, own_files), printed_by_command(section.command, own_files, tmp_path)
-    shown = {"numbers": [{"name": name, "value": value} for name, value, _ in section.numbers]}
+    shown = {"numbers": section.numbers}
     wanted = "share needed" if file == "zeros_ones.csv" else "generalization p_S"
     assert [wanted in shown_in(shown, text) for text in printed] == [True, True]
 
@@ -365,7 +364,9 @@ def test_a_relation_of_two_elements_has_no_names_of_columns(tmp_path):
         (["--data", "{}/labeled.npz", "--positions", "{}/places.csv"], "exactly one file"),
         (["--data", "{}/circle.npy", "--positions", "{}/table.csv"], "one row for each of the 40"),
         (["--seed", "-1"], "seed must be"),
-        (["--out", "{}/texts.txt/page.html"], "in the way"),
+        (["--out", "{}/texts.txt/page.html"], "out must be a folder"),
+        (["--sections", "none"], "sections must not be none"),
+        (["--sections", "poetry"], "sections must be one of"),
     ],
 )
 def test_wrong_input_is_said_in_one_sentence(own_files, capsys, arguments, sentence):

@@ -29,7 +29,7 @@ def started():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     signal.signal(signal.SIGINT, before)
     try:
-        yield process, json.loads(process.stdout.readline())["address"]
+        yield process, json.loads(process.stdout.readline())["result"]["address"]
     finally:
         process.kill()
         process.communicate()

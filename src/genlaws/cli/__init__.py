@@ -11,32 +11,14 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from io import TextIOWrapper
 from traceback import walk_tb
 
 from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.imports import EXTRAS
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 LONG_WORDS = re.compile(r"(\S{80})\S{160,}")  # of an error message, longer than any path in use
-# Optional libraries, and the extra that installs each.
-EXTRAS = {
-    "torch": "networks",
-    "transformers": "models",
-    "accelerate": "models",
-    "gguf": "models",
-    "httpx": "servers",
-    "igraph": "graphs",
-    "networkx": "graphs",
-    "dask": "cluster",
-    "distributed": "cluster",
-    "xarray": "export",
-    "pyarrow": "export",
-    "plotly": "page",
-    "starlette": "page",
-    "uvicorn": "page",
-    "python_multipart": "page",
-}
 # Packages that load a trained model: they need both torch and transformers.
 MODEL_PACKAGES = ("genlaws.models", "genlaws.probes", "genlaws.cli.semanticity.probe", "genlaws.cli.residual_stream")
 
@@ -105,13 +87,6 @@ def help_text() -> str:
     options = {"--help": "Print this text, or after a command its options.", "--version": "Print the version."}
     listed = [f"  {name:<{width}}{about}" for name, about in options.items()]
     return "\n".join(["Usage: genlaws COMMAND", "", ABOUT, "", "Commands:", *lines, "", "Options:", *listed])
-
-
-def require_installed(*libraries: str) -> None:
-    """Raise if an optional library is missing; nothing is imported, so a command can check before any work."""
-    for library in libraries:
-        if find_spec(library) is None:
-            raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
 
 def install_hint(error: ImportError) -> str:

@@ -10,12 +10,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from genlaws.cli import require_installed
+from genlaws.cli.output import Json
+from genlaws.core.imports import require_installed
 
 Host = Annotated[str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")]
 Port = Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")]
 Browser = Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")]
-Json = Annotated[bool, Parameter(negative="", help="Print the address as one JSON object and nothing else.")]
 DEFAULT_PORT = 8765
 
 
@@ -33,8 +33,8 @@ def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = 
 
     def ready(address: str) -> None:
         """Print the address of the page, and open it."""
-        text = json_module.dumps({"address": address}) if json else f"The page is at {address}\nCtrl-C stops it."
-        print(text, flush=True)
+        document = json_module.dumps({"result": {"address": address}, "files": []})  # one line, read while it serves
+        print(document if json else f"The page is at {address}\nCtrl-C stops it.", flush=True)
         if browser:  # in a thread of its own: the browser requests the page once the server has started
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,13 +153,6 @@ def aligned(rows: Mapping[str, str]) -> str:
     """Return `rows` as two aligned columns, name and value."""
     width = max(len(name) for name in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def paragraph(*sentences: str) -> str:

@@ -19,14 +19,14 @@ import numpy as np
 
 from genlaws.cli.numbers import read_numbers
 from genlaws.cli.output import Json, ProgressBar, print_json
-from genlaws.core.errors import ConvergenceError
+from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.files import check_folder
 from genlaws.core.parameters import NO_CHOICES, Parameter, parameters_of
 from genlaws.core.result import PAGE_SUFFIXES, Result
 
 GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
 COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
-Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to, or one page (.html).")]
+OUT_HELP = "Folder to write the result to, or one page (.html)."
 Jobs = Annotated[int, cyclopts.Parameter(help="Processes on this machine.")]
 Adapter = Callable[..., dict[str, Any]]
 DOCUMENTED_PARAMETER = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)  # name and description
@@ -44,7 +44,11 @@ def fills(*parameters: str) -> Callable[[Adapter], Adapter]:
 
 
 def command_of(
-    question: Callable[..., Result], *adapters: Adapter, about: str = "", resumes: bool = False
+    question: Callable[..., Result],
+    *adapters: Adapter,
+    about: str = "",
+    resumes: bool = False,
+    parallel: bool = False,
 ) -> Callable[..., None]:
     """Return the command of a question.
 
@@ -59,9 +63,12 @@ def command_of(
     resumes : bool
         Whether the question uses the jobs and the folder of its `Running`: the command gets ``--jobs``, and with
         ``--out`` finished parts are stored in its folder ``cells``.
+    parallel : bool
+        Whether it uses the jobs alone.
     """
     filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
     described, parameters = parameters_of(question), _parameters(question)
+    saved = _default_out(question)
     own = {name: one for name, one in parameters.items() if name not in {*filled, RUNNING}}
     options = {name: one for adapter in adapters for name, one in _options_of(adapter).items()}
     options |= {name: _option(one, described.get(name)) for name, one in own.items()}
@@ -77,7 +84,7 @@ def command_of(
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
         json, out, jobs = given.pop("json", False), given.pop("out", None), given.pop("jobs", 1)
-        check_out(out)
+        check_out(out or saved)
         values = arguments(given)
         with ExitStack() as stack:
             if RUNNING in parameters:
@@ -86,7 +93,8 @@ def command_of(
             found = question(**values)
         show(found, json=json, out=out)
 
-    signature = inspect.Signature(sorted([*_keyword_only(options), *_shared(resumes)], key=lambda one: one.kind))
+    every = [*_keyword_only(options), *_shared(resumes or parallel, saved)]
+    signature = inspect.Signature(sorted(every, key=lambda one: one.kind))
     command.__name__ = question.__name__
     command.__doc__ = _help(question, about, any(one.several for one in described.values()))
     command.__signature__ = signature  # type: ignore[attr-defined]
@@ -112,14 +120,22 @@ def _keyword_only(options: Mapping[str, inspect.Parameter]) -> list[inspect.Para
     return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options.values()]
 
 
-def _shared(resumes: bool) -> list[inspect.Parameter]:
-    """Return the options that every command has, and those of one that resumes."""
+def _default_out(question: Callable[..., Result]) -> Path | None:
+    """Return where results are saved without --out."""
+    returned = inspect.signature(question, eval_str=True).return_annotation
+    places = [kind.default_out for kind in (returned, *get_args(returned)) if hasattr(kind, "default_out")]
+    return next((Path(place) for place in places if place), None)
+
+
+def _shared(jobs: bool, saved: Path | None) -> list[inspect.Parameter]:
+    """Return the options that every command has, and that of one with jobs."""
     keyword = inspect.Parameter.KEYWORD_ONLY
+    out = Annotated[Path | None, cyclopts.Parameter(help=OUT_HELP + f" If left out, {saved}." * (saved is not None))]
     shared = [
         inspect.Parameter("json", keyword, default=False, annotation=Json),
-        inspect.Parameter("out", keyword, default=None, annotation=Out),
+        inspect.Parameter("out", keyword, default=None, annotation=out),
     ]
-    return shared + [inspect.Parameter("jobs", keyword, default=1, annotation=Jobs)] * resumes
+    return shared + [inspect.Parameter("jobs", keyword, default=1, annotation=Jobs)] * jobs
 
 
 def _help(question: Callable[..., Result], about: str, grids: bool) -> str:
@@ -186,13 +202,18 @@ def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict
 
 def check_out(out: Path | None) -> None:
     """Raise if results cannot be written there; a page needs no folder of its own."""
-    if out is not None and out.suffix.lower() not in PAGE_SUFFIXES:
+    if out is not None and out.suffix.lower() in PAGE_SUFFIXES:
+        check_folder("out", out.parent)
+        if out.is_dir():
+            raise InputError(f"out must be a page or a folder; got {str(out)!r}, a folder with the name of a page.")
+    else:
         check_folder("out", out)
 
 
 def show(result: Result, *, json: bool, out: Path | None) -> None:
-    """Print the summary, or one JSON object, and write the result to a folder; a question without answer raises."""
-    files = [] if out is None else result.save(out)
+    """Print the summary, or one JSON object, and save the result; a question without answer raises."""
+    place = out or result.default_out
+    files = result.save(place) if place else []
     if json:
         print_json({"result": result.to_dict(), "files": [str(path) for path in files]})
     else:

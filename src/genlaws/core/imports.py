@@ -1,4 +1,4 @@
-"""Packages whose names and modules are imported on first access (PEP 562), and the versions of what is installed."""
+"""Packages whose names and modules are imported on first access (PEP 562), and which libraries are installed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,28 @@ import ast
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+
+# Optional libraries, and the extra that installs each.
+EXTRAS = {
+    "torch": "networks",
+    "transformers": "models",
+    "accelerate": "models",
+    "gguf": "models",
+    "httpx": "servers",
+    "igraph": "graphs",
+    "networkx": "graphs",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "xarray": "export",
+    "pyarrow": "export",
+    "plotly": "page",
+    "starlette": "page",
+    "uvicorn": "page",
+    "python_multipart": "page",
+}
 
 
 def loaded_on_access(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
@@ -55,3 +75,10 @@ def installed_versions(names: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def require_installed(*libraries: str) -> None:
+    """Raise if an optional library is missing; nothing is imported, so a command can check before any work."""
+    for library in libraries:
+        if find_spec(library) is None:
+            raise ModuleNotFoundError(f"No module named {library!r}", name=library)

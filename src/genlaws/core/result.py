@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.imports import installed_versions
 from genlaws.core.parameters import checks_of
 from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
@@ -111,6 +112,9 @@ class Result:
     page_by: ClassVar[str] = "genlaws.render.pages:result_page"
     """Where its page is made, likewise."""
 
+    default_out: ClassVar[str] = ""
+    """Where its command saves it if ``--out`` is left out; nowhere if empty."""
+
     call: Call | None = field(default=None, kw_only=True, metadata=UNWRITTEN)  # written on its own
 
     def summary(self) -> Summary:
@@ -175,6 +179,10 @@ class Result:
         drawn: dict[str, Any] = _loaded(self.drawn_by)(self) if self.drawn_by else {}
         return drawn
 
+    def titles(self) -> Mapping[str, tuple[str, str]]:
+        """Return title and caption of its pictures, which their files hold."""
+        return {}
+
     def plot(self) -> Any:
         """Return the first picture, or None."""
         return next(iter(self.pictures().values()), None)
@@ -188,8 +196,9 @@ class Result:
         """Return the content of every file that `save` writes, by its name."""
         texts: dict[str, str | bytes] = {"result.json": json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"}
         texts |= {f"{name}.csv": table.to_csv(index=False) for name, table in self.tables().items()}
+        titles = self.titles()
         for name, picture in self.pictures().items():
-            texts |= {f"{name}.{kind}": picture_bytes(picture, kind) for kind in PICTURE_KINDS}
+            texts |= {f"{name}.{kind}": picture_bytes(picture, kind, *titles.get(name, ())) for kind in PICTURE_KINDS}
         return texts | {"report.html": self.page()}
 
     def save(self, out: Path | str) -> list[Path]:
@@ -203,10 +212,10 @@ class Result:
         return write_contents(path, self.files())
 
 
-def _loaded(place: str) -> Callable[[Result], Any]:
+def _loaded(place: str) -> Callable[..., Any]:
     """Return the function at ``module:function``."""
     module, _, name = place.partition(":")
-    found: Callable[[Result], Any] = getattr(import_module(module), name)
+    found: Callable[..., Any] = getattr(import_module(module), name)
     return found
 
 
@@ -223,11 +232,16 @@ def _shown(part: Any) -> str:
     return type(part).__name__ if part is not None else ""
 
 
-def picture_bytes(picture: Any, kind: str) -> bytes:
-    """Return a matplotlib picture as a file; without a date the same picture gives the same bytes."""
-    content = BytesIO()
-    without_date: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
-    picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=without_date)
+def picture_bytes(picture: Any, kind: str, title: str = "", caption: str = "") -> bytes:
+    """Return a matplotlib picture as a pdf, png or svg; without a date the same picture gives the same bytes."""
+    content, maker = BytesIO(), " ".join(["genlaws", *installed_versions(["genlaws"]).values()])
+    metadata: dict[str, dict[str, Any]] = {
+        "pdf": {"Title": title, "Subject": caption, "Creator": maker, "CreationDate": None},
+        "png": {"Title": title, "Description": caption, "Software": maker},
+        "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
+    }
+    with _loaded("genlaws.render.style:house_style")():
+        picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=metadata[kind])
     return content.getvalue()
 
 
@@ -269,6 +283,15 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return answer
 
 
+def asked_apart(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a function gives if the questions it asks are no parts of another: each records its own call."""
+    token = _ANSWERING.set(False)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _ANSWERING.reset(token)
+
+
 _ANSWERING: ContextVar[bool] = ContextVar("answering", default=False)
 QUESTIONS: dict[str, Callable[..., Result]] = {}
 """Every question by its name below ``genlaws``, as far as its system is imported."""
@@ -286,12 +309,19 @@ def recorded(value: Any) -> Any:
     """Return an argument as a call records it."""
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
-    if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
-        return to_plain(value)
+    if isinstance(value, Mapping):
+        return {str(key): recorded(part) for key, part in value.items()}
+    if isinstance(value, list | tuple) and any(map(is_dataclass, value)):
+        return [recorded(one) for one in value]
     if is_dataclass(value) and not isinstance(value, type):
-        own_parts = getattr(value, "call_parts", None)
-        if own_parts is None and "__str__" in vars(type(value)):
-            return str(value)
-        parts = parts_of(value) if own_parts is None else own_parts()
-        return {key: recorded(part) for key, part in parts.items()}
-    return getattr(value, "__name__", type(value).__name__)
+        return _recorded_object(value)
+    plain = value is None or isinstance(value, bool | int | float | str | list | tuple | np.ndarray)
+    return to_plain(value) if plain else getattr(value, "__name__", type(value).__name__)
+
+
+def _recorded_object(value: Any) -> Any:
+    """Return an object as its own parts for a call, else as its own text, else as its fields."""
+    own_parts = getattr(value, "call_parts", None)
+    if own_parts is None and "__str__" in vars(type(value)):
+        return str(value)
+    return recorded(parts_of(value) if own_parts is None else own_parts())

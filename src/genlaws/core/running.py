@@ -69,6 +69,12 @@ class Running:
         if self._stopped.is_set():
             raise StoppedError("The computation was cancelled.")
 
+    def within(self, name: str) -> Running:
+        """Return the same with a folder inside its own, for one of several computations."""
+        inner = copy.copy(self)  # cancelled together
+        inner.folder = None if self.folder is None else self.folder / name
+        return inner
+
     def part(self) -> Running:
         """Return what a part of the work gets: its steps count, but were announced with the rest."""
         part = copy.copy(self)  # cancelled together

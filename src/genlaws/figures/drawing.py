@@ -1,147 +1,245 @@
-"""Write a figure: its table, its picture in each format and its caption. Either all files appear or none change."""
+"""Draw figures: each is a table, a picture of it and a caption."""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import genlaws
+import numpy as np
+from numpy.typing import NDArray
+
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
-from genlaws.core.files import made_folder, write_together
-from genlaws.core.running import Running
-from genlaws.figures.bundled import bundled_table
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.parameters import Parameter
+from genlaws.core.plain import parts_of
+from genlaws.core.result import Result, Row, Summary, asked_apart, picture_bytes, question
+from genlaws.core.running import Running, checked_running
+from genlaws.figures.bundled import bundled_ids, bundled_table
 from genlaws.figures.figure import Figure
-from genlaws.figures.registry import get_figure
+from genlaws.figures.registry import FIGURES, get_figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure as Picture
 
+    from genlaws.figures.bundled import BundledTable
     from genlaws.sweeps.experiment import Settings
 
-PNG_DPI = 300  # dots per inch of the PNG, as journals require
-FORMATS = ("pdf", "png", "svg")
+FOLDER_DIGITS = 8  # of the fingerprint of settings in the name of a folder of cells
 
 
-def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
-    """Save a picture as pdf, png or svg. Without a date the same picture gives the same bytes."""
-    from genlaws.render.style import house_style  # noqa: PLC0415
+def _figure_names(name: str, value: Any, hint: str = "") -> tuple[str, ...]:
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"{name} must be a figure or several; got {value!r}. {hint}")
+    return tuple(dict.fromkeys(one_of(name, one, FIGURES, hint) for one in given))
 
-    maker = f"genlaws {genlaws.__version__}"
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"Title": title, "Subject": caption, "Creator": maker, "CreationDate": None},
-        "png": {"Title": title, "Description": caption, "Software": maker},
-        "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
-    }
-    with house_style():
-        picture.savefig(path, format=kind, dpi=PNG_DPI, metadata=metadata[kind])
+
+def _settings(name: str, value: Any, hint: str = "") -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must be a mapping of names to values; got {value!r}. {hint}".rstrip())
+    return value
+
+
+FigureNames = Annotated[
+    str | Sequence[str],
+    Parameter("Such as rules-facts.3.", check=_figure_names, hint="genlaws figure lists all of them."),
+]
+FigureSettings = Annotated[
+    Mapping[str, Any] | None, Parameter("Values that differ from the printed figure.", check=_settings)
+]
+Bundled = Annotated[bool, Parameter("Use the full-size tables that come with the package instead of computing them.")]
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """The files that were written.
+    """One figure and the table it is drawn from.
 
     Attributes
     ----------
-    id, caption : str
-    paths : dict
-        File by kind: ``csv``, ``txt``, each format, and ``summary`` where the figure quotes numbers.
+    id, title, caption, citation : str
+    settings : dict
+        All of them, with those of the printed figure.
+    about : dict
+        Of a bundled table: device, seconds, versions and date.
+    columns : dict of str to array
+        The table.
     """
 
     id: str
+    title: str
     caption: str
-    paths: dict[str, Path] = field(default_factory=dict)
+    citation: str
+    settings: dict[str, Any]
+    about: dict[str, Any]
+    columns: dict[str, NDArray[np.generic]]
+
+    @property
+    def table(self) -> DataFrame:
+        """The long table, one row per solved point."""
+        return frame_of(self.columns)
+
+    @property
+    def numbers(self) -> DataFrame | None:
+        """The numbers quoted with the figure, where it has any."""
+        return get_figure(self.id).summary(self.table, self.settings)
+
+    def picture(self) -> Picture:
+        """Return the matplotlib picture."""
+        return get_figure(self.id).draw(self.table, self.settings)
+
+    def text(self) -> str:
+        """Return title, caption, source and settings."""
+        lines = [f"{name} = {_format_value(value)}" for name, value in self.settings.items()]
+        if self.about:
+            versions = ", ".join(f"{name} {self.about[name]}" for name in ("torch", "numpy") if name in self.about)
+            computed = f"{self.about['device']} in {self.about['seconds']} s, {self.about['date']} ({versions})"
+            lines += ["", f"Computed on {computed}."]
+        return "\n".join([self.title, "", self.caption, "", f"After {self.citation}.", "", *lines, ""])
 
 
-def draw_figure(
-    figure_id: str,
-    out_dir: str | os.PathLike[str],
-    settings: Settings | Mapping[str, Any] | None = None,
-    formats: Sequence[str] = ("pdf", "png"),
-    *,
-    running: Running | None = None,
-    bundled: bool = False,
-) -> DrawnFigure:
-    """Compute a figure and write ``<id>.csv``, ``<id>.txt`` (the caption) and a picture in each format.
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnFigures(Result):
+    """Figures of the papers, each with its table.
+
+    Attributes
+    ----------
+    figures : tuple of DrawnFigure
+    """
+
+    default_out: ClassVar[str] = "out/figures"
+    figures: tuple[DrawnFigure, ...]
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each figure."""
+        rows = [parts_of(one) for one in self.figures]
+        return frame_of([{name: row[name] for name in ("id", "title", "caption", "citation")} for row in rows])
+
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the table of each figure, and the numbers quoted with it."""
+        numbers = {f"{one.id}.summary": one.numbers for one in self.figures}
+        quoted = {name: table for name, table in numbers.items() if table is not None}
+        return {one.id: one.table for one in self.figures} | quoted
+
+    def pictures(self) -> dict[str, Picture]:
+        """Return the pictures by the names of the figures."""
+        return {one.id: one.picture() for one in self.figures}
+
+    def titles(self) -> dict[str, tuple[str, str]]:
+        """Return title and caption of the pictures."""
+        return {one.id: (one.title, one.caption) for one in self.figures}
+
+    def files(self) -> dict[str, str | bytes]:
+        """Return the content of every file, with a text for each figure: its caption, source and settings."""
+        return super().files() | {f"{one.id}.txt": one.text() for one in self.figures}
+
+    def summary(self) -> Summary:
+        """Return the titles, and the caption of a single figure."""
+        captions = [one.caption for one in self.figures] if len(self.figures) == 1 else []
+        return Summary([Row(one.id, one.title) for one in self.figures], captions)
+
+
+@dataclass(frozen=True)
+class ListedFigure:
+    """One figure of a list.
+
+    Attributes
+    ----------
+    id, title, citation : str
+    """
+
+    id: str
+    title: str
+    citation: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FigureList(Result):
+    """The figures of the papers.
+
+    Attributes
+    ----------
+    figures : tuple of ListedFigure
+    """
+
+    figures: tuple[ListedFigure, ...]
+
+    def to_frame(self) -> DataFrame:
+        """Return one row for each figure."""
+        return frame_of([parts_of(one) for one in self.figures])
+
+    def summary(self) -> Summary:
+        """Return the titles."""
+        return Summary([Row(one.id, one.title) for one in self.figures])
+
+
+@question
+def list_figures(*, bundled: Bundled = False) -> FigureList:
+    """List the figures of the papers.
 
     Parameters
     ----------
-    figure_id : str
-        One of :func:`~genlaws.figures.registry.figure_ids`.
-    out_dir : path
-        Created if it does not exist. Files of the same name are replaced, each in one step, once all have been written.
-    settings : Settings or mapping, optional
-        Values that differ from the printed figure.
-    formats : sequence of {"pdf", "png", "svg"}
+    bundled : bool
+        Only those with a full-size table that comes with the package.
+    """
+    chosen = [one for name, one in FIGURES.items() if not bundled or name in bundled_ids()]
+    return FigureList(tuple(ListedFigure(one.id, one.title, one.citation) for one in chosen))
+
+
+@question
+def draw_figures(
+    figures: FigureNames,
+    *,
+    settings: FigureSettings = None,
+    bundled: Bundled = False,
+    running: Running | None = None,
+) -> DrawnFigures:
+    """Draw figures of the papers, each from a table.
+
+    Parameters
+    ----------
+    figures : str or sequence of str
+        Of :func:`~genlaws.figures.figure_ids`.
+    settings : mapping, optional
+        Values that differ from the printed figures.
+    bundled : bool
+        Draw the full-size tables that come with the package, with the settings they were computed with.
     running : Running, optional
         Figures that are computed cell by cell use its jobs and folder; the others need neither.
-    bundled : bool
-        Draw the full-size table that comes with the package, with the settings it was computed with.
-
-    Returns
-    -------
-    DrawnFigure
     """
-    figure = get_figure(figure_id)
-    formats = _checked_formats(formats)
+    shown = checked_running(running, "jobs", "folder")
     if bundled and settings is not None:
-        raise InputError("A bundled table is drawn with the settings it was computed with; leave settings out.")
-    table = bundled_table(figure.id) if bundled else None
-    checked = figure.settings(settings if table is None else table.settings)
-    folder = made_folder("out_dir", out_dir)
-
-    def write(work: Path) -> dict[str, Path]:
-        """Write every file of the figure."""
-        frame = figure.data(checked, running=running) if table is None else table.frame
-        about = {} if table is None else table.about
-        return _write_all(figure, checked, frame, work, formats=formats, about=about)
-
-    return DrawnFigure(figure.id, figure.caption, write_together(folder, figure.id, write))
+        raise InputError("bundled tables have the settings they were computed with; leave settings (--set) out.")
+    # Every setting is checked before the first figure is computed.
+    tables = {name: bundled_table(name) if bundled else None for name in figures}
+    given = {name: settings if table is None else table.settings for name, table in tables.items()}
+    checked = {name: get_figure(name).settings(given[name]) for name in figures}
+    return DrawnFigures(tuple(_drawn(get_figure(name), checked[name], tables[name], shown) for name in figures))
 
 
-def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(formats, str):
-        raise InputError(f"formats must be a list such as ['pdf', 'png']; got {formats!r}.")
-    return tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in formats))
-
-
-def _write_all(
-    figure: Figure,
-    settings: Settings,
-    frame: pd.DataFrame,
-    work: Path,
-    *,
-    formats: Sequence[str],
-    about: Mapping[str, object],
-) -> dict[str, Path]:
-    made = {"csv": work / f"{figure.id}.csv"}
-    frame.to_csv(made["csv"], index=False)
-    summary = figure.summary(frame, settings)
-    if summary is not None:
-        made["summary"] = work / f"{figure.id}.summary.csv"
-        summary.to_csv(made["summary"], index=False)
-    made["txt"] = work / f"{figure.id}.txt"
-    made["txt"].write_text(_caption_text(figure, settings, about), encoding="utf-8")
-    picture = figure.draw(frame, settings)
-    for name in formats:
-        made[name] = work / f"{figure.id}.{name}"
-        save_picture(picture, made[name], name, figure.title, figure.caption)
-    return made
-
-
-def _caption_text(figure: Figure, settings: Settings, about: Mapping[str, object]) -> str:
-    lines = [f"{name} = {_format_value(value)}" for name, value in settings.model_dump().items()]
-    if about:
-        versions = ", ".join(f"{name} {about[name]}" for name in ("torch", "numpy") if name in about)
-        lines += ["", f"Computed on {about['device']} in {about['seconds']} s, {about['date']} ({versions})."]
-    return "\n".join([figure.title, "", figure.caption, "", f"After {figure.citation}.", "", *lines, ""])
+def _drawn(figure: Figure, settings: Settings, table: BundledTable | None, running: Running) -> DrawnFigure:
+    """Return a figure with the bundled table, or with one that is computed."""
+    plain = settings.model_dump(mode="json")
+    if table is None:
+        digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:FOLDER_DIGITS]
+        frame = asked_apart(figure.data, settings, running=running.within(f"{figure.id}-{digest}"))
+    else:
+        frame = table.frame
+    columns = {str(name): frame[name].to_numpy() for name in frame}
+    about = {} if table is None else table.about
+    return DrawnFigure(figure.id, figure.title, figure.caption, figure.citation, plain, about, columns)
 
 
 def _format_value(value: object) -> str:
-    if isinstance(value, tuple):
+    if isinstance(value, list):
         return ", ".join(_format_value(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
+    """Save a picture as pdf, png or svg. Without a date the same picture gives the same bytes."""
+    path.write_bytes(picture_bytes(picture, kind, title, caption))

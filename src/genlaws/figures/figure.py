@@ -61,7 +61,7 @@ class Figure:
     def data(
         self, settings: Settings | Mapping[str, Any] | None = None, *, running: Running | None = None
     ) -> pd.DataFrame:
-        """Return the long table behind the figure; see :func:`~genlaws.figures.drawing.draw_figure` for `running`."""
+        """Return the long table behind the figure; see :func:`~genlaws.figures.draw_figures` for `running`."""
         return self.load().data(self.settings(settings), checked_running(running, "jobs", "folder"))
 
     def summary(self, frame: pd.DataFrame, settings: Settings | Mapping[str, Any] | None = None) -> pd.DataFrame | None:

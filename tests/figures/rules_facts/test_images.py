@@ -8,7 +8,7 @@ from scipy import stats
 from counted_steps import CountedSteps
 from genlaws.core.errors import InputError, StoppedError
 from genlaws.core.running import Running
-from genlaws.figures import draw_figure, get_figure
+from genlaws.figures import draw_figures, get_figure
 from genlaws.figures.rules_facts.bandwidth import BandwidthSettings
 from genlaws.figures.rules_facts.matched import paired_difference
 from genlaws.figures.rules_facts.redraws import Redraws, mean_path_columns
@@ -217,14 +217,13 @@ def test_quadratic_rows_are_those_of_their_angle(matched):
 
 @pytest.mark.parametrize("figure_id", ["rules-facts.5", "rules-facts.14"])
 def test_a_stopped_figure_goes_on_to_the_same_table(figure_id, tmp_path):
-    whole = draw_figure(figure_id, tmp_path / "whole", SMALL[figure_id], formats=()).paths["csv"].read_bytes()
+    whole = draw_figures(figure_id, settings=SMALL[figure_id]).to_dict()
     steps, cells = CountedSteps(most=2), tmp_path / "cells"
     steps.running.folder = cells
     with pytest.raises(StoppedError):
-        draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], running=steps.running, formats=())
-    assert not list((tmp_path / "out").iterdir())
-    resumed = draw_figure(figure_id, tmp_path / "out", SMALL[figure_id], running=Running(folder=cells), formats=())
-    assert resumed.paths["csv"].read_bytes() == whole
+        draw_figures(figure_id, settings=SMALL[figure_id], running=steps.running)
+    resumed = draw_figures(figure_id, settings=SMALL[figure_id], running=Running(folder=cells))
+    assert resumed.to_dict() == whole
 
 
 def test_processes_give_the_same_table(matched):

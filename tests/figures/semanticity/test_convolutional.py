@@ -1,10 +1,9 @@
 """The figure on images: paired numbers, whatever the threshold's unit, and nothing before training."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from genlaws.figures import draw_figure
+from genlaws.figures import draw_figures
 from genlaws.semanticity.networks.convolutional import fine_tune
 
 WEIGHTS = (0.0, 1.0)
@@ -12,8 +11,8 @@ WEIGHTS = (0.0, 1.0)
 
 def drawn(folder, **settings):
     given = {"similarity_weights": WEIGHTS, "repeats": 2, "most_stimuli": 60, **settings}
-    paths = draw_figure("semanticity.convolutional", folder, settings=given, formats=()).paths
-    return pd.read_csv(paths["csv"]), pd.read_csv(paths["summary"])
+    (found,) = draw_figures("semanticity.convolutional", settings=given).figures
+    return found.table, found.numbers
 
 
 @pytest.fixture(scope="module")
