@@ -338,9 +338,11 @@ def test_answers_and_a_relation_are_not_mixed(genlaws, answers):
         "relations", "next-pair", "--train", answers, "--class", "total-order", "--train-fraction", "0.1"
     )
     assert "--train has its own" in fraction.err
+    sized = genlaws("relations", "bound", "--train", answers, "--class", "total-order", "--elements", "9")
+    assert "--train has the elements of its file" in sized.err
     curve = genlaws("relations", "next-pair", "--train", answers, "--class", "total-order", "--curve")
     assert "--curve needs a relation" in curve.err
-    assert {both.code, unnamed.code, fraction.code, curve.code} == {2}
+    assert {both.code, unnamed.code, fraction.code, sized.code, curve.code} == {2}
 
 
 def test_every_name_of_the_help_is_known():

@@ -107,7 +107,7 @@ class NextPair(Result):
                 Row("equally good", f"{self.ties} {'entry' if self.ties == 1 else 'entries'}"),
                 Row("bits left", f"{self.bits_left:.3f}"),
             ],
-            sentences=[f"The learner knows the class '{self.hypotheses}'. {self.message}"],
+            sentences=[f"The learner knows the class '{self.hypotheses}'.", self.message],
         )
 
 
