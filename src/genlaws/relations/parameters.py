@@ -50,7 +50,7 @@ KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
 GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
 BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
-Seed = Annotated[int, Parameter("Seed of the random draws.")]
+Seed = Annotated[int, Parameter("Seed of the random draws.", check=whole_number)]
 
 # Training of networks
 OPTIMIZERS = ("adam", "adamw", "sgd")
