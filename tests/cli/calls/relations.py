@@ -23,6 +23,11 @@ COMMANDS = {
         "relations learn matrix.csv --steps 20 --width 4 --depth 1 --optimizer sgd --mode squared_difference",
         "relations learn graph.tsv --relation knows --entities all --steps 20 --width 4 --train-fraction 1",
     ],
+    "relations.advise_relation": [
+        "relations advise mod3 --elements 6 --quick --networks 2 --ratio-networks 2 --width 4 --depth 0 --steps 5",
+        "relations advise matrix.csv --train-fractions 0.2,0.6 --ratios 0.5:2:3:log"
+        " --networks 2 --ratio-networks 2 --optimizer sgd --width 4 --steps 10",
+    ],
     "relations.training_set_bound": [
         "relations bound --train known.csv --names names.txt --class equivalence-2",
         "relations bound --train known.csv --class equivalence-2 --method chain",
