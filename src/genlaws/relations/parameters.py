@@ -130,8 +130,12 @@ StopAt = Annotated[
 Precision = Annotated[str, Parameter("Of the numbers of a network.", choices=PRECISIONS)]
 Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
 
+
 # The pilot of an advice
-TWO_HINT = "An interval needs two."
+def _two_or_more(about: str, at_most: int) -> Parameter:
+    check = partial(whole_number, at_least=2, at_most=at_most)
+    return Parameter(about, check=check, hint="An interval needs two.")
+
 
 ExceededAccuracy = Annotated[
     float,
@@ -155,28 +159,14 @@ TriedRatios = Annotated[
     Parameter("Ratios of decoder to encoder rate to try.", check=partial(_increasing, check=positive), listed=True),
 ]
 FractionNetworks = Annotated[
-    int | None,
-    Parameter(
-        "Networks at each training fraction; 6 (4 if quick) if left out.",
-        check=partial(whole_number, at_least=2, at_most=MAX_TRAINED_NETWORKS),
-        hint=TWO_HINT,
-    ),
+    int | None, _two_or_more("Networks at each training fraction; 6 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
 ]
 RatioNetworks = Annotated[
-    int | None,
-    Parameter(
-        "Networks at each ratio; 8 (4 if quick) if left out.",
-        check=partial(whole_number, at_least=2, at_most=MAX_TRAINED_NETWORKS),
-        hint=TWO_HINT,
-    ),
+    int | None, _two_or_more("Networks at each ratio; 8 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
 ]
 BoundRepeats = Annotated[
     int | None,
-    Parameter(
-        "Random training sets behind the exact bound; 10 (5 if quick) if left out.",
-        check=partial(whole_number, at_least=2, at_most=MAX_REPEATS),
-        hint=TWO_HINT,
-    ),
+    _two_or_more("Random training sets behind the exact bound; 10 (5 if quick) if left out.", MAX_REPEATS),
 ]
 PilotSteps = Annotated[int | None, replace(STEPS, about="Updates of each network; 1,500 (800 if quick) if left out.")]
 PilotRate = Annotated[
