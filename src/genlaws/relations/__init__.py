@@ -30,8 +30,9 @@ from genlaws.relations.inference.hypotheses import (
 from genlaws.relations.inference.next_pair import NextPair, QueryCurve, StrategyCurve, next_pair, query_curve
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
-from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
+from genlaws.relations.networks.advice import LearningAdvice, advise_relation
 from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
+from genlaws.relations.networks.learned import LearnedRelation, learn_relation
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons.ensemble import ReponRun, evolve_repons, simulate_repons
 from genlaws.relations.repons.flow import TwoReponPath, two_repon_path
@@ -100,6 +101,7 @@ __all__ = [
     "Hypotheses",
     "InductionGap",
     "KnowledgeGraph",
+    "LearnedRelation",
     "LearningAdvice",
     "MergingCase",
     "MergingProbability",
@@ -152,6 +154,7 @@ __all__ = [
     "incomplete_bipartite",
     "induction_gap",
     "inferable_fraction",
+    "learn_relation",
     "less_than",
     "matrix_invariant",
     "merging_probability",
@@ -168,7 +171,6 @@ __all__ = [
     "posterior",
     "properties",
     "query_curve",
-    "quick_pilot",
     "read_knowledge_graph",
     "read_training_set",
     "separation_limit",

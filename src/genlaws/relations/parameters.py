@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import MAX_COUNT, Array, fraction, positive, scalar, whole_number, within
+from genlaws.core.arguments import MAX_COUNT, Array, fraction, non_negative, positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter, one
 from genlaws.relations.inference.bayes_bound import BOUND_METHODS
@@ -21,6 +22,7 @@ from genlaws.relations.structure.automorphisms import COUNT_METHODS
 QUERY_STRATEGIES = ("best", "random")
 MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
 MAX_SIMULATED_DRAWS = MAX_BOOTSTRAP_REPLICATES = 1_000_000
+MAX_REPEATS = 100_000  # training sets, all held in memory
 
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
@@ -32,6 +34,14 @@ def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
 
 def _accuracy(name: str, value: ArrayLike, hint: str = "") -> Array:
     return scalar(name, within(name, value, 0.0, 1.0, open_low=True, hint=hint))
+
+
+def _increasing(name: str, value: ArrayLike, hint: str = "", *, check: Callable[..., Array]) -> Array:
+    """Return at least two increasing numbers above 0 that pass a check."""
+    numbers = check(name, value, hint=hint)
+    if numbers.ndim != 1 or len(numbers) < 2 or (np.diff(numbers) <= 0).any() or numbers[0] <= 0:
+        raise InputError(f"{name} must be at least two increasing numbers above 0; got {numbers.tolist()}.")
+    return numbers
 
 
 TARGET_ACCURACY = Parameter(
@@ -57,7 +67,7 @@ KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
 GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
 BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
-Seed = Annotated[int, Parameter("Seed of the random draws.")]
+Seed = Annotated[int, Parameter("Seed of the random draws.", check=whole_number)]
 DrawnFraction = Annotated[float | None, Parameter("Share of a relation's entries that are known, drawn at random.")]
 TieSeed = Annotated[
     int | np.random.Generator | None,
@@ -150,3 +160,112 @@ Replicates = Annotated[
 ]
 NetworkAccuracies = Annotated[ArrayLike, Parameter("Accuracies of networks, one row each.")]
 BestAccuracies = Annotated[ArrayLike, Parameter("Best accuracies, one row for each training set.")]
+
+# Training of networks
+OPTIMIZERS = ("adam", "adamw", "sgd")
+DECODER_INPUTS = ("concatenate", "difference", "squared_difference")
+ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
+PRECISIONS = ("single", "double")
+MAX_TRAINING_STEPS, MAX_WIDTH, MAX_DEPTH, MAX_DIMENSION = 100_000_000, 10_000, 100, 1_000
+MAX_TRAINED_NETWORKS = 10_000
+SIZE_HINT = "The upper limit is what memory and time allow."
+STEPS = Parameter(
+    "Updates of each network.",
+    check=partial(whole_number, at_least=1, at_most=MAX_TRAINING_STEPS),
+    hint=SIZE_HINT,
+)
+DECODER_RATE = Parameter("Learning rate of the decoder.", symbol="η_dec", check=one(positive))
+
+TrainFraction = Annotated[
+    float,
+    Parameter("Share of all entries in the training set.", symbol="p", label="training fraction", check=one(fraction)),
+]
+LabelNoise = Annotated[float, Parameter("Share of the training labels that are flipped.", check=one(fraction))]
+Networks = Annotated[
+    int,
+    Parameter(
+        "Number of networks, each with its own entries and initial values.",
+        check=partial(whole_number, at_least=1, at_most=MAX_TRAINED_NETWORKS),
+        hint="It is the number of networks.",
+    ),
+]
+Dimension = Annotated[
+    int,
+    Parameter(
+        "Numbers in each embedding.", check=partial(whole_number, at_least=1, at_most=MAX_DIMENSION), hint=SIZE_HINT
+    ),
+]
+Depth = Annotated[
+    int,
+    Parameter("Hidden layers of the decoder.", check=partial(whole_number, at_most=MAX_DEPTH), hint=SIZE_HINT),
+]
+Width = Annotated[
+    int,
+    Parameter(
+        "Units of each hidden layer.", check=partial(whole_number, at_least=1, at_most=MAX_WIDTH), hint=SIZE_HINT
+    ),
+]
+DecoderInput = Annotated[
+    str, Parameter("What the decoder sees of the two embeddings, or of their difference.", choices=DECODER_INPUTS)
+]
+Activation = Annotated[str, Parameter("Nonlinearity of the hidden layers.", choices=ACTIVATIONS)]
+EncoderRate = Annotated[float, Parameter("Learning rate of the embeddings.", symbol="η_enc", check=one(positive))]
+DecoderRate = Annotated[float, DECODER_RATE]
+EncoderDecay = Annotated[float, Parameter("Weight decay of the embeddings.", check=one(non_negative))]
+DecoderDecay = Annotated[float, Parameter("Weight decay of the decoder.", check=one(non_negative))]
+EmbeddingScale = Annotated[float, Parameter("Factor on the initial embeddings.", check=one(non_negative))]
+DecoderScale = Annotated[float, Parameter("Factor on the initial decoder.", check=one(non_negative))]
+Optimizer = Annotated[str, Parameter("Rule of the updates.", choices=OPTIMIZERS)]
+BatchSize = Annotated[
+    int | None,
+    Parameter("Entries in a step; the whole training set if left out.", check=partial(whole_number, at_least=1)),
+]
+Steps = Annotated[int, STEPS]
+StopAt = Annotated[
+    float | None, Parameter("A network stops when both its accuracies exceed this.", check=one(fraction))
+]
+Precision = Annotated[str, Parameter("Of the numbers of a network.", choices=PRECISIONS)]
+Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
+
+
+# The pilot of an advice
+def _two_or_more(about: str, at_most: int) -> Parameter:
+    check = partial(whole_number, at_least=2, at_most=at_most)
+    return Parameter(about, check=check, hint="An interval needs two.")
+
+
+ExceededAccuracy = Annotated[
+    float,
+    Parameter(
+        "Accuracy to exceed, above 0 and below 1.",
+        symbol="α",
+        label="target accuracy",
+        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+        hint="A network succeeds when its accuracy exceeds the target.",
+    ),
+]
+Quick = Annotated[bool, Parameter("Fewer and shorter trainings: an answer in seconds, less certain.")]
+TriedFractions = Annotated[
+    ArrayLike | None,
+    Parameter(
+        "Training fractions to try, with equal learning rates.", check=partial(_increasing, check=fraction), listed=True
+    ),
+]
+TriedRatios = Annotated[
+    ArrayLike | None,
+    Parameter("Ratios of decoder to encoder rate to try.", check=partial(_increasing, check=positive), listed=True),
+]
+FractionNetworks = Annotated[
+    int | None, _two_or_more("Networks at each training fraction; 6 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
+]
+RatioNetworks = Annotated[
+    int | None, _two_or_more("Networks at each ratio; 8 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
+]
+BoundRepeats = Annotated[
+    int | None,
+    _two_or_more("Random training sets behind the exact bound; 10 (5 if quick) if left out.", MAX_REPEATS),
+]
+PilotSteps = Annotated[int | None, replace(STEPS, about="Updates of each network; 1,500 (800 if quick) if left out.")]
+PilotRate = Annotated[
+    float | None, replace(DECODER_RATE, about="Decoder rate, held fixed; 0.01 (1 with sgd) if left out.")
+]

@@ -22,6 +22,16 @@ COMMANDS = {
         "relations bound mod3 --elements 6 --train-fraction 0.2 --repeats 3 --seed 5",
         "relations bound less-than --elements 6 --train-fraction 0.1:0.3:3 --method chain",
     ],
+    "relations.learn_relation": [
+        "relations learn mod3 --elements 6 --steps 30 --width 4 --seeds 2 --seed 5",
+        "relations learn matrix.csv --steps 20 --width 4 --depth 1 --optimizer sgd --mode squared_difference",
+        "relations learn graph.tsv --relation knows --entities all --steps 20 --width 4 --train-fraction 1",
+    ],
+    "relations.advise_relation": [
+        "relations advise mod3 --elements 6 --quick --networks 2 --ratio-networks 2 --width 4 --depth 0 --steps 5",
+        "relations advise matrix.csv --train-fractions 0.2,0.6 --ratios 0.5:2:3:log"
+        " --networks 2 --ratio-networks 2 --optimizer sgd --width 4 --steps 10",
+    ],
     "relations.training_set_bound": [
         "relations bound --train known.csv --names names.txt --class equivalence-2",
         "relations bound --train known.csv --class equivalence-2 --method chain",

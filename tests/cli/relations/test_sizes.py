@@ -5,21 +5,22 @@ import pytest
 from genlaws.core import arguments
 from genlaws.core.errors import InputError
 from genlaws.relations import (
-    Pilot,
     Relation,
     ReponSystem,
     TotalOrder,
     TrainingSet,
+    advise_relation,
     bound_curve,
     class_collision_probability,
     collision_probability,
     data_needed,
+    learn_relation,
     less_than,
     posterior,
     query_curve,
     simulate_repons,
 )
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from integer_options import integer_options
 
 HUGE = 10**20
@@ -63,13 +64,14 @@ def test_sizes_are_found():
         lambda size: learn_relation("mod3", width=size),
         lambda size: learn_relation("mod3", depth=size),
         lambda size: learn_relation("mod3", steps=size),
-        lambda size: learn_relation("mod3", seeds=range(size)),
-        lambda size: Pilot(dimension=size),
-        lambda size: Pilot(width=size),
-        lambda size: Pilot(depth=size),
-        lambda size: Pilot(steps=size),
-        lambda size: Pilot(networks=size),
-        lambda size: Pilot(bound_repeats=size),
+        lambda size: learn_relation("mod3", seeds=size),
+        lambda size: train_networks("mod3", seeds=range(size)),
+        lambda size: advise_relation("mod3", dimension=size),
+        lambda size: advise_relation("mod3", width=size),
+        lambda size: advise_relation("mod3", depth=size),
+        lambda size: advise_relation("mod3", steps=size),
+        lambda size: advise_relation("mod3", networks=size),
+        lambda size: advise_relation("mod3", bound_repeats=size),
         lambda size: bound_curve(less_than(4), train_fraction=0.1, repeats=size),
         lambda size: data_needed(less_than(4), target_accuracy=0.9, repeats=size),
         lambda size: query_curve(less_than(4), repeats=size),

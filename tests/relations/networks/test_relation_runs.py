@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations import modulo
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import ACCURACIES, MEASURED, NEVER, RelationRuns
 
 NAN = np.nan
@@ -17,7 +18,7 @@ def runs_of(train, test, table=None, steps=(0, 10, 20, 30)):
     table = 0.5 * (train + test) if table is None else np.array(table, dtype=float)
     networks = len(train)
     return RelationRuns(
-        relation="toy",
+        relation=modulo(2, 2),
         steps=np.array(steps),
         train_accuracy=train,
         test_accuracy=test,
@@ -87,7 +88,7 @@ def test_what_is_not_measured_has_no_last_measurement(name):
 
 @pytest.mark.parametrize("stop_at", [None, 0.99])
 def test_a_network_that_breaks_keeps_what_it_was_before(stop_at):
-    runs = learn_relation(
+    runs = train_networks(
         "mod3",
         seeds=[1, 1],
         encoder_rate=[1e-3, 1e30],
@@ -108,7 +109,7 @@ def test_a_network_that_breaks_keeps_what_it_was_before(stop_at):
 
 
 def test_networks_that_leave_have_the_last_numbers_they_were_seen_with():
-    runs = learn_relation(
+    runs = train_networks(
         "mod3",
         seeds=range(4),
         encoder_rate=1e-2,

@@ -145,6 +145,14 @@ def _is_matrix(path: Path) -> bool:
     return not bad
 
 
+@fills("relation")
+def one_relation(
+    source: Source, /, *, elements: Elements = None, relation: RelationName = None, entities: Entities = "used"
+) -> dict[str, Any]:
+    """Return the one relation that the options name."""
+    return {"relation": read_relation(source, elements, relation, entities)}
+
+
 @fills("relation", "hypotheses")
 def known_relation(
     source: Source,

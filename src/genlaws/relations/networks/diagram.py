@@ -126,7 +126,7 @@ def train_plan(plan: PhasePlan, running: Running) -> list[NetworkOutcome]:
     for start in range(0, len(runs), together):
         stack = runs[start : start + together]
         own: dict[str, Any] = {name: [one[name] for one in stack] for name in rates}
-        trained = networks.network.learn_relation(
+        trained = networks.network.train_networks(
             plan.relation,
             seeds=[_seed_of(plan, shared, **one) for one in stack],
             **own,
