@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, fraction, scalar, within
+from genlaws.core.arguments import Array, fraction, non_negative, positive, scalar, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.parameters import Parameter
+from genlaws.core.parameters import Parameter, one
 from genlaws.relations.inference.bayes_bound import BOUND_METHODS
 from genlaws.relations.inference.hypotheses import Hypotheses
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
@@ -50,3 +51,71 @@ GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
 BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
 Seed = Annotated[int, Parameter("Seed of the random draws.")]
+
+# Training of networks
+OPTIMIZERS = ("adam", "adamw", "sgd")
+DECODER_INPUTS = ("concatenate", "difference", "squared_difference")
+ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
+PRECISIONS = ("single", "double")
+MAX_TRAINING_STEPS, MAX_WIDTH, MAX_DEPTH, MAX_DIMENSION = 100_000_000, 10_000, 100, 1_000
+MAX_TRAINED_NETWORKS = 10_000
+SIZE_HINT = "The upper limit is what memory and time allow."
+STEPS = Parameter(
+    "Updates of each network.",
+    check=partial(whole_number, at_least=1, at_most=MAX_TRAINING_STEPS),
+    hint=SIZE_HINT,
+)
+DECODER_RATE = Parameter("Learning rate of the decoder.", symbol="η_dec", check=one(positive))
+
+TrainFraction = Annotated[
+    float,
+    Parameter("Share of all entries in the training set.", symbol="p", label="training fraction", check=one(fraction)),
+]
+LabelNoise = Annotated[float, Parameter("Share of the training labels that are flipped.", check=one(fraction))]
+Networks = Annotated[
+    int,
+    Parameter(
+        "Number of networks, each with its own entries and initial values.",
+        check=partial(whole_number, at_least=1, at_most=MAX_TRAINED_NETWORKS),
+        hint="It is the number of networks.",
+    ),
+]
+Dimension = Annotated[
+    int,
+    Parameter(
+        "Numbers in each embedding.", check=partial(whole_number, at_least=1, at_most=MAX_DIMENSION), hint=SIZE_HINT
+    ),
+]
+Depth = Annotated[
+    int,
+    Parameter("Hidden layers of the decoder.", check=partial(whole_number, at_most=MAX_DEPTH), hint=SIZE_HINT),
+]
+Width = Annotated[
+    int,
+    Parameter(
+        "Units of each hidden layer.", check=partial(whole_number, at_least=1, at_most=MAX_WIDTH), hint=SIZE_HINT
+    ),
+]
+DecoderInput = Annotated[
+    str, Parameter("What the decoder sees of the two embeddings, or of their difference.", choices=DECODER_INPUTS)
+]
+Activation = Annotated[str, Parameter("Nonlinearity of the hidden layers.", choices=ACTIVATIONS)]
+EncoderRate = Annotated[float, Parameter("Learning rate of the embeddings.", symbol="η_enc", check=one(positive))]
+DecoderRate = Annotated[float, DECODER_RATE]
+MaybeDecoderRate = Annotated[float | None, DECODER_RATE]
+EncoderDecay = Annotated[float, Parameter("Weight decay of the embeddings.", check=one(non_negative))]
+DecoderDecay = Annotated[float, Parameter("Weight decay of the decoder.", check=one(non_negative))]
+EmbeddingScale = Annotated[float, Parameter("Factor on the initial embeddings.", check=one(non_negative))]
+DecoderScale = Annotated[float, Parameter("Factor on the initial decoder.", check=one(non_negative))]
+Optimizer = Annotated[str, Parameter("Rule of the updates.", choices=OPTIMIZERS)]
+BatchSize = Annotated[
+    int | None,
+    Parameter("Entries in a step; the whole training set if left out.", check=partial(whole_number, at_least=1)),
+]
+Steps = Annotated[int, STEPS]
+MaybeSteps = Annotated[int | None, STEPS]
+StopAt = Annotated[
+    float | None, Parameter("A network stops when both its accuracies exceed this.", check=one(fraction))
+]
+Precision = Annotated[str, Parameter("Of the numbers of a network.", choices=PRECISIONS)]
+Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
