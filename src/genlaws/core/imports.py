@@ -1,4 +1,4 @@
-"""Packages whose names and modules are imported on first access (PEP 562), and the versions of what is installed."""
+"""Names that are imported when they are used (PEP 562), and the versions of what is installed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 
 def loaded_on_access(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
@@ -42,6 +43,12 @@ def _places(path: Path) -> dict[str, str]:
     blocks = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+def load_named(place: str) -> Any:
+    """Return what stands at ``module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError, StoppedError
+from genlaws.core.imports import load_named
 
 MAX_JOBS = 1024
+CELLS_BY = "genlaws.sweeps.computing:compute_experiment"  # by name: sweeps run what the systems compute
 
 
 class Progress(Protocol):
@@ -68,6 +71,25 @@ class Running:
         """Raise `StoppedError` if the work was cancelled."""
         if self._stopped.is_set():
             raise StoppedError("The computation was cancelled.")
+
+    def cells(
+        self,
+        experiment: str,
+        axes: Mapping[str, Sequence[Any]],
+        *,
+        settings: Mapping[str, Any],
+        repeats: int,
+        seed: int,
+        label: str,
+    ) -> list[Mapping[str, Any]]:
+        """Compute an experiment over axes and return the result of every cell, in the order of the axes.
+
+        The cells are computed by the jobs. In the folder they are stored, and not computed again.
+        """
+        found: list[Mapping[str, Any]] = load_named(CELLS_BY)(
+            experiment, axes, settings=settings, repeats=repeats, seed=seed, running=self, label=label
+        )
+        return found
 
     def part(self) -> Running:
         """Return what a part of the work gets: its steps count, but were announced with the rest."""

@@ -29,7 +29,7 @@ from genlaws.relations.inference.next_pair import NextPair, QueryCurve, next_pai
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
-from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
+from genlaws.relations.networks.diagram import PhaseDiagram, phase_diagram
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons import (
     PairState,
@@ -106,7 +106,6 @@ __all__ = [
     "NextPair",
     "PairState",
     "PhaseDiagram",
-    "PhasePoint",
     "Pilot",
     "PilotPoint",
     "Posterior",

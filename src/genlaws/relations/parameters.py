@@ -27,6 +27,13 @@ def _accuracy(name: str, value: ArrayLike, hint: str = "") -> Array:
     return scalar(name, within(name, value, 0.0, 1.0, open_low=True, hint=hint))
 
 
+def _rate_range(name: str, value: ArrayLike, hint: str = "") -> tuple[float, float]:
+    rates = positive(name, value, hint)
+    if rates.shape != (2,) or not rates[0] < rates[1]:
+        raise InputError(f"{name} must be two positive rates, the lower one first; got {value!r}.")
+    return float(rates[0]), float(rates[1])
+
+
 TARGET_ACCURACY = Parameter(
     "Accuracy to reach on all entries, above 0 and at most 1.", symbol="α", label="target accuracy", check=_accuracy
 )
@@ -119,3 +126,40 @@ StopAt = Annotated[
 ]
 Precision = Annotated[str, Parameter("Of the numbers of a network.", choices=PRECISIONS)]
 Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
+
+# Phase diagrams
+Grid = Annotated[
+    int,
+    Parameter(
+        "Values of each learning rate, evenly spaced in their logarithm; the paper has 10.",
+        check=partial(whole_number, at_least=2, at_most=100),
+    ),
+]
+NetworksAtRates = Annotated[
+    int,
+    Parameter(
+        "Networks at each pair of rates.",
+        check=partial(whole_number, at_least=2, at_most=MAX_TRAINED_NETWORKS),
+        hint="Shares of phases need several networks.",
+    ),
+]
+RateRange = Annotated[
+    tuple[float, float] | None,
+    Parameter("Lowest and highest rate; if left out, what suits the optimizer.", check=_rate_range),
+]
+TestedTrainFraction = Annotated[
+    float,
+    Parameter(
+        "Share of all entries in the training set; the others test.",
+        symbol="p",
+        label="training fraction",
+        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+    ),
+]
+Patience = Annotated[
+    float,
+    Parameter(
+        "A network is late if it generalizes after this many times the steps it took to fit.",
+        check=one(partial(within, low=1.0, high=np.inf, open_high=True)),
+    ),
+]
