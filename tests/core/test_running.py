@@ -90,7 +90,7 @@ QUESTIONS = {
     "data_needed": partial(relations.data_needed, relations.less_than(4), repeats=2),
     "query_curve": partial(relations.query_curve, relations.less_than(3), repeats=2),
     "advise_relation": partial(relations.advise_relation, relations.named_relation("bipartite-4-4"), pilot=PILOT),
-    "phase_diagram": partial(relations.phase_diagram, "mod3", grid=2, seeds=2, steps=4, **NETWORK),
+    "phase_diagram": partial(relations.phase_diagram, "mod3", grid=2, networks=2, steps=4, **NETWORK),
     "learn_relation": partial(learn_relation, "mod3", steps=6, stop_at=0.0, log_at=[2, 4], **NETWORK),
     "relu networks": partial(train_relu_networks, stimulus_count=10, seeds=[0], steps=6, log_every=2, batch_size=4),
     "slot networks": partial(train_slot_networks, **SLOTS),
@@ -111,6 +111,7 @@ QUESTIONS = {
     "figure": partial(get_figure("rules-facts.6").data, {"points": 3}),
     "compute_sweep": partial(compute_sweep, SWEEP),
 }
+RESUMING = ("figure", "phase_diagram")  # they use jobs and a folder
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
@@ -130,7 +131,7 @@ def test_a_cancelled_question_stops_at_the_next_step(question):
         question(running=steps.running)
 
 
-@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "figure"])
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in RESUMING])
 def test_means_that_a_question_has_no_use_for_are_refused(name, tmp_path):
     for running, means in ((Running(jobs=2), "jobs"), (Running(folder=tmp_path), "folder")):
         with pytest.raises(InputError, match=f"running must leave out {means}"):

@@ -18,6 +18,11 @@ COMMANDS = {
         "relations bound mod3 --elements 6 --train-fraction 0.2 --repeats 3 --seed 5",
         "relations bound less-than --elements 6 --train-fraction 0.1:0.3:3 --method chain",
     ],
+    "relations.phase_diagram": [
+        "relations phases mod3 --elements 6 --grid 2 --networks 2 --steps 40 --width 4 --depth 1",
+        "relations phases matrix.csv --grid 2 --networks 2 --steps 300 --width 4 --depth 1 --encoder-rates 1e-3:0.1"
+        " --decoder-rates 1e-3:0.1 --batch-size 9 --seed 5",
+    ],
     "relations.training_set_bound": [
         "relations bound --train known.csv --names names.txt --class equivalence-2",
         "relations bound --train known.csv --class equivalence-2 --method chain",
